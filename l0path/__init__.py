@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .estimators import L0ClassifierCV as L0ClassifierCV
     from .estimators import L0Regressor as L0Regressor
     from .estimators import L0RegressorCV as L0RegressorCV
+    from .estimators import L0Survival as L0Survival
+    from .estimators import L0SurvivalCV as L0SurvivalCV
 
 try:
     __version__ = version("l0path")
@@ -44,6 +46,8 @@ LAZY = (
     "L0ClassifierCV",
     "L0Regressor",
     "L0RegressorCV",
+    "L0Survival",
+    "L0SurvivalCV",
 )  # from `estimators`, which imports scikit-learn: loaded at first use
 __all__ = [
     "CVPath",

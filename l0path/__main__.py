@@ -122,6 +122,9 @@ def from_formula(frame, options, say):
     return X, y, encoded, {}
 
 
+MOST_CLASSES = 10  # text with more values is not taken for classes unless that is said
+
+
 def many_levels(n):
     """So many values of a text column of n rows are more than a factor has."""
     return max(20, n // 5)
@@ -132,17 +135,17 @@ def choose_loss(options, y, say):
     if options.loss:
         return canonical_name(loss_meant(options.loss, y))
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
-    if classes and y.nunique() != 2:
-        labels = list(y.unique())
+    labels = list(y.unique()) if classes else []
+    if classes and not 2 <= len(labels) <= MOST_CLASSES:
         raise ValueError(
             f"the response {options.response or options.formula.split('~')[0].strip()} is text "
             f"with {len(labels)} classes ({', '.join(map(str, labels[:5]))}"
-            f"{', ...' if len(labels) > 5 else ''}); a classification takes two. Make a column "
-            "that tells one of them from the others; if these should be numbers, see --decimal "
-            "and --na-values"
+            f"{', ...' if len(labels) > 5 else ''}); if these should be numbers, see --decimal "
+            "and --na-values, and if they are classes, pass --loss multinomial"
         )
-    say(f"loss: {'logistic' if classes else 'squared'}")
-    return "logistic" if classes else "squared"
+    loss = "squared" if not classes else "logistic" if len(labels) == 2 else "multinomial"
+    say(f"loss: {loss}")
+    return loss
 
 
 def positive(text, y, loss):
@@ -235,8 +238,11 @@ def show(path, cv, index, why, say):
 def write(path, cv, index, options, say):
     """Coefficients of all models, the table, the path file, the plots and the page."""
     options.out.mkdir(parents=True, exist_ok=True)
-    chosen, every = path.coef(index=index).rename("coefficient").to_frame(), path.coef()
-    if path.classes is not None:
+    several = path.meta.responses is not None
+    chosen, every = path.coef(index=index), path.coef()
+    if not several:
+        chosen = chosen.rename("coefficient").to_frame()
+    if path.classes is not None and not several:
         chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")
@@ -259,12 +265,13 @@ def write(path, cv, index, options, say):
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
-        (path if cv is None else cv).explore(
-            options.out / "explore.html",
-            title=f"{options.response or options.formula}: {options.file.name}",
-            time_limit=10,
-        )
-        files.append("explore.html")
+        if not several:
+            (path if cv is None else cv).explore(
+                options.out / "explore.html",
+                title=f"{options.response or options.formula}: {options.file.name}",
+                time_limit=10,
+            )
+            files.append("explore.html")
     say(f"\nwritten to {options.out}: {', '.join([*files, 'model.json'])}")
 
 

@@ -7,7 +7,7 @@ of a set is its `description`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +22,7 @@ __all__ = [
     "load_hitters",
     "load_sonar",
     "load_srbct",
+    "load_tecator",
     "load_wdbc",
 ]
 
@@ -143,6 +144,25 @@ def load_sonar() -> Dataset:
     return _dataset("sonar", _table("sonar.csv"), "Class")
 
 
+def load_tecator() -> Dataset:
+    """Near infrared spectra of 215 samples of minced meat in 100 channels, and their fat.
+
+    The first 172 rows are the published training and monitoring samples (`train`), the last 43 the
+    test sample.
+
+    Returns
+    -------
+    Dataset
+        X (215, 100) holds absorbances; a column is named by its wavelength in nanometres, `nm850`
+        to `nm1050`. y (215,) is `fat`, in percent.
+    """
+    table = _table("tecator.csv").drop(columns=["water", "protein"])
+    wavelengths = np.linspace(850, 1050, table.shape[1] - 1)
+    names = {f"x_{i + 1:03d}": f"nm{w:.0f}" for i, w in enumerate(wavelengths)}
+    data = _dataset("tecator", table.rename(columns=names), "fat")
+    return replace(data, train=np.arange(len(data.y)) < 172)
+
+
 def load_diabetes(expansion: bool = False) -> Dataset:
     """Progression of diabetes in 442 patients one year after baseline.
 
@@ -214,7 +234,7 @@ def _unique(names):
 
 
 def _folders():
-    """Where the files may be: inside the installed package, also one in a zip file, or
+    """Folders in which the files can be: inside the installed package, also one in a zip file, or
     beside it in a checkout or an editable install.
     """
     package = Path(__file__).resolve().parent

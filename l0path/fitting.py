@@ -161,7 +161,7 @@ def fit(
         for no group), {label: columns}, or a list of lists of columns. Then k is the number of
         chosen groups, while `n_nonzero` still counts coefficients. A column in no group is one of
         its own. Groups may overlap (docs/groups.md). Of the algorithms "swap", "feature_generating"
-        and, for at most 12 groups, "exact" take groups.
+        and "exact" take groups ("exact" more than 12 without lambda1 and bounds only).
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
@@ -195,12 +195,12 @@ def fit(
         Seconds after which the path ends with what is solved. None means no limit.
     certify : bool or str, default "auto"
         "auto" proves all sizes by one search (leaps and bounds) where that is cheap: for
-        algorithm="swap" and a squared loss with n_eff > p, at most 50 usable columns, no lambda1,
-        no groups and no bounds on coefficients. Better models replace those of the path, and proven
-        ones are "global". The search has a budget of operations, max(2e7, 2 x the entries of X
-        that the path has read), and not of time, so that it ends alike on every machine; where it
-        is used up, `path.notes` says how many models are proven. Folds and subsamples spend nothing
-        on it. False makes no search and no bounds.
+        algorithm="swap" and a squared loss with n_eff > p, at most 50 columns (or groups) to
+        choose from, no lambda1 and no bounds on coefficients. Better models replace those of the
+        path, and proven ones are "global". The search has a budget of operations, max(2e7, 2 x the
+        entries of X that the path has read), and not of time, so that it ends alike on every
+        machine; where it is used up, `path.notes` says how many models are proven. Folds and
+        subsamples spend nothing on it. False makes no search and no bounds.
         True also gives every solution a `lower_bound` and a `gap` by weak duality: no model of at
         most k unforced columns (on a lambda0 grid: no model at all) has an objective below the
         bound. Solutions whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds

@@ -150,7 +150,7 @@ def test_parquet_weights_and_forced_columns(table, tmp_path, capsys):
     [
         (["--response", "nothing"], "no column 'nothing'"),
         (["--response", "y", "--drop", "absent"], "--drop: there is no column 'absent'"),
-        (["--response", "colour"], "3 classes (red, blue, green)"),
+        (["--response", "sick", "--loss", "multinomial", "--pos-label", "no"], "pos_label"),
         (["--response", "sick", "--loss", "squared"], "logistic"),
         (["--response", "y", "--k", "40"], "k=40"),
         (["--response", "y", "--algorithm", "magic"], "algorithm='magic'"),
@@ -406,6 +406,26 @@ def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
             assert made["class"].tolist() == list(path.predict(frame, "bic", type="class"))
 
 
+@pytest.mark.parametrize("how", [("--response", "colour", "--drop", "y,sick"), ("--formula", None)])
+def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
+    how = [part or "colour ~ a + b + y" for part in how]
+    out = tmp_path / "o"
+    code, said, _ = run(capsys, "fit", table, *how, "--k", 1, "--out", out, "--max-k", 2)
+    assert code == 0 and "loss: multinomial" in said and "lambda2 = 0.001" in said
+    path, chosen = l0path.load(out / "path.npz"), pd.read_csv(out / "chosen.csv", index_col=0)
+    assert chosen.columns.tolist() == ["blue", "green", "red"]
+    np.testing.assert_allclose(chosen, path.coef(k=1))
+    assert (out / "coefficients.png").exists() and not (out / "explore.html").exists()
+    where = ("predict", out / "path.npz", table, "--out", tmp_path / "p.csv")
+    assert run(capsys, *where)[0] == 0
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+    frame = pd.read_csv(table)
+    X = frame if path.meta.formula is not None else frame[path.names]
+    probability = path.predict(X, k=1)
+    np.testing.assert_allclose(made.filter(like="probability of "), probability)
+    assert (made["class"] == probability.idxmax(axis=1)).all()
+
+
 def test_a_formula_asks_for_the_columns_of_the_chosen_model_only(tmp_path, capsys):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "t"])
@@ -441,7 +461,7 @@ def test_a_response_of_many_words_says_how_many_classes(tmp_path, capsys):
         code, _, err = run(capsys, "fit", tmp_path / "d.csv", *how, "--out", tmp_path / "o")
         assert code == 2
         assert "the response word is text with 13 classes (w0, w1, w2, w3, w4, ...)" in err
-        assert "a classification takes two" in err
+        assert "pass --loss multinomial" in err
     many = frame.assign(id=[f"i{i}" for i in range(40)], y=np.sin(frame["a"]))
     many.to_csv(tmp_path / "d.csv", index=False)
     code, out, _ = run(

@@ -2,6 +2,7 @@
 against statsmodels, and what is refused.
 """
 
+import pickle
 import warnings
 
 import numpy as np
@@ -288,7 +289,7 @@ def test_folds_without_events_are_refused():
     y, folds = np.column_stack([times.stop, late]), np.arange(len(X)) // 18
     with pytest.raises(ValueError, match="have no event; use fewer folds"):
         l0path.cv_fit(X, y, loss="cox", cv=folds, max_k=1)
-    with pytest.raises(ValueError, match="'deviance' or 'concordance'"):
+    with pytest.raises(ValueError, match="one of 'deviance', 'concordance'"):
         l0path.cv_fit(X, response(times), loss="cox", scoring="mse")
 
 
@@ -310,3 +311,50 @@ def test_hazards_are_those_of_breslow():
     assert between.to_numpy() == pytest.approx(np.exp(-np.c_[0 * eta[:4], expected[:, 1]]))
     with pytest.raises(ValueError, match="loss='cox'"):
         l0path.fit(X, times.stop, max_k=1).survival(X, k=1)
+
+
+def test_hazards_of_strata_and_of_stored_paths(tmp_path):
+    X, times = drawn(3, strata=2, weighted=True)
+    labels = np.array(["b", "a"])[times.stratum]
+    path = l0path.fit(
+        X, response(times), loss="cox", strata=labels, sample_weight=times.weights, max_k=2
+    )
+    eta = X @ path.coef(k=2, full=True).to_numpy()[1:]
+    u, w = times.weights * np.exp(eta), times.weights
+    at, expected = np.unique(times.stop[times.event > 0]), np.zeros((len(X), 0))
+    for t in at:
+        step = np.zeros(len(X))
+        for s in (0, 1):
+            mine = times.stratum == s
+            dead = w[mine & (times.stop == t) & (times.event > 0)].sum()
+            step[mine] = dead / u[mine & (times.stop >= t)].sum() if dead else 0.0
+        expected = np.column_stack([expected, step])
+    expected = np.exp(eta)[:, None] * np.cumsum(expected, axis=1)
+    path.save(tmp_path / "path.npz")
+    for one in (path, l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(path))):
+        found = one.cumulative_hazard(X, k=2, strata=labels)
+        assert found.columns.to_numpy() == pytest.approx(at)
+        assert found.to_numpy() == pytest.approx(expected)
+    frame = pd.DataFrame(X, columns=path.names).assign(ward=labels)
+    assert path.cumulative_hazard(frame, k=2, strata="ward").to_numpy() == pytest.approx(expected)
+    with pytest.raises(ValueError, match="pass strata=, one label for each row of X, of 'a', 'b'"):
+        path.survival(X, k=2)
+    with pytest.raises(ValueError, match="strata holds 'c', which is no stratum of the fit"):
+        path.survival(X[:1], k=2, strata=["c"])
+    with pytest.raises(ValueError, match="had no strata; leave strata out"):
+        l0path.fit(X, response(times), loss="cox", max_k=1).survival(X, k=1, strata=labels)
+
+
+def test_a_stratum_without_rows_of_positive_weight_has_no_hazard():
+    X, times = drawn(1)
+    weights = np.where(times.stratum + np.arange(len(X)) % 3 == 2, 0.0, 1.0)
+    path = l0path.fit(
+        X,
+        response(times),
+        loss="cox",
+        strata=np.arange(len(X)) % 3,
+        sample_weight=weights,
+        max_k=1,
+    )
+    hazards = path.cumulative_hazard(X[:3], k=1, strata=[0, 1, 2]).to_numpy()
+    assert not hazards[2].any() and (hazards[:2, -1] > 0).all()

@@ -12,6 +12,7 @@ LOADERS = {
     "srbct": (datasets.load_srbct, 83, 2308),
     "growth_fls": (datasets.load_growth, 72, 41),
     "sonar": (datasets.load_sonar, 208, 60),
+    "tecator": (datasets.load_tecator, 215, 100),
     "diabetes": (datasets.load_diabetes, 442, 10),
 }
 
@@ -49,6 +50,14 @@ def test_record(name):
     assert f"n={n}, p={p}" in repr(data) and len(repr(data)) < 120
     with pytest.raises(AttributeError):
         data.y = None
+
+
+def test_tecator_published_values():
+    """Sizes of the samples, and the range of fat, as StatLib has them."""
+    data = datasets.load_tecator()
+    assert data.train.sum() == 172 and not data.train[172:].any()
+    assert (data.y.min(), data.y.max()) == (0.9, 49.1)
+    assert data.feature_names[0] == "nm850" and data.feature_names[-1] == "nm1050"
 
 
 def test_hitters_published_values():

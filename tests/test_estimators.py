@@ -165,12 +165,24 @@ def test_labels_of_every_dtype(pair):
     np.testing.assert_allclose(dressed.coef_, by_row.coef_, rtol=1e-9)
 
 
-def test_more_than_two_classes_by_one_against_the_rest():
+def test_more_than_two_classes_are_multinomial_by_default():
     X, _ = sample()
-    y = np.digitize(X[:, 1], [0.5, 1.5])
-    with pytest.raises(ValueError, match=r"multinomial.*OneVsRestClassifier"):
-        l0path.L0Classifier(1).fit(X, y)
+    y = np.array(["low", "mid", "high"])[np.digitize(X[:, 1], [0.5, 1.5])]
+    path = l0path.fit(X, y, loss="multinomial", lambda2=1e-3, max_k=2, class_weight="balanced")
+    est = l0path.L0Classifier(2, class_weight="balanced").fit(X, y)
+    np.testing.assert_array_equal(est.coef_.T, path.coef(k=2, full=True)[1:])
+    np.testing.assert_array_equal(est.classes_, ["high", "low", "mid"])
+    np.testing.assert_array_equal(est.predict(X), path.predict(X, k=2, type="class"))
+    np.testing.assert_allclose(est.predict_proba(X), path.predict(X, k=2), rtol=1e-12)
+    assert est.path_.loss == "multinomial" and est.decision_function(X).shape == (90, 3)
+    chosen = l0path.L0ClassifierCV(max_k=2, cv=3, scoring="accuracy", random_state=0).fit(X, y)
+    own = l0path.cv_fit(
+        X, y, loss="multinomial", lambda2=1e-3, max_k=2, cv=3, scoring="accuracy", random_state=0
+    )
+    np.testing.assert_allclose(chosen.cv_.table.cv_mean, own.table.cv_mean)
     assert OneVsRestClassifier(l0path.L0Classifier(1)).fit(X, y).score(X, y) > 0.6
+    with pytest.raises(ValueError, match=r"Only binary classification.*loss='logistic'"):
+        l0path.L0Classifier(1, loss="squared_hinge").fit(X, y)
 
 
 @pytest.mark.parametrize("which", ["min", "1se", "bic"])

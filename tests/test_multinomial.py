@@ -2,14 +2,16 @@
 and what is refused.
 """
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 import l0path
+from l0path.errors import SeparationWarning
 
 LABELS = ["ash", "elm", "oak"]
 
@@ -51,9 +53,20 @@ def optimum(X, y, support, lambda2, weights=None, offset=0.0):
     return minimize(value, start, jac=True, method="BFGS", options={"gtol": 1e-9}).fun
 
 
+@pytest.mark.parametrize("lambda2", [0.02, 0.0])
 @pytest.mark.parametrize("seed", range(6))
-def test_every_size_is_the_enumerated_best(seed):
-    X, y, rng = drawn(seed)
+def test_every_size_is_the_enumerated_best(seed, lambda2):
+    check_every_size(seed, lambda2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6, 106))
+def test_every_size_is_the_enumerated_best_of_more_columns(seed):
+    check_every_size(seed, 0.0 if seed % 2 else 0.01, p=7)
+
+
+def check_every_size(seed, lambda2, p=5):
+    X, y, rng = drawn(seed, p=p)
     same, given, forced = {}, {}, ()
     if seed % 2:
         same["weights"] = given["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
@@ -62,15 +75,87 @@ def test_every_size_is_the_enumerated_best(seed):
     if seed % 3 == 2:
         forced = given["always_include"] = (1,)
     effort = l0path.solvers.LocalSearch(effort="high")
-    path = l0path.fit(X, y, loss="multinomial", lambda2=0.02, max_k=3, algorithm=effort, **given)
-    free = [j for j in range(5) if j not in forced and np.ptp(X[:, j])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(
+            X, y, loss="multinomial", lambda2=lambda2, max_k=3, algorithm=effort, **given
+        )
+    free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
     for s in path.solutions:
-        found = [
-            optimum(X, y, sorted({*S, *forced}), 0.02, **same) for S in combinations(free, s.k)
-        ]
+        supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
+        if s.separated or s.left_out:
+            assert not lambda2 and any(separated(X[:, S], y) for S in supports)
+            break
+        found = [optimum(X, y, S, lambda2, **same) for S in supports]
         assert s.objective == pytest.approx(min(found), rel=1e-8)
         assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
         np.testing.assert_allclose(s.beta.sum(axis=1), 0.0, atol=1e-12)
+
+
+def separated(X, y):
+    """Whether some direction lets no class overtake that of a row, and some fall behind: a linear
+    program over all coefficients, their sizes at most 1.
+    """
+    A = np.column_stack([X, np.ones(len(X))])
+    rows = [
+        np.kron((np.array(LABELS) == label).astype(float) - (np.array(LABELS) == other), a)
+        for a, label in zip(A, y, strict=True)
+        for other in LABELS
+        if other != label
+    ]
+    rows = np.array(rows)
+    found = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    return -found.fun > 1e-6
+
+
+def small_cell(seed):
+    """Three classes; column 3 is 1 in some rows of one class and 0 elsewhere."""
+    X, y, _ = drawn(3 * seed, n=60)
+    X[:, 3] = 0.0
+    X[np.flatnonzero(y == "elm")[:4], 3] = 1.0
+    return X, y
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_separated_supports_are_those_of_a_linear_program(seed):
+    X, y, _ = drawn(3 * seed, n=14, p=4)
+    X[:, 3] = (y == "elm") & (np.arange(14) % 3 > 0)
+    for S in combinations(range(4), 1 + seed % 3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparationWarning)
+            path = l0path.fit(X[:, S], y, loss="multinomial", always_include=list(range(len(S))))
+        apart = path.table.status[0] == "separated"
+        assert apart == separated(X[:, S], y)
+        if not apart:
+            assert path.objective(index=0) == pytest.approx(optimum(X, y, S, 0.0), rel=1e-7)
+        else:
+            eta = path.predict(X[:, S], index=0, type="link")
+            assert np.ptp(eta, axis=1).max() <= 30.0 + 1e-9
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sizes_beyond_a_column_that_separates_are_the_best_of_the_others(seed):
+    X, y = small_cell(seed)
+    with pytest.warns(SeparationWarning, match="quasi-completely by x3, so larger"):
+        path = l0path.fit(X, y, loss="multinomial")
+    assert path.status.startswith("complete: k = 0..4") and "lambda2=1e-3" in path.status
+    beyond = [s for s in path.solutions if s.left_out]
+    assert beyond
+    for s in beyond:
+        found = [optimum(X, y, S, 0.0) for S in combinations([0, 1, 2, 4], s.k)]
+        assert s.objective == pytest.approx(min(found), rel=1e-8) and 3 not in s.support
+
+
+def test_classes_that_separate_completely_end_the_path():
+    X, _, _ = drawn(0)
+    y = np.array(LABELS)[np.digitize(X[:, 1], [-0.7, 0.7])]
+    with pytest.warns(SeparationWarning, match="separate the classes completely"):
+        path = l0path.fit(X, y, loss="multinomial")
+    assert path.table.status.iloc[-1] == "separated" and path.support(index=-1).tolist() == [1]
+    assert path.select("bic") == len(path) - 2
+    assert (path.predict(X, index=-1, type="class") == y).all()
+    ridge = l0path.fit(X, y, loss="multinomial", lambda2=1e-3)  # without a warning
+    assert ridge.status.startswith("complete") and len(ridge) == 6
 
 
 def test_two_classes_are_the_logistic_loss_at_half_the_ridge():
@@ -121,17 +206,48 @@ def test_cross_validation_and_classifiers():
     assert chosen.fit(X, y).coef_.shape == (3, 5)
 
 
+def test_class_weights_multiply_those_of_the_rows():
+    X, y, rng = drawn(3)
+    w = rng.uniform(0.5, 2.0, len(y))
+    each = {"ash": 2.0, "oak": 0.5}
+    own = w * np.array([each.get(label, 1.0) for label in y])
+    same = {"loss": "multinomial", "max_k": 2}
+    by_class = l0path.fit(X, y, sample_weight=w, class_weight=each, **same)
+    by_row = l0path.fit(X, y, sample_weight=own, **same)
+    np.testing.assert_allclose(by_class.table.objective, by_row.table.objective, rtol=1e-12)
+    balanced = l0path.fit(X, y, sample_weight=w, class_weight="balanced", **same)
+    total = {label: w[y == label].sum() for label in LABELS}
+    by_row = l0path.fit(
+        X, y, sample_weight=[a / total[b] for a, b in zip(w, y, strict=True)], **same
+    )
+    np.testing.assert_allclose(balanced.table.objective, by_row.table.objective, rtol=1e-9)
+
+
+def test_scorers_of_scikit_learn_score_several_classes():
+    X, y, _ = drawn(3)
+    same = {"loss": "multinomial", "lambda2": 0.02, "max_k": 2, "cv": 3, "random_state": 0}
+    ours = l0path.cv_fit(X, y, **same)
+    for name, metric, factor in (
+        ("neg_log_loss", "deviance", -2.0),
+        ("accuracy", "misclassification", None),
+        ("roc_auc_ovr", "auc", 1.0),
+    ):
+        theirs = l0path.cv_fit(X, y, scoring=name, **same).table.cv_mean
+        known = ours.metrics()[metric]
+        expected = 1.0 - known if factor is None else known / factor
+        np.testing.assert_allclose(theirs, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"lambda2": None}, "lambda2=1e-3"),
         ({"lambda1": 0.1}, "lambda1"),
         ({"upper": 1.0}, "bounds"),
         ({"groups": [0, 0, 1, 1, 2]}, "groups"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
         ({"certify": True}, "certify"),
-        ({"class_weight": "balanced"}, "class_weight"),
+        ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),
         ({"pos_label": "elm"}, "pos_label"),
         ({"response_weights": [1.0, 2.0, 1.0]}, "response_weights"),
         ({"sample_weight": np.array(drawn(0)[1] != "elm", float)}, "class"),

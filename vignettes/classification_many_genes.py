@@ -14,16 +14,15 @@
 # # Two classes, sixty rows, thousands of genes
 #
 # With thousands of columns and a few dozen rows, two classes can nearly always be told apart perfectly *in the sample*, by very few columns. That breaks three habits at once: the likelihood has no
-# maximum, the training fit says nothing, and many different lists of genes are equally good. This page shows each on real data, what a ridge does about it, how to score probabilities, and where
+# maximum, the training fit says nothing, and many different lists of genes are equally good. This page shows each of these, what a ridge does about it, how to score probabilities, and where
 # subsets are better than the lasso and where not.
 #
-# Data: colon tissue (62 samples, 2000 genes; Alon et al. 1999) and leukaemia (72 samples, 7129 probes; Golub et al. 1999), read from a folder beside the project (or `L0PATH_DATA`); where that is
-# absent, childhood tumours (83 samples, 2308 genes; Khan et al. 2001), which come with the package and are part of the page anyway.
+# There are two data sets. One is simulated in the likeness of a study of tissue: 70 samples and 2000 genes in families of twenty that rise and fall together, and three genes that make one class
+# more likely than the other, so that the classes overlap. The other one is real: tumours of childhood (83 samples, 2308 genes; Khan et al. 2001), where the classes are far apart.
 
 # %%
 import os
 import warnings
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,7 +35,6 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repeats, values of lambda2 and sizes, the same cells
-SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where the real data are, beside the project
 pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 3)
 BLUE, ORANGE, GREEN, PINK, SKY, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#6b6b6b"
 
@@ -49,17 +47,10 @@ def plain(ax, **labels):
 
 def sets():
     """{name: (X, y)}: DataFrames of log expression, classes as texts."""
-    found = {}
-    if (SHARED / "colon").is_dir():
-        raw = np.load(SHARED / "colon" / "colon_raw.npz")
-        found["colon"] = pd.DataFrame(np.log(raw["X"]), columns=raw["feature_names"]), np.where(raw["y"] == 1, "tumour", "normal")
-        raw = np.load(SHARED / "golub" / "golub.npz")
-        X = np.log10(np.clip(np.vstack([raw["X_train"], raw["X_test"]]).astype(float), 100, 16000))  # floor and ceiling of the study
-        moves = X.std(axis=0) > 0
-        found["leukaemia"] = pd.DataFrame(X[:, moves], columns=raw["feature_names"][moves]), np.where(np.r_[raw["y_train"], raw["y_test"]] == 1, "AML", "ALL")
+    made = l0path.simulate.logistic(70, 2000, 3, rho=0.8, correlation="block", block_size=20, scale=2, random_state=1)
+    X = pd.DataFrame(made.X, columns=[f"gene {j}" for j in range(made.X.shape[1])])
     tumours = load_srbct()
-    found["childhood"] = tumours.X, np.where(tumours.y == "EWS", "Ewing", "other")
-    return found
+    return {"simulated": (X, np.where(made.y > 0, "ill", "healthy")), "childhood": (tumours.X, np.where(tumours.y == "EWS", "Ewing", "other"))}
 
 
 DATA = sets()
@@ -94,17 +85,16 @@ for name, (X, y) in (list(DATA.items())[:1] if SHORT else DATA.items()):
 pd.DataFrame(rows).set_index("data")
 
 # %% [markdown]
-# Shuffled labels need a few genes more, and are separated all the same. (Where a path ends *with* errors, the separation is partial, or nearly one: the linear predictor of some samples has come to
-# 30, where coefficients are stopped. A gene that is at its floor in all but a few samples, which happen to be of one class, is enough for that, and the leukaemia set has many.) So *"these genes
-# classify all samples correctly"* is a sentence about the number of genes on the array. Only rows that had no part in the search can say more. (The sizes are those of a local search; the true
-# smallest separating sets can be smaller still.)
+# Shuffled labels need a few genes more, and are separated all the same. (Where a path ends *with* errors, the separation is partial: some samples are told apart with certainty, and others are not.) So
+# *"these genes classify all samples correctly"* is a sentence about the number of genes on the array. Only rows that had no part in the search can say more. (The sizes are those of a local search; the
+# true smallest separating sets can be smaller still.)
 #
 # ## The ridge, and four ways of scoring
 #
 # `lambda2` makes the optimum finite and prefers wide margins. Now the whole path by repeated cross-validation, for a few values. Four scores, all from the *same* held-out probabilities (those of a
 # sample are averaged over the repeats):
 #
-# * misclassification: the share of wrong classes; coarse, with 60 rows it moves in steps of a sixtieth;
+# * misclassification: the share of wrong classes; coarse, with 70 rows it moves in steps of a seventieth;
 # * AUC: how well the probabilities *rank* the samples; blind to whether they are too bold or too timid;
 # * Brier score: mean of `(1[y] - p)^2`; judges the probabilities, and a confident error costs at most 1;
 # * deviance: `-2 mean log p(y)`; judges them too, and a confident error may cost any amount.
@@ -148,10 +138,10 @@ for what in SCORES:
     print(f"{what:18s} best {best[what]:.3f} at k = {best.k:.0f}, lambda2 = {best.lambda2:g}")
 
 # %% [markdown]
-# The panels do not agree, and each is right about its own question. By *deviance* the least ridge is bad, at some sizes as bad as knowing nothing (`k = 0`): a handful of genes that fit all training
-# samples perfectly are sure of themselves, and sure of themselves when they are wrong. By *AUC* the same models are as good as any. The largest ridge is the mirror image: it ranks well, but pulls all
-# probabilities to the share of the classes, so that a threshold of one half calls nearly everything by the larger class, and *misclassification* suffers for many sizes. If you only rank, the ridge is
-# a detail; if you need a probability, it is the most important number in the model, and cross-validation of the deviance or the Brier score should choose it.
+# The panels do not agree, and each is right about its own question. With little ridge all four are best at three genes, which is the truth here. But the fourth and further genes fit the training samples
+# perfectly; their models are sure of themselves, and sure of themselves when they are wrong. The *deviance*, for which a confident error may cost any amount, doubles from three genes to ten. The *AUC* of
+# the same models hardly falls. The largest ridge is the mirror image: it ranks well, but pulls all probabilities to the share of the classes, and deviance and *Brier score* say so at every size. If you
+# only rank, the ridge is a detail; if you need a probability, it is the most important number in the model, and cross-validation of the deviance or the Brier score should choose it.
 #
 # How bold are they? Held-out probabilities of one size, sorted, with their outcomes:
 
@@ -176,7 +166,7 @@ axes[0].legend(frameon=False, fontsize=9, loc="upper left");
 # ## Against the lasso, by the number of genes
 #
 # The comparison must be at the same number of genes, on the same folds. The lasso of scikit-learn runs over its own path on standardised training rows; its size in a fold is what it is, so the curve
-# is drawn against the mean size. A third contestant takes the genes of the lasso and fits them anew with a ridge of 0.1: it tells apart what comes from *choosing* and what from *shrinking*.
+# is drawn against the mean size. A third contestant takes the genes of the lasso and fits them anew with a ridge of 0.1. It separates the effect of *choosing* from that of *shrinking*.
 
 # %%
 CS = np.geomspace(0.04, 30, 8 if SHORT else 22)
@@ -241,7 +231,7 @@ pd.DataFrame(rows).set_index(["data", "genes"])
 # %% [markdown]
 # ## Which genes?
 #
-# Each fold chose its own. If the list were a fact about the disease, folds that share most of their rows would agree on it. All bars left of the dotted line at 1 would be full agreement.
+# Each fold chose its own list. If the list were a fact about the disease, folds that share most of their rows would agree on it: all bars left of the dotted line would reach 1.
 
 # %%
 fig, axes = plt.subplots(1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3.6), layout="constrained", squeeze=False)
@@ -258,15 +248,16 @@ axes[0, 0].set_ylabel("share of the folds");
 # %% [markdown]
 # ## What to take along
 #
-# Numbers are those of the full form on the three sets (fifty folds).
+# Numbers are those of the full form (fifty folds).
 #
-# * A separated path is not a success. Shuffled labels were separated by five to nine genes; without a ridge the package stops there and says so, and with a ridge, however small, it goes on and you
+# * A separated path is not a success. Shuffled labels were separated by six to eleven genes; without a ridge the package stops there and says so, and with a ridge, however small, it goes on and you
 #   must judge by rows kept aside.
 # * The ridge is part of the model, not a technicality: name it, and choose it by a score of probabilities where probabilities are wanted. The share of errors and the AUC cannot choose it.
-# * Against the lasso at the same number of genes: with three genes the subset has the lower Brier score on all sets (0.14, 0.07, 0.04 against 0.20, 0.15, 0.18), and with eight still. But most of that
-#   is not *choosing*. The lasso's own genes, refitted with the ridge of the subset, do about as well as the subset from eight genes on, and nearly as well with three on two of the sets. What the
-#   lasso gets wrong in short lists is above all that it shrinks them too much.
-# * With twenty genes and more there is little left between the methods, and on the childhood tumours the lasso has the best probabilities of all. If genes cost nothing, there is no reason to count
-#   them.
-# * Lists: on the childhood tumours seven genes are in every fold, on colon tissue 31 different genes fill eight places. And folds share nine tenths of their rows; other patients would agree less.
-#   Report the frequencies, not one list.
+# * Against the lasso at the same number of genes: with three genes and the ridge of 0.1 the subset has the lower Brier score on both sets (0.15 and 0.04 against 0.22 and 0.18), and with eight still on
+#   the simulated one. But most of that is not *choosing*. The lasso's own genes, refitted with the ridge of the subset, do as well as the subset on the simulated set, and on the other one from eight genes on.
+#   What the lasso gets wrong in short lists is above all that it shrinks them too much.
+# * With little ridge the subset of the true size found the true genes, and no other curve comes near it (a Brier score of 0.06). With one gene more the advantage was gone.
+# * With twenty genes and more there is little left between the methods, and on the childhood tumours the lasso has better probabilities than subsets with the ridge of 0.1. If genes cost nothing, there
+#   is no reason to count them.
+# * Lists: on the childhood tumours seven genes are in every fold; in the simulated study 36 different genes fill eight places, and only three of them matter. And folds share nine tenths of their rows;
+#   other patients would agree less. Report the frequencies, not one list.

@@ -14,20 +14,19 @@
 # # Interactions: when are products of columns worth searching?
 #
 # A hundred columns have 5050 squares and products, a thousand have half a million. Among so many, some products will fit anything. So there are two questions, and a path answers only the first: *which products fit
-# best?* Whether they *predict* better than the columns alone is for rows to say that the search has not seen.
+# best?* Whether they *predict* better than the columns alone can be told only from rows that the search has not seen.
 #
-# This page asks both, three times: of spectra, where chemistry says that a straight line is wrong; of gene expression, where nobody knows; and of a table with categories, where products come in groups. With the
-# data named below the answer is once a clear yes, once no, and once that it hardly matters. All numbers are printed by the code.
+# This page asks both, three times: of spectra, where chemistry says that a straight line is wrong; of gene expression, where nobody knows; and of a table with categories, where products come in groups. The
+# answer is once a clear yes, once no, and once that it hardly matters. All numbers are printed by the code.
 
 # %%
 import os
 import time
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from l0path.datasets import load_diabetes, load_hitters, load_srbct
+from l0path.datasets import load_hitters, load_srbct, load_tecator
 from l0path.designs import polynomial
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LassoCV
@@ -38,7 +37,6 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer folds, sizes and genes, the same cells
-SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where two of the data sets are, beside the project; without them sets of the package stand in
 FOLDS, MAX_K = (5, 8) if SHORT else (10, 14)
 pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 3)
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6b6b6b"
@@ -59,37 +57,25 @@ def timed(call):
 # %% [markdown]
 # # Part 1: spectra
 #
-# The near infrared absorbance of 215 samples of minced meat in 100 channels from 850 to 1050 nm, and their percentage of fat, which is what the spectrum is to replace (Borggaard & Thodberg, Analytical Chemistry 64:545, 1992).
-# Spectra of samples differ by a shift and a slope that come from how light scatters; the usual remedy is to take the differences of neighbouring channels. (Without the data, the ten columns of the diabetes set stand in.)
-
+# The near infrared absorbance of 215 samples of minced meat in 100 channels from 850 to 1050 nm, and their percentage of fat, which is what the spectrum is to replace (Borggaard & Thodberg, Analytical Chemistry 64:545, 1992;
+# recorded on a Tecator Infratec Food and Feed Analyzer). Spectra of samples differ by a shift and a slope that come from how light scatters; the usual remedy is to take the differences of neighbouring channels.
 
 # %%
-def spectra():
-    """(X differences of neighbouring channels, response, wavelengths or None, raw spectra or None, name of the response)."""
-    file = SHARED / "tecator" / "tecator.csv"
-    if not file.exists():
-        data = load_diabetes()
-        return data.X, pd.Series(np.asarray(data.y, dtype=float)), None, None, "progression"
-    table = pd.read_csv(file)
-    raw = table.filter(like="x_")
-    nm = np.linspace(850, 1050, raw.shape[1])
-    names = [f"d{(a + b) / 2:.0f}" for a, b in zip(nm[:-1], nm[1:], strict=True)]
-    return pd.DataFrame(np.diff(raw.to_numpy(), axis=1), columns=names), table["fat"], (nm[:-1] + nm[1:]) / 2, (nm, raw), "fat, %"
-
-
-X, y, wave, raw, what = spectra()
-train = np.arange(len(y)) < int(0.8 * len(y))  # of the spectra: the 129 + 43 samples of the published study that a model may see; the last 43 are for the end of this part
+meat = load_tecator()
+y, train, raw = meat.y, meat.train, meat.X.to_numpy()  # the last 43 samples, the test sample of the published study, are for the end of this part
+nm = np.linspace(850, 1050, raw.shape[1])
+wave = (nm[:-1] + nm[1:]) / 2
+X = pd.DataFrame(np.diff(raw, axis=1), columns=[f"d{w:.0f}" for w in wave])
 print(f"{train.sum()} rows to learn from, {(~train).sum()} to test on, {X.shape[1]} columns, {X.shape[1] * (X.shape[1] + 3) // 2} with squares and products")
-if raw is not None:
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-    shade = plt.colormaps["viridis"]((y - y.min()) / (y.max() - y.min()))
-    for i in np.argsort(y.to_numpy())[:: 4 if SHORT else 1]:
-        axes[0].plot(raw[0], raw[1].iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
-        axes[1].plot(wave, 100 * X.iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
-    plain(axes[0], xlabel="wavelength, nm", ylabel="absorbance")
-    plain(axes[1], xlabel="wavelength, nm", ylabel="difference of neighbouring channels, x 100")
-    scale = plt.cm.ScalarMappable(plt.Normalize(y.min(), y.max()), "viridis")
-    fig.colorbar(scale, ax=axes, label=what, pad=0.01)
+fig, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+shade = plt.colormaps["viridis"]((y - y.min()) / (y.max() - y.min()))
+for i in np.argsort(y.to_numpy())[:: 4 if SHORT else 1]:
+    axes[0].plot(nm, raw[i], color=shade[i], linewidth=0.6, alpha=0.7)
+    axes[1].plot(wave, 100 * X.iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
+plain(axes[0], xlabel="wavelength, nm", ylabel="absorbance")
+plain(axes[1], xlabel="wavelength, nm", ylabel="difference of neighbouring channels, x 100")
+scale = plt.cm.ScalarMappable(plt.Normalize(y.min(), y.max()), "viridis")
+fig.colorbar(scale, ax=axes, label="fat, %", pad=0.01);
 
 # %% [markdown]
 # ## Columns alone, and with all products
@@ -133,27 +119,28 @@ for limit in (0.02, 0.1, 0.25):
 # So the map below shows *regions*, not points: every product of every size of the path, at its two wavelengths, with the stand-ins of the chosen model as small dots. Channels by themselves stand on the diagonal's edge strips.
 
 # %%
-if wave is not None:
-    at = dict(zip(X.columns, wave, strict=True))
-    fig, ax = plt.subplots(figsize=(6.6, 6), layout="constrained")
+at = dict(zip(X.columns, wave, strict=True))
+fig, ax = plt.subplots(figsize=(6.6, 6), layout="constrained")
 
-    def place(name):
-        """The two wavelengths of a feature; one below the map for a channel by itself."""
-        parts = name.removesuffix("^2").split(":")
-        return (at[parts[0]], at[parts[-1]]) if ":" in name or name.endswith("^2") else (at[parts[0]], 843.0)
 
-    stand_ins = near[near.relative < 0.25]
-    ax.scatter(*zip(*map(place, stand_ins.added), strict=True), s=5, color=GREY, alpha=0.5, label="could stand in (objective within 25 %)", zorder=2)
-    for other in cvs["with products"].path:
-        if other.k and other.index != model.index:
-            ax.scatter(*zip(*map(place, other.features), strict=True), s=26, facecolor="none", edgecolor=BLUE, linewidth=0.8, alpha=0.6, zorder=3, label="in a model of another size" if other.k == 1 else None)
-    size = model.path.coef(index=model.index, standardized=True).iloc[1:].abs()
-    ax.scatter(*zip(*map(place, model.features), strict=True), s=40 + 160 * size / size.max(), color=ORANGE, edgecolor="white", linewidth=0.8, zorder=4, label=f"in the model chosen, k = {model.k}")
-    ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
-    ax.axhspan(838, 848, color="#eeeeee", zorder=0)
-    ax.text(1049, 850, "below: channels by themselves", ha="right", va="bottom", fontsize=9, color=GREY)
-    plain(ax, xlabel="wavelength of the first factor, nm", ylabel="wavelength of the second factor, nm", xlim=(846, 1054), ylim=(836, 1054))
-    ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.12))
+def place(name):
+    """The two wavelengths of a feature; one below the map for a channel by itself."""
+    parts = name.removesuffix("^2").split(":")
+    return (at[parts[0]], at[parts[-1]]) if ":" in name or name.endswith("^2") else (at[parts[0]], 843.0)
+
+
+stand_ins = near[near.relative < 0.25]
+ax.scatter(*zip(*map(place, stand_ins.added), strict=True), s=5, color=GREY, alpha=0.5, label="could stand in (objective within 25 %)", zorder=2)
+for other in cvs["with products"].path:
+    if other.k and other.index != model.index:
+        ax.scatter(*zip(*map(place, other.features), strict=True), s=26, facecolor="none", edgecolor=BLUE, linewidth=0.8, alpha=0.6, zorder=3, label="in a model of another size" if other.k == 1 else None)
+size = model.path.coef(index=model.index, standardized=True).iloc[1:].abs()
+ax.scatter(*zip(*map(place, model.features), strict=True), s=40 + 160 * size / size.max(), color=ORANGE, edgecolor="white", linewidth=0.8, zorder=4, label=f"in the model chosen, k = {model.k}")
+ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
+ax.axhspan(838, 848, color="#eeeeee", zorder=0)
+ax.text(1049, 850, "below: channels by themselves", ha="right", va="bottom", fontsize=9, color=GREY)
+plain(ax, xlabel="wavelength of the first factor, nm", ylabel="wavelength of the second factor, nm", xlim=(846, 1054), ylim=(836, 1054))
+ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.12));
 
 # %% [markdown]
 # ## Fewer candidates: heredity
@@ -195,8 +182,8 @@ for ax, name, color in zip(axes, ("columns alone", "with products"), (BLUE, ORAN
     guess = chosen.predict(X[~train])
     ax.plot([y.min(), y.max()], [y.min(), y.max()], color=GREY, linewidth=0.8)
     ax.scatter(guess, y[~train], s=26, color=color, edgecolor="white", linewidth=0.6)
-    plain(ax, xlabel=f"predicted {what}", title=f"{name}, k = {chosen.k}: root mean squared error {np.sqrt(np.mean((guess - y[~train]) ** 2)):.2f}")
-axes[0].set_ylabel(f"measured {what}")
+    plain(ax, xlabel="predicted fat, %", title=f"{name}, k = {chosen.k}: root mean squared error {np.sqrt(np.mean((guess - y[~train]) ** 2)):.2f}")
+axes[0].set_ylabel("measured fat, %")
 gain = 1 - table.test_mse["with products, min"] / table.test_mse["columns alone, min"]
 low, high = cvs["with products"].table.cv_mean.min(), cvs["columns alone"].table.cv_mean.min()
 print(f"products take {1 - low / high:.0%} off the cross-validated and {gain:.0%} off the test error of the best model of columns")
@@ -207,34 +194,28 @@ for name in ("columns alone", "with products"):
     print(f"{name}: a parabola in the prediction explains {1 - np.sum((error - bend) ** 2) / np.sum((error - error.mean()) ** 2):.0%} of the variance of the test error")
 
 # %% [markdown]
-# Both scores say the same, the one that chose the size and the one that had no part in it, and the heredity rules find nearly as much among far fewer candidates. How much of the error of columns alone is a plain *bend* in the prediction, which a
+# Both scores say the same, the one that chose the size and the one that had no part in it, and with the heredity rules as much is found among far fewer candidates. How much of the error of columns alone is a plain *bend* in the prediction, which a
 # curved scale could mend without products, is the last number printed; the rest needs products of different channels.
 #
 # # Part 2: genes
 #
-# 71 strains of *Bacillus subtilis*, the expression of 4088 genes, and the rate at which they make riboflavin (Bühlmann, Kalisch & Meier, Annual Review of Statistics 1:255, 2014). The genes that vary most are kept, without a look at the response.
-# Do genes act in pairs? (Without the data, the expression of one gene in childhood tumours is to be told from the others'.)
+# 83 tumours of childhood and the expression of 2308 genes (Khan and others, Nature Medicine 7:673, 2001). Can the expression of one gene, the one that varies most, be told from the others', and do these act in pairs? It is that of
+# insulin-like growth factor 2. Columns of the same family are left out, and of the others those that vary most are kept, without a look at the response.
 
 
 # %%
 def expression(count):
-    """(X the genes of largest variance, response, what it is)."""
-    file = SHARED / "riboflavin" / "riboflavin.npz"
-    if file.exists():
-        with np.load(file) as data:
-            genes, response, about = pd.DataFrame(data["X"], columns=data["feature_names"]), data["y"], "log rate of riboflavin"
-    else:
-        genes, about = load_srbct().X, "expression of the gene that varies most"
-        response = genes[genes.var().idxmax()].to_numpy()
-        genes = genes.drop(columns=genes.var().idxmax())
-    kept = genes.columns[np.argsort(-genes.var().to_numpy(), kind="stable")[:count]]
-    return genes[kept].rename(columns=lambda name: name.removesuffix("_at")), response, about
+    """(X the genes of largest variance beside the first, its expression, its name)."""
+    genes = load_srbct().X
+    order = genes.columns[np.argsort(-genes.var().to_numpy(), kind="stable")]
+    others = [name for name in order[1:] if "IGF" not in name and "insulin-like" not in name]
+    return genes[others[:count]], genes[order[0]].to_numpy(), order[0]
 
 
-G, rate, about = expression(250 if SHORT else 600)
+G, rate, name = expression(250 if SHORT else 600)
 K = 5 if SHORT else 8
 pairs = polynomial(G)
-print(f"{about}: {len(rate)} rows, {G.shape[1]} genes, {pairs.p} features with products")
+print(f"{name}: {len(rate)} rows, {G.shape[1]} genes, {pairs.p} features with products")
 folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(G))
 genes_cv, seconds_genes = timed(lambda: l0path.cv_fit(G, rate, cv=folds, max_k=K))
 pairs_cv, seconds_pairs = timed(lambda: l0path.cv_fit(pairs, rate, cv=folds, max_k=K))
@@ -270,7 +251,7 @@ print(f"products less genes, by fold: {apart.mean():+.3f}, standard error {apart
 
 # %% [markdown]
 # Left and right tell opposite stories. On the rows of the fit products are always better: they must be, because every model of genes is also a model with products. The dashed lines show how little that means, since among so many products a few
-# fit even responses in random order. On held-out rows the products do not pay. With 71 rows this is no proof that genes do not interact; it says that *these rows cannot tell* which of so many pairs do, and that a table of "the best interactions"
+# fit even responses in random order. On held-out rows the products do not pay. With 83 rows this is no proof that genes do not interact; it says that *these rows cannot tell* which of so many pairs do, and that a table of "the best interactions"
 # would be a table of accidents.
 #
 # # Part 3: terms of a table
@@ -285,7 +266,7 @@ alone, both = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Divisi
 terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10) for name, right in (("terms alone", alone), ("with products", both))}
 for name, cv in terms.items():
     i = cv.index("min")
-    print(f"{name}: {len(cv.path.meta.groups.labels)} terms, {cv.path.p} columns; least held-out error {cv.table.cv_mean[i]:.4f} (se {cv.table.cv_se[i]:.4f}) with {cv.table.k[i]} terms")
+    print(f"{name}: {len(cv.path.meta.groups.labels)} terms, {cv.path.p} columns; least held-out error {cv.table.cv_mean[i]:.4f} (se {cv.table.cv_se[i]:.4f}) at k = {cv.table.k[i]}")
 terms["with products"].model("min").summary().table[["columns", "norm", "increase_if_dropped", "best_exchange", "exchange_change"]]
 
 # %%
@@ -297,18 +278,20 @@ for ax, (name, cv) in zip(axes, terms.items(), strict=True):
         curve = cv.predict(pd.DataFrame({"Years": years, "CRBI": runs * years, **player}))
         ax.plot(years, np.exp(curve), color=color, linewidth=1.8)
         ax.annotate(f"{runs} runs a year", (years[-1], np.exp(curve.iloc[-1])), xytext=(5, 0), textcoords="offset points", color=color, va="center")
-    plain(ax, xlabel="years in the league, at a steady number of runs batted in", title=f"{name}: {', '.join(cv.model('min').groups) if cv.model('min').k < 4 else str(cv.model('min').k) + ' terms'}", yscale="log")
+    plain(ax, xlabel="years in the league, with as many runs batted in each year", title=f"{name}: {', '.join(cv.model('min').groups) if cv.model('min').k < 4 else str(cv.model('min').k) + ' terms'}", yscale="log")
 axes[0].set_ylabel("salary, 1000 dollars (other columns at their medians)")
-axes[0].set_yticks([50, 100, 200, 400, 800], ["50", "100", "200", "400", "800"], minor=False)
-axes[0].tick_params(axis="y", which="minor", left=False, labelleft=False);
+axes[0].set_yticks([50, 100, 200, 400, 800, 1600], ["50", "100", "200", "400", "800", "1600"], minor=False)
+for ax in axes:
+    ax.set_xticks([1, 5, 10, 15])
+    ax.minorticks_off()
 
 # %% [markdown]
-# The two lists of terms are near in error and far apart in words: a sum of several terms, or a career's runs weighed by its length. With 28 terms there is little to be misled by, and little to be gained here.
+# The two lists of terms have nearly the same error and are far apart in words: the sum of all seven terms, or one product, a career's runs weighed by its length. With 28 terms there is little to be misled by, and little to be gained here.
 #
 # A product of two terms may enter here without its parents, and its coefficients then depend on where zero lies. Where they are to be read, force the parents in: `always_include=["CRBI", "bs(Years, df=4)"]`.
 #
 # What to take home:
 #
 # * A search among products always improves the fit. Ask held-out rows, with the same folds for both searches, and look at the fold-wise difference rather than at two numbers.
-# * It pays where the world is bent and rows are enough to see it (part 1), and costs where features are many and rows few (part 2). Shuffled responses show what the search alone can do.
+# * It pays where effects are curved and there are enough rows to see it (part 1), and costs where features are many and rows few (part 2). Shuffled responses show what the search alone can do.
 # * Neighbours stand in for each other. Read regions and `alternatives`, not names.

@@ -15,7 +15,7 @@
 #
 # Dedieu, Hazimeh and Mazumder (*Learning Sparse Classifiers: Continuous and Mixed Integer Optimization Perspectives*, JMLR 22:135, 2021; the paper behind the R package L0Learn) ask how well the truth
 # can be found when a logistic regression has few nonzero coefficients. This page repeats their Figures 1 and 2 (recovery, size and AUC against the number of rows) and their Table 2 (fifty and a
-# hundred thousand columns). Their real data are in `replay_uci.py`.
+# hundred thousand columns).
 #
 # All data here are simulated, as there: rows are normal with correlation matrix Sigma, `k` coefficients are 1 at equal distances, and `P(y = 1) = 1 / (1 + exp(-s eta))`. Tuning is theirs too: a
 # validation response `y'` drawn anew for the *same* X, and of all models on all paths the one of least validation deviance.

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path as FilePath
 
-from ..problem.losses import ALIASES, NAMES
+from ..problem.losses import ALIASES, NAMES, SEVERAL
 from .reading import COMMON
 
 # without a little shrinkage a classification path ends at the first size that separates the classes
@@ -46,9 +46,9 @@ def add_model(fit):
     """Add the options that say what is fitted."""
     fit.add_argument(
         "--loss",
-        choices=[*NAMES, *ALIASES],
+        choices=[*NAMES, *SEVERAL, *ALIASES],
         help="default: squared for a numeric response, logistic for one of two text or true/false "
-        "values",
+        "values, multinomial for more classes",
     )
     fit.add_argument(
         "--pos-label",
@@ -73,7 +73,7 @@ def add_model(fit):
 
 
 def add_choice(fit):
-    """How a model is chosen, and proven."""
+    """Options that choose a model, and ask for a proof of it."""
     fit.add_argument(
         "--cv",
         type=int,
@@ -119,7 +119,7 @@ def add_columns(fit):
 
 
 def add_output(fit):
-    """How the file is read, and where results go."""
+    """Options for reading the file, and for the place of the results."""
     for name, about in COMMON:
         fit.add_argument(name, **about)
     fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")

@@ -41,12 +41,15 @@ def run_predict(options, say=print):
     out = pd.DataFrame(index=pd.RangeIndex(len(frame), name="row"))
     if usable.any():
         value = np.asarray(path.predict(X[usable], index=index, offset=offset))
-        out["prediction"] = np.nan
-        out.loc[usable, "prediction"] = value
+        names = ["prediction"]
+        if path.meta.responses is not None:
+            names = [f"probability of {label}" for label in path.meta.responses]
+        out[names] = np.nan
+        out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:
             labels = path.predict(X[usable], index=index, offset=offset, type="class")
             out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
-    if path.classes is not None and path.meta.traits.link:
+    if path.classes is not None and path.meta.responses is None and path.meta.traits.link:
         out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
     out.to_csv(options.out)
     say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")

@@ -1,4 +1,4 @@
-"""What a kernel is made of: a stamp of the code and the constants that it can reach.
+"""The stamp of a kernel: a hash of the code and the constants that it can reach.
 
 numba stamps a stored kernel by its own source file alone, so it would run an old kernel when only
 a callee in another file has changed. A kernel reaches other code by name and no other way: global
@@ -90,7 +90,7 @@ def _nested(code):
 
 
 def _code(code, docstring, reached, names):
-    """What numba reads of a code object: not its docstring, no line numbers."""
+    """The parts of a code object that numba reads: not its docstring, no line numbers."""
     start = 1 if code.co_consts[:1] == (docstring,) else 0
     consts = tuple(c for c in code.co_consts[start:] if not isinstance(c, CodeType))
     read = (code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)

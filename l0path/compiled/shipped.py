@@ -34,7 +34,7 @@ class Level(NamedTuple):
     features: str
 
     def target(self, triple):
-        """What numba's `codegen().magic_tuple()` is in the process that compiles this level."""
+        """numba's `codegen().magic_tuple()` in the process that compiles this level."""
         return triple, self.processor, self.features
 
 

@@ -87,6 +87,9 @@ class Archive:
         if len(self._sizes) < len(self._zip.infolist()):
             raise ValueError("two of its arrays have the same name")
 
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.npy" in self._sizes
+
     def array(self, name: str, dtype: Any, shape: tuple) -> np.ndarray:
         """The array of this name, of that dtype and shape, -1 in it for any length; ValueError
         before memory is taken for anything else.

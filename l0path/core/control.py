@@ -1,4 +1,4 @@
-"""When a run ends: time limits, and Ctrl-C where the state is whole."""
+"""The end of a run: time limits, and Ctrl-C at places where the state is consistent."""
 
 import math
 import signal

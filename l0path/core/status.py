@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class FitStatus(StrEnum):
-    """How a restricted fit ended."""
+    """Outcome of a restricted fit."""
 
     CONVERGED = "converged"
     NOT_CONVERGED = "not_converged"
@@ -13,7 +13,7 @@ class FitStatus(StrEnum):
 
 
 class Optimality(StrEnum):
-    """What was verified for a model, strongest first."""
+    """The property of a model that was verified, strongest first."""
 
     GLOBAL = "global"
     REFIT_SWAP = "refit_swap"
@@ -49,7 +49,7 @@ class End(StrEnum):
 
 
 class SearchEnd(StrEnum):
-    """How an exact search ended, or why it waits."""
+    """Reason why an exact search ended, or is suspended."""
 
     CLOSED = "closed"
     STOPPED = "stopped"

@@ -29,7 +29,7 @@ def check_jobs(n_jobs):
 
 
 def processes(n_jobs, most):
-    """How many processes to use, at most so many; one within a process of joblib's."""
+    """Number of processes to use, at most the given one; 1 within a process of joblib."""
     import joblib
 
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0

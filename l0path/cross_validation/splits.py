@@ -1,4 +1,4 @@
-"""Which rows each fold trains on and leaves out: [(train, test)] of row indices from an integer, a
+"""Training and test rows of each fold: [(train, test)] of row indices from an integer, a
 scikit-learn splitter, pairs, or fold ids.
 """
 

@@ -1,4 +1,4 @@
-"""What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real
+"""Requirements on every design: a matrix of n rows by p columns, n, p > 0, whose entries are real
 numbers.
 """
 

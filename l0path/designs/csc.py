@@ -164,8 +164,8 @@ class Csc:
         )
 
     def _bounds(self, start, stop, work):
-        """Where to cut columns start:stop so that each part holds about as many stored entries; not
-        cut when there is little work.
+        """Cuts of the columns start:stop into parts with about as many stored entries each; a
+        single part when there is little work.
         """
         threads = pool.count() if self.threads is None else self.threads
         if threads == 1 or work < WORTH_THREADS:

@@ -1,4 +1,4 @@
-"""What a design may offer beyond the verbs of `core.types.Design`, said by the design itself."""
+"""Capabilities of a design beyond the verbs of `core.types.Design`, which it declares itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 
 
 class DesignTraits(NamedTuple):
-    """Which further attributes and methods a design has, as its attribute `traits`.
+    """Declaration of the further attributes and methods of a design: its attribute `traits`.
 
     A design that has no `traits` has none of them: everything can be done with the verbs alone,
     in more time or memory.

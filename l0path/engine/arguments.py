@@ -178,8 +178,7 @@ def _labels(series, loss, pos_label=None):
         raise ValueError(
             f"y has {len(classes)} classes "
             f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); use "
-            "loss='multinomial' with lambda2=1e-3, fit one against the rest with `y == c`, or use "
-            "sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
+            "loss='multinomial', or fit one against the rest with `y == c`"
         )
     if pos_label is not None:
         if pos_label not in classes:
@@ -268,13 +267,11 @@ def offsets(value, weights, loss, shape):
 
 
 def class_weights(value, classes, loss):
-    """None, "balanced" or the pair of weights of (negative, positive)."""
+    """None, "balanced" or the weights of the classes: of (negative, positive), or of all of several
+    classes.
+    """
     if value is None:
         return None
-    if loss == "multinomial":
-        raise ValueError(
-            f"class_weight={value!r} is not served for loss='multinomial'; use sample_weight"
-        )
     if classes is None:
         raise ValueError(
             f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
@@ -292,12 +289,12 @@ def class_weights(value, classes, loss):
     if unknown:
         raise ValueError(
             f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
-            f"{shown(classes[0])} and {shown(classes[1])}"
+            + (", " if len(classes) > 2 else " and ").join(map(shown, classes))
         )
-    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
-    if not all(np.isfinite(w) and w > 0 for w in pair):
+    each = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in each):
         raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
-    return pair
+    return each
 
 
 def check_classes(data, loss):

@@ -25,7 +25,7 @@ from .strategies.pilots import pilot_loss
 
 
 def selectable(problem):
-    """How many columns, or groups, may be chosen."""
+    """Number of columns, or groups, that may be chosen."""
     if problem.groups is not None:
         return int(problem.groups.selectable(problem.usable).sum())
     return int(problem.usable.sum()) - problem.forced.size
@@ -138,8 +138,9 @@ def _any_ridge(request):
     return bool((np.asarray(request.plan.lambda2) > 0).any())
 
 
-def prepared(request, problem, control):
-    """The `Setting` of a run: sizes, slices, and the columns at hand."""
+def prepared(request, control):
+    """The `Setting` of a run: the problem, sizes, slices, and the columns at hand."""
+    request, problem = resolved(request, control.clock)
     plan, free = request.plan, selectable(problem)
     want = plan.max_k
     if want is None:

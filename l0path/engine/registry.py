@@ -217,7 +217,8 @@ def algorithm_of(settings) -> Algorithm:
     if isinstance(settings, LocalSearch):
         if not settings.refit:
             return PARTIAL_SWAPS
-        return SWAP if settings.swap_size == 1 else LARGER_SWAPS
+        usual = settings.swap_size == 1 and settings.neighbourhood is None
+        return SWAP if usual else LARGER_SWAPS
     return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 
 
@@ -267,7 +268,7 @@ def refuse(settings, data, lambda1, lambda2):
             f"{settings!r} takes losses that are sums over rows"
         )
     if data.groups is not None and row.proves:
-        refuse_groups(data, settings)
+        refuse_groups(data, settings, lambda1)
     elif data.groups is not None and "groups" not in row.units:
         raise ValueError(
             "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1), "

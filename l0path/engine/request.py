@@ -17,7 +17,7 @@ from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.coupled.arguments import served
+from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
@@ -78,7 +78,7 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How a path is solved: everything but the data. lambda1, lambda2 are arrays or None (default
+    """The settings of a path: everything but the data. lambda1, lambda2 are arrays or None (default
     grid, or 0 when the penalty does not name the term).
     """
 
@@ -108,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a path is asked for: everything but what X itself decides.
+    """The data and settings of a path: everything that X itself does not decide.
 
     Attributes
     ----------
@@ -302,6 +302,7 @@ def data_of(X, y, a, read=False):
         groups=groups,
         responses=labels,
         response_weights=responses.weights_of_responses(a.response_weights, labels),
+        strata=strata_of(a.strata, design.n)[1],
         **columns,
     )
     checks.check_classes(data, a.loss)

@@ -106,13 +106,13 @@ def refuse_unserved(data, plan, a):
     settings, what = plan.settings, ""
     classes = data.classes is not None
     most = 1 if classes else 2
-    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= most
+    search = (
+        isinstance(settings, LocalSearch)
+        and settings.refit
+        and settings.neighbourhood is None
+        and settings.swap_size <= most
+    )
     costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
-    if classes and not plan.least_shrinkage()[1] > 0:
-        raise ValueError(
-            "loss='multinomial' needs a ridge, because columns may separate classes: give "
-            "lambda2 > 0, such as lambda2=1e-3"
-        )
     if not search:
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):

@@ -26,7 +26,7 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
-from .posing import columns_of, prepared, resolved, selectable, unit
+from .posing import columns_of, prepared, selectable, unit
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, one_by_one
 from .registry import algorithm_of, make_engine
@@ -60,8 +60,7 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        request, problem = resolved(request, clock)
-        setting = prepared(request, problem, Control(clock))
+        setting = prepared(request, Control(clock))
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
@@ -75,7 +74,7 @@ def run(request, clock=None) -> Fitted:
         else:
             notes = [*notes, *unbounded]
         path = _path(setting, slices, solutions, notes)
-    return Fitted(path, request, setting.working_set)
+    return Fitted(path, setting.request, setting.working_set)
 
 
 def _compiled_ahead(request):

@@ -1,5 +1,5 @@
-"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their
-cross-validated forms.
+"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier`, `L0Survival`
+and their cross-validated forms.
 
 Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is
 the whole. The estimators select features too: `get_support()` and `transform()` keep exactly the
@@ -10,5 +10,13 @@ one of its names is first used.
 
 from .classifiers import L0Classifier, L0ClassifierCV
 from .regressors import L0Regressor, L0RegressorCV
+from .survival import L0Survival, L0SurvivalCV
 
-__all__ = ["L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV"]
+__all__ = [
+    "L0Classifier",
+    "L0ClassifierCV",
+    "L0Regressor",
+    "L0RegressorCV",
+    "L0Survival",
+    "L0SurvivalCV",
+]

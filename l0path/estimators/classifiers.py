@@ -1,4 +1,4 @@
-"""Estimators for two classes: a model of given size, and the one that cross-validation chooses."""
+"""Estimators for classes: a model of given size, and the one that cross-validation chooses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 class L0Classifier(ClassifierMethods, ModelOfOneSize):
     """Classification by linear predictors on the best subset of k columns.
 
-    The problem is that of `L0Regressor`; the response is -1 for classes_[0] and 1 for classes_[1],
-    the sorted labels.
+    The problem is that of `L0Regressor`. With two classes the response is -1 for classes_[0] and 1
+    for classes_[1], the sorted labels. More than two share the columns of the model, and each has
+    coefficients of its own (loss="multinomial", docs/responses.md).
 
     Parameters
     ----------
@@ -37,12 +38,11 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         no minimum where the columns separate the classes.
     loss : str, default "logistic"
         "logistic", "multinomial", "squared_hinge", "smoothed_hinge" (width `gamma`), or with
-        algorithm="exact" "hinge". Only the first two have `predict_proba`. "multinomial" is for two
-        classes or more, which share the columns of the model (docs/responses.md): `coef_` has a row
-        for each, and lambda2 > 0 is needed.
+        algorithm="exact" "hinge". Only the first two have `predict_proba`. With more than two
+        classes "logistic" means "multinomial", and the others are refused.
     class_weight : dict or str, optional
-        {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
-        sample_weight. None means 1 for each class.
+        {label: weight}, or "balanced" for sum w / (r times the sum of w in the class), r classes.
+        It multiplies sample_weight. None means 1 for each class.
     pos_label : object, optional
         The label that `path_` and `model_` (their coefficients, bounds, summaries and plots) speak
         for. None means classes_[1]. classes_, coef_, intercept_, `decision_function` and
@@ -80,20 +80,15 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (r,)
         The sorted labels.
-    coef_ : ndarray of shape (1, p)
-        The coefficients in units of X.
-    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, p), or (r, p) for r > 2 classes
+        The coefficients in units of X; those of several classes sum to zero over the classes.
+    intercept_ : ndarray of shape (1,) or (r,)
         The intercept.
     k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
         The size, rounds of the search, the path, the chosen model, and the number and names of
         columns.
-
-    Notes
-    -----
-    More than two classes raise a ValueError: use
-    sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
 
     Examples
     --------

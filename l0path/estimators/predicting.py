@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from ..core.types import Matrix
 from ..problem.losses import canonical_name, traits_named
 from ..problem.several import probabilities
+from .selecting import MULTICLASS
 
 
 class RegressorMethods(RegressorMixin):
@@ -46,7 +47,7 @@ def _has_probabilities(self):
 class ClassifierMethods(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss == "multinomial"
+        tags.classifier_tags.multi_class = self.loss in MULTICLASS
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The common part of the four estimators: arguments, paths kept in a cache, the chosen columns."""
+"""The common part of the estimators: arguments, paths kept in a cache, the chosen columns."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Self
 
 import joblib
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
+from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..core.arguments import nonnegative, number
 from ..core.status import End
 from ..core.types import Matrix
 from ..cross_validation import cv_fit
-from ..designs.protocol import is_design
 from ..engine.arguments import refuse_shares, sample_weights
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
@@ -28,6 +26,7 @@ from ..fitting import fit
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, canonical_name
 from ..problem.problem import effective_rows
+from .columns import checked, column_of, without_column
 
 PASSED = (
     "loss",
@@ -52,9 +51,11 @@ PASSED = (
     "class_weight",
     "pos_label",
     "groups",
+    "ties",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
-SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
+# what classifiers call the multinomial loss where there are more than two classes
+MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial")
 
 
 class Unfinished(Exception):
@@ -108,19 +109,8 @@ def keep_parameters(self, parameters):
             setattr(self, name, value)
 
 
-def _checked(estimator, X, *y, **options):
-    """scikit-learn's `validate_data`, which would take a design for a number."""
-    if is_design(X):
-        raise TypeError(
-            f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
-            f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
-            "to l0path.fit or l0path.cv_fit"
-        )
-    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
-
-
 class SelectedColumns(SelectorMixin, BaseEstimator):
-    """Base class of the four estimators: checked data, and a model of a path as fitted
+    """Base class of the estimators: checked data, and a model of a path as fitted
     attributes.
     """
 
@@ -142,7 +132,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             refuse_masked(value, name)
         if classes:
             refuse_shares(y, self.loss)
-        X, y = _checked(
+        X, y = checked(
             self,
             X,
             y,
@@ -158,20 +148,18 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         )
 
     def _labels(self, y):
-        """Classes of any dtype, as an array of labels that sort: two, or more for the loss of
-        several.
+        """Classes of any dtype, as an array of labels that sort. More than two take the multinomial
+        loss, which extends the logistic one.
         """
         y = np.asarray(y)
         if y.dtype == object and len({type(label) for label in y}) == 1:
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        several = kind == "multiclass" and self.loss == "multinomial"
-        if kind != "binary" and not several:
+        if kind != "binary" and not (kind == "multiclass" and self.loss in MULTICLASS):
             raise ValueError(
                 f"Only binary classification is supported by loss={self.loss!r}. The type of the "
-                f"target is {kind}. Use loss='multinomial', or fit one class against the rest with "
-                f"`y == c` or sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
+                f"target is {kind}. For more than two classes use loss='logistic'"
             )
         self.classes_ = np.unique(y)
         return y
@@ -181,7 +169,10 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        return {name: value for name, value in vars(self).items() if name in names} | {
+        out = {name: value for name, value in vars(self).items() if name in names}
+        if isinstance(self, ClassifierMixin) and self.classes_.size > 2:
+            out["loss"] = "multinomial"
+        return out | {
             "random_state": seed,
             "feature_names": getattr(self, "feature_names_in_", None),
         }
@@ -190,42 +181,33 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         """The arguments of the path with the column of X that `offset` names as offset, and that
         column left out of the search; sets offset_index_, None without.
         """
-        self.offset_index_ = self._offset_index(X.shape[1])
+        self.offset_index_ = self._place("offset", X.shape[1])
         if self.offset_index_ is None:
             return arguments
-        exclude = arguments["exclude"]
-        if exclude is None or isinstance(exclude, (str, int, np.integer)):
-            exclude = [] if exclude is None else [exclude]
-        exclude = list(exclude)
-        if exclude and all(isinstance(v, (bool, np.bool_)) for v in exclude):
-            exclude = np.flatnonzero(exclude).tolist()
-        return arguments | {
-            "offset": self._offset(X),
-            "exclude": [*exclude, self.offset_index_],
-        }
+        return without_column(arguments, self.offset_index_) | {"offset": self._offset(X)}
 
-    def _offset_index(self, p):
-        """The place of the column that `offset` names."""
-        offset, names = self.offset, list(getattr(self, "feature_names_in_", []))
-        if offset is None:
+    def _place(self, parameter, p):
+        """The place of the column that a parameter names; None if it is None."""
+        value, names = getattr(self, parameter), list(getattr(self, "feature_names_in_", []))
+        if value is None:
             return None
-        if isinstance(offset, str) and offset in names:
-            return names.index(offset)
-        if isinstance(offset, (int, np.integer)) and not isinstance(offset, bool):
-            if -p <= offset < p:
-                return int(offset) % p
-        given = repr(offset) if np.isscalar(offset) else f"a {type(offset).__name__}"
+        if isinstance(value, str) and value in names:
+            return names.index(value)
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            if -p <= value < p:
+                return int(value) % p
+        given = repr(value) if np.isscalar(value) else f"a {type(value).__name__}"
+        kind = {"offset": "an offset", "strata": "a stratum"}[parameter]
         raise ValueError(
-            f"offset={given} must be the name of a column of the DataFrame X, or the number of "
-            f"a column of X (0 to {p - 1}); an offset given by row goes into a column of X"
+            f"{parameter}={given} must be the name of a column of the DataFrame X, or the number "
+            f"of a column of X (0 to {p - 1}); {kind} given by row goes into a column of X"
         )
 
     def _offset(self, X):
         """(n,) the column of X that is the offset; None without."""
         if self.offset_index_ is None:
             return None
-        column = X[:, [self.offset_index_]]
-        return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()
+        return column_of(X, self.offset_index_)
 
     def _take(self, path, index):
         """The fitted attributes."""
@@ -250,7 +232,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
 
     def _predict(self, X, type):
         check_is_fitted(self)
-        X = _checked(self, X, reset=False)
+        X = checked(self, X, reset=False)
         return self.path_.predict(X, index=self.model_.index, type=type, offset=self._offset(X))
 
     def __sklearn_tags__(self):
@@ -301,8 +283,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
 
 
 def distinct_rows(X, rows, enough):
-    """How many different rows X has among these, by their sums along a random direction (1e-12
-    relative); counting stops at `enough`, so that mostly few rows are read.
+    """Number of different rows of X among these, by their sums along a random direction (1e-12
+    relative). Counting stops at `enough`, so that mostly few rows are read.
     """
     direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
     while True:

@@ -92,6 +92,22 @@ def compact(problem):
     return restricted(problem, J), J
 
 
+def around(problem, solution, count):
+    """The support of a solution, and those that have one of 2 count columns of large correlation
+    with y in the place of one of its own.
+    """
+    removable = np.setdiff1d(solution.support, problem.forced)
+    others = np.setdiff1d(np.flatnonzero(problem.usable), solution.support)
+    gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
+    others = others[np.argsort(-gains, kind="stable")[: 2 * count]]
+    swaps = [
+        np.sort(np.append(solution.support[solution.support != i], j))
+        for i in removable
+        for j in others
+    ]
+    return [solution.support, *swaps]
+
+
 class Contest:
     """The n_best best models that a search has met. best: [(value, what was kept)], ascending;
     seen: supports that were offered; refit, settings, n_best as in `Tree`.

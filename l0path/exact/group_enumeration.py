@@ -9,28 +9,38 @@ import numpy as np
 
 from ..core.status import SearchEnd
 from ..working_set.groups import GroupFit
+from .all_sizes.nested import refits_bound
 from .contest import Contest
 from .integrality_generation import IntegralityGeneration
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 
 
-def refuse_groups(data, settings):
+def enumerable(groups, usable):
+    """Whether all sets of the groups that may be chosen are compared."""
+    return int(groups.selectable(usable).sum()) <= MOST_GROUPS
+
+
+def refuse_groups(data, settings, lambda1):
     """Raise ValueError where the groups of `Data` cannot be searched with these settings."""
     if isinstance(settings, IntegralityGeneration):
         raise ValueError(
             "integrality generation searches among models of k columns, but there are groups: use "
             "algorithm='exact', or certify with algorithm=None, which compare all sets of groups"
         )
+    bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
+    if enumerable(data.groups, ~data.excluded) or not (
+        lambda1 or bounded or data.loss.traits.coupled or not refits_bound(data.loss)
+    ):
+        return
     count = int(data.groups.selectable(~data.excluded).sum())
-    if count > MOST_GROUPS:
-        raise ValueError(
-            "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
-            f"which is done for at most {MOST_GROUPS} groups that may be chosen; here there are "
-            f"{count}. Name some of them in exclude= or always_include=, fit with algorithm='swap' "
-            "(certify=True and lambda2= give bounds), or search single columns without groups= "
-            "(with a formula: groups=False)"
-        )
+    raise ValueError(
+        "with lambda1, bounds on coefficients, the hinge or a loss of your own, algorithm='exact' "
+        "and certify compare all sets of groups (with a formula: of terms), which is done for at "
+        f"most {MOST_GROUPS} groups that may be chosen; here there are {count}. Name some of them "
+        "in exclude= or always_include=, fit with algorithm='swap' (certify=True and lambda2= give "
+        "bounds), or search single columns without groups= (with a formula: groups=False)"
+    )
 
 
 class GroupEnumeration(Contest):

@@ -85,7 +85,7 @@ class Subtree:
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
     def rounding(self, columns, held, half):
-        """What rounding can hide: see `Leaps`. half: the value without columns."""
+        """A bound on the rounding of values: see `Leaps`. half: the value without columns."""
         return (columns + 16) * EPS * half * (held + self.spread) ** 2
 
 
@@ -114,7 +114,9 @@ def subtrees(S, c, value, entry_cost, most, alone):
 
 
 def refused_where_too_dependent(S, most):
-    """How many columns are combinations of others; ValueError where that makes too many parts."""
+    """Number of columns that are combinations of others; ValueError where that makes too many
+    parts.
+    """
     spare = len(S) - _rank(S)[0]
     if sum(math.comb(spare, among) for among in range(min(spare, most) + 1)) > MOST_SUBTREES:
         raise ValueError(
@@ -212,6 +214,28 @@ class Worker:
         self.f, number, nodes = search(stack, space, self.base, self.f, size, cut, portion, limit)
         self.nodes += nodes
         return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
+
+
+def ended(search, active, spent, poll):
+    """The reason why a search by subtrees ends now, None while it goes on.
+
+    Parameters
+    ----------
+    search : Leaps or AllSizes
+        Its `tasks`, the subtrees that wait; `more`, the dependent columns that may make further
+        ones; and `made`, their number so far.
+    active : list
+        The workers that have a subtree.
+    spent : bool
+        Whether the budget is used up.
+    poll : callable, optional
+        Returns True to stop.
+    """
+    if not active and not search.tasks and (search.more is None or search.made >= MOST_SUBTREES):
+        return SearchEnd.CLOSED if search.more is None else SearchEnd.TOO_MANY
+    if poll is not None and poll():
+        return SearchEnd.STOPPED
+    return SearchEnd.NODE_LIMIT if spent else None
 
 
 class Leaps(Contest):
@@ -330,12 +354,9 @@ class Leaps(Contest):
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.busy]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
-                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
-            if poll is not None and poll():
-                return SearchEnd.STOPPED
-            if self.nodes >= limit:
-                return SearchEnd.NODE_LIMIT
+            end = ended(self, active, self.nodes >= limit, poll)
+            if end is not None:
+                return end
             if not active:
                 continue
             cut = Cut(self.cutoff + self.margin, shrink, 2.0 * self.margin)

@@ -1,6 +1,6 @@
-"""How far one solution is from optimal: all models of its size where they are few, else rounds of
-better dual points and of safe rules (`bounding`), then searches of what they leave.
-`Path.certify` and algorithm="exact" are made of it.
+"""Search for the distance of one solution from the optimum: all models of its size where they are
+few, else rounds of better dual points and of safe rules (`bounding`), then searches of the columns
+that they leave. `Path.certify` and algorithm="exact" are made of it.
 """
 
 import math
@@ -17,9 +17,10 @@ from ..problem.losses import Hinge
 from ..relaxation.path_bounds import GLOBAL_GAP, divided, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
+from .all_sizes.choice import BestOfOne
 from .bounding import Bounding
-from .contest import BranchAndBound, compact
-from .group_enumeration import GroupEnumeration
+from .contest import BranchAndBound, around, compact
+from .group_enumeration import GroupEnumeration, enumerable
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
@@ -106,10 +107,10 @@ class CertificateSearch:
             )
             return self.result
         every = self.every_model()
-        if every is None:
-            self.bound_and_search()
-        else:
+        if every is not None:
             self.compare(every)
+        elif not self.search_all_sizes() and self.bounds.whole.groups is None:
+            self.bound_and_search()
         self.conclude()
         return self.result
 
@@ -118,6 +119,8 @@ class CertificateSearch:
         s, problem = self.solution, self.bounds.problem
         model = make_model(problem)
         target = {"lambda0": s.lambda0} if self.bounds.penalised else {"size": s.k}
+        if problem.groups is not None and not enumerable(problem.groups, problem.usable):
+            return None
         if problem.groups is not None:
 
             def refit(support):
@@ -140,6 +143,23 @@ class CertificateSearch:
             refit=lambda support: self.value(model, support),
             n_best=self.n_best,
         )
+
+    def search_all_sizes(self):
+        """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
+        whole = self.bounds.whole
+        usual = isinstance(self.settings, BranchAndBound) and self.settings.node_limit is None
+        if self.given is not None or not usual or self.clock.over():
+            return False
+        one = BestOfOne(whole, self.solution, self.n_best, self.clock)
+        if one.ended is None:
+            return False
+        self.searched = f"leaps and bounds: {one.nodes} node{'' if one.nodes == 1 else 's'}"
+        self.take_over(np.arange(whole.X.p), one.nodes, one.lower, one.best, one.others)
+        self.bounds.loss = max(self.bounds.loss, one.loss)
+        if one.ended == SearchEnd.NO_OPTIMUM:
+            self.obstacle = "a model of this size or a smaller one has no finite optimum"
+        self.ended = one.ended if one.ended == SearchEnd.CLOSED else None
+        return bool(self.ended)
 
     def compare(self, search):
         """Let a search compute every model."""
@@ -387,7 +407,7 @@ class CertificateSearch:
                 model = make_model(bounds.whole)
                 model.grow(fit.support)
                 fit = model.refit(fit.support, s.lambda1, s.lambda2)
-            if not fit.value + cost >= s.objective:
+            if not fit.value + cost >= bounds.objective:
                 bounds.objective = fit.value + cost
                 self.fit = first_of_their_kind(bounds.whole, fit, bool(s.lambda1 or s.lambda2))
         bounds.lower = min(bounds.lower, bounds.objective)
@@ -396,22 +416,13 @@ class CertificateSearch:
         """The value (less the members' cost) of the n_best-th of some models around the solution,
         infinite where there are fewer; they are kept in `models`.
         """
-        s, problem = self.solution, self.bounds.problem
-        model = make_model(problem)
-        removable = np.setdiff1d(s.support, problem.forced)
-        others = np.setdiff1d(np.flatnonzero(problem.usable), s.support)
-        gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
-        others = others[np.argsort(-gains, kind="stable")[: 2 * self.n_best]]
-        supports = [
-            s.support,
-            *(np.sort(np.append(s.support[s.support != i], j)) for i in removable for j in others),
-        ]
-        values = []
-        for support in supports:
-            values.append(self.value(model, support)[0])
-        order = np.argsort(values, kind="stable")[: self.n_best]
-        self.models = [supports[i] for i in order]
-        return values[order[-1]] if order.size == self.n_best else math.inf
+        model = make_model(self.bounds.problem)
+        found = sorted(
+            ((self.value(model, support)[0], i), support)
+            for i, support in enumerate(around(model.problem, self.solution, self.n_best))
+        )[: self.n_best]
+        self.models = [support for _, support in found]
+        return found[-1][0][0] if len(found) == self.n_best else math.inf
 
     def status(self):
         """ "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",

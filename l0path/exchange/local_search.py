@@ -10,7 +10,7 @@ Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,12 @@ class LocalSearch:
     tol : float, default 1e-8
         Exchanges that lower the objective by less than tol / 100, relative, are not taken.
 
+    Notes
+    -----
+    A subclass may name a `neighbourhood` of its own, a class with the steps of
+    `exchange.neighbourhoods.protocol.Neighbourhood` that is made with (model, lambda1, lambda2,
+    scale, settings). It serves single columns, and losses that are sums over rows.
+
     Examples
     --------
     >>> import l0path
@@ -59,6 +65,7 @@ class LocalSearch:
     array([2, 3, 8])
     """
 
+    neighbourhood: ClassVar[type | None] = None
     effort: str = "default"
     refit: bool = True
     swap_size: int = 1
@@ -103,7 +110,7 @@ def flat(value, scale, tol):
 
 
 def pairs_tried(settings, n, k):
-    """How many of the ranked exchanges of a support of size k a refit must refute: n_best, by
+    """Number of the ranked exchanges of a support of size k that a refit must refute: n_best, by
     default 20 or as many (up to 500) as cost about 2 million operations.
     """
     if settings.n_best is not None:
@@ -129,7 +136,7 @@ class SolutionPool:
         return flat(value, self.scale, self.tol)
 
     def size(self, fit):
-        """How many unforced units a fit has."""
+        """Number of unforced units of a fit."""
         return fit.units.size - self.n_forced
 
     def optimality(self, k, checked):

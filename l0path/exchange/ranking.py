@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which exchanges of a fit are wanted.
+    """The exchanges of a fit that a caller asks for.
 
     Parameters
     ----------

@@ -95,8 +95,8 @@ def table(fit, quadratic, lambda2, skip, locked):
 
 
 class Coefficients(NamedTuple):
-    """What a `table.State` lacks of q responses: products with the columns (w, q), coefficients
-    (q, capacity), gradients c (w, q).
+    """The part of q responses that a `table.State` lacks: products with the columns (w, q),
+    coefficients (q, capacity), gradients c (w, q).
     """
 
     products: np.ndarray

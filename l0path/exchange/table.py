@@ -82,9 +82,9 @@ class Columns(NamedTuple):
 
 
 class ExchangeRule(NamedTuple):
-    """How exchanges are judged: lambda1, lambda2, whether combinations of a support count; what an
-    addition must lower F by beside the cost of its column, what the change by a swap must be below;
-    by how much changes may differ that count as equal.
+    """The rule by which exchanges are compared: lambda1, lambda2, whether combinations of a support
+    count; by how much an addition must lower F beside the cost of its column, below which value the
+    change by a swap must be; by how much changes may differ that count as equal.
     """
 
     lambda1: float

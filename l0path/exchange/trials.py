@@ -52,7 +52,7 @@ class Exchanges(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What trials look for: with `first` the first exchange below `target`, else the lowest of all;
+    """The aim of trials: with `first` the first exchange below `target`, else the lowest of all;
     with `thorough` (and `first`) only a bound refutes. `tie`: by how much an exchange must be below
     one before it to be taken in its place.
     """

@@ -123,7 +123,7 @@ class CoordinateSolver:
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
 
     def start(self, b, b0):
-        """Where a refit starts, from coefficients and an intercept."""
+        """The starting point of a refit, from coefficients and an intercept."""
         return b
 
     def refit(self, support, start):

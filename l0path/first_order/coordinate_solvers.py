@@ -24,17 +24,15 @@ class GramSolver(CoordinateSolver):
         b[at] = fit.b
         return at, b, self.model.q - fit.b @ self.model.G[at, : self.width]
 
+    def _gains(self, c):
+        """The gains of the columns of W at the correlations c (w,), were they to enter."""
+        diagonal = np.diagonal(self.model.G)[: self.width]
+        return entry_gains(c, diagonal, self.lambda1, self.lambda2, self.lower, self.upper)
+
     def descend(self, penalty, fit):
         """Up to CHUNK sweeps: (sweeps, support, start of a refit)."""
         at, b, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
+        gains = self._gains(c)
         order, _ = self._order(at, gains)
         s = self.settings
         stop = StopRule(s.n_stable, CHUNK, s.tol)
@@ -47,14 +45,7 @@ class GramSolver(CoordinateSolver):
         """
         self._refresh()
         at, _, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
+        gains = self._gains(c)
         free = self.enters & (self.factor > 0)
         free[at] = False
         return float((gains[free] / self.factor[free]).max(initial=0.0))

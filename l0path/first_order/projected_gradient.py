@@ -168,8 +168,8 @@ class GradientSolver:
         return slopes_at(self.model, outcome.fit)
 
     def scores(self, outcome, correlation, columns):
-        """What columns (slice) outside the support gain in a map of the outcome's step at its fit;
-        correlation (m,) = -Z' slopes.
+        """The gains of columns (slice) outside the support in a map of the outcome's step at its
+        fit; correlation (m,) = -Z' slopes.
         """
         p, raw = self.model.problem, outcome.step * correlation
         u = np.clip(
@@ -180,8 +180,8 @@ class GradientSolver:
         return raw * u - 0.5 * u * u - outcome.step * self.lambda1 * np.abs(u)
 
     def threshold(self, outcome):
-        """What a column outside must gain to enter: the least gain among the unforced support, b^2
-        / 2 where its slope is zero (more at a bound).
+        """The gain above which a column outside enters: the least gain among the unforced support,
+        b^2 / 2 where its slope is zero (more at a bound).
         """
         fit = outcome.fit
         b = fit.b[~np.isin(fit.support, self.model.problem.forced)]

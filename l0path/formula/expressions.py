@@ -171,8 +171,8 @@ def names_in(expression):
 
 
 def foreign(expression, plain):
-    """What is in an expression beyond arithmetic, NumPy's functions of numbers, formulaic's
-    transforms and the names in `plain`: bits of its text.
+    """The pieces of an expression beyond arithmetic, NumPy's functions of numbers, formulaic's
+    transforms and the names in `plain`, as text.
     """
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.code import sanitize_variable_names

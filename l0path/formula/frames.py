@@ -63,8 +63,9 @@ def alike_but_for_blanks(data):
 
 
 def _at_rows(value, keep, name, data):
-    """What belongs to the rows of data, at those that are kept: a column's name, an array, a Series
-    of the same index, fold ids or (train, test) pairs; what is not by row as it is.
+    """An argument restricted to the rows of data that are kept, if it has a value for each row: an
+    array, a Series of the same index, fold ids or (train, test) pairs. A column's name, and all
+    else, is returned as it is.
     """
     if isinstance(value, str):
         return data.loc[keep, value].to_numpy()

@@ -1,4 +1,4 @@
-"""Which interactions of a model stand without the terms that they contain.
+"""Interactions of a model that stand without the terms that they contain.
 
 A term T that contains a factor is coded against the factor's first level if an earlier term of the
 formula spans S, what is left of T without the factor (and perhaps without other factors); usually

@@ -34,7 +34,7 @@ MOST_ENTRIES = 1 << 28
 
 
 class KnockoffFilter(ShowingCompetition):
-    """What `knockoff_filter` returns.
+    """Result of `knockoff_filter`.
 
     Attributes
     ----------

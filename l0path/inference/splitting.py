@@ -256,7 +256,9 @@ def _check(data, plan, k, rule, competing):
 
 
 class ModelChoice(NamedTuple):
-    """How a split chooses its model: the size k, or else a rule; at most so many columns."""
+    """The rule by which a split chooses its model: the size k, or else a criterion; at most so many
+    columns.
+    """
 
     k: int | None
     rule: object

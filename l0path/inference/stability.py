@@ -27,8 +27,7 @@ PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be draw
 
 
 class StabilitySelection(ShowingFrequencies):
-    """What `stability_selection` returns. Its rows are columns of X, or groups where the fit had
-    them.
+    """Result of `stability_selection`. Its rows are columns of X, or groups where the fit had them.
 
     Attributes
     ----------
@@ -326,7 +325,7 @@ def stability_selection(
 
 
 class Sampling(NamedTuple):
-    """How rows are drawn, and until when."""
+    """The scheme by which rows are drawn, and its end."""
 
     fraction: float
     bootstrap: bool

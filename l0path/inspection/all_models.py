@@ -31,8 +31,8 @@ from .neighbours import fit_data
 
 
 class BestModels(NamedTuple):
-    """What a search for the best sets has found: models, the best first, and their scores; bound:
-    no other set has a smaller score; ended; nodes.
+    """Result of a search for the best sets: models, the best first, and their scores; bound: no
+    other set has a smaller score; ended; nodes.
     """
 
     models: list

@@ -34,7 +34,7 @@ from .neighbours import fit_data
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """What is proved about one solution.
+    """Result of a search for a proof about one solution.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ def certify(
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
-            refuse_groups(data, settings)
+            refuse_groups(data, settings, self.solutions[index].lambda1)
         data = _left(self, data, self.solutions[index], n_best == 1 and box is None)
         with Bar(progress, "l0path certify") as bar:
             search = CertificateSearch(

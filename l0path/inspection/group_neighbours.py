@@ -1,4 +1,4 @@
-"""What lies one exchange of groups away from a solution: every pair (a chosen group out, one of all
+"""Neighbours of a solution, one exchange of groups away: every pair (a chosen group out, one of all
 others in), decided by refits; where they are many, the groups that score best are tried.
 
 The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for
@@ -53,7 +53,7 @@ class GroupNeighbours:
 
     @property
     def total(self):
-        """How many exchanges there are."""
+        """Number of exchanges."""
         return int((~self.locked).sum()) * self.outside.size
 
     @property

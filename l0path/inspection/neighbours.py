@@ -1,4 +1,4 @@
-"""What lies one exchange away from a solution: every pair (a member out, a column of all p in),
+"""Neighbours of a solution, one exchange away: every pair (a member out, a column of all p in),
 ranked by the quadratic of `l0path.exchange.table`, decided by refits.
 
 For the squared loss without lambda1 and box the ranking is the exact change of the objective;
@@ -87,7 +87,7 @@ class Neighbours:
 
     @property
     def total(self):
-        """How many exchanges there are."""
+        """Number of exchanges."""
         outside = self.problem.usable.copy()
         outside[self.fit.support] = False
         return int((~self.locked).sum()) * int(outside.sum())

@@ -75,7 +75,7 @@ def describe_survival(results, path, s, rows):
 
 
 def label(s, path, rows):
-    """Who chose the columns, and that a penalty of the path is gone, as a sentence."""
+    """A sentence that says which rows chose the columns, and which penalty is absent."""
     return _chosen_by(s, path, rows) + _unpenalised(s)
 
 
@@ -95,7 +95,7 @@ def _unpenalised(s):
 
 
 def _chosen_by(s, path, rows):
-    """Who chose the columns."""
+    """A phrase that names the rows that chose the columns."""
     if not rows.same:
         return (
             f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values "

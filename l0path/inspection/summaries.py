@@ -205,8 +205,8 @@ SHOWN_OF_MODEL = (
 
 
 def _of_groups(solution, groups, b):
-    """How many coefficients of each chosen group are not zero, and the norm of its standardised
-    ones b.
+    """Number of coefficients of each chosen group that are not zero, and the norm of its
+    standardised ones b.
     """
     inside = [np.isin(solution.support, groups.of(g)) for g in solution.groups]
     return pd.DataFrame(
@@ -236,7 +236,7 @@ def _around(path, index, X, y):
 
 
 def _beyond(path, s, data):
-    """How many observations of positive weight a Huber fit counts linearly; None for other
+    """Number of observations of positive weight that a Huber fit counts linearly; None for other
     losses.
     """
     if path.delta is None:

@@ -105,13 +105,13 @@ def observations(meta):
 
 
 def intercepts(meta):
-    """How many intercepts a model has."""
+    """Number of intercepts of a model."""
     return meta.intercept * predictors(meta)
 
 
 def predictors(meta):
-    """How many free numbers a column, or the intercept, has: one, one for each response, or one
-    less than there are classes.
+    """Number of free coefficients of a column, or of the intercept: one, one for each response, or
+    one less than there are classes.
     """
     if meta.responses is None:
         return 1

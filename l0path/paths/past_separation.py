@@ -1,4 +1,4 @@
-"""What separates the classes at a size without a finite optimum, and the sizes beyond it.
+"""Columns that separate the classes at a size without a finite optimum, and the sizes beyond it.
 
 Complete separation ends a slice: every larger size is separated too. Where named columns separate
 some observations only (quasi-complete separation), larger sizes are searched on over the supports
@@ -12,8 +12,8 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..exchange.local_search import flat
-from ..problem.losses import mean_of_rows
-from ..problem.recession import leading, separating
+from ..problem.recession import leading, separating, separating_classes
+from ..problem.several import class_codes, summed_loss
 from ..problem.solution import LEFT_OUT
 from ..problem.traits import EMPTIES, FILLS, MONOTONE, SEPARATES, held_by
 
@@ -59,6 +59,14 @@ def separated_by(problem, fit):
     if recession == MONOTONE:
         at = leading(problem, Z, problem.lower[fit.support], problem.upper[fit.support])
         return False, fit.support[at]
+    if problem.turn is not None:
+        codes, eta = class_codes(problem.y), fit.b0 + Z.T @ (fit.b @ problem.turn)
+        own = eta[np.arange(codes.size), codes]
+        eta[np.arange(codes.size), codes] = -np.inf
+        if (own > eta.max(axis=1)).all():
+            return True, fit.support
+        at = separating_classes(Z, codes, eta.shape[1], problem.intercept)
+        return False, fit.support[at]
     if recession == SEPARATES:
         eta = fit.b0 + fit.b @ Z
         if (problem.y * eta).min() > 0:
@@ -77,8 +85,9 @@ def separated_by(problem, fit):
 
 def loss_of(problem, fit):
     """Mean loss of a fit as its coefficients are; `Fit.value` of a separated one is lower."""
-    eta = problem.offset + fit.b0 + problem.X.columns(fit.support) @ fit.b
-    return mean_of_rows(problem.loss, problem.y, eta, problem.weights)
+    b = fit.b if problem.turn is None else fit.b @ problem.turn
+    eta = problem.offset + fit.b0 + problem.X.columns(fit.support) @ b
+    return summed_loss(problem.loss, problem.y, eta, problem.weights)
 
 
 def consequence(problem, names, fit):

@@ -23,10 +23,10 @@ from ..problem.solution import Solution, present
 from .choosing import Choosing
 from .inspecting import Inspecting
 from .model import Model
+from .new_rows import NewRows, with_baselines
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
-from .surviving import Surviving
 
 TABLE = [
     "k",
@@ -50,7 +50,7 @@ TABLE = [
 ]
 
 
-class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
+class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
     """A whole path of models, one for every size or every value of lambda0.
 
     A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as
@@ -182,7 +182,8 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         return (Model(self, i) for i in range(len(self)))
 
     def __getstate__(self):
-        return {**self.__dict__, "_source": Source(), "_table": None}
+        kept = {"_source": Source(), "_table": None, "solutions": with_baselines(self)}
+        return self.__dict__ | kept
 
     def __repr__(self):
         sizes = [s.k for s in self.solutions]
@@ -192,7 +193,8 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
         if self.meta.responses is not None:
-            about = f", {len(self.meta.responses)} responses"
+            counted = "responses" if self.classes is None else "classes"
+            about = f", {len(self.meta.responses)} {counted}"
         return (
             f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.penalty}, n = {self.n}, "
             f"p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
@@ -293,7 +295,7 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         return pd.Series(values, index=index, name=self.meta.about or i)
 
     def _baseline(self, label):
-        """What takes the column of a class off the coefficients of all classes."""
+        """The coefficients of the baseline class, subtracted from those of all classes."""
         if label is None:
             return lambda values: values
         if self.meta.responses is None or self.classes is None or label not in self.classes:

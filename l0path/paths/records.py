@@ -57,6 +57,8 @@ class Meta:
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    strata: tuple | None = None  # labels of the strata of survival times
+    ties: str | None = None  # "efron" or "breslow", of survival times
 
     @property
     def traits(self):
@@ -77,8 +79,8 @@ class Meta:
 
     @property
     def about(self):
-        """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
-        probabilities, "positive class 'b'" else; "" for real responses.
+        """The quantity that the linear predictor of a classification speaks for: "P(y = 'b')" where
+        the loss has probabilities, "positive class 'b'" else; "" for real responses.
         """
         if self.classes is None or self.responses is not None:
             return ""

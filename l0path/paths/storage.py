@@ -16,13 +16,17 @@ from ..core.describing import described_by
 from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
+from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups
 from ..problem.losses import OWN_LOSSES
 from ..problem.solution import Solution
+from .new_rows import with_baselines
 from .path import Path
 from .records import Meta
 
 VERSION = 1
+TEXTS = ("status", "optimality", "flags")
+IN_ARRAYS = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 DERIVED = {
     "pairs": Pairs,
@@ -31,15 +35,20 @@ DERIVED = {
 
 
 def _label(x):
-    """A class label as JSON with its type."""
+    """The label of a class, a group or a stratum as JSON with its type."""
     kind = type(x.item() if isinstance(x, np.generic) else x).__name__
     value = x.item() if isinstance(x, np.generic) else x
     if kind not in ("bool", "int", "float", "str"):
         raise TypeError(
-            f"class label {x!r} of type {kind} cannot be stored; use strings, numbers or bools as "
+            f"the label {x!r} of type {kind} cannot be stored; use strings, numbers or bools as "
             "labels"
         )
     return [kind, value, str(x.dtype) if isinstance(x, np.generic) else ""]
+
+
+def _labels(labels):
+    """Labels as JSON with their types; None stays."""
+    return None if labels is None else [_label(label) for label in labels]
 
 
 def _unlabel(x):
@@ -73,7 +82,7 @@ def save(self: Path, file: str | PathLike) -> None:
         arrays["meta_response_weights"] = meta["response_weights"]
         arrays["intercepts"] = np.array([s.intercept for s in self.solutions]).reshape(shape)
     meta.pop("response_weights")
-    meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
+    meta["classes"] = _labels(meta["classes"])
     if isinstance(self.meta.names, Numbered):
         meta["names"] = None
     elif isinstance(self.meta.names, Derived):
@@ -84,18 +93,10 @@ def save(self: Path, file: str | PathLike) -> None:
         )
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self.meta.groups
-    meta["groups"] = None if groups is None else [_label(label) for label in groups.labels]
-    if groups is not None:
-        arrays |= {
-            "groups_columns": groups.columns,
-            "groups_start": groups.start,
-            "groups_factor": groups.factor,
-            "chosen": np.concatenate([s.groups for s in self.solutions] or [np.empty(0)]).astype(
-                np.int64
-            ),
-            "counts": np.array([s.groups.size for s in self.solutions], dtype=np.int64),
-        }
-    scalars = [f for f in Solution._fields if f not in ("support", "beta", "groups")]
+    meta["groups"] = None if groups is None else _labels(groups.labels)
+    arrays |= _group_arrays(groups, self.solutions)
+    meta["strata"] = _labels(self.meta.strata)
+    arrays |= _baselines(with_baselines(self))
     header = {
         "format": "l0path path",
         "version": VERSION,
@@ -106,7 +107,7 @@ def save(self: Path, file: str | PathLike) -> None:
         "rounds": self.rounds.to_dict("records"),
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
     }
-    numbers = [f for f in scalars if f not in ("status", "optimality", "flags")]
+    numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     plain = [s._replace(intercept=0.0) for s in self.solutions] if several else self.solutions
     arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in plain]).reshape(
         len(self.solutions), len(numbers)
@@ -184,9 +185,9 @@ def _assemble(header, stored):
     """The path of a header, its arrays read one by one, each of the length that the rest says."""
     meta = header["meta"]
     p, m = int(meta["p"]), len(header["text"])
-    meta["classes"] = (
-        None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
-    )
+    for name in ("classes", "strata"):
+        if meta.get(name) is not None:
+            meta[name] = tuple(_unlabel(label) for label in meta[name])
     if meta.get("groups") is not None:
         meta["groups"] = _groups([_unlabel(label) for label in meta["groups"]], p, stored)
     if meta.get("formula") is not None:
@@ -196,11 +197,7 @@ def _assemble(header, stored):
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
     meta = _meta(meta, p, stored)
-    numbers = [
-        f
-        for f in Solution._fields
-        if f not in ("support", "beta", "status", "optimality", "flags", "groups")
-    ]
+    numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     table = stored.array("numbers", np.float64, (m, len(numbers)))
     sizes = stored.array("sizes", np.int64, (m,))
     supports = _split(stored, "support", sizes, p)
@@ -231,9 +228,54 @@ def _assemble(header, stored):
                 **values,
             )
         )
+    solutions = _with_stored_baselines(solutions, stored)
     status = header["status"]
     end = End(header.get("end") or end_of_text(status))
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+
+
+def _group_arrays(groups, solutions):
+    """Arrays of groups, and of the chosen ones; none without."""
+    if groups is None:
+        return {}
+    chosen = np.concatenate([s.groups for s in solutions] or [np.empty(0)])
+    return {
+        "groups_columns": groups.columns,
+        "groups_start": groups.start,
+        "groups_factor": groups.factor,
+        "chosen": chosen.astype(np.int64),
+        "counts": np.array([s.groups.size for s in solutions], dtype=np.int64),
+    }
+
+
+def _baselines(solutions):
+    """Arrays of the baseline hazards of solutions, which share times and strata; none without."""
+    if not solutions or solutions[0].baseline is None:
+        return {}
+    baselines = [s.baseline for s in solutions]
+    return {
+        "baseline_times": baselines[0].times,
+        "baseline_block": baselines[0].block,
+        "baseline_center": np.array([one.center for one in baselines]),
+        "baseline_hazard": np.array([one.hazard for one in baselines]),
+    }
+
+
+def _with_stored_baselines(solutions, stored):
+    """The solutions with the baseline hazards of a file, if it has some."""
+    if "baseline_times" not in stored:
+        return solutions
+    times = stored.array("baseline_times", np.float64, (-1,))
+    block = stored.array("baseline_block", np.int64, (-1,))
+    inside = block.size > 1 and block[0] == 0 and block[-1] == times.size
+    if not inside or (np.diff(block) < 0).any():
+        raise ValueError("strata of the baseline hazards do not fit together")
+    center = stored.array("baseline_center", np.float64, (len(solutions),))
+    hazard = stored.array("baseline_hazard", np.float64, (len(solutions), times.size))
+    return [
+        s._replace(baseline=Baseline(times, block, float(center[i]), hazard[i]))
+        for i, s in enumerate(solutions)
+    ]
 
 
 def _meta(meta, p, stored):
@@ -248,7 +290,7 @@ def _meta(meta, p, stored):
 
 
 def _responses(meta, stored):
-    """How many responses a header has, 0 for one; their names and weights go into it."""
+    """Number of responses in a header, 0 for one; their names and weights go into it."""
     names = meta.get("responses")
     if names is None:
         return 0

@@ -1,5 +1,5 @@
-"""How well a classifier ranks and how far its probabilities can be trusted: ROC and calibration
-curves, of rows given, of the rows of the fit, or of held-out predictions.
+"""Plots of the ranking and the probabilities of a classifier: ROC and calibration curves, of rows
+given, of the rows of the fit, or of held-out predictions.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _held_out(cv, which, X, y, type, selector):
 
 
 def _drawn(ax, kind):
-    """How many curves of this kind the axes hold."""
+    """Number of curves of this kind that the axes hold."""
     return sum(line.get_gid() == f"l0path-{kind}" for line in ax.lines)
 
 

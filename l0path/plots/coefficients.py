@@ -86,7 +86,7 @@ def styles(path, members):
 
 
 def support(plot):
-    """Which features or groups are in the model of every size."""
+    """The features or groups in the model of every size."""
     path, ax, labels = plot.path, plot.ax, plot.labels
     frame, b = split(plot.frame, "k")
     count = (b != 0).sum()

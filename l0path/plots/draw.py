@@ -112,7 +112,7 @@ def _name(path, mark, i):
 
 
 def _title(path, slice):
-    """Which slice is shown, when there are several."""
+    """The slice that is shown, where there are several."""
     slices = {s.slice: (s.lambda1, s.lambda2) for s in path.solutions}
     if len(slices) < 2:
         return None

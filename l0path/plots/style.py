@@ -1,5 +1,5 @@
-"""How the plots look: axes with thin spines, a palette that colour-blind readers can tell apart,
-and labels in the margin that keep clear of each other.
+"""Appearance of the plots: axes with thin spines, a palette that colour-blind readers can tell
+apart, and labels in the margin that do not overlap.
 """
 
 import numpy as np

@@ -50,7 +50,7 @@ def dependent(problem, between=(0.0, NEARLY_DEPENDENT)):
 
 
 def described(found, names, most=5):
-    """What `dependent` found, as text with the names of the columns."""
+    """The result of `dependent` as text with the names of the columns."""
     texts = []
     for j, of in found[:most]:
         shown = ", ".join(names[i] for i in of[:6]) + (", ..." if len(of) > 6 else "")

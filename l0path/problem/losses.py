@@ -276,7 +276,15 @@ class Multinomial(NamedTuple):
     each class, so its value is in `several`.
     """
 
-    traits = LossTraits("multinomial", "classes", 0.5, jumps=False, link="softmax", likelihood=True)
+    traits = LossTraits(
+        "multinomial",
+        "classes",
+        0.5,
+        jumps=False,
+        link="softmax",
+        recession=SEPARATES,
+        likelihood=True,
+    )
 
 
 NAMES = {

@@ -16,15 +16,15 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
-from .several import contrasts, turned
+from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for
-    classes, (n, r) for several responses; `class_weight` is (negative, positive) or "balanced" or
-    None.
+    """The user's data, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for two
+    classes, (n, r) for several responses; `class_weight` has a number for each class, negative and
+    positive, or is "balanced" or None.
     """
 
     design: Any
@@ -48,10 +48,11 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    strata: tuple | None = None  # labels of the strata of survival times
 
     @property
     def response(self):
-        """What the response is made of: y, and the times of survival."""
+        """The arrays that the response is made of: y, and the times of survival."""
         loss = self.loss
         if loss.traits.response != "survival":
             return (self.y,)
@@ -79,7 +80,7 @@ class Fit(NamedTuple):
 
     @property
     def units(self):
-        """What is counted: the columns."""
+        """The units that sizes count: the columns."""
         return self.support
 
     @property
@@ -126,14 +127,15 @@ class Problem:
         return isinstance(self.loss, Squared)
 
     def locked(self, J):
-        """Which of the columns J (indices) are forced, a bool for each."""
+        """A mask of the columns J (indices) that are forced."""
         if not self.forced.size:  # np.isin takes longer than a small fit can afford
             return np.zeros(len(J), dtype=bool)
         return np.isin(J, self.forced)
 
     def rounding(self, J):
-        """What rounding leaves of unit columns that are combinations of others among the columns J,
-        for coefficients of size 1: more where columns are far from the origin that was subtracted.
+        """A bound on the rounding in unit columns that are combinations of others among the columns
+        J, for coefficients of size 1: larger where columns are far from the origin that was
+        subtracted.
         """
         away = np.abs(self.X.center[J]) / self.X.scale[J]
         return 32.0 * EPS * (1.0 + float(away.max(initial=0.0)))
@@ -153,7 +155,7 @@ class Problem:
 
     @property
     def refit_rows(self):
-        """What a refit costs, in rows of one response: by it the number of refits is set."""
+        """The cost of a refit, in rows of one response; the number of refits depends on it."""
         return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
 
     @property
@@ -171,12 +173,13 @@ def row_weights(data, keep=None):
     w = data.weights / data.weights.max()  # so that no sum overflows
     w = w if keep is None else w * keep
     if data.class_weight is not None:
-        positive = data.y > 0
-        if isinstance(data.class_weight, str):  # "balanced": both classes get half
-            pair = [0.5 / max(w[positive == side].sum(), 1e-300) for side in (False, True)]
+        codes, r = class_codes(data.y), len(data.classes)
+        if isinstance(data.class_weight, str):  # "balanced": all classes get the same
+            totals = np.bincount(codes, weights=w, minlength=r)
+            each = (1.0 / r) / np.maximum(totals, 1e-300)
         else:
-            pair = data.class_weight
-        w = w * np.where(positive, pair[1], pair[0])
+            each = np.array(data.class_weight)
+        w = w * each[codes]
     total = w.sum()
     if not total > 0:
         raise ValueError(

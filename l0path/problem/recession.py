@@ -7,7 +7,8 @@ NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest i
 
 
 def separating(Z, y, intercept, lower, upper, held=None):
-    """Which columns separate the classes quasi-completely (Albert & Anderson, Biometrika 71, 1984).
+    """The columns that separate the classes quasi-completely (Albert & Anderson, Biometrika 71,
+    1984).
 
     A direction d of the coefficients and the intercept with y_i eta_i >= 0 on all observations and
     > 0 on some, eta_i = d0 + z_i'd, takes the logistic loss down for ever. Of these, scaled to
@@ -51,8 +52,59 @@ def separating(Z, y, intercept, lower, upper, held=None):
     return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
 
 
+def separating_classes(Z, codes, r, intercept):
+    """Which columns separate several classes (Albert & Anderson, Biometrika 71, 1984).
+
+    A direction D (k, r) of the coefficients and d0 (r,) of the intercepts, along which no predictor
+    z_i'D_c + d0_c of a row overtakes that of its class, and some fall behind, takes the multinomial
+    loss down for ever. Of these, scaled so that the differences sum to n, the one of least
+    sum |D_jc| is taken, which uses few columns.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (k, n)
+        Columns, one a row.
+    codes : ndarray of int of shape (n,)
+        Numbers 0..r-1 of the classes.
+    r : int
+        The number of classes.
+    intercept : bool
+        Whether the direction may move the intercepts.
+
+    Returns
+    -------
+    ndarray of int
+        Positions of the columns in Z, ascending; empty where there is no such direction.
+    """
+    k, n = Z.shape
+    Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
+    rows = np.repeat(np.arange(n), r - 1)
+    others = np.array([c for y in codes for c in range(r) if c != y])
+    signs = np.equal.outer(codes[rows], np.arange(r)).astype(float)
+    signs -= np.equal.outer(others, np.arange(r))
+    A = scipy.sparse.hstack(
+        [scipy.sparse.csr_array(Z.T[rows] * signs[:, [c]]) for c in range(r)]
+        + [scipy.sparse.csr_array(signs[:, : r * intercept])],
+        format="csr",
+    )
+    A = scipy.sparse.hstack([A[:, : k * r], -A[:, : k * r], A[:, k * r :]], format="csr")
+    found = scipy.optimize.linprog(
+        np.repeat([1.0, 0.0], [2 * k * r, r * intercept]),
+        A_ub=-A,
+        b_ub=np.zeros(rows.size),
+        A_eq=scipy.sparse.csr_array(A.sum(axis=0)[None]),
+        b_eq=[float(n)],
+        bounds=[(0.0, None)] * (2 * k * r) + [(None, None)] * (r * intercept),
+    )
+    if found.x is None:
+        return np.empty(0, dtype=np.int64)
+    D = np.abs(found.x[: k * r] - found.x[k * r : 2 * k * r]).reshape(r, k).max(axis=0)
+    return np.flatnonzero(D > NO_STEP * D.max(initial=0.0))
+
+
 def leading(problem, Z, lower, upper):
-    """Which columns make a partial likelihood monotone (Bryson & Johnson, Technometrics 23, 1981).
+    """The columns that make a partial likelihood monotone (Bryson & Johnson, Technometrics 23,
+    1981).
 
     Along a direction d of the coefficients, eta = Z'd, it rises for ever where every event has the
     largest eta of its risk set, and some risk set has a smaller one. Of such directions, scaled so

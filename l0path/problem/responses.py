@@ -74,8 +74,8 @@ def unit_deviance(loss, y, eta, rows):
 
 @singledispatch
 def rounding(loss, y, weights, size):
-    """What rounding leaves of the least mean loss; size: largest |y| before an intercept was taken
-    off.
+    """A bound on the rounding of the least mean loss; size: largest |y| before an intercept was
+    taken off.
     """
     return 0.0
 

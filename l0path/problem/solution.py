@@ -40,6 +40,7 @@ class Solution(NamedTuple):
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
+    baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
 
     def in_texts(self):
         """With states as plain texts: members of enumerations show their class to users."""
@@ -58,7 +59,9 @@ class Solution(NamedTuple):
 
     @property
     def exchanges(self):
-        """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
+        """The number m of exchanges that "refit_swap_m" refers to; None for other kinds of
+        optimality.
+        """
         found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
         return found[0] if found and self.optimality == Optimality.REFIT_SWAP_M else None
 
@@ -195,7 +198,7 @@ def _cost(problem, data, support, beta, chosen):
 
 
 def _status(data, flags):
-    """How the fit ended; the hinge has an optimum where it separates, of loss 0."""
+    """The status of the fit; the hinge has an optimum where it separates, of loss 0."""
     if FitStatus.SEPARATED in flags and data.loss.traits.recession != NO_RECESSION:
         return FitStatus.SEPARATED
     if FitStatus.NOT_CONVERGED in flags:

@@ -1,4 +1,4 @@
-"""What is declared of a loss."""
+"""Declared properties of a loss."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS = 0, 1, 2, 3, 4
 
 
 class LossTraits(NamedTuple):
-    """What solvers and results ask about a loss, beside its verbs and those of `responses`.
+    """The properties of a loss that solvers and results ask for, beside its verbs and those of
+    `responses`.
 
     Attributes
     ----------
@@ -79,7 +80,8 @@ class LossTraits(NamedTuple):
 
 
 def held_by(recession, y):
-    """Which way each row lets the predictor of a direction go along which a loss falls for ever.
+    """The direction in which each row lets the predictor move along a direction of recession, in
+    which a loss falls for ever.
 
     Parameters
     ----------

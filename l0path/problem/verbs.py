@@ -1,4 +1,4 @@
-"""What solvers ask of a loss: verbs that are chosen by the class of its record, in Python and in
+"""Verbs that solvers ask of a loss. They are chosen by the class of its record, in Python and in
 kernels.
 
 A loss that is a sum over rows registers the verbs of one row: `value`, `slope`, `curvature`, and
@@ -107,8 +107,8 @@ def coupling_of_rows(loss, y, eta, weights, Z, out):
 
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
-    """What no loss on these columns falls below, less the loss at the start of `tangent`, by weak
-    duality.
+    """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
+    weak duality.
 
     The dual point is slopes + B (end - start), the slopes that the quadratic model foretells at its
     optimum `end` (n,): there it is feasible, whatever the loss does. -inf where it leaves the
@@ -126,7 +126,7 @@ def bound_of_rows(loss, y, weights, tangent, end):
 
 @singledispatch
 def least_value(loss, y, weights):
-    """What a coupled loss is never below."""
+    """A lower bound on the value of a coupled loss."""
     return -math.inf
 
 

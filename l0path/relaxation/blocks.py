@@ -20,7 +20,7 @@ class Blocks(NamedTuple):
 
     @property
     def count(self):
-        """How many blocks there are."""
+        """Number of blocks."""
         return int(self.block.max(initial=-1)) + 1
 
     def only(self, kept):

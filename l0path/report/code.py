@@ -27,7 +27,7 @@ OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
 class Language(NamedTuple):
-    """How pieces of a prediction are written.
+    """The notation for the pieces of a prediction in a language.
 
     Attributes
     ----------

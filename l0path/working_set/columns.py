@@ -37,8 +37,8 @@ class Unclear(Exception):
 
 
 def independent_count(length):
-    """How many columns are independent, by the lengths that they keep; Unclear where some are
-    nearly dependent.
+    """Number of independent columns, by the lengths that they keep; Unclear where some are nearly
+    dependent.
     """
     if ((length > NO_LENGTH) & (length < SMALL_LENGTH)).any():
         raise Unclear
@@ -68,8 +68,8 @@ class WorkingColumns:
 
     @property
     def columns_in_memory(self):
-        """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
-        not begin with more (it may grow beyond).
+        """Number of columns of 8 n bytes that fit into the memory allowed for a design on disk: W
+        does not begin with more (it may grow beyond).
         """
         X = self.problem.X
         return (X.design.memory_limit if X.traits.memory_limit else 1 << 62) // (8 * X.n)
@@ -113,7 +113,7 @@ class WorkingColumns:
         return self._rank(support) - self._rank(forced) < support.size - forced.size
 
     def _rank(self, J):
-        """How many of the working columns J are independent, up to CONDITION."""
+        """Number of independent columns among the working columns J, up to CONDITION."""
         if not J.size:
             return 0
         A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)

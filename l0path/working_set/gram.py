@@ -44,7 +44,7 @@ class GramModel(WorkingColumns):
 
     @property
     def members(self):
-        """How many columns have Gram rows over all p columns."""
+        """Number of columns with Gram rows over all p columns."""
         return len(self.row_of)
 
     @property
@@ -138,7 +138,7 @@ class GramModel(WorkingColumns):
         return self.G[: self.width, : self.width]
 
     def _forced_spare(self, lambda2):
-        """How many forced columns are combinations of other forced ones."""
+        """Number of forced columns that are combinations of other forced ones."""
         forced = self.problem.forced
         if forced.size and lambda2 not in self._spare:
             self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]

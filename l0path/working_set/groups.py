@@ -33,7 +33,7 @@ class GroupFit(NamedTuple):
 
     @property
     def units(self):
-        """What is counted: the groups."""
+        """The units that sizes count: the groups."""
         return self.groups
 
     @property

@@ -67,8 +67,9 @@ class Box(NamedTuple):
 
 
 class Stopping(NamedTuple):
-    """When a descent ends: once F cannot fall below `target`; as separated (`capped`: how the loss
-    recedes, as in `problem.traits`); after max_iter steps. smooth: whether no curvature jumps.
+    """The rule that ends a descent: once F cannot fall below `target`; as separated (`capped`: how
+    the loss recedes, as in `problem.traits`); after max_iter steps. smooth: whether no curvature
+    jumps.
     """
 
     target: float

@@ -114,8 +114,8 @@ def _to_first_crossing(program, x, first, L, z, free):
 
 @njit
 def violation(t, x, l1, lower, upper):
-    """How far the downhill slope t at x is from optimal: 0 where no move lowers l1 |x| - t x within
-    the bounds.
+    """The distance of the downhill slope t at x from optimality: 0 where no move lowers l1 |x| - t
+    x within the bounds.
     """
     up = t - (l1 if x >= 0.0 else -l1)  # gain per unit upwards
     down = -t - (l1 if x <= 0.0 else -l1)

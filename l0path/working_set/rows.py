@@ -75,7 +75,7 @@ class RowModel(WorkingColumns):
 
     @property
     def members(self):
-        """How many columns have (unweighted) Gram rows over all p columns."""
+        """Number of columns with (unweighted) Gram rows over all p columns."""
         return 0 if self._flat is None else self._flat.members
 
     def flat(self):
@@ -284,8 +284,8 @@ class RowModel(WorkingColumns):
         return Quadratic(at.ZV @ Z.T - at.coupled @ coupled.T, -(Z @ at.slopes), a, at.B)
 
     def coupled(self, eta, Z):
-        """What a coupled loss takes off the curvatures of columns Z (m, n), one a row, at a
-        predictor: the product of two such (m, r), r = 0 for a sum over rows.
+        """The part of a coupled loss that is subtracted from the curvatures of columns Z (m, n),
+        one a row, at a predictor: the product of two such (m, r), r = 0 for a sum over rows.
         """
         p = self.problem
         if not p.loss.traits.coupled:

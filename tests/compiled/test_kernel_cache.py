@@ -1,5 +1,5 @@
-"""Stored kernels: never an old one, never an error. Each case runs in a process of its own, as a
-user's would, with a kernel of a few lines that calls into another file.
+"""Stored kernels: never an old one, never an error. Each case runs in a process of its own
+(`fresh.py`), as a user's would, with a kernel of a few lines that calls into another file.
 """
 
 import cProfile
@@ -8,19 +8,18 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh import ROOT, start
 
 from l0path.compiled import cache, reach
 from l0path.exchange import table_sweeps
 from l0path.working_set import linear_algebra, newton
 
-ROOT = Path(__file__).resolve().parents[2]
 slow = pytest.mark.slow  # a variant of a case that runs by default: each process takes seconds
 NOBODY = 54321  # a user without a home and without rights
 PROGRAM = """
@@ -62,24 +61,6 @@ os.setuid({NOBODY})
 """
 
 
-def environment(**changes):
-    """This process's environment without a word on caches and homes, and the changes."""
-    left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR", "PYTHONPATH")
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    return kept | {"L0PATH_QUIET": "1", "PYTHONDONTWRITEBYTECODE": "1"} | changes
-
-
-def start(*arguments, package=ROOT, program=PROGRAM, **changes):
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", program, *arguments],
-        env=environment(PYTHONPATH=str(package), **{k: str(v) for k, v in changes.items()}),
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def finish(process):
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
@@ -88,7 +69,7 @@ def finish(process):
 
 def run(*arguments, **changes):
     """(what the program found, its stderr)."""
-    return finish(start(*arguments, **changes))
+    return finish(start(changes.pop("program", PROGRAM), *arguments, **changes))
 
 
 def entries(folder):
@@ -96,9 +77,7 @@ def entries(folder):
 
 
 def copy_of_the_package(folder):
-    shutil.copytree(
-        ROOT / "l0path", folder / "l0path", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(ROOT / "l0path", folder / "l0path")
     return folder
 
 
@@ -351,7 +330,7 @@ def test_damaged_files_are_made_anew(tmp_path, all_of_them):
 
 
 def test_processes_that_compile_at_once(tmp_path):
-    both = [start("two", NUMBA_CACHE_DIR=tmp_path) for _ in range(2)]
+    both = [start(PROGRAM, "two", NUMBA_CACHE_DIR=tmp_path) for _ in range(2)]
     for found, err in map(finish, both):
         assert found["answer"] == [0.5, 2.0] and err == ""
     assert run("two", NUMBA_CACHE_DIR=tmp_path)[0]["compiled"] == 0

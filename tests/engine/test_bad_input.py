@@ -150,7 +150,7 @@ WRONG = {
     "three classes": (
         dict(y=np.arange(N) % 3, loss="logistic"),
         ValueError,
-        "3 classes.*`y == c`.*OneVsRestClassifier",
+        "3 classes.*multinomial.*`y == c`",
     ),
     "mixed labels": (
         dict(y=np.array(["a", 1] * 20, dtype=object), loss="logistic"),

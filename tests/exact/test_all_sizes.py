@@ -198,12 +198,13 @@ def test_a_search_beyond_its_budget_says_so_and_leaves_the_other_rows():
 def test_nothing_is_spent_elsewhere(monkeypatch):
     calls = []
 
-    class Counted(AllSizes):
-        def __init__(self, *args, **options):
-            calls.append(1)
-            super().__init__(*args, **options)
+    real = proofs.make_search
 
-    monkeypatch.setattr(proofs, "AllSizes", Counted)
+    def counted(*args, **options):
+        calls.append(1)
+        return real(*args, **options)
+
+    monkeypatch.setattr(proofs, "make_search", counted)
     X, y = data(1, 40, 6)
     two = np.where(y > 0, 1, 0)
     for options in (

@@ -214,13 +214,17 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         and c.path.model(k=4).optimality == "global"
         and "proven optimal" in repr(c)
     )
-    for data, options in ((wide(), {}), (wide(loss="classes", n=200, p=20), {"loss": "logistic"})):
+    for data, options, proven in (
+        (wide(), {}, False),
+        (wide(loss="classes", n=200, p=20), {"loss": "logistic"}, True),
+    ):
         path = l0path.fit(*data, max_k=3, certify=True, **options)
         assert path.table.gap.notna().tolist() == [True, False, False, False] and any(
             "lambda2=1e-3" in note and "box=" in note for note in path.notes
         )
         c = path.certify(k=3)
-        assert (
+        assert c.proven == proven  # a tall one needs no bound beforehand
+        assert proven or (
             c.gap == math.inf
             and c.status == "gap_not_closed"
             and not c.proven
@@ -284,7 +288,8 @@ def test_a_box_is_stated_and_proves_nothing():
         and not path.notes
     )
     again = c.path.certify(k=4)
-    assert again.gap == math.inf  # what was assumed is not kept as known
+    # what was assumed is not kept as known: this one is proved anew
+    assert again.proven and not again.assumptions and "bound_in_box" not in again.model.flags
     wider = c.path.certify(
         k=4, box=3 * largest
     )  # both are ascents that stop within 1e-6 of the best dual value

@@ -377,11 +377,11 @@ def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():
     X, y = rng.standard_normal((50, 26)), rng.standard_normal(50)
     groups = np.repeat(np.arange(13), 2)
     with pytest.raises(ValueError, match=r"at most 12 groups .* here there are 13"):
-        l0path.fit(X, y, groups=groups, algorithm="exact")
-    path = l0path.fit(X, y, groups=groups, max_k=2)
+        l0path.fit(X, y, groups=groups, algorithm="exact", lambda1=0.01)
+    path = l0path.fit(X, y, groups=groups, max_k=2, lambda1=0.01)
     with pytest.raises(ValueError, match=r"at most 12 groups .* here there are 13"):
         path.certify(time_limit=None, k=2)
-    few = l0path.fit(X, y, groups=groups, max_k=2, exclude=[0, 1])
+    few = l0path.fit(X, y, groups=groups, max_k=2, lambda1=0.01, exclude=[0, 1])
     assert few.certify(time_limit=None, k=2).proven
     with pytest.raises(ValueError, match="integrality generation"):
         few.certify(time_limit=None, k=2, algorithm=IntegralityGeneration())
@@ -391,7 +391,7 @@ def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
     from l0path.exact.group_enumeration import GroupEnumeration
 
     X, y, groups = grouped(3)
-    path = l0path.fit(X, y, groups=groups)
+    path = l0path.fit(X, y, groups=groups, certify=False)
     real, calls = GroupEnumeration._compare, []
 
     def compare(self, chosen):

@@ -75,9 +75,7 @@ class Sharded(ColumnBlocks):
 
     @property
     def gram_rows(self):
-        """How many rows of p float64 products fit into the share of the workers' memory that is
-        theirs.
-        """
+        """Number of Gram rows (p float64 each) that fit into their share of the workers' memory."""
         memory = [
             worker["memory_limit"]
             for worker in self.client.scheduler_info(n_workers=-1)["workers"].values()
@@ -294,8 +292,8 @@ def _checked(shards):
 
 
 def _cuts(p, number, across):
-    """Where `number` shards of about equal width begin, and p; at multiples of `across`, the width
-    of a chunk, where chunks are narrower than shards.
+    """First columns of `number` shards of about equal width, followed by p. They are multiples of
+    `across`, the width of a chunk, where chunks are narrower than shards.
     """
     cuts = np.linspace(0, p, number + 1).round().astype(int)
     if 1 < across <= p // number:

@@ -163,7 +163,7 @@ class ColumnBlocks:
 
     @property
     def gram_rows(self) -> int:
-        """How many rows of p float64 products fit into the share of the budget that is theirs."""
+        """Number of Gram rows (p float64 each) that fit into their share of the budget."""
         return max(1, int(GRAM * self.memory_limit / (8 * self.p)))
 
     # -- passes

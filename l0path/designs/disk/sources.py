@@ -1,5 +1,5 @@
-"""Where the numbers of an out-of-core design come from: files read into our own buffers, Zarr and
-Dask arrays, Parquet.
+"""Sources of the numbers of an out-of-core design: files read into our own buffers, Zarr and Dask
+arrays, Parquet.
 
 A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings or None), chunk
 (rows, columns) that cost as much to read as any part of them, `parallel` (whether threads may read

@@ -1,5 +1,5 @@
-"""What designs that make their features from the columns of X have in common: names that know how
-to make the features of new rows.
+"""Common base of the designs that make their features from the columns of X: names that can make
+the features of new rows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class DerivedDesign:
 
     @property
     def gram_rows(self) -> int:
-        """How many rows of p float64 products are kept."""
+        """Number of Gram rows (p float64 each) that are kept."""
         return max(1, GRAM_BYTES // (8 * max(self.p, 1)))
 
     def take_rows(self, rows: np.ndarray) -> DerivedDesign:

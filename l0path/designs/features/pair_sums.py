@@ -35,7 +35,7 @@ class PairRange(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """Where a sparse matrix has its entries, by columns and by rows.
+    """Positions of the entries of a sparse matrix, by columns and by rows.
 
     Entries number indptr[j] to indptr[j + 1] - 1 are column j's, in rows `indices`, and stand at
     `places` by rows; those of row i end before ends[i] there, in columns `across`.
@@ -238,8 +238,8 @@ class SparseTable:
         return self.base.columns(J) - self.center[J]
 
     def weights_of(self, R):
-        """As in `DenseTable`, and a little for what the expanded squares of centred columns
-        lose.
+        """The same as in `DenseTable`, with a margin for the rounding of expanded squares of
+        centred columns.
         """
         c, A = self.center, np.abs(R)
         single = self.base.correlate(A) if c.any() else 0.0
@@ -256,7 +256,7 @@ class SparseTable:
         return squares
 
     def sums(self, R, pairs, out, start, stop, least=None):
-        """As in `DenseTable`; `least` leaves out all pairs of a first factor or none."""
+        """The same as in `DenseTable`; `least` leaves out all pairs of a first factor or none."""
         c, single, wanted = self.center, None, np.ones((R.shape[1], self.base.p), dtype=bool)
         if least is not None:
             nu = self.weights_of(R) * (1 + SLACK)
@@ -304,8 +304,8 @@ class SparseTable:
         return out
 
     def moments(self, weights, pairs):
-        """As in `DenseTable`; the squares of centred columns are expanded into sums over X and
-        X^2.
+        """The same as in `DenseTable`; the squares of centred columns are expanded into sums over X
+        and X^2.
         """
         total, c = pairs.partner.size, self.center
         every = PairRange(pairs.offsets, pairs.partner, 0, total)

@@ -1,4 +1,4 @@
-"""Which products of columns a polynomial design has, their names, and how new rows are expanded:
+"""The products of columns that a polynomial design has, their names, and the expansion of new rows:
 everything of a degree-2 expansion but the numbers.
 """
 

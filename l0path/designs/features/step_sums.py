@@ -45,7 +45,7 @@ class Tally(NamedTuple):
 
 @njit
 def _share(x, low, high):
-    """How much of the step from low to high lies below x, 0 to 1."""
+    """The fraction, 0 to 1, of the step from low to high that lies below x."""
     return 0.0 if x <= low else 1.0 if x >= high else (x - low) / (high - low)
 
 

@@ -1,4 +1,4 @@
-"""How a point of a lambda0 path is solved on the working columns, and which checks verify it."""
+"""Steps of a lambda0 path: a point is solved on working columns and verified over all columns."""
 
 import numpy as np
 

@@ -5,22 +5,19 @@ row by a search of its own.
 import math
 from collections import deque
 
-import numpy as np
-
 from ...core.progress import Bar
 from ...core.status import FitStatus, Optimality, SearchEnd
+from ...exact.all_sizes.choice import even_cost, make_search, refits, units_to_choose
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
-from ...exact.all_sizes.search import AllSizes, servable
 from ...exact.contest import BranchAndBound
-from ...exact.result import certified, hidden, in_place_of
+from ...exact.result import certified, in_place_of
 from ...exact.search import CertificateSearch
 from ...exchange.local_search import LocalSearch
-from ...problem.dependence import from_rows
 from ...relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
 from ...working_set.ties import first_of_their_kind
 from .. import assemble
 
-AUTOMATIC_COLUMNS = 50  # usable columns up to which certify="auto" searches all sizes
+AUTOMATIC_UNITS = 50  # columns, or groups, up to which certify="auto" searches all sizes
 # of its search, some 20 ms; or twice the entries of X that the path has read, if that is more
 LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
@@ -42,7 +39,7 @@ def all_sizes(setting, solutions, tell):
     with control.stage(" while models were proved"):
         for number, (lambda1, lambda2) in enumerate(setting.slices):
             at = _rows(setting, out, number)
-            if at and servable(setting.problem, lambda1):
+            if at and not lambda1:
                 reached.append(_search(setting, out, at, lambda2, proves))
             control.clock.poll()
         for new, old in zip(out, solutions, strict=True):
@@ -62,7 +59,7 @@ def all_sizes(setting, solutions, tell):
 def _asked(setting, proves):
     """Whether all sizes are to be searched."""
     request, problem = setting.request, setting.problem
-    few = int(problem.usable.sum()) < problem.n_eff
+    few = int(problem.usable.sum()) < problem.n_eff and setting.hinge is None
     if proves:
         return few and request.plan.settings.node_limit is None
     settings = request.plan.settings
@@ -73,7 +70,9 @@ def _asked(setting, proves):
         and isinstance(settings, LocalSearch)
         and settings.refit
         and few
-        and int(problem.usable.sum()) <= AUTOMATIC_COLUMNS
+        and problem.quadratic
+        and not problem.boxed
+        and units_to_choose(problem) <= AUTOMATIC_UNITS
     )
 
 
@@ -87,8 +86,7 @@ def _rows(setting, solutions, number):
         for i, s in enumerate(solutions)
         if s.slice == number and s.status == FitStatus.CONVERGED and "max_k" not in s.flags
     ]
-    even = np.unique(problem.factor[problem.selectable]).size <= 1
-    return at if even or setting.request.plan.grid == "support" else []
+    return at if setting.request.plan.grid == "support" or even_cost(problem) is not None else []
 
 
 def _search(setting, solutions, at, lambda2, proves):
@@ -98,7 +96,7 @@ def _search(setting, solutions, at, lambda2, proves):
     closed, spent = _attempt(setting, solutions, at, lambda2, budget * (0.5 if by_size else 1.0))
     # where the budget is too small for all sizes, it serves the smallest and the largest ones
     unproven = deque(i for i in at if solutions[i].optimality != Optimality.GLOBAL)
-    while by_size and not closed and unproven and spent < budget:
+    while by_size and closed is False and unproven and spent < budget:
         i = unproven.popleft() if len(unproven) % 2 else unproven.pop()
         ended, more = _attempt(setting, solutions, [i], lambda2, budget - spent)
         spent += more
@@ -109,34 +107,25 @@ def _search(setting, solutions, at, lambda2, proves):
 
 def _attempt(setting, solutions, at, lambda2, budget):
     """(whether a search for the rows `at` has ended, operations that it took); they are replaced in
-    the list.
+    the list. None where no search serves them.
     """
     problem, request, control = setting.problem, setting.request, setting.control
     model, rows = setting.working_set, [solutions[i] for i in at]
     proves = isinstance(request.plan.settings, BranchAndBound)
-
-    def refit(support):
-        model.grow(support)
-        fit = from_rows(model, model.refit(support, 0.0, lambda2), lambda2)
-        return fit.value, fit
-
+    refit = refits(problem, model, lambda2)
     if request.plan.grid == "support":
         wanted = SizeRows(rows, refit)
     else:
-        cost = problem.factor[problem.selectable]
-        wanted = PenalisedRows(rows, refit, float(cost[0]) if cost.size else 0.0)
+        wanted = PenalisedRows(rows, refit, even_cost(problem))
     options = {} if proves else {"workers": 1}
-    try:
-        search = AllSizes(problem, lambda2, wanted, model=model, most=wanted.most, **options)
-    except ValueError:  # too many dependent columns
-        return False, budget
-    if search.near_dependence and hidden(problem, lambda2):
-        return False, budget
+    search = make_search(model, 0.0, lambda2, wanted, most=wanted.most, **options)
+    if search is None:
+        return None, 0.0
     clock = control.clock
     if proves and clock.limit is not None:
         clock = clock.within(SHARE_OF_TIME * clock.left())
     ended = search.run(budget, clock.over)
-    bounds = wanted.bounds(search.lower(), bool(search.spare)).tolist()
+    bounds = wanted.bounds(search.lower(), search.spare).tolist()
     for number, (i, s, bound) in enumerate(zip(at, rows, bounds, strict=True)):
         if number in wanted.found:
             fit = first_of_their_kind(problem, wanted.found[number], bool(lambda2))

@@ -1,1 +1,3 @@
-"""How the sizes of a slice are searched: over groups, by k-sparse solvers, by generation."""
+"""Strategies that search the sizes of a slice: over groups, by k-sparse solvers, by generation of
+columns.
+"""

@@ -47,8 +47,8 @@ class FilledSizes(SizeStrategy):
                 self.pool.finish(gap - 1, self.pool.end or End.SATURATED)
 
     def optimality(self, k):
-        """What the lambda0 path checked about this support; "stationary": its coefficients are the
-        best on it, no more.
+        """The optimality that the lambda0 path verified for this support; "stationary" where the
+        coefficients are the best on it and nothing else is known.
         """
         key = self.pool.fits[k].key
         for point in self.path.points:

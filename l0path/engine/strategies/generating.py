@@ -17,7 +17,7 @@ from .groups import GroupExchanges
 
 
 class JoinLimits(NamedTuple):
-    """How many groups join for one size at a time at most, and how many columns of theirs, unless
+    """The largest number of groups that join for one size at a time, and of their columns, unless
     one block has more.
     """
 

@@ -25,8 +25,8 @@ from .exchanges import ExchangeStrategy
 
 
 class GroupLimits(NamedTuple):
-    """Where all groups are working groups from the start: up to so many columns, and entries of
-    theirs; `seed`: groups of best score that are, elsewhere.
+    """The numbers of columns, and of their entries, up to which all groups are working groups from
+    the start; beyond them the `seed` groups of best score are.
     """
 
     columns: int = 2000

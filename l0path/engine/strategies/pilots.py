@@ -112,7 +112,7 @@ class Pilot(ABC):
         """The loss with the present number."""
 
     def notes(self):
-        """What the user should be told."""
+        """Notes for the user."""
         return []
 
     def least(self):

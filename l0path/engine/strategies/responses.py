@@ -60,8 +60,13 @@ class ResponseExchanges(ColumnExchanges):
 
 class MultinomialExchanges(ColumnExchanges):
     """Every size 0..max_k for one lambda2 under the multinomial loss: the m exchanges ranked first
-    are decided by refits.
+    are decided by refits. Where near combinations are among the working columns nothing is claimed.
     """
+
+    @property
+    def optimality_if_verified(self):
+        """The exchanges ranked first; nothing with near combinations, which are not ranked."""
+        return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP_M
 
     def gram(self):
         """The columns whose Gram matrix ranks exchanges."""

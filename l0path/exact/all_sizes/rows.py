@@ -1,5 +1,5 @@
-"""What rows of a path ask of a search over all sizes: a better model for a row, or the proof that
-there is none.
+"""Questions of the rows of a path to a search over all sizes: a better model for a row, or the
+proof that there is none.
 """
 
 import math

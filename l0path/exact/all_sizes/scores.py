@@ -86,6 +86,6 @@ class BestSets:
         self.full = len(self.found) > self.most
 
     def bound(self, lower):
-        """What the score of no other set is below, from values by size that none is below."""
+        """A lower bound on the score of every other set, from lower bounds on its value by size."""
         scores = [self.score.of(v, s) for s, v in enumerate(lower) if v > -math.inf]
         return min([self.cutoff, *scores])

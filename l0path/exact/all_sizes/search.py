@@ -15,7 +15,6 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
 from ..leaps import (
@@ -23,6 +22,7 @@ from ..leaps import (
     MOST_COLUMNS,
     MOST_SUBTREES,
     WORKERS,
+    ended,
     refused_where_too_dependent,
     subtrees,
     swept,
@@ -35,9 +35,9 @@ REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 
 
 class SetsWanted(Protocol):
-    """Which sets a search looks for. shrink: once a set of value v is known, others of its size are
-    wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add nothing
-    are not wanted.
+    """The sets that a search looks for. shrink: once a set of value v is known, others of its size
+    are wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add
+    nothing are not wanted.
     """
 
     shrink: float
@@ -214,8 +214,8 @@ class AllSizes:
         self.more = None
 
     def cutoffs(self):
-        """What `wanted` says. Where a larger set need not be better than a part of it, sizes that
-        are not asked for can serve those that are.
+        """The cutoffs that `wanted` asks for. Where a larger set need not be better than a part of
+        it, sizes that are not asked for can serve those that are.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if not self.spare:
@@ -246,12 +246,9 @@ class AllSizes:
         while True:
             self._deal()
             active = [walker for walker in self.walkers if walker.open]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
-                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
-            if poll is not None and poll():
-                return SearchEnd.STOPPED
-            if self.operations >= budget:
-                return SearchEnd.NODE_LIMIT
+            end = ended(self, active, self.operations >= budget, poll)
+            if end is not None:
+                return end
             if active:
                 self._search(active, budget)
 

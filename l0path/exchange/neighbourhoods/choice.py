@@ -1,4 +1,4 @@
-"""Which neighbourhood serves a problem: the one place that chooses."""
+"""Choice of the neighbourhood that serves a problem, where the settings do not name their own."""
 
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
@@ -29,13 +29,16 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     Returns
     -------
     Neighbourhood
-        By the exact table for the squared loss, by trial steps for a smooth loss; by refits where
-        lambda1, bounds or jumps of the curvature are in the way.
+        That of the settings, if they name one. Else by the exact table for the squared loss, by
+        trial steps for a smooth loss; by refits where lambda1, bounds or jumps of the curvature are
+        in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
         return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
         return ResponseNeighbourhood(model, part.lambda2, scale, settings)
+    if settings.neighbourhood is not None:
+        return settings.neighbourhood(model, part.lambda1, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)

@@ -118,7 +118,7 @@ def attempt(model, fit, exchanges, lambda2, goal):
 
 
 def _tried(model, fit, exchanges, lambda2, goal):
-    """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
+    """The result of `trials.attempt`, and its coefficients. Proofs mostly refute all exchanges:
     several threads share these, and the first exchange that is found counts.
     """
     local, tried = model.local(fit, lambda2), {}

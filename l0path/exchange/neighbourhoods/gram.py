@@ -10,7 +10,7 @@ from .protocol import Reach, columns_by_size
 
 
 def beyond(last):
-    """How many columns beyond the last size an oscillation goes."""
+    """Number of columns by which an oscillation exceeds the last size."""
     return last + 20
 
 

@@ -49,9 +49,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         ]
 
     def removable(self, fit):
-        """What the removal of each unforced column costs by the quadratic, ascending, and the
-        columns.
-        """
+        """The quadratic cost of removing each unforced column, ascending, and the columns."""
         _, mean = self.model.quadratic(fit, self.lambda2, self.model.width)
         B, kept = self.model.kept_inverse(fit.support, self.lambda2 / mean)
         locked = np.isin(fit.support, self.model.problem.forced, assume_unique=True)

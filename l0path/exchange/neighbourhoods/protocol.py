@@ -12,7 +12,7 @@ from ..table import EQUAL, in_steps
 
 
 class Reach(NamedTuple):
-    """How far an oscillation goes.
+    """The extent of an oscillation.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Neighbourhood(Protocol):
         """The importance of the unforced units of a fit, ascending, and the units."""
 
     def reach(self, last: int) -> Reach:
-        """How far an oscillation from size `last` goes."""
+        """The extent of an oscillation from size `last`."""
 
 
 def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:

@@ -113,9 +113,9 @@ def _times(column, name):
 
 
 def strata_of(value, n):
-    """Numbers of strata (n,) from labels, one per row; None: all rows are one."""
+    """(numbers of strata (n,), their labels) from labels, one per row; None: all rows are one."""
     if value is None:
-        return None
+        return None, None
     labels = pd.Series(value.to_numpy() if isinstance(value, pd.Series) else np.asarray(value))
     if labels.size != n:
         raise ValueError(f"strata has {labels.size} values, X has {n} rows; pass one per row of X")
@@ -124,13 +124,59 @@ def strata_of(value, n):
             f"strata has {int(labels.isna().sum())} missing values; give these rows a stratum of "
             "their own, or drop them"
         )
-    return pd.factorize(labels)[0].astype(np.int64)
+    numbers, known = pd.factorize(labels)
+    return numbers.astype(np.int64), tuple(known)
+
+
+def strata_of_rows(value, n, labels):
+    """Numbers (n,) of the strata of new rows, by the labels of a fit; None: it had one stratum."""
+    if labels is None or value is None:
+        if (labels is None) != (value is None):
+            remedy = (
+                f"pass strata=, one label for each row of X, of {_listed(labels)}"
+                if value is None
+                else "leave strata out"
+            )
+            had = "had no strata" if labels is None else f"had {len(labels)} strata"
+            raise ValueError(f"the fit {had}; {remedy}")
+        return None
+    numbers, given = strata_of(value, n)
+    place = {label: s for s, label in enumerate(labels)}
+    unknown = [label for label in given if label not in place]
+    if unknown:
+        raise ValueError(
+            f"strata holds {shown(unknown[0])}, which is no stratum of the fit: it had "
+            f"{_listed(labels)}"
+        )
+    return np.array([place[label] for label in given], dtype=np.int64)[numbers]
+
+
+def _listed(labels):
+    """The first labels as a text."""
+    return ", ".join(map(shown, labels[:5])) + (", ..." if len(labels) > 5 else "")
+
+
+def ties_of(loss):
+    """How a `Cox` loss counts events at the same time."""
+    return "efron" if loss.efron else "breslow"
 
 
 def survival_loss(y, n, weights, *, strata, ties):
     """(events (n,), the `Cox` loss) of the arguments of `fit`; weights (n,), not scaled."""
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} is not known; choose 'efron' or 'breslow'")
+    return _loss(y, n, weights, strata_of(strata, n)[0], ties)
+
+
+def loss_of_new_rows(y, weights, strata, meta):
+    """(events (n,), the `Cox` loss) of rows that a fit with this `Meta` has not seen, with its
+    numbers of strata.
+    """
+    n = weights.size
+    return _loss(y, n, weights, strata_of_rows(strata, n, meta.strata), meta.ties)
+
+
+def _loss(y, n, weights, stratum, ties):
     rows = rows_of(y, n)
     if not (rows.event[weights > 0] > 0).any():
         raise ValueError(
@@ -141,7 +187,7 @@ def survival_loss(y, n, weights, *, strata, ties):
         rows.start,
         rows.stop,
         rows.event,
-        stratum=strata_of(strata, n),
+        stratum=stratum,
         efron=ties == "efron",
         level=float(np.log(effective_rows(weights))),
     )

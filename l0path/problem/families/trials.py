@@ -1,5 +1,5 @@
-"""How counts of successes and failures are given: two columns, or shares with the numbers of trials
-as weights.
+"""The two forms of counts of successes and failures: two columns, or shares with the numbers of
+trials as weights.
 """
 
 import numpy as np

@@ -2,28 +2,23 @@
 matrices without weights for the quadratics that rank exchanges.
 
 Coefficients are those of the r - 1 contrasts of `several.contrasts`, so they sum to zero over the
-classes. P_i are the probabilities of row i, T (r - 1, r) the contrasts:
-
-    gradient (Z'diag(w)(P - Y)) T' + 2 lambda2 b,
-    Hessian  sum_i w_i z_i z_i' x T (diag P_i - P_i P_i') T'  (Kronecker) + 2 lambda2 I.
-
-Exchanges are ranked with mean * G for the Hessian, mean = sum_i w_i (1 - |P_i|^2) / (r - 1), the
-mean of the eigenvalues of the second factor.
+classes. Exchanges are ranked with mean * G for the Hessian of `several.softmax`, mean = sum_i w_i
+(1 - |P_i|^2) / (r - 1), the mean of the eigenvalues of the matrices T (diag P_i - P_i P_i') T'.
 """
 
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from ...core.status import FitStatus
-from ...problem.losses import Squared
+from ...problem.losses import ETA_CAP, Squared
 from ...problem.problem import Fit
-from ...problem.several import log_losses, probabilities
+from ...problem.recession import separating_classes
+from ...problem.several import class_codes, probabilities
+from .. import newton
+from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
-LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
-STEP_HALVINGS = 40
 HELD = 128  # quadratics that are held
 
 
@@ -34,12 +29,14 @@ class MultinomialModel(ResponseModel):
 
     def __init__(self, problem):
         self.problem, self.T, self.held = problem, problem.turn, {}
-        n, q = problem.X.n, len(self.T)
-        none = np.empty((0, n))
-        x = self._newton(none, np.zeros((int(problem.intercept), q)), 0.0)[0]
-        self.start = x[0] if problem.intercept else np.zeros(q)
+        self.codes = class_codes(problem.y)
+        self.turned_offset = np.ascontiguousarray(problem.offset.T)
+        self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
+        x = np.zeros((int(problem.intercept), len(self.T)))
+        x = self._minimise(np.empty(0, dtype=np.int64), x, 0.0)[2]
+        self.start = x[0] if problem.intercept else np.zeros(len(self.T))
         D = (problem.y - probabilities(problem.offset + self.start @ self.T)) @ self.T.T
-        flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(q))
+        flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
 
@@ -50,8 +47,10 @@ class MultinomialModel(ResponseModel):
         return out
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
-        """Best coefficients on a support of working columns, from start = (b, b0); every refit is
-        run to its end, whatever the target.
+        """Best coefficients on a support of working columns, from start = (b, b0); None once
+        `target` is out of reach. Without a ridge a support that separates the classes has no
+        finite optimum: the value is what the loss falls to, and the coefficients stop where
+        predictors differ by ETA_CAP.
         """
         self.refits += 1
         k, m = support.size, int(self.problem.intercept)
@@ -62,62 +61,29 @@ class MultinomialModel(ResponseModel):
             x[:k] = start[0]
             if m:
                 x[k] = self.T @ start[1]
-        x, value, done = self._newton(self.Z[self.where[support]], x, lambda2)
+        at = np.ascontiguousarray(self.where[support])
+        status, value, x, flags = self._minimise(at, x, lambda2, float(target))
+        if status == newton.REJECTED:
+            return None
         b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
-        return Fit(support, x[:k], b0, value, () if done else (FitStatus.NOT_CONVERGED,))
+        return Fit(support, x[:k], b0, value, flags)
 
-    def _newton(self, Z, x, lambda2):
-        """(x, F, whether it converged) from coefficients x (k, q), the intercepts in its last row
-        where there are some; Z (k, n).
-        """
-        p = self.problem
-        A = np.vstack([Z, np.ones((1, p.X.n))]) if p.intercept else Z
-        ridge = np.full((len(A), 1), 2.0 * lambda2)
-        ridge[len(Z) :] = 0.0
-
-        def at(x):
-            eta = p.offset + (A.T @ x) @ self.T
-            with np.errstate(over="ignore", invalid="ignore"):
-                value = p.weights @ log_losses(p.y, eta) + 0.5 * float((ridge * x * x).sum())
-            return float(value), eta
-
-        value, eta = at(x)
-        for _ in range(100 if len(A) else 0):
-            P = probabilities(eta)
-            g = A @ ((p.weights[:, None] * (P - p.y)) @ self.T.T) + ridge * x
-            step = self._step(A, P, ridge, g)
-            gain = float((g * step).sum())
-            # losses are differences of numbers of the size of eta
-            rounding = 1e-15 * (1.0 + float(p.weights @ np.abs(eta).max(axis=1)))
-            size = 1.0
-            for _ in range(STEP_HALVINGS):
-                new = x - size * step
-                found = at(new)
-                if found[0] <= value - 1e-4 * size * gain + rounding:
-                    break
-                size *= 0.5
-            if found[0] <= value:
-                x, value, eta = new, *found
-            if gain <= LEAST_GAIN * abs(value) + 0.1 * rounding:
-                return x, value, True
-        return x, value, not len(A)
-
-    def _step(self, A, P, ridge, g):
-        """The Newton step H^-1 g, (K, q)."""
-        (K, q), w = g.shape, self.problem.weights
-        PT = P @ self.T.T
-        H = np.empty((q, K, q, K))
-        for a in range(q):
-            for b in range(a + 1):
-                v = w * ((P * (self.T[a] * self.T[b])).sum(axis=1) - PT[:, a] * PT[:, b])
-                H[a, :, b] = (A * v) @ A.T
-                if b < a:
-                    H[b, :, a] = H[a, :, b].T
-        H = H.reshape(q * K, q * K)
-        # a trace of a ridge, so that dependent columns have a step
-        trace = 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
-        H[np.diag_indices_from(H)] += np.tile(ridge[:, 0], q) + trace
-        return cho_solve(cho_factor(H, check_finite=False), g.T.ravel()).reshape(q, K).T
+    def _minimise(self, at, x, lambda2, target=np.inf):
+        """(status, F, coefficients (K, q), flags) of the working columns `at`, from x (K, q)."""
+        p, capped, r = self.problem, lambda2 == 0.0, self.T.shape[1]
+        held, eta = np.empty_like(x), np.empty((r, p.X.n))
+        rows = softmax.ClassRows(
+            self.codes, p.weights, self.turned_offset, self.T, p.intercept, self.Z
+        )
+        limits = softmax.DescentLimits(float(lambda2), target, capped, self.max_iter)
+        status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
+        flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if status == newton.SEPARATED:
+            return status, value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
+        if capped and far > softmax.FAR_APART and status != newton.REJECTED:
+            if separating_classes(self.Z[at], self.codes, r, p.intercept).size:
+                return status, value, held, (FitStatus.SEPARATED,)
+        return status, value, x, flags
 
     # -------------------- quadratics that rank
 

@@ -98,7 +98,7 @@ class ResponseModel(GramModel):
         return self._at(fit, lambda2, rows, self.q[first:], a)
 
     def over_all(self, fits, lambda2):
-        """What a check over all columns asks of each fit: its FitState."""
+        """The state of each fit (FitState) for a check over all columns."""
         for fit in fits:
             self.kept_inverse(fit.support, lambda2)
         return [FitState(1.0, lambda2) for _ in fits]

@@ -1,0 +1,39 @@
+"""Columns of X as the estimators take them."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from ..designs.protocol import is_design
+
+SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
+
+
+def checked(estimator, X, *y, **options):
+    """scikit-learn's `validate_data`, which would take a design for a number."""
+    if is_design(X):
+        raise TypeError(
+            f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
+            f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
+            "to l0path.fit or l0path.cv_fit"
+        )
+    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
+
+
+def without_column(arguments, j):
+    """The arguments of `fit` with the column j in exclude= too."""
+    exclude = arguments["exclude"]
+    if exclude is None or isinstance(exclude, (str, int, np.integer)):
+        exclude = [] if exclude is None else [exclude]
+    exclude = list(exclude)
+    if exclude and all(isinstance(v, (bool, np.bool_)) for v in exclude):
+        exclude = np.flatnonzero(exclude).tolist()
+    return arguments | {"exclude": [*exclude, j]}
+
+
+def column_of(X, j):
+    """(n,) the column j of an array or a sparse matrix."""
+    column = X[:, [j]]
+    return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()

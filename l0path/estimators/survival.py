@@ -1,0 +1,240 @@
+"""Estimators for survival times: a model of given size, and the one that cross-validation
+chooses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import joblib
+from numpy.typing import ArrayLike
+
+from ..core.types import Bound, Columns, Seed, Settings
+from .hazards import SurvivalMethods
+from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
+
+
+class L0Survival(SurvivalMethods, ModelOfOneSize):
+    """Cox's proportional hazards on the best subset of k columns, with the conventions of
+    scikit-survival.
+
+        minimise    -log partial likelihood(beta) for each event
+                    + lambda1 ||b||_1 + lambda2 ||b||_2^2
+        subject to  at most k nonzero coefficients b_j = s_j beta_j,
+                    s_j the weighted standard deviation of column j if standardize, else 1
+
+    Parameters
+    ----------
+    k : int, default 10
+        The size of the model, as in `L0Regressor`.
+    lambda0 : float, optional
+        The cost of a column, which is used instead of k if it is given.
+    lambda1, lambda2 : float, default 0.0
+        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the loss for each event. Where columns
+        make the likelihood monotone (a coefficient could grow for ever), a small lambda2, such as
+        1e-3, keeps them in the search.
+    ties : str, default "efron"
+        "efron" or "breslow": how events at the same time count.
+    strata : str or int, optional
+        A column of X, by name (of a DataFrame) or number, whose values are strata: their baseline
+        hazards differ. It is no feature. As a column it goes with its rows through pipelines and
+        searches; `strata_index_` is its place in X.
+    max_k : int, optional
+        The largest size of the path, as in `L0Regressor`; the n of its default is the number of
+        events.
+    memory : str or joblib.Memory, optional
+        Where paths are kept, as in `L0Regressor`.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps of one solve.
+    time_limit : float, optional
+        Seconds after which the largest model solved, up to k, is taken. None means no limit.
+    n_jobs : int, optional
+        The number of threads. None takes all.
+    random_state : int, Generator, or None
+        The seed of effort="high".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,)
+        The coefficients in units of X: log hazard ratios.
+    unique_times_ : ndarray of shape (q,)
+        The different times of y, at which predicted functions are given.
+    n_events_ : float
+        The number of events; with whole-number weights their sum over the events.
+    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
+        The size, rounds of the search, the path, the chosen model, and the number and names of
+        columns.
+
+    Notes
+    -----
+    y is a structured array (event, time) as scikit-survival makes it, or any other response that
+    `l0path.fit` takes for loss="cox", with times of entry too.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 8)); life = rng.exponential(np.exp(X[:, 2] - X[:, 5]))
+    >>> y = np.array([(t < 2, min(t, 2)) for t in life], dtype=[("event", bool), ("time", float)])
+    >>> model = l0path.L0Survival(k=2).fit(X, y)
+    >>> model.get_support(indices=True), round(model.score(X, y), 2)
+    (array([2, 5]), 0.78)
+    >>> round(model.predict_survival_function(X[:1])[0](1.0), 2)
+    0.44
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        lambda0: float | None = None,
+        lambda1: float = 0.0,
+        lambda2: float = 0.0,
+        ties: str = "efron",
+        strata: str | int | None = None,
+        max_k: int | None = None,
+        memory: str | joblib.Memory | None = None,
+        algorithm: str | Settings = "swap",
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        offset: str | int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
+    """`L0Survival` whose size is chosen by cross-validation of the whole path.
+
+    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`. Folds
+    are stratified by event.
+
+    Parameters
+    ----------
+    max_k : int, optional
+        The largest size tried. None means min(p, number of events // 2, 100).
+    cv : int, splitter, iterable, or array-like, default 5
+        The folds, stratified by event, in the forms that `L0RegressorCV` takes.
+    scoring : str, optional
+        "deviance", what held-out rows add to the partial likelihood (see `l0path.cv_fit`), or
+        "concordance". None means "deviance".
+    which : str or callable, default "min"
+        "min", "1se", or a criterion, as in `L0RegressorCV`.
+    n_repeats : int, default 1
+        Repeats of an integer cv.
+    penalty : str, default "L0"
+        The terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None.
+    lambda1, lambda2 : float or sequence of float, optional
+        Weights of ||b||_1 and of ||b||_2^2, used as they are. None means the grid that `penalty`
+        names, else 0.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    grid : str, default "support"
+        "support" for every size, or "lambda0".
+    ties : str, default "efron"
+        "efron" or "breslow": how events at the same time count.
+    strata : str or int, optional
+        A column of X whose values are strata, as in `L0Survival`.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps of one solve.
+    time_limit : float, optional
+        Seconds for all fits. None means no limit.
+    n_jobs : int, optional
+        The number of processes for the folds. None means one process with all threads.
+    random_state : int, Generator, or None
+        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
+
+    Attributes
+    ----------
+    cv_ : CVPath
+        Scores and standard errors of every model.
+    path_, model_, k_, coef_, unique_times_, n_events_, n_iter_ : as in L0Survival
+        The path on all rows, the chosen model, its size and coefficients, the times and the number
+        of events, and the rounds of the search.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 8)); life = rng.exponential(np.exp(X[:, 2] - X[:, 5]))
+    >>> y = np.array([(t < 2, min(t, 2)) for t in life], dtype=[("event", bool), ("time", float)])
+    >>> l0path.L0SurvivalCV(max_k=4, which="1se", random_state=1).fit(X, y).k_
+    2
+    """
+
+    def __init__(
+        self,
+        max_k: int | None = None,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        which: str | Callable = "min",
+        n_repeats: int = 1,
+        penalty: str = "L0",
+        lambda1: float | Sequence[float] | None = None,
+        lambda2: float | Sequence[float] | None = None,
+        n_shrink: int = 10,
+        grid: str = "support",
+        ties: str = "efron",
+        strata: str | int | None = None,
+        algorithm: str | Settings = "swap",
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        offset: str | int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())

@@ -1,0 +1,133 @@
+"""Which search over all sizes serves a problem, and the best sets of one size or lambda0 by it."""
+
+import math
+
+import numpy as np
+
+from ...problem.dependence import from_rows
+from ...working_set.groups import GroupFit
+from ...working_set.hinge import make_model
+from ..result import hidden
+from .nested import NestedSearch, servable_nested
+from .node_bounds import UnclearColumns, sets_of_columns
+from .scores import BestSets, Score
+from .search import AllSizes, servable
+
+# of a search for one solution, some 2 s, where others can follow
+FIRST_OPERATIONS = 2e9
+
+
+def union(problem, units):
+    """The columns of units that were offered: themselves, or those of groups."""
+    if problem.groups is None:
+        return units
+    columns = [problem.groups.of(g) for g in units]
+    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
+    return found[problem.usable[found]]
+
+
+def even_cost(problem):
+    """What every unit that may be chosen costs for lambda0 = 1; None where they differ."""
+    if problem.groups is None:
+        costs = problem.factor[problem.selectable]
+    else:
+        costs = problem.groups.factor[problem.groups.selectable(problem.usable)]
+    if np.unique(costs).size > 1:
+        return None
+    return float(costs[0]) if costs.size else 0.0
+
+
+def units_to_choose(problem):
+    """How many columns, or groups, may be chosen."""
+    if problem.groups is None:
+        return int(problem.selectable.sum())
+    return int(problem.groups.selectable(problem.usable).sum())
+
+
+def refits(problem, model, lambda2):
+    """refit(units) -> (value, fit), as `SetsWanted` compare them."""
+
+    def refit(units):
+        columns = union(problem, units)
+        model.grow(columns)
+        fit = model.refit(columns, 0.0, lambda2)
+        if problem.quadratic:
+            fit = from_rows(model, fit, lambda2)
+        return fit.value, fit if problem.groups is None else GroupFit(*fit, units)
+
+    return refit
+
+
+def make_search(model, lambda1, lambda2, wanted, **options):
+    """`AllSizes` for columns under a squared loss, `NestedSearch` for what else it serves; None
+    where neither does, or where columns are so nearly dependent that neither tells them apart.
+
+    options: of `AllSizes`. A loss other than the squared one with a ridge is left to trees.
+    """
+    problem = model.problem
+    try:
+        if servable(problem, lambda1):
+            search = AllSizes(problem, lambda2, wanted, model=model, **options)
+            near = search.near_dependence
+        elif servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2):
+            model.grow(np.flatnonzero(problem.usable))
+            search, near = NestedSearch(model, lambda2, wanted), True
+        else:
+            return None
+    except ValueError:  # too many dependent columns
+        return None
+    return None if near and hidden(problem, lambda2) else search
+
+
+def least_loss(model, solution):
+    """What no mean loss is below, by the model of all columns; -inf where the objective is the
+    loss.
+    """
+    if not (solution.lambda2 or solution.lambda0 > 0):
+        return -math.inf
+    columns = np.flatnonzero(model.problem.usable)
+    model.grow(columns)
+    try:
+        return sets_of_columns(model, 0.0).at(columns).lower
+    except UnclearColumns:
+        return -math.inf
+
+
+class BestOfOne:
+    """The n_best best sets of one size, or of one lambda0, by a search over sets of all sizes.
+
+    best: [(value, fit)], ascending, at least two where there are two; others: what no other set is
+    below; lower: what no set is below; loss: what no mean loss is below; ended, nodes: of the
+    search; ended is None where none serves.
+    """
+
+    def __init__(self, problem, solution, n_best, clock):
+        s, model = solution, make_model(problem)
+        self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
+        self.ended, self.loss = None, -math.inf
+        penalised = not math.isnan(s.lambda0)
+        cost, most = even_cost(problem), units_to_choose(problem)
+        few = int(problem.usable.sum()) < problem.n_eff
+        if not few or (penalised and cost is None) or not most:
+            return
+        penalty = np.full(most + 1, math.inf)
+        if penalised:
+            penalty = s.lambda0 * cost * np.arange(most + 1.0)
+        elif s.k <= most:
+            penalty[s.k] = 0.0
+        score = Score(penalty, problem.n_eff, 1.0)
+        wanted = BestSets(score, refits(problem, model, s.lambda2), n_best=max(n_best, 2))
+        options = {} if penalised else {"most": s.k}
+        search = make_search(model, s.lambda1, s.lambda2, wanted, **options)
+        if search is None:
+            return
+        self.loss = least_loss(model, s)
+        known = s.support if problem.groups is None else s.groups
+        if np.isfinite(penalty[known.size - search.held.size]):
+            search.know(known)
+        alone = problem.groups is not None or not problem.quadratic
+        budget = math.inf if alone else FIRST_OPERATIONS
+        self.ended, self.nodes = search.run(budget, clock.over), search.nodes
+        self.best = [(value, fit) for value, _, _, fit in wanted.found]
+        self.others = wanted.bound(search.lower())
+        self.lower = min([self.others, *(value for value, _ in self.best)])

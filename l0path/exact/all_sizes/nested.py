@@ -1,0 +1,184 @@
+"""The best sets of units of all sizes by one search, for every smooth convex loss: "leaps for
+generalised linear models", and for groups.
+
+A unit is a column or a group of columns; the columns of several groups are their union. A node is a
+set of units, some of which may leave. No set of the node has a smaller infimum than all its units
+have, so that a lower bound of this one bounds the node, for every size. What the quadratic model at
+the fit of all units says of leaving one of them bounds the node's children before they are fitted
+(`node_bounds`). The units whose leaving costs most leave first, with all others still free to
+leave, so that the largest parts have the largest bounds.
+
+Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound and the tree; Gatu &
+Kontoghiorghes (Journal of Computational and Graphical Statistics 15, 2006) for the order. Lawless &
+Singhal (Biometrics 34, 1978) bound generalised linear models by the quadratic model itself, which
+is an approximation; here it gives dual points, whose values are bounds.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.status import SearchEnd
+from ...core.threads import one_blas_thread
+from ...problem.conjugates import interval
+from ...problem.losses import Hinge
+from .node_bounds import UnclearColumns, sets_of_columns
+from .search import REFIT_OPERATIONS
+
+
+class OpenNode(NamedTuple):
+    """units (ascending) of a set, and those of them that may leave, the first one with all after
+    it; bound: no set of the node has a smaller infimum; start: (b, b0) of a fit, or None.
+    """
+
+    units: np.ndarray
+    free: np.ndarray
+    bound: float
+    start: object
+
+
+def refits_bound(loss):
+    """Whether fits of a loss give bounds: it is smooth, a sum over rows, and has a conjugate."""
+    known = interval.dispatch(type(loss)) is not interval.dispatch(object)
+    return known and not isinstance(loss, Hinge) and not loss.traits.coupled
+
+
+def servable_nested(problem, lambda1):
+    """Whether sets of columns, or groups, of a problem can be searched, whatever their number."""
+    return not (lambda1 or problem.boxed or problem.turn is not None) and refits_bound(problem.loss)
+
+
+class NestedSearch:
+    """One search. model: working columns that hold every usable one (`servable_nested`); lambda2;
+    wanted: `SetsWanted`, which is offered groups where there are groups, else columns.
+
+    operations: what nodes and refits count. A set that has no finite optimum is never offered;
+    nothing is claimed of sizes from its own on.
+    """
+
+    spare = False  # a set of s units is below all of its parts, so that sizes need not compete
+
+    def __init__(self, model, lambda2, wanted):
+        self.problem, self.wanted, problem = model.problem, wanted, model.problem
+        self.oracle = sets_of_columns(model, lambda2)
+        self.groups = problem.groups
+        if self.groups is None:
+            self.held = problem.forced[problem.usable[problem.forced]]
+            self.J = np.flatnonzero(problem.selectable)
+        else:
+            self.held = np.flatnonzero((self.groups.factor == 0) & self._kept())
+            self.J = np.flatnonzero(self.groups.selectable(problem.usable))
+        self.seen, self.operations, self.nodes = set(), 0.0, 0
+        self.unattained = np.full(self.J.size + 1, math.inf)
+        self.threshold = wanted.cutoffs(self.J.size + 1)
+        every = np.arange(self.J.size)
+        self.stack = [OpenNode(every, every, problem.floor - problem.noise, None)]
+
+    def _kept(self):
+        """(G,) whether a group has a usable column."""
+        owners = self.groups.owners()[self.problem.usable[self.groups.columns]]
+        return np.bincount(owners, minlength=len(self.groups.labels)) > 0
+
+    def columns(self, units):
+        """Columns of a set of units, ascending, with those that every model has."""
+        if self.groups is None:
+            return np.sort(np.concatenate([self.held, self.J[units]])).astype(np.int64)
+        chosen = [self.groups.of(g) for g in (*self.held, *self.J[units])]
+        found = np.unique(np.concatenate([self.problem.forced, *chosen])).astype(np.int64)
+        return found[self.problem.usable[found]]
+
+    def parts(self, columns, units, free):
+        """Positions among the columns of a set of those that leave with each unit that may."""
+        if self.groups is None:
+            return list(np.searchsorted(columns, self.J[free])[:, None])
+        mine = [self.groups.of(g) for g in self.J[units]]
+        held = [self.groups.of(g) for g in self.held]
+        times = np.bincount(
+            np.concatenate([self.problem.forced, *held, *mine]).astype(np.int64),
+            minlength=self.problem.X.p,
+        )
+        out = []
+        for g in self.J[free]:
+            own = self.groups.of(g)
+            own = own[(times[own] == 1) & self.problem.usable[own]]
+            out.append(np.searchsorted(columns, own))
+        return out
+
+    def lower(self):
+        """(sizes,): what no set of so many units is below that was not offered."""
+        out = np.minimum(self.threshold, np.minimum.accumulate(self.unattained))
+        for node in self.stack:
+            part = slice(node.units.size - node.free.size, node.units.size + 1)
+            out[part] = np.minimum(out[part], node.bound)
+        return out
+
+    @property
+    def optimum_missing(self):
+        """Whether a set that might be wanted has no finite optimum."""
+        return bool((self.unattained < self.threshold).any())
+
+    def run(self, budget=math.inf, poll=None):
+        """Search until nothing is open ("closed"), so many operations are done ("node_limit"),
+        poll() is True ("stopped"), columns are too nearly dependent ("too_close"), or a set that
+        may be wanted has no finite optimum ("no_optimum").
+        """
+        with one_blas_thread():
+            while self.stack:
+                if poll is not None and poll():
+                    return SearchEnd.STOPPED
+                if self.operations >= budget:
+                    return SearchEnd.NODE_LIMIT
+                node = self.stack[-1]
+                if self._open(node, node.bound, 1):
+                    try:
+                        children = self._expand(node)
+                    except UnclearColumns:
+                        return SearchEnd.TOO_CLOSE
+                    self.stack.pop()
+                    self.stack.extend(children)
+                else:
+                    self.stack.pop()
+        return SearchEnd.NO_OPTIMUM if self.optimum_missing else SearchEnd.CLOSED
+
+    def _open(self, node, bound, own):
+        """Whether a set of a node may be wanted; own: with the set of all its units."""
+        sizes = slice(node.units.size - node.free.size, node.units.size + own)
+        return bool((bound < self.threshold[sizes]).any())
+
+    def _expand(self, node):
+        """The children of a node, the one that is to be searched first at the end."""
+        columns = self.columns(node.units)
+        self.nodes += 1
+        self.operations += self.oracle.cost(columns.size, node.free.size)
+        here = self.oracle.at(columns, node.start)
+        bound = max(node.bound, here.lower)
+        self._offer(node.units, here, bound)
+        if not node.free.size or not self._open(node, bound, 0):
+            return []
+        found = here.without(self.parts(columns, node.units, node.free))
+        lower, children = np.maximum(found.lower, bound), []
+        order = np.argsort(-found.estimate, kind="stable")
+        for at, i in enumerate(order):
+            units = node.units[node.units != node.free[i]]
+            child = OpenNode(units, node.free[order[at + 1 :]], float(lower[i]), found.starts[i])
+            if self._open(child, child.bound, 1):
+                children.append(child)
+        return children
+
+    def _offer(self, units, here, bound):
+        """Offer a set if it may be wanted."""
+        size = units.size
+        if not here.attained:
+            self.unattained[size] = min(self.unattained[size], bound)
+        elif bound < self.threshold[size]:
+            self.know(np.concatenate([self.held, self.J[units]]))
+
+    def know(self, support):
+        """Let a set of units, held ones included, compete, unless it did before."""
+        support = np.sort(support).astype(np.int64)
+        if support.tobytes() not in self.seen:
+            self.seen.add(support.tobytes())
+            self.operations += REFIT_OPERATIONS
+            self.wanted.offer(support, support.size - self.held.size)
+            self.threshold = self.wanted.cutoffs(self.J.size + 1)

@@ -1,0 +1,217 @@
+"""Bounds for a set of columns and for what is left of it when some of them leave, from one fit.
+
+No model of some of the columns V is below
+
+    L(V) = inf over (b0, b), b on V, of  sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda2 ||b||^2
+
+Every point a (n,) with z_j'a = 0 for the columns j of V without a ridge, sum a = 0 with an
+intercept, and a_i / w_i in the domain of the conjugate l* gives, by weak duality,
+
+    L(V) >= sum_i a_i o_i - sum_i w_i l*(y_i, a_i / w_i) - sum_j (z_j'a)^2 / (4 lambda2)
+
+The minimiser of the quadratic model at a fit of V, with the columns R that are left alone, gives
+such a point for R: the slopes that the model foretells there, whose products with the columns of R
+vanish. So one fit bounds all sets V less some columns. Where such a point leaves the domain, there
+is no bound. For the squared loss the model is the loss, and the bounds are the values.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ...problem.conjugates import conjugate, interval
+from ...problem.problem import EPS
+from ..leaps import NOTHING
+
+# share of its square that a column keeps beside others, below which it is not clear whether it is
+# their combination; below NOTHING it is
+UNCLEAR = 1e-9
+INFEASIBLE = 1e-10  # |z_j'a| relative to sum |z_j a|, beyond which a point counts as infeasible
+
+
+class UnclearColumns(Exception):
+    """Columns are so nearly dependent that their products do not tell what they explain."""
+
+
+class LeavingBounds(NamedTuple):
+    """Of m sets, each V less some columns: lower bounds (m,), estimates of their values (m,), and
+    (b, b0) at which a fit of each may start.
+    """
+
+    lower: np.ndarray
+    estimate: np.ndarray
+    starts: list
+
+
+def independent(H, unclear=False):
+    """(kept, B): positions of columns that explain the others of a semidefinite matrix, and the
+    inverse of their part. UnclearColumns, if `unclear`, where a column keeps more than NOTHING of
+    its square beside others, but less than UNCLEAR.
+    """
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    if not unit.size:
+        return np.empty(0, dtype=np.int64), H.copy()
+    L, order, rank, _ = lapack.dpstrf(H * unit[:, None] * unit, tol=NOTHING, lower=1)
+    if unclear and rank and L[rank - 1, rank - 1] ** 2 < UNCLEAR:
+        raise UnclearColumns
+    kept = order[:rank] - 1
+    B, _ = lapack.dpotri(np.asfortranarray(L[:rank, :rank]), lower=1)
+    B = np.tril(B) + np.tril(B, -1).T
+    return kept, B * unit[kept, None] * unit[kept]
+
+
+def left_out(B, b, out):
+    """(what leaving out the positions `out` adds to b'inv(B)b / 2, s with B_OO s = b_O)."""
+    step = np.linalg.solve(B[out[:, None], out], b[out])
+    return 0.5 * float(b[out] @ step), step
+
+
+# -------------------- squared loss
+
+
+class GramNodes:
+    """Sets of columns under a squared loss, by products of columns alone."""
+
+    def __init__(self, model, lambda2):
+        self.model, self.lambda2 = model, lambda2
+
+    def cost(self, columns, parts):
+        """Operations of a set of columns from which so many parts may leave."""
+        return 2e4 + float(columns) ** 3 + 1e3 * parts
+
+    def at(self, columns, start=None):
+        """The `GramSet` of columns."""
+        model, at = self.model, self.model.where[columns]
+        S = model.G[at[:, None], at]
+        S[np.diag_indices(at.size)] += 2.0 * self.lambda2
+        return GramSet(S, model.q[at], model.half_square)
+
+
+class GramSet:
+    """One of them: its value, and a lower bound of it that no rounding exceeds."""
+
+    attained = True
+
+    def __init__(self, S, q, half):
+        self.S, self.q, self.half = S, q, half
+        self.kept, self.B = independent(S, True)
+        self.b = self.B @ q[self.kept]
+        self.value = half - 0.5 * float(q[self.kept] @ self.b)
+        # see `exact.leaps.Leaps`
+        spread = np.sqrt(np.maximum(np.diagonal(self.B) * np.diagonal(S)[self.kept], 1.0)).sum()
+        self.margin = (q.size + 16) * EPS * half * (float(spread) + 1.0) ** 2
+        self.lower = self.value - self.margin
+
+    def without(self, parts):
+        """`LeavingBounds` of the set without each of some parts, arrays of positions."""
+        lower, place = np.empty(len(parts)), np.argsort(self.kept)
+        for i, part in enumerate(parts):
+            if self.kept.size == self.q.size:
+                more, _ = left_out(self.B, self.b, place[part])
+                lower[i] = self.lower + more
+            else:
+                rest = np.delete(np.arange(self.q.size), part)
+                lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
+        return LeavingBounds(lower, lower, [None] * len(parts))
+
+
+# -------------------- every smooth loss
+
+
+class RowNodes:
+    """Sets of columns under any smooth convex loss that is a sum over rows, by Newton fits."""
+
+    def __init__(self, model, lambda2):
+        self.model, self.problem, self.lambda2 = model, model.problem, lambda2
+        p = self.problem
+        self.low, self.high = interval(p.loss, p.y)
+        self.ones = np.ones((int(p.intercept), p.X.n))
+
+    def cost(self, columns, parts):
+        """Operations of a set of columns from which so many parts may leave."""
+        return 1e5 + float(self.problem.X.n) * columns * (5.0 * columns + 3.0 * parts)
+
+    def at(self, columns, start=None):
+        """The `RowSet` of columns; start (b, b0)."""
+        return RowSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
+
+
+class RowSet:
+    """One of them: its value, and a lower bound of its infimum. x (q,): the coefficients of the
+    fit, and the intercept; A (q, n) their columns; H, rhs: the quadratic model there.
+    """
+
+    def __init__(self, nodes, fit):
+        self.nodes, self.fit, self.value = nodes, fit, fit.value
+        self.attained = not fit.flags
+        model, ones = nodes.model, nodes.ones
+        self.A = A = np.vstack([model.Z[model.where[fit.support]], ones])
+        self.near = near = model.derivatives(fit)
+        self.x = x = np.append(fit.b, np.full(len(ones), fit.b0))
+        self.base = near.eta - x @ A  # what no coefficient changes
+        ridge = np.append(np.full(fit.b.size, 2.0 * nodes.lambda2), np.zeros(len(ones)))
+        self.H = (A * near.v) @ A.T
+        self.H[np.diag_indices(x.size)] += ridge
+        self.rhs = self.H @ x - A @ near.slopes - ridge * x
+        self.kept, self.B = independent(self.H)
+        self.best = np.zeros(x.size)
+        self.best[self.kept] = self.B @ self.rhs[self.kept]
+        self.lower = float(self._dual(self.best[None], np.ones((1, x.size), dtype=bool))[0])
+
+    def without(self, parts):
+        """`LeavingBounds` of the set without each of some parts, arrays of positions."""
+        q, k = self.x.size, self.fit.b.size
+        ends, rest = np.zeros((len(parts), q)), np.ones((len(parts), q), dtype=bool)
+        estimate, place = np.empty(len(parts)), np.argsort(self.kept)
+        for i, part in enumerate(parts):
+            rest[i, part] = False
+            if self.kept.size == q:
+                more, step = left_out(self.B, self.best[self.kept], place[part])
+                ends[i, self.kept] = self.best[self.kept] - self.B[:, place[part]] @ step
+                ends[i, part] = 0.0
+            else:
+                others = np.flatnonzero(rest[i])
+                kept, B = independent(self.H[np.ix_(others, others)])
+                ends[i, others[kept]] = B @ self.rhs[others[kept]]
+                apart = ends[i] - self.best
+                more = 0.5 * float(apart @ self.H @ apart)
+            estimate[i] = self.value + more
+        starts = [
+            (end[:k][others[:k]], float(end[k]) if q > k else self.fit.b0)
+            for end, others in zip(ends, rest, strict=True)
+        ]
+        return LeavingBounds(self._dual(ends, rest), estimate, starts)
+
+    def _dual(self, ends, rest):
+        """(m,) values of the slopes that the quadratic model foretells at `ends` (m, q), its
+        minimisers with the columns `rest` (m, q) alone; -inf where they are infeasible.
+
+        Rounding leaves products d of a point with its columns. A point whose products vanish is
+        near: to first order its value differs by x'd, and then by less than d'inv(H)d. Twice the
+        first and all of the second is taken off, besides what rounding of the sums can hide.
+        """
+        nodes, p, A = self.nodes, self.nodes.problem, self.A
+        w, lambda2 = p.weights, self.nodes.lambda2
+        with np.errstate(all="ignore"):
+            r = (self.near.slopes + self.near.v * ((ends - self.x) @ A)) / w
+            r = np.clip(r, nodes.low, nodes.high)
+            a, own = w * r, w * conjugate(p.loss, p.y, r)
+            value = a @ self.base - own.sum(axis=1)
+            left, size = np.where(rest, a @ A.T, 0.0), np.abs(a) @ np.abs(A).T
+            taken = 16.0 * EPS * (np.abs(own).sum(axis=1) + np.abs(a) @ np.abs(self.base))
+            if lambda2:
+                free = self.fit.b.size
+                value -= (left[:, :free] ** 2).sum(axis=1) / (4.0 * lambda2)
+                left[:, :free] = 0.0
+            feasible = (np.abs(left) <= INFEASIBLE * size).all(axis=1)
+            left_kept = left[:, self.kept]
+            taken += 2.0 * (np.abs(left) * np.abs(ends)).sum(axis=1)
+            taken += np.einsum("ij,jk,ik->i", left_kept, self.B, left_kept)
+            value -= taken
+        return np.where(feasible & np.isfinite(value), value, -np.inf)
+
+
+def sets_of_columns(model, lambda2):
+    """`GramNodes` or `RowNodes` of working columns, as their loss asks."""
+    return (GramNodes if model.problem.quadratic else RowNodes)(model, lambda2)

@@ -1,0 +1,302 @@
+"""Restricted optima of the multinomial loss by Newton's method, in kernels.
+
+Coefficients x (K, q) are those of the q = r - 1 contrasts of r classes (`problem.several`), the
+intercepts in the last row where there are some. P (r, n) are probabilities, T (q, r) contrasts:
+
+    gradient  Z diag(w) (P - Y)' T' + 2 lambda2 b,
+    Hessian   sum_i w_i z_i z_i' x T (diag P_i - P_i P_i') T'  (Kronecker) + 2 lambda2 I.
+
+After a Newton step d, whose predictors change by e, the linearised probabilities p_i = P_i +
+(diag P_i - P_i P_i') e_i balance the gradient of the ridge at b + d. Where they are not negative,
+log sum exp(eta) >= p'eta + entropy(p) bounds the optimum from below:
+
+    F >= sum_i w_i ((p_i - Y_i)'o_i + entropy(p_i)) - lambda2 ||b + d||^2.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.dispatch import njit
+from ...problem.losses import ETA_CAP
+from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, products, weighted_gram
+from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
+
+LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
+STEP_HALVINGS = 40
+FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
+
+
+class ClassRows(NamedTuple):
+    """The rows of a multinomial problem: codes (n,) of the classes, weights (n,), offset (r, n),
+    contrasts T (q, r), whether there are intercepts, and the working columns Z (w, n).
+    """
+
+    codes: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    T: np.ndarray
+    intercept: bool
+    Z: np.ndarray
+
+
+class DescentLimits(NamedTuple):
+    """The ridge; the value below which F must be able to fall; whether separated classes are looked
+    for; the largest number of steps.
+    """
+
+    lambda2: float
+    target: float
+    capped: bool
+    max_iter: int
+
+
+class ClassWork(NamedTuple):
+    """Work space: probabilities P and the predictors of a trial (r, n), slopes D and PT = T P
+    (q, n), v and scratch (n,), b (k,), block (K, K) and h0 (K,) of a Hessian.
+    """
+
+    P: np.ndarray
+    trial: np.ndarray
+    D: np.ndarray
+    PT: np.ndarray
+    v: np.ndarray
+    scratch: np.ndarray
+    b: np.ndarray
+    block: np.ndarray
+    h0: np.ndarray
+
+
+@njit
+def change_of(rows, S, x, b, out):
+    """out (r, n) += the change of the predictors by coefficients x (K, q); b (k,) is scratch."""
+    k = S.size
+    for c in range(out.shape[0]):
+        for a in range(k):
+            t = 0.0
+            for s in range(x.shape[1]):
+                t += x[a, s] * rows.T[s, c]
+            b[a] = t
+        add_columns(rows.Z, S, b, out[c])
+        if rows.intercept:
+            t = 0.0
+            for s in range(x.shape[1]):
+                t += x[k, s] * rows.T[s, c]
+            for i in range(out.shape[1]):
+                out[c, i] += t
+
+
+@njit
+def value_at(rows, S, lambda2, x, work, eta):
+    """F at x (K, q); leaves the predictors in eta and the probabilities in work.P."""
+    r, n = eta.shape
+    for c in range(r):
+        copy(rows.offset[c], eta[c])
+    change_of(rows, S, x, work.b, eta)
+    F, P = 0.0, work.P
+    for i in range(n):
+        top = eta[0, i]
+        for c in range(1, r):
+            top = max(top, eta[c, i])
+        total = 0.0
+        for c in range(r):
+            P[c, i] = math.exp(eta[c, i] - top)
+            total += P[c, i]
+        for c in range(r):
+            P[c, i] /= total
+        F += rows.weights[i] * (top - eta[rows.codes[i], i] + math.log(total))
+    for a in range(S.size):
+        for s in range(x.shape[1]):
+            F += lambda2 * x[a, s] * x[a, s]
+    return F
+
+
+@njit
+def gradient(rows, S, lambda2, x, work, g):
+    """Gradient g (q, K) of F at x, whose probabilities are in work.P; leaves PT there."""
+    (r, n), k, T = work.P.shape, S.size, rows.T
+    for s in range(T.shape[0]):
+        D, PT = work.D[s], work.PT[s]
+        for i in range(n):
+            t = 0.0
+            for c in range(r):
+                t += T[s, c] * work.P[c, i]
+            PT[i] = t
+            D[i] = rows.weights[i] * (t - T[s, rows.codes[i]])
+        products(rows.Z, S, D, g[s])
+        for a in range(k):
+            g[s, a] += 2.0 * lambda2 * x[a, s]
+        if rows.intercept:
+            t = 0.0
+            for i in range(n):
+                t += D[i]
+            g[s, k] = t
+
+
+@njit
+def hessian(rows, S, lambda2, work, H):
+    """Hessian H (q K, q K) of F, its lower blocks; work has P and PT."""
+    (r, n), k, T = work.P.shape, S.size, rows.T
+    K = k + 1 if rows.intercept else k
+    for s in range(T.shape[0]):
+        for t in range(s + 1):
+            for i in range(n):
+                u = -work.PT[s, i] * work.PT[t, i]
+                for c in range(r):
+                    u += T[s, c] * T[t, c] * work.P[c, i]
+                work.v[i] = rows.weights[i] * u
+            total = weighted_gram(rows.Z, S, work.v, work.block, work.h0, work.scratch)
+            for a in range(k):
+                for b in range(k):
+                    H[s * K + a, t * K + b] = work.block[a, b]
+                if rows.intercept:
+                    H[s * K + a, t * K + k] = work.h0[a]
+                    H[s * K + k, t * K + a] = work.h0[a]
+            if rows.intercept:
+                H[s * K + k, t * K + k] = total
+        for a in range(k):
+            H[s * K + a, s * K + a] += 2.0 * lambda2
+
+
+@njit
+def bound_after(rows, S, lambda2, x, step, work):
+    """The lower bound of the module's head for the Newton step -step (K, q) from x; -inf where the
+    linearised probabilities are no probabilities.
+    """
+    (r, n), e, bound = work.P.shape, work.trial, 0.0
+    for c in range(r):
+        for i in range(n):
+            e[c, i] = 0.0
+    change_of(rows, S, step, work.b, e)
+    for i in range(n):
+        mean = 0.0
+        for c in range(r):
+            mean += work.P[c, i] * e[c, i]
+        t = -rows.offset[rows.codes[i], i]
+        for c in range(r):
+            p = work.P[c, i] * (1.0 - e[c, i] + mean)
+            if p < 0.0:
+                return -math.inf
+            if p > 0.0:
+                t += p * (rows.offset[c, i] - math.log(p))
+        bound += rows.weights[i] * t
+    for a in range(S.size):
+        for s in range(x.shape[1]):
+            t = x[a, s] - step[a, s]
+            bound -= lambda2 * t * t
+    return bound
+
+
+@njit
+def reach(rows, eta):
+    """(the largest difference of predictors, without offsets, in a row; the least margin of the
+    class of a row before the others).
+    """
+    far, margin = 0.0, math.inf
+    for i in range(eta.shape[1]):
+        y = rows.codes[i]
+        own = eta[y, i] - rows.offset[y, i]
+        low = high = own
+        for c in range(eta.shape[0]):
+            if c != y:
+                t = eta[c, i] - rows.offset[c, i]
+                margin = min(margin, own - t)
+                low, high = min(low, t), max(high, t)
+        far = max(far, high - low)
+    return far, margin
+
+
+@njit
+def _moved(rows, S, step, work):
+    """The largest change of a predictor by a step (K, q)."""
+    out, e = 0.0, work.trial
+    for c in range(e.shape[0]):
+        for i in range(e.shape[1]):
+            e[c, i] = 0.0
+    change_of(rows, S, step, work.b, e)
+    for c in range(e.shape[0]):
+        for i in range(e.shape[1]):
+            out = max(out, abs(e[c, i]))
+    return out
+
+
+@njit
+def _mean_size(rows, eta):
+    """The weighted mean of the largest |eta| of a row, to which rounding of F is relative."""
+    out = 0.0
+    for i in range(eta.shape[1]):
+        t = 0.0
+        for c in range(eta.shape[0]):
+            t = max(t, abs(eta[c, i]))
+        out += rows.weights[i] * t
+    return out
+
+
+@njit
+def _copy_table(source, target):
+    for a in range(source.shape[0]):
+        copy(source[a], target[a])
+
+
+@njit
+def refit_classes(rows, S, limits, x, held, eta):
+    """Minimise F over the coefficients x (K, q) of the working columns S (k,) from where x is, in
+    place; returns (status, F, far) and leaves the predictors in eta (r, n).
+
+    Status: CONVERGED; MAX_ITER; REJECTED once a bound shows that F cannot fall below
+    limits.target; with limits.capped SEPARATED, of value 0, where every row has the largest
+    predictor for its class. far: by how much predictors of a row differ at the end, 0 where the
+    last step shows a finite optimum: on the way to infinity Newton steps move predictors by 1, near
+    an optimum by less and less. held: the last x at which predictors differed by at most ETA_CAP.
+    """
+    (r, n), (K, q), k = eta.shape, x.shape, S.size
+    V, N = np.empty((2 * q + 2, n)), np.empty((2 * r, n))
+    v, scratch, b, h0 = V[2 * q], V[2 * q + 1], np.empty(k), np.empty(k)
+    work = ClassWork(N[:r], N[r:], V[:q], V[q : 2 * q], v, scratch, b, np.empty((k, k)), h0)
+    g, H, d = np.empty((q, K)), np.empty((q * K, q * K)), np.empty(q * K)
+    step, new, lambda2 = np.empty((K, q)), np.empty((K, q)), limits.lambda2
+    F, far = value_at(rows, S, lambda2, x, work, eta), 0.0
+    _copy_table(x, held)
+    for _it in range(limits.max_iter if K else 0):
+        gradient(rows, S, lambda2, x, work, g)
+        hessian(rows, S, lambda2, work, H)
+        weak, gain = cholesky(H, q * K), 0.0
+        for s in range(q):
+            copy(g[s], d[s * K : s * K + K])
+        cholesky_solve(H, q * K, d)
+        for s in range(q):
+            for a in range(K):
+                step[a, s] = d[s * K + a]
+                gain += step[a, s] * g[s, a]
+        if weak == 0 and F - 0.5 * gain >= limits.target:
+            least = bound_after(rows, S, lambda2, x, step, work)
+            if least >= limits.target + 1e-12 * abs(F):
+                return REJECTED, F, far
+        # losses are differences of numbers of the size of eta
+        rounding = 1e-15 * (1.0 + _mean_size(rows, eta))
+        size, value = 1.0, F
+        for _half in range(STEP_HALVINGS):
+            for a in range(K):
+                for s in range(q):
+                    new[a, s] = x[a, s] - size * step[a, s]
+            value = value_at(rows, S, lambda2, new, work, eta)
+            if value <= F - 1e-4 * size * gain + rounding:
+                break
+            size *= 0.5
+        if value <= F:
+            _copy_table(new, x)
+            F = value
+        else:
+            value_at(rows, S, lambda2, x, work, eta)
+        if limits.capped:
+            far, margin = reach(rows, eta)
+            if margin > 0.0 and far > 0.0:
+                return SEPARATED, 0.0, far
+            if far <= ETA_CAP:
+                _copy_table(x, held)
+        if gain <= LEAST_GAIN * abs(F) + 0.1 * rounding:
+            if limits.capped and weak == 0 and far > FAR_APART:
+                far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
+            return CONVERGED, F, far
+    return CONVERGED if K == 0 else MAX_ITER, F, far
