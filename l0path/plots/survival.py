@@ -118,7 +118,9 @@ def plot_survival(
     if risk is not None:
         score, loss, event, weights = _of_the_fit(self, risk)
     else:
-        score, loss, event, weights = _of_model(self, X, y, sample_weight, offset, rule, selector)
+        score, loss, event, weights = _of_model(
+            self, self.index(rule, **selector), X, y, (sample_weight, offset)
+        )
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)
     columns = [part for part in (start, loss.stop[seen], event[seen]) if part.size]
@@ -133,13 +135,14 @@ def _of_the_fit(path, risk):
     return given, data.loss, data.y, data.weights
 
 
-def _of_model(path, X, y, sample_weight, offset, rule, selector):
-    """The same by a model, for the rows given, or those of the fit."""
-    i = path.index(rule, **selector)
+def _of_model(path, i, X, y, beside):
+    """The same by solution i, for the rows given, or those of the fit; beside: their weights and
+    offset.
+    """
     if (X is None) != (y is None) and path.meta.formula is None:
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is None:
-        if sample_weight is not None or offset is not None:
+        if any(value is not None for value in beside):
             raise ValueError("sample_weight and offset go with X and y; leave them out")
         data = path.data()
         eta = linear_predictor(data.design, data.offset, path.solutions[i])
@@ -147,7 +150,7 @@ def _of_model(path, X, y, sample_weight, offset, rule, selector):
     # strata do not matter for the order of the risks
     labels = path.meta.strata
     strata = None if labels is None else np.full(len(X), labels[0])
-    held = held_out(path, new_rows(path, X, y, sample_weight, offset, strata), i)
+    held = held_out(path, new_rows(path, X, y, *beside, strata), i)
     return held.eta, held.times.loss, held.y, held.weights
 
 
