@@ -306,6 +306,12 @@ CLASSIFICATION = {
 }
 
 
+def named(kind):
+    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
+    NAMES[kind.traits.name] = kind
+    return kind
+
+
 @singledispatch
 def smoothness(loss):
     """Largest curvature of the loss in eta (L of the papers); infinite where there is no bound."""
