@@ -519,7 +519,7 @@ def test_survival_times(survival_table, tmp_path, capsys):
 
 def test_survival_times_by_a_formula(survival_table, tmp_path, capsys):
     file, data = survival_table
-    code, said, error = run(
+    code, _, error = run(
         capsys,
         *("fit", file, "--formula", "Surv(time, died) ~ a + b + c", "--max-k", 2, "--no-plots"),
         *("--out", tmp_path / "out"),
