@@ -29,7 +29,7 @@ def loss_meant(loss, y):
     -------
     str
     """
-    if loss != "binomial" or in_two_columns(y):
+    if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
     if not pd.api.types.is_float_dtype(values.dtype):
