@@ -24,10 +24,11 @@ from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..paths.records import one_response
 from ..problem.coupled.arguments import ties_of
+from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe, describe_survival
+from .refit_results import describe, describe_survival, fit_ordered
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
@@ -82,7 +83,7 @@ def refit(
     results = refit_rows(
         self, s, rows, **{name: value for name, value in how.items() if value is not None}
     )
-    describe(results, self, s, rows)
+    (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
     return results
 
 
@@ -207,7 +208,7 @@ def _table(path, s, rows, repeat_all):
     offset = None if rows.offset is None else rows.offset[keep]
     if additive and offset is not None:
         y, name = y - offset, f"{name} - offset"
-    if path.classes is not None:
+    if path.classes is not None and not path.meta.ordered:
         y = (y > 0).astype(float)
     if w is not None and not counts and not shares:
         w = w / w.mean()
@@ -300,7 +301,7 @@ def _(loss, sm):
 
 @fitted.register(NegativeBinomial)
 def _(loss, sm, path, s, table, how):
-    """NB2 with theta = 1 / alpha estimated anew; statsmodels has it without weights."""
+    """NB2 with theta = 1 / alpha estimated anew."""
     _unweighted(path, table, "negative binomial regression that estimates theta")
     if how.get("scale") is not None:
         raise ValueError(
@@ -327,8 +328,14 @@ def _(loss, sm, path, s, table, how):
             f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
             "'robust' as statsmodels' QuantReg has it"
         )
-    model = sm.QuantReg(table.endog, table.exog)
-    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+    how = {"q": loss.quantile, "max_iter": 10000, "p_tol": 1e-9} | how
+    return sm.QuantReg(table.endog, table.exog).fit(**how)
+
+
+@fitted.register(Ordinal)
+def _(loss, sm, path, s, table, how):
+    _unweighted(path, table, "ordered regression")
+    return fit_ordered(path, s, table, how)
 
 
 def _unweighted(path, table, what):

@@ -23,7 +23,7 @@ from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
-from ..paths.records import one_response
+from ..paths.records import one_response, unordered
 
 MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
@@ -103,6 +103,7 @@ def explore(
     progress: bool = False,
 ) -> Page:
     one_response(self, "explore")
+    unordered(self, "explore")
     _check(self, cv, alternatives, time_limit)
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
