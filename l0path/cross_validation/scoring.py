@@ -34,7 +34,7 @@ from ..problem.verbs import value
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
 SURVIVAL = {name for name in COUPLED if traits_named(name).response == "survival"}
-ORDERED = set(COUPLED) - SURVIVAL
+ORDERED_CLASSES = set(COUPLED) - SURVIVAL
 USES = {
     "deviance": REAL | CLASSIFICATION | set(COUPLED),
     "concordance": SURVIVAL,
@@ -43,9 +43,9 @@ USES = {
     "mse": REAL,
     "mae": REAL,
     "r2": REAL,
-    "auc": CLASSIFICATION | ORDERED,
-    "misclassification": CLASSIFICATION | ORDERED,
-    "brier": (CLASSIFICATION | ORDERED) - HINGES,
+    "auc": CLASSIFICATION | ORDERED_CLASSES,
+    "misclassification": CLASSIFICATION | ORDERED_CLASSES,
+    "brier": (CLASSIFICATION | ORDERED_CLASSES) - HINGES,
 }
 
 
@@ -392,7 +392,7 @@ def _stand_in(loss):
 
     if loss in REAL or loss in OWN_LOSSES:
         return Real
-    if loss in SEVERAL or loss in ORDERED:
+    if loss in SEVERAL or loss in ORDERED_CLASSES:
         return Several
     return Classes if loss in HINGES else Probabilities
 

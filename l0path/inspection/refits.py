@@ -80,9 +80,8 @@ def refit(
         )
     rows = _rows(self, X, y, sample_weight, offset)
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
-    results = refit_rows(
-        self, s, rows, **{name: value for name, value in how.items() if value is not None}
-    )
+    how = {name: value for name, value in how.items() if value is not None}
+    results = refit_rows(self, s, rows, **how)
     (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
     return results
 
@@ -328,8 +327,8 @@ def _(loss, sm, path, s, table, how):
             f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
             "'robust' as statsmodels' QuantReg has it"
         )
-    how = {"q": loss.quantile, "max_iter": 10000, "p_tol": 1e-9} | how
-    return sm.QuantReg(table.endog, table.exog).fit(**how)
+    model = sm.QuantReg(table.endog, table.exog)
+    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
 
 
 @fitted.register(Ordinal)

@@ -277,9 +277,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
                 if full
                 else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
             )
-            names = pd.Index(
-                [*self.meta.first_names, *(self.meta.names[j] for j in ever)], name="feature"
-            )
+            names = self.meta.rows_of_coefficients(ever)
             columns = [base(self._coef(s, ever, standardized)) for s in self.solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
             labels = self._labels()
@@ -289,9 +287,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         i = self.index(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
-        index = pd.Index(
-            [*self.meta.first_names, *(self.meta.names[j] for j in which)], name="feature"
-        )
+        index = self.meta.rows_of_coefficients(which)
         values = base(self._coef(s, which, standardized))
         if self.meta.responses is not None:
             return pd.DataFrame(values, index=index, columns=self.meta.response_index)

@@ -95,6 +95,10 @@ class Meta:
             return [INTERCEPT]
         return [f"{low}|{high}" for low, high in pairwise(self.classes)]
 
+    def rows_of_coefficients(self, columns):
+        """The labels of the rows of `Path.coef` with these columns (indices)."""
+        return pd.Index([*self.first_names, *(self.names[j] for j in columns)], name="feature")
+
     @property
     def about(self):
         """The quantity that the linear predictor of a classification speaks for: "P(y = 'b')" where

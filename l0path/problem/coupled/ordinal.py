@@ -34,9 +34,9 @@ from ..verbs import (
     value_of_rows,
 )
 
-STEPS = 100  # Newton steps for the thresholds
-LONGEST_STEP = 5.0  # of a threshold, or a quarter of the largest |eta|
-CLOSE = 1e-13  # a decrement after which the next step would be lost in rounding
+THRESHOLD_STEPS = 100  # Newton steps for the thresholds
+LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
+LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in rounding
 
 
 class Ordinal(NamedTuple):
@@ -62,7 +62,7 @@ class Ordinal(NamedTuple):
         return self
 
 
-class Thresholds(NamedTuple):
+class BestThresholds(NamedTuple):
     """The best thresholds t (K - 1,) at a predictor; of H the diagonal and the entries beside it,
     (K - 1,) each; the weights of the classes (K,); loss (1,).
     """
@@ -88,7 +88,7 @@ def _new_thresholds(loss, y, eta, weights):
     """Thresholds that fit the shares of the classes at the mean of eta."""
     m = loss.levels - 1
     work = np.zeros((3, m))
-    best = Thresholds(work[0], work[1], work[2], np.zeros(m + 1), np.zeros(1))
+    best = BestThresholds(work[0], work[1], work[2], np.zeros(m + 1), np.zeros(1))
     mean, below = 0.0, 0.0
     for i in range(y.size):
         best.mass[int(y[i])] += weights[i]
@@ -151,7 +151,7 @@ def _solve(best, x):
 
 @njit
 def best_thresholds(loss, y, eta, weights):
-    """The `Thresholds` at a predictor, by Newton steps that are halved where they do not descend.
+    """The `BestThresholds` at a predictor, by Newton steps halved where they do not descend.
 
     Parameters
     ----------
@@ -162,10 +162,10 @@ def best_thresholds(loss, y, eta, weights):
     best = _new_thresholds(loss, y, eta, weights)
     m = best.t.size
     g, step, held, F = np.empty(m), np.zeros(m), best.t.copy(), math.inf
-    last, longest = False, LONGEST_STEP
+    last, longest = False, LONGEST_MOVE
     for i in range(y.size):
         longest = max(longest, 0.25 * abs(eta[i]))
-    for _it in range(STEPS):
+    for _it in range(THRESHOLD_STEPS):
         value = _descent(y, eta, weights, best, g)
         if value > F + 1e-14 * (1.0 + abs(F)):
             for j in range(m):
@@ -183,7 +183,7 @@ def best_thresholds(loss, y, eta, weights):
             gain += g[j] * step[j]
             step[j] = min(max(step[j], -longest), longest)
             best.t[j] = held[j] - step[j]
-        last = gain <= CLOSE * CLOSE or (gain <= CLOSE and _it > 0)
+        last = gain <= LAST_GAIN * LAST_GAIN or (gain <= LAST_GAIN and _it > 0)
     best.loss[0] = F
     return best
 
