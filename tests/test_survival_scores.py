@@ -181,3 +181,32 @@ def test_what_late_entry_and_other_losses_do_not_have():
         right.score_over_time(X, y[:, 1:], k=1, times=[1.0, 1e3])
     with pytest.raises(ValueError, match="y has no event"):
         right.score(X, np.column_stack([times.stop, 0 * times.stop]), k=1)
+
+
+def test_survival_curves_of_risk_groups():
+    X, times = drawn(strata=2)
+    y = np.column_stack([times.stop, times.event])
+    path = l0path.fit(X, y, loss="cox", max_k=2, strata=times.stratum)
+    eta = np.asarray(path.predict(X, k=2))
+    order = np.argsort(eta)
+    axes = [
+        path.plot_survival(k=2, groups=2),
+        path.plot_survival(X, y, k=2, groups=2),
+        path.plot_survival(risk=eta, groups=2),
+    ]
+    for ax in axes:
+        for half, line in zip((order[:25], order[25:]), ax.lines[::2], strict=True):
+            table = l0path.plots.kaplan_meier(y[half])
+            assert line.get_xdata()[1:] == pytest.approx(table.index.to_numpy())
+            assert line.get_ydata()[1:] == pytest.approx(table["survival"].to_numpy())
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts[0].startswith("lower risk (n = 25, ")
+    unseen = np.where(np.arange(50) < 10, np.nan, eta)
+    ax = path.plot_survival(risk=unseen, groups=1)
+    assert ax.get_legend().get_texts()[0].get_text().startswith("all rows (n = 40, ")
+    with pytest.raises(ValueError, match="risk= takes the place of a model"):
+        path.plot_survival(risk=eta, k=2)
+    with pytest.raises(ValueError, match="groups=0 must be a whole number >= 1"):
+        path.plot_survival(k=2, groups=0)
+    with pytest.raises(ValueError, match="survival curves are those of loss='cox'"):
+        l0path.fit(X, times.stop, max_k=1).plot_survival(k=1)

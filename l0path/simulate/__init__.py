@@ -4,8 +4,9 @@
 
 Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 +
 exp(-eta))  (`logistic`), has the mean exp(eta)  (`poisson`, `negative_binomial`, `gamma`,
-`tweedie`), or ordered classes  (`ordinal`). X is (n, p) float64 in Fortran order, drawn in O(n p) time without a p x p matrix. All randomness comes from the `random_state`
-that is given; NumPy's global state is neither read nor changed.
+`tweedie`), or ordered classes  (`ordinal`). X is (n, p) float64 in Fortran order, drawn in O(n p)
+time without a p x p matrix. All randomness comes from the `random_state` that is given; NumPy's
+global state is neither read nor changed.
 """
 
 from __future__ import annotations
