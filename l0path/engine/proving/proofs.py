@@ -166,7 +166,7 @@ def one_by_one(setting, solutions, tell):
         return out, []
     group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
-    todo = [i for i, s in enumerate(out) if not _proven(s)]
+    todo = [i for i, s in enumerate(out) if not is_proven(s)]
     with control.stage(" while models were proved"), bar:
         bar.update(len(out) - len(todo))
         while todo:
@@ -200,7 +200,7 @@ def one_by_one(setting, solutions, tell):
     ]
 
 
-def _proven(solution):
+def is_proven(solution):
     """Whether nothing is left to be proven of a solution."""
     return (
         solution.optimality == Optimality.GLOBAL
