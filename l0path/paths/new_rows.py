@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, same_index
+from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector
 from ..problem.coupled.arguments import strata_of_rows
 from ..problem.coupled.baseline import baseline_of, cumulative_hazards
@@ -322,6 +323,7 @@ def _baseline(data, s):
 
 def column_named(X, name):
     """The column of X of a name."""
+    X = pandas_of(X)
     if not isinstance(X, pd.DataFrame) or name not in X.columns:
         raise ValueError(
             f"strata={name!r} is not a column of X; pass a DataFrame that has it, or one label for "

@@ -317,7 +317,7 @@ def _choices(path, cv):
 
 
 def _without_alternatives(path, count, X):
-    """Why the page has no exchanges, "" where they are to be computed."""
+    """The reason why the page has no exchanges, "" where they are to be computed."""
     if count == 0:
         return "Not asked for (alternatives=0)."
     if path.meta.groups is not None:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arguments import shown
-from ...designs.checks import check_table
+from ...core.tables import pandas_of
 from ...errors import refuse_masked
 from ..losses import COUPLED
 from ..problem import effective_rows
@@ -35,7 +35,7 @@ def rows_of(y, n):
     """The `Rows` of a response in any of the forms that `fit` takes."""
     if y is None:
         raise ValueError(f"y is missing: loss='cox' needs times and events; {FORMS}")
-    check_table(y, "y")
+    y = pandas_of(y, "y")
     refuse_masked(y, "y")
     columns = _columns(y)
     sizes = {len(column) for column in columns}
