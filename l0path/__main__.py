@@ -45,12 +45,13 @@ def columns(frame, text, option):
 
 
 def roles(frame, options):
-    """{argument of `fit`: column} of the columns that are no predictors: weights, offset, groups
-    of the folds; checked.
+    """{argument of `fit`: column} of the columns that are no predictors: weights, offset, strata,
+    groups of the folds; checked.
     """
     given = {
         "sample_weight": ("--weights", options.weights),
         "offset": ("--offset", options.offset),
+        "strata": ("--strata", options.strata),
         "groups_cv": ("--groups-cv", options.groups_cv),
     }
     for option, name in given.values():
@@ -63,17 +64,20 @@ def prepare(frame, options, say):
     """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped,
     text columns coded 0/1 against their first level; each step is printed.
     """
-    columns(frame, options.response, "--response")
+    left = survival_columns(options.response) or [options.response]
+    columns(frame, ",".join(left), "--response")
     by_row, drop = roles(frame, options), columns(frame, options.drop, "--drop")
-    if options.response in [*drop, *by_row.values()]:
+    twice = [name for name in left if name in [*drop, *by_row.values()]]
+    if twice:
         raise ValueError(
-            f"--response {options.response} is named by --drop, --weights, --offset or "
+            f"--response {twice[0]} is named by --drop, --weights, --offset, --strata or "
             "--groups-cv too; leave it out there"
         )
     frame = frame.drop(columns=[c for c in drop if c not in by_row.values()])
-    frame = frame.drop(columns=row_numbers(frame, say, {options.response, *by_row.values()}))
+    frame = frame.drop(columns=row_numbers(frame, say, {*left, *by_row.values()}))
     complete = complete_rows(frame, say)
-    y, X = complete[options.response], complete.drop(columns=[options.response, *by_row.values()])
+    X = complete.drop(columns=[*left, *by_row.values()])
+    y = complete[left] if survival_columns(options.response) else complete[options.response]
     text = [
         c
         for c in X.columns
@@ -100,13 +104,29 @@ def prepare(frame, options, say):
     )
 
 
+def survival_columns(response):
+    """The columns of a response "Surv(time, event)"; None for others."""
+    text = (response or "").replace(" ", "")
+    return text[5:-1].split(",") if text.startswith("Surv(") and text.endswith(")") else None
+
+
+def of_survival(options):
+    """Whether the response is one of survival times."""
+    left = options.response or options.formula.split("~")[0]
+    return options.loss == "cox" or survival_columns(left) is not None
+
+
 def from_formula(frame, options, say):
     """(X, y, arguments of `fit`, {}) by the formula. Incomplete rows are dropped and printed."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
     X, y, encoded = opened(
         options.formula,
         frame,
-        {**roles(frame, options), "always_include": listed(options.include) or None},
+        {
+            **roles(frame, options),
+            "always_include": listed(options.include) or None,
+            **({"loss": "cox"} if of_survival(options) else {}),
+        },
     )
     if X.formula.n_dropped:
         say(
@@ -132,6 +152,10 @@ def many_levels(n):
 
 def choose_loss(options, y, say):
     """The loss asked for, or the one the response suggests."""
+    if of_survival(options):
+        if not options.loss:
+            say("loss: cox")
+        return canonical_name(options.loss or "cox", coupled=True)
     if options.loss:
         return canonical_name(loss_meant(options.loss, y))
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
@@ -169,6 +193,10 @@ def run_fit(options, say=print):
     for option, value in (("--groups-cv", options.groups_cv), ("--scoring", options.scoring)):
         if value and not options.cv:
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
+    if of_survival(options) and options.certify is not None:
+        raise ValueError("--certify is not served for survival times; leave it out")
+    if options.strata and not of_survival(options):
+        raise ValueError("--strata is for survival times, --response 'Surv(time, event)'")
     check_out(options.out)
     frame = ready(read(options.file, options), say)
     X, y, encoded, levels = (from_formula if options.formula else prepare)(frame, options, say)
@@ -217,7 +245,7 @@ def run_fit(options, say=print):
         certificate = path.certify(index=index, time_limit=options.certify)
         say(f"\n{certificate!r}")
     write(path, cv, index, options, say)
-    remember(options.out, path, index, levels, options.offset)
+    remember(options.out, path, index, levels, offset=options.offset, strata=options.strata)
     return path, index
 
 
@@ -261,6 +289,10 @@ def write(path, cv, index, options, say):
         }
         if cv is not None:
             plots["cv.png"] = cv.plot
+        if path.meta.traits.response == "survival":
+            unseen = None if cv is None else cv.held_out(index=index)
+            who = {"index": index} if cv is None else {"risk": unseen}
+            plots["survival.png"] = lambda: path.plot_survival(**who)
         for name, axes in plots.items():
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")

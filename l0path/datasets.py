@@ -20,6 +20,7 @@ __all__ = [
     "load_diabetes",
     "load_growth",
     "load_hitters",
+    "load_publication",
     "load_sonar",
     "load_srbct",
     "load_tecator",
@@ -37,8 +38,8 @@ class Dataset:
         A short name.
     X : DataFrame of shape (n, p)
         The columns, all float64.
-    y : Series of shape (n,)
-        The response, with the index of X.
+    y : Series of shape (n,), or DataFrame of shape (n, 2)
+        The response, with the index of X: two columns are times and events.
     feature_names : list of str
         The column names of X.
     description : str
@@ -49,7 +50,7 @@ class Dataset:
 
     name: str
     X: pd.DataFrame
-    y: pd.Series
+    y: pd.Series | pd.DataFrame
     feature_names: list
     description: str
     train: np.ndarray | None = None
@@ -57,7 +58,8 @@ class Dataset:
     def __repr__(self):
         n, p = self.X.shape
         split = "" if self.train is None else f", train={int(self.train.sum())}"
-        return f"Dataset({self.name}: n={n}, p={p}, y={self.y.name!r}{split})"
+        y = list(self.y.columns) if isinstance(self.y, pd.DataFrame) else self.y.name
+        return f"Dataset({self.name}: n={n}, p={p}, y={y!r}{split})"
 
 
 def load_hitters() -> Dataset:
@@ -161,6 +163,31 @@ def load_tecator() -> Dataset:
     names = {f"x_{i + 1:03d}": f"nm{w:.0f}" for i, w in enumerate(wavelengths)}
     data = _dataset("tecator", table.rename(columns=names), "fat")
     return replace(data, train=np.arange(len(data.y)) < 172)
+
+
+def load_publication() -> Dataset:
+    """Months until 244 clinical trials were published, and 19 columns about them.
+
+    The mechanism of funding is coded 0/1 against "R01", the most common one: `mech_U01` and so on.
+
+    Returns
+    -------
+    Dataset
+        X (244, 19), and y (244, 2) with the columns `time`, in months, and `published`, 1 or 0
+        (censored: not published by the end of the study).
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_publication(); data
+    Dataset(publication: n=244, p=19, y=['time', 'published'])
+    >>> l0path.fit(data.X, data.y, loss="cox", max_k=3).model(k=2).features
+    ['posres', 'impact']
+    """
+    table = _table("publication.csv").rename(columns={"status": "published"})
+    for level in sorted(set(table["mech"]) - {"R01"}):
+        table[f"mech_{level}"] = table["mech"] == level
+    return _dataset("publication", table.drop(columns="mech"), ["time", "published"])
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:

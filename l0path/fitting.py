@@ -77,7 +77,8 @@ def fit(
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
         The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
-        changed. Or a formula, with the DataFrame as y (see Notes).
+        changed. Tables of polars and pyarrow are made DataFrames of pandas. Or a formula, with the
+        table as y (see Notes).
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
         (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or two

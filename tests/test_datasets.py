@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import l0path
 from l0path import datasets
 
 LOADERS = {
@@ -13,6 +14,7 @@ LOADERS = {
     "growth_fls": (datasets.load_growth, 72, 41),
     "sonar": (datasets.load_sonar, 208, 60),
     "tecator": (datasets.load_tecator, 215, 100),
+    "publication": (datasets.load_publication, 244, 19),
     "diabetes": (datasets.load_diabetes, 442, 10),
 }
 
@@ -29,16 +31,16 @@ def r2(X, y):
 def test_record(name):
     load, n, p = LOADERS[name]
     data = load()
-    assert data.name == name and data.X.shape == (n, p) and data.y.shape == (n,)
+    assert data.name == name and data.X.shape == (n, p) and len(data.y) == n
     assert (
         isinstance(data.X, pd.DataFrame)
         and (data.X.dtypes == np.float64).all()
         and np.isfinite(data.X.to_numpy()).all()
     )
     assert (
-        isinstance(data.y, pd.Series)
+        isinstance(data.y, pd.DataFrame if name == "publication" else pd.Series)
         and data.y.index.equals(data.X.index)
-        and not data.y.isna().any()
+        and not data.y.isna().to_numpy().any()
     )
     assert data.feature_names == list(data.X.columns) and len(set(data.feature_names)) == p
     assert all(type(column) is str for column in data.feature_names)
@@ -181,3 +183,12 @@ def test_files_inside_an_installed_package_come_first(tmp_path, monkeypatch):
     (inside / "README.md").write_text("# Data\n", encoding="utf-8")
     with pytest.raises(LookupError, match="no section 'sonar'"):
         datasets.load_sonar()
+
+
+def test_publication_published_values():
+    """The coefficients of Cox's model in chapter 11 of the book."""
+    data = datasets.load_publication()
+    assert data.y["published"].sum() == 156 and list(data.y) == ["time", "published"]
+    path = l0path.fit(data.X.iloc[:, :6], data.y, loss="cox", k=[6])
+    book = [0.5708, -0.04086, 0.5462, 4.678e-06, 0.004385, 0.05832]
+    assert path.coef(k=6).to_numpy()[1:] == pytest.approx(book, rel=1e-3)

@@ -50,6 +50,7 @@ METHODS_FROM_ABOVE = {
         "paths.choosing",
         "paths.inspecting",
         "paths.model",
+        "paths.new_rows",
         "paths.path",
         "paths.showing",
     )

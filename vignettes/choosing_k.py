@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Choosing the size: cross-validation, criteria, and where they disagree
 #
-# A path gives one model for every size `k`. Which `k`? There are two ways to answer. **Cross-validation** leaves rows out, fits on the rest, and looks how well the rows left out are predicted. A
+# A path gives one model for every size `k`. Which `k`? There are two ways to answer. **Cross-validation** leaves rows out, fits on the rest, and looks at how well the rows left out are predicted. A
 # **criterion** (AIC, BIC and their relatives) looks at the training fit alone, and charges a price for each column. Both are one call, so it is easy to compute all of them and awkward to explain why
 # they differ.
 #
@@ -221,7 +221,7 @@ plain(ax, xlabel="mean squared error / variance of the response")
 ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2);
 
 # %% [markdown]
-# The dearer the search against the rows, the longer the line. With hundreds of rows the winner's own score is 3 to 10 % too good, which rarely matters. On growth it is half of the truth, and the
+# The larger the search for the number of rows, the longer the line. With hundreds of rows the winner's own score is 3 to 10 % too good, which rarely matters. On growth it is half of the truth, and the
 # sizes chosen in the outer folds, printed in the last columns of the table, say the same in another way: the size is not determined by 72 rows. A nested error is that of the *procedure*, not of the
 # one model you will report; it is the number to put beside it.
 #
@@ -268,8 +268,8 @@ summary.pivot_table(index="rule", columns="data", values="error", sort=False)[li
 
 # %% [markdown]
 # No rule wins everywhere. Where columns are few and rows many (hitters), buying too much costs next to nothing and stopping early costs something: AIC, AICc, even all columns predict best. With 64
-# columns and 442 rows, prices near `log n` and cross-validation are ahead, and taking everything is worst. On growth anything that buys on is a disaster on some of the splits, and the rules that stop
-# early win by not losing.
+# columns and 442 rows, prices near `log n` and cross-validation are ahead, and taking everything is worst. On growth any rule that goes on adding columns is a disaster on some of the splits, and the rules that stop
+# early are ahead.
 #
 # # What to do with this
 #

@@ -117,8 +117,8 @@ pd.DataFrame({"objective": shrunk.table.objective, "by hand": by_hand, "lower_bo
 # ## More for one model: `certify`
 #
 # `fit(certify=True)` spends a few readings of the data on the whole path. `path.certify` spends more on one model, and returns what it has proved. Columns that provably cannot be in a best model are dropped, which sharpens the
-# bound for those that remain, and so on in turn. It then goes on to search what is left until the gap is closed; this page holds it back there (`node_limit=1`), because bounds are its subject, and
-# `exact_or_heuristic.py` is about the search.
+# bound for those that remain, and so on in turn. It then goes on to search what is left until the gap is closed. This page limits that search to a single node (`node_limit=1`), because bounds are its
+# subject, and `exact_or_heuristic.py` is about the search. Ten columns are so few that the single node is enough here.
 
 # %%
 certificate = path.certify(k=6, **BOUNDS)
@@ -127,9 +127,9 @@ certificate
 # %% [markdown]
 # Three statements, each of them a theorem about these data:
 #
-# * **The bound**, and the gap that is left.
+# * **The bound**, and the gap that is left. Here it is closed: the model is proven to be the best.
 # * **`fixed_in`**: these columns are in *every* best model of six columns. We need not know that model to know this. (`fixed_out` holds those that are in none.)
-# * **`deviance_ratio_bound`**: no best model has a larger R². This is the gap in a unit that people know.
+# * **`deviance_ratio_bound`**: no best model has a larger R². This is the gap in a unit that people know, and it is printed where a gap is left.
 #
 # With the 1024 models at hand we can look at what `fixed_in` claims. For each column, the best model of six *without* it:
 
@@ -140,7 +140,7 @@ pd.DataFrame({"loss of the best without it": without.map("{:+.2%}".format), "pro
               "in the best model": [j in certificate.model.support for j in range(10)]}, index=X.columns)
 
 # %% [markdown]
-# The rules recognise the columns that it would cost far more to do without than the gap that is left. A column that is in the best model but can be replaced cheaply is not recognised, nor should it be expected: for a cheap
+# The rules recognise the columns that it would cost far more to do without than the gap that they start from. A column that is in the best model but can be replaced cheaply is not recognised, nor should it be expected: for a cheap
 # exchange the bound would have to be nearly perfect. "Not proved to be in" is not "proved to be out".
 #
 # ## What a gap does not mean
@@ -202,7 +202,7 @@ pd.DataFrame(rows).set_index("k")
 # ## Why the gap stays open when the ridge is small
 #
 # The bound is the optimum of a *relaxed* problem, in which a column may be in to a fraction `z` between 0 and 1, the fractions adding up to `k`. A coefficient `b` of a column that is in by a fraction `z` pays the ridge `lambda2 b² / z`:
-# the smaller the fraction, the dearer. With much ridge, fractions are expensive, and the relaxed solution is a true subset. With little ridge they are nearly free: the relaxed problem takes a sliver of *every* column, and its
+# the smaller the fraction, the higher the cost. With much ridge, fractions are expensive, and the relaxed solution is a true subset. With little ridge they are nearly free: the relaxed problem takes a sliver of *every* column, and its
 # optimum sinks towards that of the model with all columns. No better algorithm for the same relaxation changes that: it is the relaxation that is loose. The three curves for `k = 3`:
 
 # %%
@@ -228,7 +228,7 @@ ax.legend(frameon=False, fontsize=9);
 #
 # ## lambda0 instead of a size
 #
-# On a grid of `lambda0`, the cost of a column, a certificate speaks of *all* models of *every* size: none of the 2^64 has a smaller `loss + ridge + lambda0 * size`. Take prices inside the intervals of the path of sizes:
+# On a grid of `lambda0`, the cost of a column, a certificate speaks of *all* models of *every* size: none of the 2^64 has a smaller `loss + ridge + lambda0 * size`. Take values inside the intervals of the path of sizes:
 
 # %%
 table = paths[0.1].table.set_index("k").loc[1:6]

@@ -190,7 +190,7 @@ ax.axhline(megabytes, color=ORANGE, linewidth=1)
 ax.axhline(limit, color=GREY, linewidth=1, linestyle="--")
 end = stages[-1][2] - origin
 for level, text, color in ((megabytes, "the file", ORANGE), (limit, "memory_limit", GREY)):
-    ax.annotate(text, (end, level), xytext=(-4, -11), textcoords="offset points", ha="right", fontsize=9, color=color)
+    ax.annotate(text, (0, level), xytext=(4, 3), textcoords="offset points", fontsize=9, color=color)
 plain(ax, xlabel="seconds", ylabel="MB of this process above the start", ylim=(min(0, used.min()), None), xlim=(0, end))
 
 # %%

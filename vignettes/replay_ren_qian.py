@@ -48,7 +48,7 @@ import l0path
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer sizes and repetitions, the same cells
 SIZES = (200, 500) if SHORT else (200, 300, 400, 500, 600)
 REPEATS = 1 if SHORT else 2  # 50 in the paper
-NEWS_REPEATS = 1 if SHORT else 2  # 20 and 10 in the paper
+NEWS_REPEATS = 1  # 20 and 10 in the paper
 RATIOS = (20, 2) if SHORT else (20, 5, 2)  # signal to noise
 WIDTHS = (2000,) if SHORT else (2000, 4000)  # columns of the word counts
 STEP = 5e-4  # the learning rate of the paper

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path as FilePath
 
-from ..problem.losses import ALIASES, NAMES, SEVERAL
+from ..problem.losses import ALIASES, COUPLED, NAMES, SEVERAL
 from .reading import COMMON
 
 # without a little shrinkage a classification path ends at the first size that separates the classes
@@ -34,7 +34,11 @@ def add_data(fit):
         "file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header"
     )
     what = fit.add_mutually_exclusive_group(required=True)
-    what.add_argument("--response", help="name of the response column; all others are features")
+    what.add_argument(
+        "--response",
+        help="name of the response column; all others are features. Survival times: "
+        '"Surv(time, event)" or "Surv(start, stop, event)" of columns',
+    )
     what.add_argument(
         "--formula",
         help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as '
@@ -46,9 +50,9 @@ def add_model(fit):
     """Add the options that say what is fitted."""
     fit.add_argument(
         "--loss",
-        choices=[*NAMES, *SEVERAL, *ALIASES],
+        choices=[*NAMES, *SEVERAL, *COUPLED, *ALIASES],
         help="default: squared for a numeric response, logistic for one of two text or true/false "
-        "values, multinomial for more classes",
+        "values, multinomial for more classes, cox for Surv(...)",
     )
     fit.add_argument(
         "--pos-label",
@@ -113,6 +117,7 @@ def add_columns(fit):
     fit.add_argument("--include", default="", help="columns in every model, separated by commas")
     fit.add_argument("--weights", help="column of sample weights")
     fit.add_argument("--offset", help="column of offsets (log exposure of rates, say)")
+    fit.add_argument("--strata", help="for survival times: column of strata (hospitals, say)")
     fit.add_argument(
         "--groups-cv", help="column of labels of rows that stay in one fold (patients, say)"
     )
@@ -159,6 +164,12 @@ def add_predict(commands):
     predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
     predict.add_argument("--rule", help="criterion that chooses the model, such as bic")
     predict.add_argument("--offset", help="column of offsets (default: that of the fit)")
+    predict.add_argument(
+        "--times",
+        default="",
+        help="for survival times: times, separated by commas, at which probabilities of no event "
+        "until then are written",
+    )
     predict.add_argument(
         "--out",
         type=FilePath,

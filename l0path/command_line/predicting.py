@@ -12,13 +12,15 @@ from .reading import read, ready
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
 
-def remember(folder, path, index, levels, offset):
-    """Write what a path file does not hold: the chosen model, and how text was coded."""
+def remember(folder, path, index, levels, **columns):
+    """Write what a path file does not hold: the chosen model, how text was coded, and the columns
+    of the offset and of strata.
+    """
     facts = {
         "index": int(index),
         "k": int(path.solutions[index].k),
         "levels": {str(name): [str(level) for level in known] for name, known in levels.items()},
-        "offset": offset,
+        **columns,
     }
     (folder / BESIDE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
@@ -30,10 +32,14 @@ def run_predict(options, say=print):
     facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
     index = _index(path, options, facts)
     frame = ready(read(options.file, options), say)
-    name = options.offset or facts.get("offset")
-    X, usable = _columns(path, index, frame, facts.get("levels", {}), name)
+    times, name, strata = _times(path, options), options.offset or facts.get("offset"), None
+    beside = [name] if name else []
+    if times and path.meta.strata is not None:
+        strata = facts.get("strata")
+        beside.append(strata)
+    X, usable = _columns(path, index, frame, facts.get("levels", {}), beside)
     if not usable.all():
-        lacking = counted(missing(frame, _needed(path, index, frame, facts, name)))
+        lacking = counted(missing(frame, _needed(path, index, frame, facts, beside)))
         say(
             f"{(~usable).sum()} of {len(frame)} rows lack a value and get no prediction ({lacking})"
         )
@@ -49,11 +55,32 @@ def run_predict(options, say=print):
         if path.classes is not None:
             labels = path.predict(X[usable], index=index, offset=offset, type="class")
             out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
+        if times:
+            rows = {
+                "offset": offset,
+                "strata": None if strata is None else frame.loc[usable, strata],
+            }
+            curves = path.survival(X[usable], index=index, times=times, **rows)
+            for t in times:
+                out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
+    if path.meta.traits.response == "survival":
+        out = out.rename(columns={"prediction": "linear predictor"})
     if path.classes is not None and path.meta.responses is None and path.meta.traits.link:
         out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
     out.to_csv(options.out)
     say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")
     return out
+
+
+def _times(path, options):
+    """The times of --times."""
+    texts = [text.strip() for text in options.times.split(",") if text.strip()]
+    if texts and path.meta.traits.response != "survival":
+        raise ValueError(f"--times is for survival times; this path has loss {path.loss}")
+    try:
+        return [float(text) for text in texts]
+    except ValueError:
+        raise ValueError(f"--times {options.times} must be numbers, separated by commas") from None
 
 
 def _index(path, options, facts):
@@ -70,21 +97,21 @@ def _index(path, options, facts):
     )
 
 
-def _needed(path, index, frame, facts, offset):
-    """Columns of the file that the model uses."""
+def _needed(path, index, frame, facts, beside):
+    """Columns of the file that the model uses, and those beside it."""
     if path.meta.formula is not None:
         used = path.meta.formula.needed(path.solutions[index].support)
     else:
         coded = {f"{c}_{v}": c for c, known in facts.get("levels", {}).items() for v in known}
         used = [coded.get(name, name) for name in path.model(index=index).features]
-    return list(dict.fromkeys([*used, *([offset] if offset else [])]))
+    return list(dict.fromkeys([*used, *beside]))
 
 
-def _columns(path, index, frame, levels, offset):
+def _columns(path, index, frame, levels, beside):
     """(X for `Path.predict`, rows (n,) that have all values): text coded as in the fit; columns
     that the model does not use are zeros.
     """
-    needed = _needed(path, index, frame, {"levels": levels}, offset)
+    needed = _needed(path, index, frame, {"levels": levels}, beside)
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ValueError(

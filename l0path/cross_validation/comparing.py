@@ -99,7 +99,9 @@ def metrics(
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if scoring is None:
-        scoring = metrics_for(self.path.loss)
+        loss = self.path.data(X, y).loss
+        late = loss.traits.coupled and loss.start.size > 0
+        scoring = metrics_for(self.path.loss, late)
     out = self.path.table[["k"]].copy()
     for one in scoring:
         again = rescore(self, one, X=X, y=y)

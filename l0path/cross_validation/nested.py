@@ -29,7 +29,7 @@ from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
 from .run import cv_fit
-from .scoring import HeldOutRows, metric_of, score
+from .scoring import HeldOutRows, metric_of, score, times_of_fold
 from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
@@ -140,6 +140,7 @@ def nested_cv(
     n_repeats: int = 1,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
     random_state: Seed = None,
     progress: bool = False,
     **arguments: Any,
@@ -172,7 +173,7 @@ def nested_cv(
         Labels of rows that stay together, outside and inside. None keeps no rows together.
     n_repeats : int, default 1
         Repeats of an integer `outer`.
-    sample_weight, offset : array-like of shape (n,), optional
+    sample_weight, offset, strata : array-like of shape (n,), optional
         As in `l0path.fit`. Held-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
@@ -213,18 +214,24 @@ def nested_cv(
         "groups_cv": groups_cv,
         "sample_weight": sample_weight,
         "offset": offset,
+        "strata": strata,
     }
     X, y, arguments = formula.open_formula(X, y, {**arguments, **by_row})
-    outer, groups_cv, sample_weight, offset = map(arguments.pop, by_row)
+    outer, groups_cv, sample_weight, offset, strata = map(arguments.pop, by_row)
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
-    loss = canonical_name(loss_meant(arguments.get("loss", "squared"), y), exact=True)
+    loss = loss_meant(arguments.get("loss", "squared"), y)
+    loss = canonical_name(loss, exact=True, coupled=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    names = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
-    rows = {"sample_weight": sample_weight, "offset": offset}
+    names = {
+        name: arguments[name]
+        for name in ("feature_names", "pos_label", "ties")
+        if name in arguments
+    }
+    rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
     data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
     refuse_responses(data, "nested_cv")
     labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
@@ -305,12 +312,16 @@ class OuterLoop:
         """Choose a model by the inner scores, and score it on the rows left out."""
         i, data = inner.index(self.which), self.data
         row, path = inner.table.iloc[i], inner.path
+        coupled = data.loss.traits.coupled  # its risk sets hold training rows too
+        rows = np.arange(data.design.n) if coupled else test
         eta = linear_predictor(
-            path._new_design(self.rows_of(test))[0],
-            None if data.offset is None else data.offset[test],
+            path._new_design(self.rows_of(rows))[0],
+            None if data.offset is None else data.offset[rows],
             path.solutions[i],
         )
-        held_out = HeldOutRows(data.y[test], eta, data.weights[test], path)
+        times = times_of_fold(data, eta, (train, test)) if coupled else None
+        eta = eta[test] if coupled else eta
+        held_out = HeldOutRows(data.y[test], eta, data.weights[test], path, times)
         self.rows.append(
             {
                 **row[CHOICE],

@@ -104,8 +104,9 @@ def cv_fit(
         prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
         for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes
         "deviance", for each held-out event and in its difference form (what the held-out rows add
-        to the partial likelihood), and "concordance", Harrell's. A metric that fails
-        for the first solution does so before the folds are solved.
+        to the partial likelihood), "concordance", Harrell's, "concordance_uno", Uno's, and
+        "integrated_brier", see `Path.score_over_time`. A metric that fails for the first solution
+        does so before the folds are solved.
     groups_cv : array-like of shape (n,) or str, optional
         Labels of rows that stay together in a fold, and with a formula also the name of a column.
         None keeps no rows together.

@@ -6,7 +6,7 @@ function.
         squared         (y - mu)^2
         logistic        2 log(1 + exp(-y eta))
         poisson         2 (y log(y / mu) - y + mu)
-        cox             for each held-out event, see `coupled.scores.held_out_deviance`
+        cox             for each held-out event, see `coupled.scores`, as for its other metrics
         huber           2 loss
     mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson
     brier               (P(positive) - [y positive])^2                   logistic
@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..paths.predicting import linear_predictor
-from ..problem.coupled.scores import concordance, held_out_deviance
+from ..problem.coupled import scores as survival
 from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, SEVERAL, traits_named
 from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, log_losses, probabilities
@@ -36,6 +36,8 @@ REAL = NAMES.keys() - CLASSIFICATION
 USES = {
     "deviance": REAL | CLASSIFICATION | set(COUPLED),
     "concordance": set(COUPLED),
+    "concordance_uno": set(COUPLED),
+    "integrated_brier": set(COUPLED),
     "mse": REAL,
     "mae": REAL,
     "r2": REAL,
@@ -45,12 +47,17 @@ USES = {
 }
 
 
-def metrics_for(loss):
+CENSORING = ("concordance_uno", "integrated_brier")  # weigh by it; rows must not enter late
+
+
+def metrics_for(loss, late=False):
     """Names of the metrics that are defined for the loss of a name; one of the user's own is for
-    numbers.
+    numbers. late: whether rows of survival times enter late.
     """
     kind = "squared" if loss in OWN_LOSSES else loss
-    return [name for name, losses in USES.items() if kind in losses]
+    return [
+        name for name, losses in USES.items() if kind in losses and not (late and name in CENSORING)
+    ]
 
 
 class Metric(NamedTuple):
@@ -64,17 +71,6 @@ class Metric(NamedTuple):
     score: Callable
 
 
-class Fold(NamedTuple):
-    """The data of all rows, the predictor (n,) of a fit to the training rows, and weights (n,) of
-    the training and the held-out rows, 0 for the others.
-    """
-
-    data: Any
-    eta: np.ndarray
-    train: np.ndarray
-    test: np.ndarray
-
-
 class HeldOutRows(NamedTuple):
     """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
     eta, sample weights, and the path whose loss and classes they belong to.
@@ -84,7 +80,7 @@ class HeldOutRows(NamedTuple):
     eta: np.ndarray
     weights: np.ndarray
     path: Any
-    fold: Any = None  # the `Fold` that they are of
+    times: Any = None  # `coupled.scores.ScoredTimes`, of survival times
 
     @property
     def mu(self):
@@ -196,35 +192,38 @@ def score(metric, held):
 
 def held_out_rows(path, data, solution, split):
     """The `HeldOutRows` of a fold (train, test) with a solution of it."""
+    test = split[1]
+    eta, weights, times = linear_predictor(data.design, data.offset, solution), data.weights, None
+    if data.loss.traits.coupled:
+        times = times_of_fold(data, eta, split)
+    return HeldOutRows(data.y[test], eta[test], weights[test], path, times)
+
+
+def times_of_fold(data, eta, split):
+    """The `ScoredTimes` of a fold (train, test) with the predictor (n,) of its fit."""
     train, test = split
-    eta, weights = linear_predictor(data.design, data.offset, solution), data.weights
-    counts = np.bincount(train, minlength=weights.size)
-    left_out = np.where(np.isin(np.arange(weights.size), test), weights, 0.0)
-    fold = Fold(data, eta, weights * counts, left_out)
-    return HeldOutRows(data.y[test], eta[test], weights[test], path, fold)
+    counts = np.bincount(train, minlength=eta.size)
+    left_out = np.where(np.isin(np.arange(eta.size), test), data.weights, 0.0)
+    return survival.ScoredTimes(data.loss, data.y, eta, data.weights * counts, left_out)
+
+
+SURVIVAL_METRICS = {
+    "deviance": survival.held_out_deviance,
+    "concordance": survival.harrell,
+    "concordance_uno": survival.uno,
+    "integrated_brier": survival.integrated_brier,
+}
 
 
 def _of_survival(scoring, loss):
     """The Metric of survival times, whose risk sets go beyond the held-out rows."""
-    if scoring == "deviance":
-        return Metric(
-            scoring,
-            False,
-            None,
-            lambda held: held_out_deviance(held.fold.data.loss, held.fold.data.y, *held.fold[1:]),
+    if not isinstance(scoring, str) or scoring not in SURVIVAL_METRICS:
+        raise ValueError(
+            f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of "
+            f"{', '.join(map(repr, SURVIVAL_METRICS))}"
         )
-    if scoring == "concordance":
-        return Metric(
-            scoring,
-            True,
-            None,
-            lambda held: concordance(
-                held.fold.data.loss, held.fold.data.y, held.fold.eta, held.fold.test
-            ),
-        )
-    raise ValueError(
-        f"scoring={scoring!r} is not defined for loss={loss!r}; choose 'deviance' or 'concordance'"
-    )
+    larger = scoring.startswith("concordance")
+    return Metric(scoring, larger, None, lambda held: SURVIVAL_METRICS[scoring](held.times))
 
 
 def metric_of(scoring, loss):

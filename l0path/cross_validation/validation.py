@@ -1,8 +1,9 @@
-"""Scores of a path on rows it has not seen: `Path.validate`, bound in `l0path/__init__`."""
+"""Scores of a path on rows it has not seen: `Path.validate`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,56 @@ from ..core.describing import described_by
 from ..core.types import Matrix
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
+from ..paths.new_rows import baseline_of_model, column_named
 from ..paths.predicting import given_offset, linear_predictor, missing_offset
-from ..paths.records import sums_over_rows
+from ..problem.coupled.arguments import loss_of_new_rows
+from ..problem.coupled.scores import ScoredTimes
 from ..problem.problem import effective_rows
 from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
+
+
+class UnseenRows(NamedTuple):
+    """Rows that a fit has not seen: design, y as the loss takes it, weights (n,), offset or None,
+    and for survival times their loss.
+    """
+
+    design: Any
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray | None
+    loss: Any
+
+
+def new_rows(path, X, y, sample_weight, offset, strata):
+    """The `UnseenRows` of arguments of `Path.score` and the like."""
+    if isinstance(strata, str):
+        strata = column_named(X, strata)
+    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset, strata=strata)
+    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset, strata=strata)
+    offset = by_row["offset"]
+    if X is None or y is None:
+        raise ValueError("y is missing: pass the responses of these rows together with X=")
+    design, _ = path._new_design(X)
+    weights = sample_weights(by_row["sample_weight"], design.n)
+    if path.meta.has_offset and offset is None:
+        raise missing_offset(path, X, "score")
+    shift = None if offset is None else given_offset(path.meta, offset, design.n)
+    if path.meta.traits.coupled:
+        events, loss = loss_of_new_rows(y, weights, by_row["strata"], path.meta)
+        return UnseenRows(design, events, weights, shift, loss)
+    if strata is not None:
+        raise ValueError(f"strata is for loss='cox', and this path has loss={path.loss!r}")
+    return UnseenRows(design, coded(y, design.n, path.meta), weights, shift, None)
+
+
+def held_out(path, rows, i):
+    """The `HeldOutRows` of `UnseenRows` with solution i."""
+    eta, times = linear_predictor(rows.design, rows.offset, path.solutions[i]), None
+    if rows.loss is not None:
+        none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
+        times = ScoredTimes(rows.loss, rows.y, eta, none, rows.weights, baseline)
+    return HeldOutRows(rows.y, eta, rows.weights, path, times)
 
 
 @described_by(Path.validate)
@@ -28,24 +74,14 @@ def validate(
     scoring: str | Callable | None = None,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | str | None = None,
 ) -> CVPath:
-    sums_over_rows(self, "validate")
-    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-    X, y, by_row = self._given(X, y, sample_weight=sample_weight, offset=offset)
-    sample_weight, offset = by_row["sample_weight"], by_row["offset"]
-    if y is None:
-        raise ValueError("y is missing: pass the responses of the validation rows")
     metric = metric_of(scoring, self.loss)
-    design, _ = self._new_design(X)
-    target = coded(y, design.n, self.meta)
-    weights = sample_weights(sample_weight, design.n)
-    if self.meta.has_offset and offset is None:
-        raise missing_offset(self, X, "score")
-    shift = None if offset is None else given_offset(self.meta, offset, design.n)
-    m = effective_rows(weights)
+    rows = new_rows(self, X, y, sample_weight, offset, strata)
+    weights, m = rows.weights, effective_rows(rows.weights)
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
-    for i, s in enumerate(self.solutions):
-        held = HeldOutRows(target, linear_predictor(design, shift, s), weights, self)
+    for i in range(len(self)):
+        held = held_out(self, rows, i)
         means[i] = score(metric, held)
         if metric.rows is not None and m > 1:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -58,6 +94,6 @@ def validate(
         pd.DataFrame(False, index=folds.index, columns=folds.columns),
         scoring=metric.name,
         greater_is_better=metric.greater_is_better,
-        status=f"validated on {design.n} rows",
+        status=f"validated on {rows.design.n} rows",
         over_rows=(spread, spread / np.sqrt(m)),
     )

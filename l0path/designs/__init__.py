@@ -26,6 +26,7 @@ from l0path.designs.names import Numbered
 from l0path.designs.standardized import Reordered, Standardized
 from l0path.designs.training_set import AllRows, TrainingSet
 
+from ..core.tables import pandas_of
 from ..core.types import Columns, Design, Matrix
 
 __all__ = [
@@ -250,6 +251,7 @@ def _in_memory(X, names, what):
     """(Dense or Csc design, names, index of a DataFrame, whether its columns are told apart by
     name) of a finite X that is held in memory.
     """
+    X = pandas_of(X)
     if names is not None and isinstance(X, pd.DataFrame):
         raise ValueError(
             f"names={list(names)[:3]!r}... is for arrays and sparse matrices; a DataFrame brings "

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from ..core.tables import pandas_of
 from ..core.types import Design, Matrix
 from ..errors import refuse_masked
-from .checks import DATES, ENCODE, check_dtype, check_shape, check_table
+from .checks import DATES, ENCODE, check_dtype, check_shape
 from .csc import Csc
 from .dense import Dense
 from .features.derived import Derived
@@ -35,7 +36,7 @@ def as_design(
     (design, names, index, notes)
         The design, p names, the index of a DataFrame (else None), and what the user should be told.
     """
-    check_table(X)
+    X = pandas_of(X)
     notes, index = [], None
     if is_design(X):
         design, names = X, getattr(X, "names", None) if feature_names is None else feature_names

@@ -18,26 +18,6 @@ DATES = (
 )
 
 
-def check_table(value, name="X"):
-    """Refuse a table that is not of pandas (polars, pyarrow, DuckDB ...): read as an array it would
-    lose the names of its columns, and predictions would go by position.
-    """
-    import pandas as pd
-
-    has = set(dir(type(value)))
-    table = "__dataframe__" in has or ("columns" in has and has & {"dtypes", "fetchall"})
-    if isinstance(value, (pd.DataFrame, pd.Series)) or not table:
-        return
-    remedy = "to_pandas()" if "to_pandas" in has else "df()"
-    if "collect" in has:
-        remedy = "collect().to_pandas()"
-    kind = type(value)
-    raise TypeError(
-        f"{name} is a table of {kind.__module__.split('.')[0]} ({kind.__name__}), whose columns "
-        f"would be taken by position; pass {name}.{remedy}, a pandas DataFrame"
-    )
-
-
 def check_shape(shape, name="X"):
     """Refuse what is not n rows by p columns with n, p > 0."""
     if len(shape) == 1:

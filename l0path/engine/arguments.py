@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import finite, number, shown, vector
-from ..designs.checks import check_table
+from ..core.tables import pandas_of
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import survival_loss
 from ..problem.groups import by_label
@@ -114,7 +114,7 @@ def _complete(y, n):
     """y as a Series of length n without missing values."""
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
-    check_table(y, "y")
+    y = pandas_of(y, "y")
     refuse_masked(y, "y")
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:

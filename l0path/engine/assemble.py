@@ -16,6 +16,7 @@ from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
+from ..problem.coupled.arguments import ties_of
 from ..problem.losses import name_of
 from ..problem.problem import Fit, checksum
 from ..problem.responses import log_constant
@@ -422,6 +423,7 @@ def _meta(setting):
         responses=data.responses,
         response_weights=data.response_weights,
         strata=data.strata,
+        ties=ties_of(data.loss) if data.loss.traits.coupled else None,
     )
 
 

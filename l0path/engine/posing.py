@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.arguments import some
 from ..core.control import Control
+from ..core.tables import pandas_of
 from ..designs import Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
@@ -246,7 +247,7 @@ def _data_given_anew(path, X, y, offset):
     """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
     table held, are not stored, so such paths need a new fit.
     """
-    meta = given_anew(path.meta)
+    meta, X = given_anew(path.meta), pandas_of(X)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     if (meta.has_offset and offset is None) or meta.weighted:

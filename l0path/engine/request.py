@@ -207,11 +207,6 @@ def _checked(a):
     automatic = isinstance(a.certify, str) and a.certify == "auto"
     if not automatic and not isinstance(a.certify, (bool, np.bool_)):
         raise TypeError(f"certify={a.certify!r} must be True, False or 'auto'")
-    if not isinstance(a.loss, str) and type(a.loss) not in OWN_LOSSES.values():
-        raise ValueError(
-            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
-            "record of a class with the decorator l0path.own_loss"
-        )
     if a.on_solution is not None and not callable(a.on_solution):
         raise TypeError(f"on_solution={a.on_solution!r} must be a function of one Model, or None")
     if a.n_jobs is not None and (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import finite, shown
-from ..designs.checks import check_table
+from ..core.tables import pandas_of
 from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
@@ -27,7 +27,7 @@ def table_of_responses(y, n, known=None):
     """(Y (n, r) float64, names of the responses). known: those of the fit, by which a DataFrame of
     other rows is read.
     """
-    check_table(y, "y")
+    y = pandas_of(y, "y")
     refuse_masked(y, "y")
     framed = isinstance(y, pd.DataFrame)
     if framed and known is not None and set(known) <= set(column_names(y.columns)):

@@ -28,7 +28,7 @@ from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
 from .posing import columns_of, prepared, selectable, unit
 from .protocols import Point, Session, Slice
-from .proving.proofs import all_sizes, asked_by_default, one_by_one
+from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
 
@@ -289,13 +289,18 @@ def _bounds(setting, solutions):
             notes = _group_bounds(setting, out)
         else:
             shared = request.row_counts is None and not control.inconsistent
+            # with algorithm="exact" what the search over all sizes has proven needs no bound
+            left = [i for i, s in enumerate(out) if not (proves and is_proven(s))]
+            rows = [out[i] for i in left]
             notes = bound_solutions(
                 setting.problem,
-                out,
+                rows,
                 poll=lambda: bar.say("") or control.clock.over(),
                 model=setting.working_set if shared else None,
                 names=request.data.names,
             )
+            for i, row in zip(left, rows, strict=True):
+                out[i] = row
         control.clock.poll()
     return out, notes
 

@@ -118,11 +118,10 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for
         classes, classes_ are set. NaN in X is found by `fit`.
         """
-        loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
-        classes = isinstance(self, ClassifierMixin)
+        loss, classes = canonical_name(self.loss, exact=True), isinstance(self, ClassifierMixin)
         if classes and loss == "binomial":  # glmnet's name
             loss = "logistic"
-        if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
+        if (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
             raise ValueError(
                 f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} "

@@ -4,12 +4,13 @@ arrays.
 
 import sys
 from collections import Counter
+from collections.abc import Sized
 
 import numpy as np
 import pandas as pd
 
 from ..core.arguments import same_index, vector
-from ..designs.checks import check_table
+from ..core.tables import pandas_of
 from ..designs.names import column_names
 from .encoding import Encoded, Formula
 from .expressions import has_dot, tight
@@ -24,6 +25,7 @@ def open_formula(X, y, arguments):
     """
     if isinstance(X, str):
         return opened(X, y, arguments)
+    X, y = pandas_of(X), pandas_of(y, "y")
     name = arguments.get("offset")
     if not isinstance(name, str):
         return X, y, arguments
@@ -56,7 +58,9 @@ def opened(text, data, arguments):
     """
     arguments = dict(arguments)
     data = arguments.pop("data", None) if data is None else data
-    check_table(data, "data")
+    beside = [arguments.get(name) for name in (*BY_ROW, *FOLDS)]
+    ordered = any(isinstance(rows, Sized) and not isinstance(rows, str) for rows in beside)
+    data = pandas_of(data, "data", ordered=ordered)
     if not isinstance(data, pd.DataFrame):
         raise TypeError(
             f"data is {'missing' if data is None else 'a ' + type(data).__name__}: with a formula "

@@ -6,7 +6,7 @@ from .all_models import best_subset, near_best
 from .certificate import Certificate, certify
 from .model_set import ModelSet
 from .refits import refit
-from .scores import score
+from .scores import score, score_over_time
 from .summaries import Summary, alternatives, summary
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "near_best",
     "refit",
     "score",
+    "score_over_time",
     "summary",
 ]

@@ -14,15 +14,22 @@ from numpy.typing import ArrayLike
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
-from ..core.status import SearchEnd
+from ..core.status import FitStatus, SearchEnd
 from ..core.types import Matrix
-from ..exact.all_sizes.scores import BestSets, Score
-from ..exact.all_sizes.search import AllSizes, servable
-from ..exact.result import hidden, in_place_of, why_hidden
+from ..exact.all_sizes.choice import make_search, refits
+from ..exact.all_sizes.nested import servable_nested
+from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
+from ..exact.all_sizes.search import servable
+from ..exact.result import hidden, in_place_of, too_dependent, why_hidden
 from ..fitting import fit
 from ..paths import Model, Path
-from ..paths.criteria import PERFECT, RULES, criteria_of_sizes, noise_variance
-from ..problem.dependence import from_rows
+from ..paths.criteria import (
+    PERFECT,
+    RULES,
+    criteria_of_sizes,
+    minus_twice_log_likelihood,
+    noise_variance,
+)
 from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
@@ -52,12 +59,15 @@ def best_subset(
     time_limit: float | None = None,
     **fit_options: Any,
 ) -> Certificate:
-    """The proven best least squares models over all sizes by an information criterion.
+    """The proven best models over all sizes by an information criterion.
 
     A path gives the first models; then one search over all sizes proves that no other set of
     columns has a smaller criterion, or finds it. Sizes that cannot win are never searched.
 
-        minimise over sets S   n (log(2 pi RSS(S) / n) + 1) + penalty(|S|),  Cp likewise
+        minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
+
+    Under a squared loss -2 loglik is n (log(2 pi RSS / n) + 1). Other losses with a likelihood that
+    are sums over rows (logistic, Poisson, gamma, ...) are searched by leaps and bounds over fits.
 
     Parameters
     ----------
@@ -72,8 +82,8 @@ def best_subset(
     time_limit : float, optional
         Seconds. None means no limit.
     **fit_options : Any
-        Other arguments of `fit`, such as sample_weight, always_include and exclude; no shrinkage,
-        bounds or groups.
+        Other arguments of `fit`, such as loss, sample_weight, always_include and exclude; no
+        shrinkage, bounds or groups.
 
     Returns
     -------
@@ -84,7 +94,8 @@ def best_subset(
     Raises
     ------
     ValueError
-        If the criterion is not known, or the problem is not one of least squares alone.
+        If the criterion is not known, or models cannot be compared: shrinkage, bounds, groups, no
+        likelihood, or no more observations than columns.
 
     References
     ----------
@@ -168,11 +179,12 @@ def near_best(
     ):
         raise ValueError(f"within={within!r} must be a number >= 0")
     task = SetSearch(self, X, y, ridge=criterion is None)
+    floor = task.problem.floor if criterion is None else 0.0
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
         def limit(best):
-            return best * (1.0 + within)
+            return best + within * (best - floor)
     else:
         _check_criterion(criterion)
         score, name = task.by_criterion(criterion), criterion
@@ -186,6 +198,7 @@ def near_best(
         score=name,
         scores=found.scores,
         within=float(within),
+        floor=floor,
         complete=found.ended == SearchEnd.CLOSED and not found.full,
     )
 
@@ -210,10 +223,15 @@ class SetSearch:
         self.lambda2 = first.lambda2
         if path.meta.responses is not None:
             raise ValueError("models of several responses are not compared: fit them one by one")
-        if not servable(self.problem, first.lambda1) or (self.lambda2 and not ridge):
+        squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
+        few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
+        nested = servable_nested(self.problem, first.lambda1) and self.problem.groups is None
+        if not squared and not (nested and few):
             raise ValueError(
-                "all models are compared for a squared loss of at most 200 usable columns, without "
-                "lambda1, groups and bounds on coefficients" + ("" if ridge else ", and lambda2")
+                "all models are compared for a squared loss of at most 200 usable columns, and for "
+                "other smooth losses that are sums over rows with more observations than columns "
+                "and lambda2=0; without lambda1, groups and bounds on coefficients"
+                + ("" if ridge else ", and lambda2")
             )
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
@@ -231,6 +249,10 @@ class SetSearch:
     def by_criterion(self, name):
         """A criterion over all sizes for which it is defined."""
         path, n = self.path, self.path.meta.n_eff
+        if name == "cp" and not path.meta.traits.gaussian:
+            raise ValueError(
+                "criterion='cp' is for a squared loss: it needs a noise variance; use 'aic'"
+            )
         if self.most:
             value, _ = self.refit(np.flatnonzero(self.problem.usable))
             if value <= PERFECT * path.meta.null_loss:
@@ -241,40 +263,54 @@ class SetSearch:
         sigma2 = noise_variance(path) if name == "cp" else 1.0
         penalty = criteria_of_sizes(path, name, np.arange(self.most + 1), self.held)
         room = np.arange(self.most + 1) + self.held + path.meta.intercept < n
-        return Score(
-            np.where(room, penalty, math.inf), n, 0.5 * sigma2 / n if name == "cp" else 0.0
-        )
+        penalty = np.where(room, penalty, math.inf)
+        if path.meta.traits.gaussian:
+            return Score(penalty, n, 0.5 * sigma2 / n if name == "cp" else 0.0)
+        twice = minus_twice_log_likelihood(path)
+        slope = twice(1.0) - twice(0.0) if path.meta.traits.dispersion == 0 else 0.0
+        if slope:  # proportional to the loss, up to a constant
+            return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
+        return LikelihoodScore(penalty, twice, self.problem.floor, path.meta.null_loss)
 
     def refit(self, support):
         """(value, fit) of a support."""
-        fitted = self.model.refit(support, 0.0, self.lambda2)
-        fitted = from_rows(self.model, fitted, self.lambda2)
-        return fitted.value, fitted
+        return refits(self.problem, self.model, self.lambda2)(support)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
         wanted, clock = BestSets(score, self.refit, **options), Clock(time_limit)
         control = Control(clock)
+        ended, lower, nodes = SearchEnd.STOPPED, np.empty(0), 0
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
-            search = AllSizes(self.problem, self.lambda2, wanted, model=self.model)
-            if search.near_dependence:
+            search = make_search(self.model, 0.0, self.lambda2, wanted)
+            if search is None:
                 found = hidden(self.problem, self.lambda2)
-                if found:
-                    raise ValueError(f"no proof: {why_hidden(found, self.data.names)}")
+                names = self.data.names
+                raise ValueError(
+                    f"no proof: {why_hidden(found, names)}"
+                    if found
+                    else too_dependent(self.problem, names)
+                )
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
-            lower = search.lower()
+            lower, nodes = search.lower(), search.nodes
+        if ended in (SearchEnd.NO_OPTIMUM, SearchEnd.TOO_CLOSE):
+            self.status = "gap_not_closed"
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "max_models" if wanted.full else "time_limit"
             self.status = "interrupted" if clock.interrupted else self.status
         bound = wanted.bound(lower)
-        return self._found(wanted, bound, ended, search.nodes)
+        return self._found(wanted, bound, ended, nodes)
 
     def _offer_known(self, search, wanted):
         """Let the best models of the path compete first, and those one column away from the best
         one.
         """
-        rows = [s for s in self.path.solutions if s.support.size - self.held < search.J.size + 1]
+        rows = [
+            s
+            for s in self.path.solutions
+            if s.status == FitStatus.CONVERGED and s.support.size - self.held <= search.J.size
+        ]
         scores = [wanted.score.of(s.loss + s.shrinkage, s.support.size - self.held) for s in rows]
         for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
             search.know(rows[i].support)

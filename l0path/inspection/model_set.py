@@ -30,6 +30,9 @@ class ModelSet:
     within : float
         How far from the best one they may be: a share of the objective, or a difference of the
         criterion.
+    floor : float
+        What a share counts from: the least value that the objective can have, 0 under a squared or
+        logistic loss, so that within=0.01 means 1 % of the deviance and the penalty.
     complete : bool
         Whether no other model is within these limits. Else the search was ended by max_models, the
         time limit or Ctrl-C, and `models` are those found by then.
@@ -50,6 +53,7 @@ class ModelSet:
     scores: np.ndarray
     within: float
     complete: bool
+    floor: float = 0.0
 
     def __len__(self):
         return len(self.models)
@@ -80,7 +84,9 @@ class ModelSet:
             {
                 "k": [model.k for model in self.models],
                 self.score: self.scores,
-                "apart": apart / max(abs(best), 1e-300) if self.score == "objective" else apart,
+                "apart": apart / max(best - self.floor, 1e-300)
+                if self.score == "objective"
+                else apart,
                 "deviance_ratio": [model.deviance_ratio for model in self.models],
                 "features": [", ".join(model.features) for model in self.models],
             }
@@ -229,7 +235,7 @@ class ModelSet:
         for row, model in zip(worth, self.models, strict=True):
             if model.support.size:
                 row[model.support] = model.summary().table.increase_if_dropped.to_numpy()
-        worth /= max(min(model.objective for model in self.models), 1e-300)
+        worth /= max(min(model.objective for model in self.models) - self.floor, 1e-300)
         table = pd.DataFrame(
             {"low": worth.min(axis=0), "high": worth.max(axis=0)},
             index=pd.Index(names, name="feature"),

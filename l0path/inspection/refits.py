@@ -23,6 +23,7 @@ from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..paths.records import one_response
+from ..problem.coupled.arguments import ties_of
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
@@ -118,7 +119,7 @@ def refit_survival(path, s, given, how):
         entry=entry,
         strata=loss.stratum[keep] if loss.stratum.any() else None,
         offset=None if data.offset is None else data.offset[keep],
-        ties="efron" if loss.efron else "breslow",
+        ties=ties_of(loss),
     ).fit(**how)
     describe_survival(results, path, s, rows)
     return results

@@ -1,4 +1,4 @@
-"""`Path.score`, `Model.score`: every metric of one solution on given rows."""
+"""`Path.score`, `Model.score`, `Path.score_over_time`: metrics of one solution on given rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import finite
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import scoring
+from ..cross_validation.validation import held_out, new_rows
 from ..paths import Path
-from ..paths.predicting import missing_offset
-from ..paths.records import sums_over_rows
-from .refits import new_rows
+from ..problem.coupled.scores import Undefined, over_time
 
 
 @described_by(Path.score)
@@ -26,22 +26,11 @@ def score(
     *,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
-    sums_over_rows(self, "score")
-    s = self.solutions[self.index(rule, **selector)]
-    rows = new_rows(self, X, y, sample_weight, offset)
-    if self.meta.has_offset and rows.offset is None:
-        raise missing_offset(self, X, "score")
-    weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight sums to zero; give at least one row a positive weight")
-    held = scoring.HeldOutRows(
-        rows.y,
-        self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset),
-        weights,
-        self,
-    )
+    i = self.index(rule, **selector)
+    held = held_out(self, new_rows(self, X, y, sample_weight, offset, strata), i)
     out = {}
     for name in scoring.metrics_for(self.loss):
         out[name] = _value(name, held)
@@ -57,4 +46,32 @@ def _value(name, held):
     seen = held.y[held.weights > 0]
     if (name == "auc" and np.unique(seen).size < 2) or (name == "r2" and len(seen) < 2):
         return np.nan
-    return scoring.score(scoring.metric_of(name, held.path.loss), held)
+    try:
+        return scoring.score(scoring.metric_of(name, held.path.loss), held)
+    except Undefined:
+        return np.nan
+
+
+@described_by(Path.score_over_time)
+def score_over_time(
+    self: Path,
+    X: Matrix,
+    y: ArrayLike | None = None,
+    rule: Rule | None = None,
+    *,
+    times: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    strata: ArrayLike | str | None = None,
+    **selector: Unpack[Selector],
+) -> pd.DataFrame:
+    i = self.index(rule, **selector)
+    if self.meta.traits.response != "survival":
+        raise ValueError(
+            f"score_over_time is for loss='cox'; this path has loss={self.loss!r}: use score"
+        )
+    if times is not None:
+        times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
+    held = held_out(self, new_rows(self, X, y, sample_weight, offset, strata), i)
+    at, auc, brier = over_time(held.times, times)
+    return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))

@@ -391,11 +391,13 @@ class Choosing:
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> ModelSet:
-        """All least squares models nearly as good as the best one, as a `ModelSet`.
+        """All models nearly as good as the best one, as a `ModelSet`.
 
         With k, every model S of k columns with objective(S) <= (1 + within) x the best one of the
-        size. With a criterion, every model of any size with criterion(S) <= the best + within.
-        Copies of columns count. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
+        size (where the least value of the loss is not 0, both less this value). With a criterion,
+        every model of any size with criterion(S) <= the best + within. Under a squared loss, and
+        for other smooth losses that are sums over rows. Copies of columns count. After Fisher,
+        Rudin & Dominici (JMLR 20:177, 2019).
 
         Parameters
         ----------

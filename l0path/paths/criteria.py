@@ -154,16 +154,29 @@ def _criteria(path, q, chosen, ebic_gamma):
 
 
 def criteria_of_sizes(path, name, chosen, held):
-    """(m,) of the criterion `name` of least squares models of `chosen` columns beside `held` ones
-    whose -2 loglik, for Cp RSS / sigma2, is 0: what a criterion adds to the fit.
+    """(m,) what the criterion `name` adds to -2 loglik, for Cp to RSS / sigma2, of models of
+    `chosen` columns beside `held` ones.
     """
+    _has_likelihood(path.meta)
     df = chosen + float(held + path.meta.intercept)
     if name == "cp":
         return 2.0 * df - path.meta.n_eff
-    loss = math.exp(-1.0) / (4.0 * math.pi)
-    models = [SimpleNamespace(loss=loss, beta=np.ones(s + held)) for s in chosen]
+    models = [SimpleNamespace(loss=path.meta.null_loss, beta=np.ones(s + held)) for s in chosen]
     like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
-    return _criteria(like, _columns(path.meta, None), chosen, 1.0)[name]
+    found = _criteria(like, _columns(path.meta, None), chosen, 1.0)
+    return found[name] + 2.0 * found["loglik"]
+
+
+def minus_twice_log_likelihood(path):
+    """-2 loglik as a function of the mean loss, of an array of them."""
+    meta = path.meta
+    counted = observations(meta) if meta.trials is None else meta.trials
+    loss = path.loss_record()
+
+    def of(mean_loss):
+        return -2.0 * log_likelihood(loss, np.asarray(mean_loss), meta.log_constant, counted)
+
+    return of
 
 
 def _squared_criteria(path, df, sigma2):

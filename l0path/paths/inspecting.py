@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
@@ -12,7 +11,6 @@ from ..core.types import Matrix, Rule, Selector, Settings
 from ..relaxation.path_bounds import GLOBAL_GAP
 
 if TYPE_CHECKING:
-    from ..cross_validation import CVPath
     from ..inspection import Certificate, Summary
 
 
@@ -249,52 +247,6 @@ class Inspecting:
             **selector,
         )
 
-    def score(
-        self,
-        X: Matrix,
-        y: ArrayLike | None = None,
-        rule: Rule | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-        **selector: Unpack[Selector],
-    ) -> pd.Series:
-        """Every metric of one solution on the rows X, y.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, p), DataFrame, sparse matrix or design
-            The rows, as in `Path.predict` (a DataFrame by column names).
-        y : array-like of shape (m,), optional
-            Their responses, in the units or labels of the fit. After a fit by a formula None takes
-            the left side of X.
-        rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.index`.
-        sample_weight : array-like of shape (m,), optional
-            Weights >= 0 of the rows. None means 1 for each.
-        offset : array-like of shape (m,) or str, optional
-            The offset. It is needed if the fit had one that X does not hold.
-        **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-        Returns
-        -------
-        Series
-            For the squared, Huber and Poisson losses deviance, mse, rmse, mae and r2. For classes
-            deviance, auc, misclassification and accuracy, and brier for the logistic loss. They are
-            the metrics of `cv_fit`; auc is NaN where the rows hold one class only.
-
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> path.score(data.X, data.y, k=6).round(2).to_dict()
-        {'deviance': 99600.4, 'mse': 99600.4, 'rmse': 315.6, 'mae': 218.61, 'r2': 0.51}
-        """
-        from ..inspection import score
-
-        return score(self, X, y, rule, sample_weight=sample_weight, offset=offset, **selector)
-
     def certify(
         self,
         rule: Rule | None = None,
@@ -397,53 +349,3 @@ class Inspecting:
             y=y,
             **selector,
         )
-
-    def validate(
-        self,
-        X: Matrix,
-        y: ArrayLike | None = None,
-        scoring: str | Callable | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> CVPath:
-        """Score every solution on validation rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, p), DataFrame, sparse matrix or design
-            The validation rows.
-        y : array-like of shape (m,), optional
-            Their responses. Labels must be classes of the fit; one of them alone will do where the
-            metric allows. After a fit by a formula None takes the left side of the DataFrame X, and
-            leaves incomplete rows out.
-        scoring : str, scorer, or callable, optional
-            The metric, as in `cv_fit`. None means "deviance".
-        sample_weight : array-like of shape (m,), optional
-            Weights >= 0 of the rows. None means 1 for each.
-        offset : array-like of shape (m,) or str, optional
-            The offset of the rows. It is needed if the fit had one.
-
-        Returns
-        -------
-        CVPath
-            The scores, with one column "validation" and n_folds = 1.
-
-        Notes
-        -----
-        For metrics that are means over rows (deviance, mse, mae, brier, misclassification)
-        cv_sd is the weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m
-        the sum of whole-number weights, else the number of rows of positive weight. For other
-        metrics both are NaN, and "1se" raises an error.
-
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_hitters()
-        >>> train, test = data.X.index[::2], data.X.index[1::2]
-        >>> path = l0path.fit(data.X.loc[train], data.y[train], max_k=8)
-        >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
-        ['Hits', 'CRBI']
-        """
-        from ..cross_validation import validate
-
-        return validate(self, X, y, scoring, sample_weight, offset)

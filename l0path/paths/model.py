@@ -232,6 +232,7 @@ class Model:
         *,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        strata: ArrayLike | str | None = None,
     ) -> pd.Series:
         """Every metric of this model on other rows, as `Path.score` computes them.
 
@@ -243,13 +244,16 @@ class Model:
             Their responses. After a fit by a formula None takes the left side of X.
         sample_weight, offset : array-like of shape (m,), optional
             The weights and the offset of these rows.
+        strata : array-like of shape (m,) or str, optional
+            Their strata, if the fit had some.
 
         Returns
         -------
         Series
             One number per metric.
         """
-        return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
+        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
+        return self.path.score(X, y, index=self.index, **rows)
 
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.

@@ -23,10 +23,10 @@ from ..problem.solution import Solution, present
 from .choosing import Choosing
 from .inspecting import Inspecting
 from .model import Model
+from .new_rows import NewRows, with_baselines
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
-from .surviving import Surviving, with_baselines
 
 TABLE = [
     "k",
@@ -50,7 +50,7 @@ TABLE = [
 ]
 
 
-class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
+class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
     """A whole path of models, one for every size or every value of lambda0.
 
     A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, same_index, vector
+from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
@@ -239,7 +240,7 @@ class Predicting:
         encoded columns of an array). needed: the features that will be read, so that tables by name
         need to hold no others; None: all.
         """
-        encoding = self.meta.formula
+        X, encoding = pandas_of(X), self.meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
             X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
             return as_design(X.X)[0], X.index
@@ -316,6 +317,7 @@ class Predicting:
         which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
         is in X is found there.
         """
+        X, y = pandas_of(X), pandas_of(y, "y")
         if y is not None and self.meta.trials is not None:
             y, weights, _ = trials_of(y, by_row.get("sample_weight"))
             by_row |= {"sample_weight": weights} if "sample_weight" in by_row else {}
@@ -352,6 +354,7 @@ def offset_of_table(path, X, given):
     name = given if isinstance(given, str) else path.meta.offset_name if given is None else None
     if name is None:
         return given
+    X = pandas_of(X)
     columns = column_names(X.columns) if isinstance(X, pd.DataFrame) else []
     if name in columns:
         return X.iloc[:, columns.index(name)]
@@ -385,6 +388,7 @@ def offset_of_rows(path, X, given, n):
     """(n,) the offset of new rows, the terms of the formula in it, or None. ValueError where the
     fit had an offset that is nowhere.
     """
+    X = pandas_of(X)
     same_index(X=X, offset=given)
     meta, given = path.meta, offset_of_table(path, X, given)
     if given is None and meta.has_offset:

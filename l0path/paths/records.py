@@ -58,6 +58,7 @@ class Meta:
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
     strata: tuple | None = None  # labels of the strata of survival times
+    ties: str | None = None  # "efron" or "breslow", of survival times
 
     @property
     def traits(self):

@@ -221,6 +221,65 @@ class Showing:
             **selector,
         )
 
+    def plot_survival(
+        self,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        rule: Rule | None = None,
+        *,
+        groups: int = 3,
+        risk: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **selector: Unpack[Selector],
+    ) -> Axes:
+        """Survival curves of groups of rows by risk, for loss="cox".
+
+        Rows are put into groups of about equal size by their linear predictor. The curves are
+        Kaplan-Meier estimates with 95 % limits (`l0path.plots.kaplan_meier`); ticks are censored
+        rows. The rows of the fit flatter the model: give new ones, or held-out predictions,
+        `path.plot_survival(risk=cv.held_out("1se"))`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+            The rows. Without X and y these are the rows of the fit.
+        y : array-like, optional
+            Their times and events.
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`.
+        groups : int, default 3
+            The number of groups. Equal predictors stay together, so there may be fewer.
+        risk : array-like of shape (n,), optional
+            Other risk scores of the rows of the fit, in the place of a model; NaN leaves a row out.
+        sample_weight, offset : array-like of shape (m,), optional
+            Weights and offset of the rows.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_survival
+
+        return plot_survival(
+            self,
+            X,
+            y,
+            rule,
+            groups=groups,
+            risk=risk,
+            sample_weight=sample_weight,
+            offset=offset,
+            ax=ax,
+            **selector,
+        )
+
     def plot_calibration(
         self,
         X: Matrix | None = None,

@@ -20,9 +20,9 @@ from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups
 from ..problem.losses import OWN_LOSSES
 from ..problem.solution import Solution
+from .new_rows import with_baselines
 from .path import Path
 from .records import Meta
-from .surviving import with_baselines
 
 VERSION = 1
 TEXTS = ("status", "optimality", "flags")

@@ -15,11 +15,13 @@ from .inference import plot_knockoffs, plot_stability
 from .numbers import auc, calibration, data
 from .recovery import plot_recovery
 from .scores import plot_cv
+from .survival import kaplan_meier, plot_survival
 
 __all__ = [
     "auc",
     "calibration",
     "data",
+    "kaplan_meier",
     "plot",
     "plot_calibration",
     "plot_cv",
@@ -31,4 +33,5 @@ __all__ = [
     "plot_recovery",
     "plot_roc",
     "plot_stability",
+    "plot_survival",
 ]

@@ -306,6 +306,12 @@ CLASSIFICATION = {
 }
 
 
+def named(kind):
+    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
+    NAMES[kind.traits.name] = kind
+    return kind
+
+
 @singledispatch
 def smoothness(loss):
     """Largest curvature of the loss in eta (L of the papers); infinite where there is no bound."""
@@ -337,11 +343,16 @@ def canonical_name(name, exact=False, coupled=False):
     for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum over
     rows are served.
     """
-    if isinstance(name, str) and name in COUPLED:
+    if not isinstance(name, str) and type(name) not in OWN_LOSSES.values():
+        raise ValueError(
+            f"loss={name!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
+            "record of a class with the decorator l0path.own_loss"
+        )
+    if name in COUPLED:
         if coupled:
             return name
         raise ValueError(f"loss={name!r} is not served here yet; l0path.fit takes it")
-    if isinstance(name, str) and name in EXACT:
+    if name in EXACT:
         if exact:
             return name
         raise ValueError(

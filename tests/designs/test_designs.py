@@ -1,22 +1,20 @@
 """Designs against their definition: plain NumPy on the filled float64 matrix."""
 
-import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
+from design_checks import assert_verbs, moments_by_definition, numbers, weights_of
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
 
 import l0path
-from l0path.core import threads
-from l0path.designs import Csc, Dense, Numbered, Standardized, as_design, check_finite, duplicates
+from l0path.designs import Csc, Dense, Standardized, as_design, duplicates
 
 FLOATS = ("float64", "float32", "float16")
+
+
 DTYPES = (
     *FLOATS,
     "bool",
@@ -31,7 +29,11 @@ DTYPES = (
     ">f8",
     ">i4",
 )
+
+
 FORMATS = ("csc", "csr", "coo", "bsr", "lil", "dok", "dia")
+
+
 LAYOUTS = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,
@@ -41,95 +43,6 @@ LAYOUTS = {
     "row part": lambda X: np.vstack([X, X])[: X.shape[0]],
     "column part": lambda X: np.hstack([X, X])[:, : X.shape[1]],
 }
-
-
-def numbers(rng, n, p, dtype="float64"):
-    """A matrix (n, p) of small numbers, about half of them zero, that every dtype can hold."""
-    return (rng.integers(0, 9, size=(n, p)) * rng.integers(0, 2, size=(n, p))).astype(dtype)
-
-
-def weights_of(rng, n):
-    """Weights that sum to one, the first one zero when there are others."""
-    weights = rng.uniform(0.5, 2.0, n)
-    weights[0] *= n == 1
-    if n == 1:
-        weights[:] = 1.0
-    return weights / weights.sum()
-
-
-def moments_by_definition(A, weights, center):
-    """Slow twin of `moments`, in extended precision."""
-    A, weights = A.astype(np.longdouble), weights.astype(np.longdouble)
-    mean = weights @ A if center else np.zeros(A.shape[1])
-    return mean.astype(float), (weights @ (A - mean) ** 2).astype(float)
-
-
-def assert_verbs(design, A, rng, mean_error=1e-12):
-    """Every verb of `design` against the filled matrix A (n, p); `mean_error`: what rounding may do
-    to a mean.
-    """
-    n, p = A.shape
-    assert (design.n, design.p) == (n, p)
-    assert repr(design)
-    for m in (1, 2, 3, 7):
-        R = rng.normal(size=(n, m))
-        out = design.correlate(R)
-        assert out.dtype == np.float64 and out.flags.c_contiguous and out.shape == (p, m)
-        np.testing.assert_allclose(out, A.T @ R, rtol=1e-11, atol=1e-10)
-        np.testing.assert_allclose(
-            design.correlate(np.asfortranarray(R), p // 3, p - 1),
-            A[:, p // 3 : p - 1].T @ R,
-            rtol=1e-11,
-            atol=1e-10,
-        )
-        assert design.correlate(R, 1, 1).shape == (0, m)
-        if hasattr(design, "correlate_into"):
-            wide = np.full((m + 2, p + 3), np.pi)
-            design.correlate_into(np.ascontiguousarray(R.T), wide[1:-1, 2 : p + 1], 1)
-            np.testing.assert_allclose(
-                wide[1:-1, 2 : p + 1], R.T @ A[:, 1:], rtol=1e-11, atol=1e-10
-            )
-            wide[1:-1, 2 : p + 1] = np.pi
-            assert (wide == np.pi).all()
-    r = rng.normal(size=n)
-    np.testing.assert_allclose(design.correlate(r), A.T @ r, rtol=1e-11, atol=1e-10)
-    np.testing.assert_allclose(design.correlate(r, start=1), A[:, 1:].T @ r, rtol=1e-11, atol=1e-10)
-    for J in (np.array([], dtype=int), np.array([p - 1, 0, p - 1]), rng.integers(0, p, 2 * p)):
-        W = design.columns(J)
-        assert (
-            W.dtype == np.float64
-            and W.flags.f_contiguous
-            and W.flags.writeable
-            and W.shape == (n, J.size)
-        )
-        np.testing.assert_allclose(W, A[:, J], rtol=1e-12, atol=1e-12)
-        if hasattr(design, "correlate_into"):
-            into = np.full((J.size, n), np.pi)
-            design.columns(J, into.T)
-            np.testing.assert_array_equal(into.T, W)
-        for b in (rng.normal(size=J.size), rng.normal(size=(J.size, 3))):
-            np.testing.assert_allclose(design.dot(J, b), A[:, J] @ b, rtol=1e-11, atol=1e-10)
-    for weights in (np.full(n, 1 / n), weights_of(rng, n)):
-        for center in (True, False):
-            for got, wanted in zip(
-                design.moments(weights, center),
-                moments_by_definition(A, weights, center),
-                strict=True,
-            ):
-                np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=mean_error)
-    assert design.nonfinite().tolist() == [0] * p
-    if hasattr(design, "take_rows"):
-        rows = np.flatnonzero(rng.integers(0, 2, n))
-        part = design.take_rows(rows)
-        assert (
-            (part.n, part.p) == (rows.size, p)
-            and 8 * part.entries <= 16 * max(rows.size * p, 1)
-            and design.nbytes >= 0
-        )
-        np.testing.assert_allclose(part.columns(np.arange(p)), A[rows], rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(
-            part.correlate(np.ones(rows.size)), A[rows].sum(axis=0), rtol=1e-11, atol=1e-10
-        )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -401,85 +314,6 @@ def test_large_matrices_are_read_by_kernels(monkeypatch, dtype, order):
         assert np.flatnonzero(~np.isfinite(Dense(X, 0).moments(weights, True)[1])).tolist() == [11]
 
 
-def test_results_do_not_depend_on_threads():
-    X = sp.random_array((2000, 3000), density=0.05, format="csc", rng=np.random.default_rng(14))
-    X.data[:50] *= 1e6
-    rng, weights = np.random.default_rng(15), np.full(2000, 1 / 2000)
-    for m in (1, 3, 20):
-        R = rng.normal(size=(2000, m))
-        out = [Csc(X, threads=count).correlate(R) for count in (1, 2, 3)]
-        assert np.array_equal(out[0], out[1]) and np.array_equal(out[0], out[2])
-        assert np.array_equal(Csc(X, threads=2).correlate(R, 100, 2900), out[0][100:2900])
-    assert np.array_equal(
-        Csc(X, threads=1).moments(weights, True), Csc(X, threads=2).moments(weights, True)
-    )
-
-
-@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_results_of_cast_tiles_do_not_depend_on_threads(monkeypatch, dtype, order):
-    X = np.asarray(numbers(np.random.default_rng(22), 300, 4000, dtype), order=order)[::2, ::2]
-    R, weights = np.random.default_rng(23).normal(size=(150, 10)), np.full(150, 1 / 150)
-    out = []
-    for count in ("1", "2", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", count)
-        out.append(
-            (Dense(X).correlate(R), Dense(X).correlate(R[:, :1]), *Dense(X).moments(weights, True))
-        )
-    assert all(
-        np.array_equal(a, b) for other in out[1:] for a, b in zip(out[0], other, strict=True)
-    )
-
-
-def test_blas_threads_are_given_back():
-    def limits():
-        return [
-            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
-        ]
-
-    before = limits()
-    with threads.one_blas_thread():
-        assert set(limits()) == {1}
-        with threads.one_blas_thread():
-            pass
-        assert set(limits()) == {1}
-    with pytest.raises(ZeroDivisionError), threads.one_blas_thread():
-        raise ZeroDivisionError
-    assert limits() == before
-
-
-def test_two_python_threads_at_once():
-    X = sp.random_array((3000, 2000), density=0.1, format="csc", rng=np.random.default_rng(24))
-    dense, sparse, R = (
-        Dense(X.toarray().astype("float32")),
-        Csc(X, threads=2),
-        np.random.default_rng(25).normal(size=(3000, 6)),
-    )
-    wanted = dense.correlate(R), sparse.correlate(R)
-    with ThreadPoolExecutor(4) as callers:
-        for kind, got in callers.map(
-            lambda i: (i % 2, (dense, sparse)[i % 2].correlate(R)), range(16)
-        ):
-            assert np.array_equal(got, wanted[kind])
-
-
-def test_thread_count_follows_the_environment(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert threads.count() == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "many")
-    assert 1 <= threads.count() <= 32
-
-
-def test_an_error_in_a_thread_reaches_the_caller():
-    def task(left, right):
-        if left == 2:
-            raise RuntimeError("part 2")
-
-    for count in (1, 2):
-        with pytest.raises(RuntimeError, match="part 2"):
-            threads.run(task, [0, 1, 2, 3], count)
-
-
 def test_wrong_lengths_are_refused():
     A = np.eye(4)
     for design in (
@@ -531,218 +365,6 @@ def test_all_designs_agree_on_small_matrices(data):
             )
 
 
-def test_names_of_arrays_and_frames():
-    A = np.arange(6.0).reshape(2, 3)
-    design, names, index, notes = as_design(A)
-    assert (
-        isinstance(design, Dense) and names == ["x0", "x1", "x2"] and index is None and notes == []
-    )
-    assert as_design(A.tolist(), feature_names=["a", 1, "c"])[1] == ["a", "1", "c"]
-    frame = pd.DataFrame(A, columns=["a", 2, ("b", 1)], index=["r", "s"])
-    _, names, index, notes = as_design(frame)
-    assert names == ["a", "2", "('b', 1)"] and index.equals(frame.index) and notes == []
-    assert as_design(frame, feature_names=names)[3] == []
-    _, names, _, notes = as_design(frame, feature_names=["u", "v", "w"])
-    assert names[0] == "a" and "feature_names was not used" in notes[0]
-
-
-def test_numbered_names_are_those_of_a_list():
-    names, held = Numbered(12), [f"x{j}" for j in range(12)]
-    assert (
-        names == held
-        and held == names
-        and list(names) == held
-        and names[3] == "x3"
-        and names[-1] == "x11"
-        and names[2:5] == held[2:5]
-        and names[np.int64(7)] == "x7"
-    )
-    assert (
-        names == Numbered(12)
-        and names != Numbered(11)
-        and names != held[:-1]
-        and names != [*held[:-1], "y"]
-        and names != "x"
-    )
-    for name in held:
-        assert name in names and names.index(name) == held.index(name)
-    for name in ("x12", "x01", "x-1", "x", "y1", "x1 ", "x\u0661", "", 3, None):
-        assert name not in names
-        with pytest.raises(ValueError, match="x0 to x11"):
-            names.index(name)
-    with pytest.raises(IndexError):
-        names[12]
-
-
-def test_repeated_names_are_numbered_and_said():
-    frame = pd.DataFrame(np.ones((2, 6)), columns=["a", "b", "a", "a.1", "a", "b"])
-    before = frame.copy()
-    _, names, _, notes = as_design(frame)
-    assert names == ["a", "b", "a.2", "a.1", "a.3", "b.1"]
-    assert len(notes) == 1 and "a.2, a.3, b.1" in notes[0] and "position" in notes[0]
-    pd.testing.assert_frame_equal(frame, before)
-    assert as_design(np.ones((2, 3)), feature_names=["z", "z", "z"])[1] == ["z", "z.1", "z.2"]
-
-
-def test_frame_of_one_dtype_is_read_in_place():
-    A = np.random.default_rng(16).normal(size=(50, 8))
-    for dtype in ("float64", "float32", "int8"):
-        frame = pd.DataFrame(A.astype(dtype))
-        assert np.shares_memory(as_design(frame)[0].X, frame.to_numpy(copy=False))
-
-
-@pytest.mark.parametrize(
-    "columns, dtype",
-    [
-        (["float64", "int8", "bool"], "float64"),
-        (["float32", "bool", "int8"], "float32"),
-        (["float32", "int32"], "float64"),
-        (["int8", "bool"], "int8"),
-        (["uint64", "int64"], "float64"),
-        (["Int64", "Float32", "boolean"], "float64"),
-        (["float64", "Int8"], "float64"),
-    ],
-)
-def test_frames_of_mixed_dtypes(columns, dtype):
-    rng = np.random.default_rng(17)
-    A = numbers(rng, 12, len(columns))
-    A[:, [j for j, name in enumerate(columns) if name.startswith("bool")]] %= 2
-    frame = pd.DataFrame(
-        {
-            f"c{j}": pd.array(A[:, j].astype("float64"), dtype="float64").astype(name)
-            for j, name in enumerate(columns)
-        }
-    )
-    before = frame.copy()
-    design = as_design(frame)[0]
-    assert design.X.dtype == dtype
-    assert_verbs(design, A, rng)
-    pd.testing.assert_frame_equal(frame, before)
-
-
-def test_missing_values_of_nullable_columns_are_found_by_the_finiteness_check():
-    frame = pd.DataFrame(
-        {
-            "a": [1.0, 2.0, 3.0],
-            "b": pd.array([1, None, None], dtype="Int64"),
-            "c": pd.array([True, False, None], dtype="boolean"),
-        }
-    )
-    design, names, _, _ = as_design(frame)
-    with pytest.raises(
-        ValueError, match=r"3 entries in 2 of 3 columns: b \(2\), c \(1\); drop those rows"
-    ):
-        check_finite(design, names)
-
-
-def test_arrow_columns():
-    pytest.importorskip("pyarrow")
-    frame = pd.DataFrame(
-        {
-            "a": pd.array([1, 2, None], dtype="int64[pyarrow]"),
-            "b": pd.array([True, False, True], dtype="bool[pyarrow]"),
-        }
-    )
-    design, _, _, _ = as_design(frame)
-    assert design.nonfinite().tolist() == [1, 0]
-    np.testing.assert_array_equal(design.columns([1])[:, 0], [1.0, 0.0, 1.0])
-    with pytest.raises(TypeError, match=r"s \("):
-        as_design(frame.assign(s=pd.array(["u", "v", "w"], dtype="string[pyarrow]")))
-
-
-def test_sparse_frames_stay_sparse():
-    A = numbers(np.random.default_rng(18), 10, 4)
-    design = as_design(pd.DataFrame.sparse.from_spmatrix(sp.csc_array(A)))[0]
-    assert isinstance(design, Csc)
-    np.testing.assert_array_equal(design.columns(np.arange(4)), A)
-    mixed = pd.DataFrame(
-        {
-            "a": A[:, 0],
-            "b": pd.arrays.SparseArray(A[:, 1]),
-            "c": pd.arrays.SparseArray(A[:, 2], fill_value=0.0),
-        }
-    )
-    np.testing.assert_array_equal(as_design(mixed)[0].columns([0, 1, 2]), A[:, :3])
-
-
-def test_columns_that_are_not_numbers_are_refused_by_name():
-    frame = pd.DataFrame({
-        "ok": [1.0, 2.0], "city": ["u", "v"], "kind": pd.Categorical([1, 2]),
-        "day": pd.to_datetime(["2020-01-01", "2020-01-02"]),
-        "wave": [1j, 2j], "thing": np.array([1, 2], dtype=object), "span": pd.to_timedelta([1, 2]),
-    })  # fmt: skip
-    with pytest.raises(
-        TypeError,
-        match=r"city \(.*kind \(category\), day \(.*wave \(complex128\), thing \(object\) and 1 "
-        r"more.*C\(b\)",
-    ) as caught:
-        as_design(frame)
-    assert "ok" not in str(caught.value).split(";")[0] and "astype(float)" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "X, error, words",
-    [
-        (np.ones(3), ValueError, r"one dimension.*X\.reshape\(-1, 1\)"),
-        ([1.0, 2.0], ValueError, r"one dimension.*Reshape your data"),
-        (pd.Series([1.0, 2.0]), ValueError, "to_frame"),
-        (sp.coo_array(np.ones(3)), ValueError, "one dimension"),
-        (np.ones((2, 2, 2)), ValueError, "3 dimensions"),
-        (np.array(1.0), ValueError, "0 dimensions"),
-        (np.ones((0, 2)), ValueError, r"0 sample\(s\)"),
-        (
-            np.ones((2, 0)),
-            ValueError,
-            r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1 is required",
-        ),
-        (pd.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\)"),
-        (sp.csc_array((0, 3)), ValueError, r"0 sample\(s\)"),
-        (np.ones((2, 2), dtype=complex), TypeError, "Complex data not supported"),
-        (sp.csc_array(np.ones((2, 2), dtype=complex)), TypeError, "Complex data not supported"),
-        (
-            np.array([[1, 2.5]], dtype=object),
-            TypeError,
-            r"dtype object, not numbers; if every value is a number, pass "
-            r"X\.astype\(float\).*l0path\.fit\(",
-        ),
-        (np.array([["1", "b"]]), TypeError, "not numbers"),
-        (np.array([["2020-01-01"]], dtype="datetime64[D]"), TypeError, "datetime64"),
-        ([[1, 2], [3]], ValueError, "rows of equal length"),
-        (np.ma.masked_equal([[1.0, 2.0]], 2.0), ValueError, "1 masked"),
-    ],
-)
-def test_what_is_not_a_table_of_real_numbers_is_refused(X, error, words):
-    with pytest.raises(error, match=words):
-        as_design(X)
-
-
-def test_feature_names_of_the_wrong_length():
-    with pytest.raises(ValueError, match="feature_names has 2 names but X has 3 columns"):
-        as_design(np.ones((2, 3)), feature_names=["a", "b"])
-
-
-def test_a_design_passes_through():
-    design = Standardized(Dense(np.eye(3)), np.zeros(3), np.ones(3))
-    assert as_design(design)[0] is design
-    assert as_design(design)[1] == ["x0", "x1", "x2"]
-    design.names = ["a", "b", "c"]
-    assert as_design(design)[1] == ["a", "b", "c"]
-    assert as_design(design, feature_names=["u", "v", "w"])[1] == ["u", "v", "w"]
-
-
-def test_finiteness_error_names_five_columns():
-    A = np.ones((4, 8))
-    A[0, :7], A[1, 2] = np.nan, np.inf
-    design, names, _, _ = as_design(A)
-    with pytest.raises(
-        ValueError,
-        match=r"NaN or infinity: 8 entries in 7 of 8 columns: x0 \(1\), x1 \(1\), x2 \(2\), x3 "
-        r"\(1\), x4 \(1\), \.\.\.; drop",
-    ):
-        check_finite(design, names)
-    check_finite(Dense(np.ones((4, 8))), names)
-
-
 @pytest.mark.parametrize("base", BASES)
 def test_duplicates_are_exactly_the_equal_columns(base):
     rng = np.random.default_rng(19)
@@ -782,20 +404,6 @@ def test_duplicates_of_binary_columns_and_signed_zeros():
     )  # zeros that are stored
     assert duplicates(Csc(stored)) == [(1, 0)]
     assert duplicates(Dense(np.array([[0.0, -0.0], [1.0, 1.0]]))) == [(1, 0)]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_threads_work_in_a_forked_child():
-    import multiprocessing
-
-    X = sp.random_array((1000, 3000), density=0.1, format="csc", rng=np.random.default_rng(21))
-    design = Csc(X, threads=2)
-    wanted = design.correlate(np.ones(1000))
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert np.array_equal(
-            pool.apply_async(design.correlate, (np.ones(1000),)).get(timeout=60), wanted
-        )
 
 
 class VerbsAlone:

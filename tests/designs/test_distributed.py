@@ -11,8 +11,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from disk_sources import genotypes, parquet_of, saved, write_bed
 from lazy import lazy
-from test_blocks import assert_same_path, genotypes, parquet_of, problem, saved, write_bed
+from test_blocks_paths import assert_same_path, problem
 from test_designs import assert_verbs, numbers
 
 import l0path

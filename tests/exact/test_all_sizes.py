@@ -232,3 +232,23 @@ def test_other_values_are_refused(value):
     X, y = data(1, 30, 4)
     with pytest.raises(TypeError, match=r"certify=.* must be True, False or 'auto'"):
         l0path.fit(X, y, certify=value)
+
+
+def test_time_that_some_sizes_did_not_use_goes_to_those_that_ran_out_of_it(monkeypatch):
+    asked = []
+
+    class Late(proofs.CertificateSearch):
+        """The first search runs out of its time."""
+
+        def run(self):
+            asked.append(self.solution.k)
+            late = len(asked) == 1
+            return self.result._replace(status="time_limit") if late else super().run()
+
+    monkeypatch.setattr(proofs, "CertificateSearch", Late)
+    monkeypatch.setattr(proofs, "all_sizes", lambda setting, solutions, tell: (solutions, []))
+    X, y = data(8, 40, 9, rho=0.9)
+    settings = l0path.solvers.BranchAndBound(node_limit=10_000)  # each size by a search of its own
+    path = l0path.fit(X, y, algorithm=settings, time_limit=600)
+    assert len(set(asked)) > 1 and asked == [*sorted(set(asked)), asked[0]]
+    assert (path.table.optimality == "global").all()

@@ -95,3 +95,15 @@ def test_what_is_no_loss_is_refused():
         l0path.own_loss("poisson")
     with pytest.raises(TypeError, match="NamedTuple"):
         l0path.own_loss("empty")(type("Empty", (tuple,), {"_fields": ()}))
+
+
+@pytest.mark.parametrize("loss", [None, ["squared"], np.ones(3), np.array(["squared"] * 2), {}])
+def test_what_is_no_loss_is_refused_by_name_everywhere(loss):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y, classes = X[:, 0], np.where(X[:, 0] > 0, "b", "a")
+    for work in (l0path.fit, l0path.cv_fit, l0path.nested_cv, l0path.stability_selection):
+        with pytest.raises(ValueError, match="must be the name of a loss"):
+            work(X, y, loss=loss, max_k=1)
+    for kind, response in ((l0path.L0Regressor, y), (l0path.L0Classifier, classes)):
+        with pytest.raises(ValueError, match="must be the name of a loss"):
+            kind(loss=loss).fit(X, response)

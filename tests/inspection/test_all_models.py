@@ -6,7 +6,9 @@ import math
 from itertools import combinations
 
 import numpy as np
+import oracles
 import pytest
+from scipy import optimize, stats
 from scipy.special import comb
 
 import l0path
@@ -188,6 +190,74 @@ def test_what_a_set_of_models_says():
         assert row.high == pytest.approx(max(worth), abs=1e-9)
 
 
+def minus_twice_loglik(loss, X, y, T):
+    """-2 loglik of the model of the columns T, by definition; for gamma with the best shape."""
+    signs = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
+    _, beta, beta0 = oracles.restricted(X, signs, T, loss=loss)
+    eta = beta0 + X @ beta
+    if loss == "logistic":
+        return 2 * np.logaddexp(0, -signs * eta).sum()
+    if loss == "poisson":
+        return -2 * stats.poisson.logpmf(y, np.exp(eta)).sum()
+    by_shape = optimize.minimize_scalar(
+        lambda nu: -2 * stats.gamma.logpdf(y, nu, scale=np.exp(eta) / nu).sum(),
+        bounds=(1e-2, 1e3), method="bounded", options={"xatol": 1e-10},
+    )  # fmt: skip
+    return by_shape.fun
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma"])
+def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 5)) + 0.5 * rng.standard_normal((60, 1))
+    X[:, 4] = X[:, 0] + X[:, 1]
+    mean = np.exp(0.5 * X[:, 0] - 0.4 * X[:, 2])
+    y = {
+        "logistic": (rng.random(60) < mean / (1 + mean)).astype(int),
+        "poisson": rng.poisson(mean),
+        "gamma": rng.gamma(2.0, mean / 2.0),
+    }[loss]
+    table = {
+        T: minus_twice_loglik(loss, X, y, T) for k in range(6) for T in combinations(range(5), k)
+    }
+    d = {T: len(T) + 1 + (loss == "gamma") for T in table}
+    for name, each in (("aic", 2.0), ("bic", math.log(60))):
+        values = {T: table[T] + each * d[T] for T in table}
+        found = l0path.best_subset(X, y, loss=loss, criterion=name, n_best=6)
+        assert found.proven
+        mine = [values[tuple(model.support.tolist())] for model in found.best]
+        assert mine == pytest.approx(sorted(values.values())[:6], abs=1e-6)
+        assert found.incumbent == pytest.approx(min(values.values()), abs=1e-6)
+        near = l0path.fit(X, y, loss=loss).near_best(criterion=name, within=2.5)
+        assert near.complete and {tuple(model.support.tolist()) for model in near} == {
+            T for T, value in values.items() if value <= min(values.values()) + 2.5
+        }
+    if loss != "gamma":  # the deviance is -2 loglik less a constant
+        least = 0.0
+        if loss == "poisson":
+            least = -2 * stats.poisson.logpmf(y, np.maximum(y, 1e-300)).sum()
+        deviance = {T: value - least for T, value in table.items() if len(T) == 2}
+        near = l0path.fit(X, y, loss=loss).near_best(2, within=0.05)
+        assert near.complete and {tuple(model.support.tolist()) for model in near} == {
+            T for T, value in deviance.items() if value <= 1.05 * min(deviance.values())
+        }
+
+
+def test_criteria_of_other_losses_are_refused_where_they_mean_nothing():
+    X, y = instance("plain")
+    two = (y > 0).astype(int)
+    with pytest.raises(ValueError, match="criterion='cp' is for a squared loss"):
+        l0path.best_subset(X, two, loss="logistic", criterion="cp")
+    with pytest.raises(ValueError, match="no log-likelihood"):
+        l0path.best_subset(X, y, loss="huber")
+    with pytest.raises(ValueError, match="lambda2=0"):
+        l0path.fit(X, two, loss="logistic", lambda2=0.1).near_best(2)
+    apart = (X[:, 0] + X[:, 1] > 0).astype(int)
+    with pytest.warns(l0path.errors.SeparationWarning):
+        path = l0path.fit(X, apart, loss="logistic")
+    assert not path.near_best(2).complete  # two columns have no finite optimum
+
+
 def test_a_set_that_is_not_complete_says_so():
     X, y = instance("plain")
     found = l0path.fit(X, y).near_best(4, within=10.0, max_models=5)
@@ -208,7 +278,7 @@ def test_a_set_that_is_not_complete_says_so():
         ({"lambda1": 0.01}, {"k": 2}, "without lambda1"),
         ({"lower": 0.0}, {"k": 2}, "bounds on coefficients"),
         ({"grid": "lambda0"}, {"k": 2}, "grid='support'"),
-        ({"loss": "huber"}, {"k": 2}, "squared loss"),
+        ({"loss": "huber", "lambda2": 0.1}, {"k": 2}, "lambda2=0"),
     ],
 )
 def test_what_is_not_served_says_why(options, more, said):

@@ -213,6 +213,8 @@ class ExchangeCheck:
         joined(self.model, [[c.into for c in candidates] for candidates in found])
         if steps.exact:
             return passed_where_unimproved([bool(candidates) for candidates in found])
-        return passed_where_unimproved(
-            [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]
-        )
+        improves = [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]
+        return [
+            Verdict(better, not better and (p.fit.key, p.lambda0) not in steps.undecided)
+            for p, better in zip(points, improves, strict=True)
+        ]

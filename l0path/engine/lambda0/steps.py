@@ -69,6 +69,7 @@ class ExchangeSteps(DescentSteps):
             Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
         )
         self.failed = set()  # (support, lambda0, working columns) that no exchange improves
+        self.undecided = set()  # (support, lambda0) with an exchange whose refit did not converge
 
     def solve(self, lambda0, start):
         """The fit at a lambda0 from another one."""
@@ -102,6 +103,8 @@ class ExchangeSteps(DescentSteps):
             new = descent.refit(support[order], descent.start(b[order], fit.b0))
             if descent.objective(lambda0, new) < ceiling:
                 return new
+            if FitStatus.NOT_CONVERGED in new.flags:
+                self.undecided.add((fit.key, lambda0))
         self.failed.add(key)
         return None
 

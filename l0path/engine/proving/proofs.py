@@ -6,7 +6,7 @@ import math
 from collections import deque
 
 from ...core.progress import Bar
-from ...core.status import FitStatus, Optimality, SearchEnd
+from ...core.status import End, FitStatus, Optimality, SearchEnd
 from ...exact.all_sizes.choice import even_cost, make_search, refits, units_to_choose
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
@@ -23,6 +23,7 @@ LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
+LEAST_ROUND = 0.05  # of the time limit, below which no further round begins
 
 
 def all_sizes(setting, solutions, tell):
@@ -163,31 +164,38 @@ def _rehulled(solutions, before, problem):
 
 def one_by_one(setting, solutions, tell):
     """(solutions, notes): every solution that is not proven is searched for a better one until it
-    is, each for its share of the time that is left; those that are not reached keep what they are.
-    tell(solution) shows it.
+    is, each for its share of the time that is left. Time that some did not use goes to those that
+    ran out of it, in further rounds. tell(solution) shows it.
     """
     request, control, out = setting.request, setting.control, list(solutions)
     if control.end:
         return out, []
     group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
+    todo = [i for i, s in enumerate(out) if not is_proven(s)]
     with control.stage(" while models were proved"), bar:
-        for i, s in enumerate(out):
-            if not _proven(s):
+        bar.update(len(out) - len(todo))
+        while todo:
+            late = []
+            for number, i in enumerate(todo):
+                s = out[i]
                 search = CertificateSearch(
                     setting.problem,
                     request.data,
                     s,
-                    clock=control.clock.within(_share(control.clock, out[i:])),
+                    clock=control.clock.within(_share(control.clock, len(todo) - number)),
                     settings=request.plan.settings,
                     bar=bar,
                     group_fits=group_fits.setdefault((s.lambda1, s.lambda2), {}),
                 )
                 found = search.run()
                 out[i] = certified(s, found, setting.problem, request.data, setting.weights)
-            bar.update()
-            control.clock.poll()
-            tell(out[i])
+                late += [i] if found.status == End.TIME_LIMIT else []
+                bar.update()
+                control.clock.poll()
+                tell(out[i])
+            enough = control.clock.left() > LEAST_ROUND * (control.clock.limit or math.inf)
+            todo = late if enough else []
     out = assemble.rehulled(out, setting.problem)
     left = [s.k for s in out if s.optimality != Optimality.GLOBAL]
     if not left:
@@ -198,7 +206,7 @@ def one_by_one(setting, solutions, tell):
     ]
 
 
-def _proven(solution):
+def is_proven(solution):
     """Whether nothing is left to be proven of a solution."""
     return (
         solution.optimality == Optimality.GLOBAL
@@ -207,7 +215,6 @@ def _proven(solution):
     )
 
 
-def _share(clock, left):
-    """Seconds of the first of the solutions that are left, None without a limit."""
-    parts = sum(not _proven(s) for s in left)
+def _share(clock, parts):
+    """Seconds of the first of so many solutions that are left, None without a limit."""
     return None if clock.limit is None else max(clock.left() / parts, 1e-3)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...core.status import End
+from ...core.status import End, Optimality
 from ...exchange import perturbation
 from ..sizes import SizeStrategy
 
@@ -34,6 +34,14 @@ class ExchangeStrategy(SizeStrategy, ABC):
     @abstractmethod
     def use_refits(self):
         """Let refits decide every exchange."""
+
+    def optimality(self, k):
+        """The class that was checked for the best model of size k."""
+        found = super().optimality(k)
+        if found == Optimality.GLOBAL:
+            return found
+        undecided = self.pool.fits[k].key in self.neighbourhood.undecided
+        return Optimality.UNVERIFIED if undecided else found
 
     def offer_all(self):
         """Let the supports of the session compete."""

@@ -1,10 +1,12 @@
 """Scores of least squares models, and what the best sets of any size by a score ask of a search."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+VALUE_HALVINGS = 54  # of an interval of values, to the last digits
 AT_THE_LIMIT = 1e-12  # relative, by which rounding may part a score from the limit that it is at
 
 
@@ -41,6 +43,36 @@ class Score(NamedTuple):
         else:
             exponent = (score - self.penalty[wanted]) / self.n - 1.0
             out[wanted] = np.exp(np.minimum(exponent, 700.0)) / (4.0 * math.pi)
+        return out
+
+
+class LikelihoodScore(NamedTuple):
+    """A score of sets of s columns, twice(v) + penalty[s], where twice is increasing in the value
+    v, which lies between `least` and `most`. twice((m,)) -> (m,).
+    """
+
+    penalty: np.ndarray
+    twice: Callable
+    least: float
+    most: float
+
+    def of(self, value, size):
+        """The score of a set."""
+        return float(self.twice(np.array([value]))[0] + self.penalty[size])
+
+    def values(self, score):
+        """(sizes,): values at least as large as those that have this score, by bisection; -inf for
+        sizes that are not wanted.
+        """
+        out = np.where(np.isfinite(self.penalty), math.inf, -math.inf)
+        target = score - self.penalty
+        among = np.isfinite(target) & (target < self.of(self.most, 0) - self.penalty[0])
+        low, high = np.full(among.sum(), self.least), np.full(among.sum(), self.most)
+        for _ in range(VALUE_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = self.twice(middle) >= target[among]
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        out[among] = high
         return out
 
 

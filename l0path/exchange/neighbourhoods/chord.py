@@ -72,6 +72,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
                 break
             if new is not None and new.value < target:
                 return new
+            self._refused(fit, new)
             try_these = try_these[at + 1 :]
         if full:
             self.last_ranked[key, keep] = min(last, change[-1])

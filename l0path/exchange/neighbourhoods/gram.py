@@ -19,7 +19,7 @@ class GramNeighbourhood:
     whole sweeps run in kernels (`table_sweeps`).
     """
 
-    compiled = True
+    compiled, undecided = True, frozenset()  # no exchange is left to a refit
 
     def __init__(self, model, lambda2, max_k, scale, settings):
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings

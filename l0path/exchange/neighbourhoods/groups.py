@@ -32,6 +32,7 @@ class GroupNeighbourhood:
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
         self.tables, self.moved, self.failed = {}, {}, {}
+        self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
 
     def _tolerance(self, value):
@@ -132,6 +133,8 @@ class GroupNeighbourhood:
             )
             if new is not None and new.value < goal:
                 return new
+            if new is not None and FitStatus.NOT_CONVERGED in new.flags:
+                self.undecided.add(fit.key)
             refused.add((out, into))
         return None
 

@@ -36,11 +36,13 @@ class Neighbourhood(Protocol):
     A step may be remembered: it is taken anew only where the working columns have grown since.
     `settings` is the `LocalSearch` record that says how many exchanges are tried. `compiled` says
     whether whole sweeps over the sizes run in kernels; then the neighbourhood also has `show` and
-    `make_move` of `gram.GramNeighbourhood`.
+    `make_move` of `gram.GramNeighbourhood`. `undecided` holds the keys of fits with an exchange
+    that neither a bound nor a converged refit decided: nothing is claimed of their exchanges.
     """
 
     settings: Any
     compiled: bool
+    undecided: set
 
     def add(self, fit: Fit, polish: bool = True) -> Fit | None:
         """The fit with the best unit added, then polished by swaps; None where every unit outside

@@ -33,6 +33,7 @@ class RefitNeighbourhood:
             settings,
         )
         self.failed = {}  # support -> pairs (out, into) that a refit refused
+        self.undecided = set()  # supports with an exchange whose refit did not converge
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
         # tried
         self.polished = {}
@@ -141,6 +142,7 @@ class RefitNeighbourhood:
                 new = self.refit(exchanged(fit.support, *pair), fit, target)
                 if new is not None and new.value < target:
                     return e, new
+                self._refused(fit, new)
             return -1, None
         first, shrinkage = 0, (self.lambda1, self.lambda2)
         if pairs:
@@ -153,8 +155,14 @@ class RefitNeighbourhood:
                 break
             if new.value < target:
                 return first + e, new
+            self._refused(fit, new)
             first += e + 1
         return -1, None
+
+    def _refused(self, fit, new):
+        """A refit after an exchange of `fit` was not below its target, or gave no fit."""
+        if new is not None and FitStatus.NOT_CONVERGED in new.flags:
+            self.undecided.add(fit.key)
 
     def swap(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,

@@ -14,7 +14,7 @@ class ResponseNeighbourhood:
     columns are the same.
     """
 
-    compiled = False
+    compiled, undecided = False, frozenset()  # no exchange is left to a refit
 
     def __init__(self, model, lambda2, scale, settings):
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings

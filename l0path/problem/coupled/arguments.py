@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arguments import shown
-from ...designs.checks import check_table
+from ...core.tables import pandas_of
 from ...errors import refuse_masked
 from ..losses import COUPLED
 from ..problem import effective_rows
@@ -35,7 +35,7 @@ def rows_of(y, n):
     """The `Rows` of a response in any of the forms that `fit` takes."""
     if y is None:
         raise ValueError(f"y is missing: loss='cox' needs times and events; {FORMS}")
-    check_table(y, "y")
+    y = pandas_of(y, "y")
     refuse_masked(y, "y")
     columns = _columns(y)
     sizes = {len(column) for column in columns}
@@ -156,10 +156,27 @@ def _listed(labels):
     return ", ".join(map(shown, labels[:5])) + (", ..." if len(labels) > 5 else "")
 
 
+def ties_of(loss):
+    """How a `Cox` loss counts events at the same time."""
+    return "efron" if loss.efron else "breslow"
+
+
 def survival_loss(y, n, weights, *, strata, ties):
     """(events (n,), the `Cox` loss) of the arguments of `fit`; weights (n,), not scaled."""
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} is not known; choose 'efron' or 'breslow'")
+    return _loss(y, n, weights, strata_of(strata, n)[0], ties)
+
+
+def loss_of_new_rows(y, weights, strata, meta):
+    """(events (n,), the `Cox` loss) of rows that a fit with this `Meta` has not seen, with its
+    numbers of strata.
+    """
+    n = weights.size
+    return _loss(y, n, weights, strata_of_rows(strata, n, meta.strata), meta.ties)
+
+
+def _loss(y, n, weights, stratum, ties):
     rows = rows_of(y, n)
     if not (rows.event[weights > 0] > 0).any():
         raise ValueError(
@@ -170,7 +187,7 @@ def survival_loss(y, n, weights, *, strata, ties):
         rows.start,
         rows.stop,
         rows.event,
-        stratum=strata_of(strata, n)[0],
+        stratum=stratum,
         efron=ties == "efron",
         level=float(np.log(effective_rows(weights))),
     )

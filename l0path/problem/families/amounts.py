@@ -26,6 +26,7 @@ import numpy as np
 
 from ...core.elementary import entropy_rise
 from ..conjugates import conjugate, conjugate_slope, interval
+from ..losses import named
 from ..responses import (
     EPS,
     log_constant,
@@ -42,6 +43,7 @@ DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken,
 SHAPE_STEPS = 100  # Newton steps of one number
 
 
+@named
 class Gamma(NamedTuple):
     """Gamma deviance up to a constant, log link."""
 
@@ -57,6 +59,7 @@ class Gamma(NamedTuple):
     )
 
 
+@named
 class Tweedie(NamedTuple):
     """Tweedie deviance up to a constant, log link; the variance is phi mean^power."""
 

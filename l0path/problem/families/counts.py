@@ -19,6 +19,7 @@ import numpy as np
 
 from ...core.elementary import binary_gap, exp_minus, log1p_unit
 from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
+from ..losses import named
 from ..responses import EPS, log_constant, null_start, poisson_start, rounding, saturated
 from ..traits import EMPTIES, LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
@@ -28,6 +29,7 @@ LEAST_THETA = 1e-6
 THETA_STEPS = 200
 
 
+@named
 class NegativeBinomial(NamedTuple):
     """Negative binomial deviance up to a constant, log link, variance mean + mean^2 / theta."""
 

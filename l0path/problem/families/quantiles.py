@@ -19,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..conjugates import conjugate, conjugate_slope, interval
-from ..losses import smoothness
+from ..losses import named, smoothness
 from ..responses import EPS, null_start, rounding, saturated, unit_deviance
 from ..traits import LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
 
 
+@named
 class Quantile(NamedTuple):
     """Check loss of a quantile, smoothed over a width."""
 

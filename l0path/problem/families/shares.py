@@ -20,11 +20,13 @@ import numpy as np
 
 from ...core.elementary import binary_gap, exp_minus, log1p_unit
 from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
+from ..losses import named
 from ..responses import EPS, log_constant, null_start, rounding, saturated
 from ..traits import FILLS, LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
 
 
+@named
 class Binomial(NamedTuple):
     """Binomial deviance of shares up to a constant, logit link."""
 

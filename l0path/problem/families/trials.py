@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arguments import finite, vector
-from ...designs.checks import check_table
+from ...core.tables import pandas_of
 from ...errors import refuse_masked
 
 
@@ -29,7 +29,7 @@ def loss_meant(loss, y):
     -------
     str
     """
-    if loss != "binomial" or in_two_columns(y):
+    if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
     if not pd.api.types.is_float_dtype(values.dtype):
@@ -45,7 +45,7 @@ def trials_of(y, sample_weight):
     if not in_two_columns(y):
         trials = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         return y, sample_weight, trials
-    check_table(y, "y")
+    y = pandas_of(y, "y")
     refuse_masked(y, "y")
     counts = np.asarray(y, dtype=np.float64)
     finite(counts.ravel(), "y")

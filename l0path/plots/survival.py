@@ -1,0 +1,184 @@
+"""Survival curves of risk groups, by Kaplan and Meier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.arguments import finite, vector, whole
+from ..core.describing import described_by
+from ..core.types import Matrix, Rule, Selector
+from ..cross_validation.validation import held_out, new_rows
+from ..engine.arguments import sample_weights
+from ..paths import Path
+from ..paths.predicting import linear_predictor
+from ..problem.coupled.arguments import rows_of
+from . import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
+
+
+def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
+    """The Kaplan-Meier estimate of the probability of no event until each time.
+
+        S(t) = prod_{events at u <= t} (1 - d_u / n_u)
+
+    d_u is the weight of the events at u, n_u that of the rows at risk.
+
+    Parameters
+    ----------
+    y : array-like
+        Times and events, in the forms that `l0path.fit` takes for loss="cox".
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0 of the rows. None means 1 for each.
+
+    Returns
+    -------
+    DataFrame
+        A row for each time at which a row ends. survival; low and high, limits of 95 % by
+        Greenwood's variance on the scale of log(-log S) (NaN where S is 0 or 1); at_risk and
+        events, weights.
+
+    References
+    ----------
+    - Kaplan & Meier, Journal of the American Statistical Association 53, 1958.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> y = [[1, 1], [2, 0], [3, 1], [4, 0]]  # time, event
+    >>> l0path.plots.kaplan_meier(y)["survival"].round(3).to_dict()
+    {1.0: 0.75, 2.0: 0.75, 3.0: 0.375, 4.0: 0.375}
+    """
+    n = len(y)
+    rows = rows_of(y if isinstance(y, (np.ndarray, pd.DataFrame)) else np.asarray(y), n)
+    w = sample_weights(sample_weight, n)
+    at = np.unique(rows.stop[w > 0])
+    ends = np.searchsorted(at, rows.stop)
+    inside = ends < at.size
+    gone = np.bincount(ends[inside], w[inside], minlength=at.size)
+    events = np.bincount(ends[inside], (w * rows.event)[inside], minlength=at.size)
+    risk = np.cumsum(gone[::-1])[::-1]
+    if rows.start.size:  # rows that enter at the time or later are not at risk yet
+        entering = np.bincount(np.searchsorted(at, rows.start, "right"), w, minlength=at.size + 1)
+        risk = risk - np.cumsum(entering[::-1])[::-1][1:]
+    stay = 1.0 - np.divide(events, risk, out=np.zeros(at.size), where=risk > 0)
+    survival = np.cumprod(stay)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(np.cumsum((1.0 - stay) / (stay * risk)))
+        width = np.exp(NORMAL * spread / np.abs(np.log(survival)))
+        low, high = survival**width, survival ** (1.0 / width)
+    unknown = ~((survival > 0) & (survival < 1))
+    columns = {
+        "survival": survival,
+        "low": np.where(unknown, np.nan, low),
+        "high": np.where(unknown, np.nan, high),
+        "at_risk": risk,
+        "events": events,
+    }
+    return pd.DataFrame(columns, index=pd.Index(at, name="time"))
+
+
+def risk_groups(risk, groups):
+    """Numbers (n,) of groups of about equal size, from the lowest risk (0) up; equal risks stay
+    together.
+    """
+    inner = np.arange(1, groups) / groups
+    return np.searchsorted(np.unique(np.quantile(risk, inner)), risk, side="left")
+
+
+@described_by(Path.plot_survival)
+def plot_survival(
+    self: Path,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    rule: Rule | None = None,
+    *,
+    groups: int = 3,
+    risk: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    ax: Axes | None = None,
+    **selector: Unpack[Selector],
+) -> Axes:
+    if self.meta.traits.response != "survival":
+        raise ValueError(f"survival curves are those of loss='cox'; this path has {self.loss!r}")
+    groups = whole(groups, "groups", 1)
+    if risk is not None and (rule is not None or selector or X is not None):
+        raise ValueError(
+            "risk= takes the place of a model, for the rows of the fit: leave out X, y and the "
+            "size or rule"
+        )
+    if risk is not None:
+        score, loss, event, weights = _of_the_fit(self, risk)
+    else:
+        score, loss, event, weights = _of_model(
+            self, self.index(rule, **selector), X, y, (sample_weight, offset)
+        )
+    seen = (weights > 0) & np.isfinite(score)
+    start = loss.start[seen] if loss.start.size else np.empty(0)
+    columns = [part for part in (start, loss.stop[seen], event[seen]) if part.size]
+    return _draw(ax, np.column_stack(columns), risk_groups(score[seen], groups), weights[seen])
+
+
+def _of_the_fit(path, risk):
+    """(risk, loss, events, weights) of the rows of the fit; NaN: not drawn."""
+    data = path.data()
+    given = vector(risk, data.design.n, "risk")
+    finite(given[np.isfinite(given)], "risk")
+    return given, data.loss, data.y, data.weights
+
+
+def _of_model(path, i, X, y, beside):
+    """The same by solution i, for the rows given, or those of the fit; beside: their weights and
+    offset.
+    """
+    if (X is None) != (y is None) and path.meta.formula is None:
+        raise ValueError("pass X= and y= together, or neither for the rows of the fit")
+    if X is None:
+        if any(value is not None for value in beside):
+            raise ValueError("sample_weight and offset go with X and y; leave them out")
+        data = path.data()
+        eta = linear_predictor(data.design, data.offset, path.solutions[i])
+        return eta, data.loss, data.y, data.weights
+    # strata do not matter for the order of the risks
+    labels = path.meta.strata
+    strata = None if labels is None else np.full(len(X), labels[0])
+    held = held_out(path, new_rows(path, X, y, *beside, strata), i)
+    return held.eta, held.times.loss, held.y, held.weights
+
+
+def _draw(ax, y, numbers, weights):
+    """The curves of the groups, with bands of 95 % and a tick for each censored time."""
+    ax = style.new_axes(ax, (6.4, 4.4))[0]
+    many = int(numbers.max()) + 1
+    names = {1: ["all rows"], 2: ["lower risk", "higher risk"]}.get(
+        many, ["lowest risk", *[f"group {g + 1}" for g in range(1, many - 1)], "highest risk"]
+    )
+    if many == 3:
+        names[1] = "medium risk"
+    for g in range(many):
+        mine = numbers == g
+        table = kaplan_meier(y[mine], weights[mine])
+        color = style.PALETTE[g % len(style.PALETTE)]
+        time = np.append(0.0 if y.shape[1] == 2 else y[mine, 0].min(), table.index)
+        survival = np.append(1.0, table["survival"])
+        said = f"{names[g]} (n = {mine.sum()}, {int(y[mine, -1].sum())} events)"
+        ax.step(time, survival, where="post", color=color, linewidth=1.6, label=said)
+        low, high = (
+            np.append(1.0, table[side].fillna(table["survival"])) for side in ("low", "high")
+        )
+        ax.fill_between(time, low, high, step="post", color=color, alpha=0.12, linewidth=0)
+        lost = table[table["at_risk"].diff(-1).fillna(table["at_risk"]) > table["events"]]
+        ax.plot(lost.index, lost["survival"], "|", color=color, markersize=5, markeredgewidth=0.8)
+    ax.set(ylim=(-0.02, 1.02))
+    ax.set_xlim(left=0.0 if y.shape[1] == 2 and y[:, 0].min() >= 0 else None)
+    style.tidy(ax, "time", "probability of no event")
+    ax.legend(loc="best", frameon=False, fontsize=style.FONT_SIZE)
+    return ax

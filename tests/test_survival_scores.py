@@ -1,0 +1,212 @@
+"""Scores of survival times on new rows: against stored values of scikit-survival
+(data/make_survival_values.py), and against their definitions, with weights and strata.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import survival
+
+import l0path
+
+TRAIN, TEST = slice(0, 50), slice(50, 90)
+
+
+@cache
+def stored():
+    return json.loads((Path(__file__).parent / "data" / "survival_values.json").read_text())
+
+
+def rows():
+    return np.array(stored()["X"]), np.column_stack([stored()["time"], stored()["event"]])
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_scores_of_new_rows_are_those_of_scikit_survival(ties):
+    (X, y), expected = rows(), stored()[ties]
+    path = l0path.fit(X[TRAIN], y[TRAIN], loss="cox", k=[4], ties=ties, tol=1e-12)
+    over = path.score_over_time(X[TEST], y[TEST], k=4, times=expected["times"])
+    assert over["auc"].to_numpy() == pytest.approx(expected["auc"])
+    assert over["brier"].to_numpy() == pytest.approx(expected["brier"], rel=1e-6)
+    found = path.score(X[TEST], y[TEST], k=4)
+    assert found["concordance"] == pytest.approx(expected["concordance"])
+    assert found["concordance_uno"] == pytest.approx(expected["uno"])
+    between = np.trapezoid(over["brier"], over.index) / np.ptp(over.index)
+    assert between == pytest.approx(expected["integrated_brier"], rel=1e-6)
+    whole = path.score_over_time(X[TEST], y[TEST], k=4)["brier"]
+    between = np.trapezoid(whole, whole.index) / np.ptp(whole.index)
+    assert found["integrated_brier"] == pytest.approx(between)
+    eta = X[TEST] @ path.coef(k=4).to_numpy()[1:]
+    times = survival.Times(np.full(40, -np.inf), *y[TEST].T, np.ones(40), np.zeros(40, int))
+    deviance = -2 * survival.log_likelihood(times, eta, ties == "efron") / y[TEST][:, 1].sum()
+    assert found["deviance"] == pytest.approx(deviance)
+
+
+def drawn(seed=2, n=50, **more):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4)).round(1)
+    return X, survival.draw(rng, n, eta=0.8 * X[:, 0] - 0.8 * X[:, 1], **more)
+
+
+def uncensored(times, t, stratum, before):
+    """The share not censored until t, by stratum: a product over the times of censored rows."""
+    share = 1.0
+    mine = times.stratum == stratum
+    for c in np.unique(times.stop[mine & (times.event == 0)]):
+        if c < t or (c == t and not before):
+            dead = (times.stop == c) & (times.event > 0)
+            at_risk = times.weights[mine & (times.stop >= c) & ~dead].sum()
+            gone = times.weights[mine & (times.stop == c) & ~dead].sum()
+            share *= 1.0 - gone / at_risk
+    return share
+
+
+def by_definition(times, eta, curve, t):
+    """(auc, brier) at a time; curve (n,): probabilities of survival."""
+    right = total = squares = 0.0
+    n, w = eta.size, times.weights
+    for i in range(n):
+        case = times.event[i] > 0 and times.stop[i] <= t
+        if case:
+            one = w[i] / uncensored(times, times.stop[i], times.stratum[i], before=True)
+            squares += one * curve[i] ** 2
+            for j in range(n):
+                if times.stop[j] > t and times.stratum[j] == times.stratum[i]:
+                    total += one * w[j]
+                    right += one * w[j] * ((eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j]))
+        elif times.stop[i] > t:
+            share = uncensored(times, t, times.stratum[i], before=False)
+            squares += w[i] / share * (1 - curve[i]) ** 2
+    return right / total, squares / w.sum()
+
+
+def test_scores_over_time_by_their_definition_with_weights_and_strata():
+    X, times = drawn(strata=2, weighted=True)
+    ward, y = np.array(["a", "b"])[times.stratum], np.column_stack([times.stop, times.event])
+    kept = {"sample_weight": times.weights, "strata": ward}
+    path = l0path.fit(X, y, loss="cox", max_k=2, **kept)
+    eta, at = np.asarray(path.predict(X, k=2)), [2.0, 4.0, 5.0]
+    found = path.score_over_time(X, y, k=2, times=at, **kept)
+    curves = path.survival(X, k=2, times=at, strata=ward).to_numpy()
+    for t, curve in zip(at, curves.T, strict=True):
+        assert found.loc[t].to_numpy() == pytest.approx(by_definition(times, eta, curve, t))
+    right = total = 0.0
+    for i in np.flatnonzero(times.event):
+        share = uncensored(times, times.stop[i], times.stratum[i], before=True)
+        for j in range(len(X)):
+            after = times.stop[j] > times.stop[i] or (
+                times.stop[j] == times.stop[i] and not times.event[j]
+            )
+            if times.stratum[j] == times.stratum[i] and after:
+                pair = times.weights[i] * times.weights[j] / share**2
+                total += pair
+                right += pair * ((eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j]))
+    assert path.score(X, y, k=2, **kept)["concordance_uno"] == pytest.approx(right / total)
+
+
+def test_rows_of_weight_zero_and_loaded_paths_change_no_score(tmp_path):
+    X, times = drawn(weighted=True)
+    y = np.column_stack([times.stop, times.event])
+    path = l0path.fit(X[:30], y[:30], loss="cox", max_k=2)
+    weights = np.where(np.arange(20) % 3 == 0, 0.0, times.weights[30:])
+    seen = weights > 0
+    found = path.score(X[30:], y[30:], k=2, sample_weight=weights)
+    few = path.score(X[30:][seen], y[30:][seen], k=2, sample_weight=weights[seen])
+    assert found.to_numpy() == pytest.approx(few.to_numpy())
+    path.save(tmp_path / "path.npz")
+    again = l0path.load(tmp_path / "path.npz").score(X[30:], y[30:], k=2, sample_weight=weights)
+    assert again.to_numpy() == pytest.approx(found.to_numpy())
+
+
+def test_validation_scores_every_model():
+    X, times = drawn()
+    y = np.column_stack([times.stop, times.event])
+    path = l0path.fit(X[:30], y[:30], loss="cox", max_k=2)
+    for name in ("deviance", "concordance", "concordance_uno", "integrated_brier"):
+        cv = path.validate(X[30:], y[30:], scoring=name)
+        each = [path.score(X[30:], y[30:], k=k)[name] for k in range(3)]
+        assert cv.table["cv_mean"].to_numpy() == pytest.approx(each)
+        assert cv.greater_is_better == name.startswith("concordance")
+
+
+def test_a_formula_finds_times_and_strata_in_the_table():
+    X, times = drawn(strata=2)
+    data = pd.DataFrame(X, columns=list("abcd")).assign(
+        time=times.stop, died=times.event, ward=times.stratum
+    )
+    data.loc[3, "a"] = np.nan
+    path = l0path.fit("Surv(time, died) ~ a + b + c", data, loss="cox", strata="ward", max_k=2)
+    full = data.dropna()
+    y = full[["time", "died"]].to_numpy()
+    expected = path.score(full, y, k=2, strata=full["ward"])
+    found = path.score(data, k=2, strata="ward")
+    assert found.to_numpy() == pytest.approx(expected.to_numpy())
+
+
+@pytest.mark.parametrize("scoring", ["deviance", "integrated_brier"])
+def test_outer_folds_are_scored_as_inner_ones(scoring):
+    X, times = drawn(strata=2, weighted=True)
+    y, folds = np.column_stack([times.stop, times.event]), np.arange(50) % 3
+    kept = {"sample_weight": times.weights, "strata": times.stratum, "scoring": scoring}
+    found = l0path.nested_cv(X, y, loss="cox", max_k=1, which="1se", outer=folds, cv=2, **kept)
+    plain = l0path.cv_fit(X, y, loss="cox", max_k=1, cv=folds, **kept)
+    for fold, (k, score) in enumerate(found.table[["k", "score"]].to_numpy()):
+        assert score == pytest.approx(plain.folds.loc[int(k), fold], rel=1e-6)
+        held_out = plain.held_out(k=int(k))[folds == fold]
+        assert found.held_out[folds == fold] == pytest.approx(held_out, rel=1e-5)
+
+
+def test_what_late_entry_and_other_losses_do_not_have():
+    X, times = drawn(entry=True)
+    y = np.column_stack([times.start, times.stop, times.event])
+    path = l0path.fit(X, y, loss="cox", max_k=2)
+    found = path.score(X, y, k=2)
+    assert found[["concordance_uno", "integrated_brier"]].isna().all()
+    assert found[["deviance", "concordance"]].notna().all()
+    with pytest.raises(ValueError, match="rows that enter late"):
+        path.score_over_time(X, y, k=2)
+    cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=1, random_state=0)
+    assert cv.metrics().columns.tolist()[1::2] == ["deviance", "concordance"]
+    other = l0path.fit(X, times.stop, max_k=1)
+    with pytest.raises(ValueError, match="score_over_time is for loss='cox'"):
+        other.score_over_time(X, times.stop, k=1)
+    with pytest.raises(ValueError, match="strata is for loss='cox'"):
+        other.score(X, times.stop, k=1, strata=times.stratum)
+    right = l0path.fit(X, y[:, 1:], loss="cox", max_k=1)
+    with pytest.raises(ValueError, match="is not before the last time"):
+        right.score_over_time(X, y[:, 1:], k=1, times=[1.0, 1e3])
+    with pytest.raises(ValueError, match="y has no event"):
+        right.score(X, np.column_stack([times.stop, 0 * times.stop]), k=1)
+
+
+def test_survival_curves_of_risk_groups():
+    X, times = drawn(strata=2)
+    y = np.column_stack([times.stop, times.event])
+    path = l0path.fit(X, y, loss="cox", max_k=2, strata=times.stratum)
+    eta = np.asarray(path.predict(X, k=2))
+    order = np.argsort(eta)
+    axes = [
+        path.plot_survival(k=2, groups=2),
+        path.plot_survival(X, y, k=2, groups=2),
+        path.plot_survival(risk=eta, groups=2),
+    ]
+    for ax in axes:
+        for half, line in zip((order[:25], order[25:]), ax.lines[::2], strict=True):
+            table = l0path.plots.kaplan_meier(y[half])
+            assert line.get_xdata()[1:] == pytest.approx(table.index.to_numpy())
+            assert line.get_ydata()[1:] == pytest.approx(table["survival"].to_numpy())
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts[0].startswith("lower risk (n = 25, ")
+    unseen = np.where(np.arange(50) < 10, np.nan, eta)
+    ax = path.plot_survival(risk=unseen, groups=1)
+    assert ax.get_legend().get_texts()[0].get_text().startswith("all rows (n = 40, ")
+    with pytest.raises(ValueError, match="risk= takes the place of a model"):
+        path.plot_survival(risk=eta, k=2)
+    with pytest.raises(ValueError, match="groups=0 must be a whole number >= 1"):
+        path.plot_survival(k=2, groups=0)
+    with pytest.raises(ValueError, match="survival curves are those of loss='cox'"):
+        l0path.fit(X, times.stop, max_k=1).plot_survival(k=1)
