@@ -138,7 +138,7 @@ class Beside:
             self.kinds = before
 
     def begin(self):
-        """Told by the cache that a kernel must be compiled; starts the processes once per kind."""
+        """Start the processes, once per kind. The cache calls it when a kernel must be compiled."""
         kinds = [kind for kind in self.kinds if kind not in self.begun]
         if kinds:
             self.begun.update(kinds)
