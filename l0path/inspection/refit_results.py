@@ -18,7 +18,7 @@ class ModelTerm(NamedTuple):
     factors: tuple
 
     def name(self):
-        """Its name, as a term of patsy gives it."""
+        """The name of the term, as patsy gives it."""
         return self.text
 
     __str__ = name
