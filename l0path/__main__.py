@@ -146,7 +146,7 @@ MOST_CLASSES = 10  # text with more values is not taken for classes unless that 
 
 
 def many_levels(n):
-    """So many values of a text column of n rows are more than a factor has."""
+    """The number of values from which on a text column of n rows is not taken for a factor."""
     return max(20, n // 5)
 
 

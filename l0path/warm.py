@@ -17,7 +17,8 @@ from .designs import Dense, blocks
 from .fitting import fit
 from .problem.losses import NAMES, canonical_name, traits_named
 
-PARTS = ("cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")  # of a loss, beside its default fit
+# of a loss, beside its default fit without proofs; "sizes": the proofs of certify="auto"
+PARTS = ("sizes", "cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")
 OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")
 
 # responses of the kinds that losses take, from a linear predictor
@@ -44,7 +45,7 @@ def _response(loss, eta):
 
 
 def _of_loss(loss, part):
-    """The tiny fits of one loss: its default ones, one of `PARTS`, "groups" or "certify"."""
+    """The tiny fits of one loss: its default one, one of `PARTS`, "groups" or "certify"."""
     from scipy.sparse import csc_array
 
     X, eta = _data()
@@ -59,6 +60,7 @@ def _of_loss(loss, part):
         fit(design, y, loss=loss, max_k=3, lambda1=1e-3, grid="lambda0", algorithm="cd")
     else:
         more = {"algorithm": "CDPSI"} if algorithm == "CDPSI" else {}
+        more["certify"] = "auto" if part == "sizes" else False
         fit(design, y, loss=loss, max_k=3, lambda2=1e-3, **more)
 
 
@@ -156,7 +158,7 @@ def warm_up(
     kinds, seconds = [kind for part in parts.values() for kind in part], {}
     started = processes.start(kinds, processes.jobs(n_jobs) - 1)
     HELPING_PROCESSES.begun.update(  # the tiny fits start no more of them
-        name + part for name in names for part in ("", ":groups", ":certify")
+        name + part for name in names for part in ("", ":sizes", ":groups", ":certify")
     )
     with Bar(verbose and bool(started), "l0path: compiling", unit="kind", total=len(parts)) as bar:
         for name, kinds in parts.items():

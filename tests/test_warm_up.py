@@ -160,8 +160,11 @@ _inner.__module__ = "l0path.nowhere"
 
 
 def test_a_share_is_what_nobody_has_begun(monkeypatch):
-    """One kernel is stored, one is claimed by another process, one cannot be stored."""
-    kernels = [table.add, table.drop, linear_algebra.cholesky, linear_algebra.invert]
+    """One kernel is stored, one is claimed by another process, one cannot be stored. The process
+    that fits begins with the first, so this one begins with the last.
+    """
+    algebra = (linear_algebra.cholesky, linear_algebra.invert, linear_algebra.predictor)
+    kernels = [table.add, table.drop, *algebra]
     names = {"add": "claimed", "cholesky": "stored"}
     order = []
     monkeypatch.setattr(processes, "entered", lambda run: [(kernel, ()) for kernel in kernels])
@@ -176,7 +179,7 @@ def test_a_share_is_what_nobody_has_begun(monkeypatch):
         type(table.add), "compile", lambda kernel, kinds: order.append(kernel.__name__) or 1 / 0
     )
     processes.compile_share(None)
-    assert order == ["invert"]
+    assert order == ["predictor", "invert"]
 
 
 def test_one_process_waits_for_an_entry_that_another_claimed(tmp_path, monkeypatch):
@@ -222,13 +225,21 @@ def test_fits_of_groups_and_certificates_say_what_they_will_need(monkeypatch):
     path = l0path.fit(X, y, lambda2=0.1, max_k=2, certify=True)
     path.certify(k=2)
     l0path.fit(X, y, max_k=1, algorithm="cd", grid="lambda0")
+    l0path.fit(X, y, max_k=1)
+    l0path.fit(X, y, max_k=1, certify=False)
+    l0path.fit(np.tile(X, 13), y, max_k=1)  # too many columns for the proof of all sizes
+    l0path.fit(X, y > 9, loss="logistic", max_k=1, lambda2=0.1)
     assert asked == [
         ("squared:groups",),
-        ("squared", "squared:certify"),
+        ("squared", "squared:sizes", "squared:certify"),
         ("squared:certify",),
         (),
+        ("squared", "squared:sizes"),
+        ("squared",),
+        ("squared",),
+        ("logistic",),
     ]
-    for kind in ("squared:groups", "squared:certify"):
+    for kind in ("squared:groups", "squared:certify", "squared:sizes"):
         warm.recipes([kind])
 
 

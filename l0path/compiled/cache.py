@@ -155,7 +155,7 @@ def read(path):
 
 
 def _versions():
-    """All besides the code that decides what a kernel is compiled to."""
+    """Everything besides the code that determines the compiled form of a kernel."""
     settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
     return (
         *shipped.versions().values(),
@@ -306,7 +306,9 @@ class Folders:
         return True
 
     def _say(self, folder):
-        """Told once per process, and only where the user's folder could not be written."""
+        """Write a line on stderr, once per process, and only where the user's folder could not be
+        written.
+        """
         first, why = next(iter(self.failed.items()))
         instead = (
             "every process compiles them anew" if folder is None else f"they are kept in {folder}"

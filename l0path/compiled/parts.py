@@ -95,7 +95,7 @@ class CollectLater(event.Listener):
         return (getattr(source, "__module__", None) or "").startswith("l0path.")
 
     def on_start(self, event):
-        """Called by numba, which holds its compiler lock."""
+        """Suspend garbage collection; numba calls this while it holds its compiler lock."""
         if self.depth or self._ours(event):
             if self.depth == 0:
                 self.enabled = gc.isenabled()
@@ -103,7 +103,7 @@ class CollectLater(event.Listener):
             self.depth += 1
 
     def on_end(self, event):
-        """Called by numba after a compilation, failed ones too."""
+        """Resume garbage collection; numba calls this after every compilation, failed ones too."""
         if self.depth:
             self.depth -= 1
             if self.depth == 0 and self.enabled:

@@ -138,7 +138,7 @@ class Beside:
             self.kinds = before
 
     def begin(self):
-        """Told by the cache that a kernel must be compiled; starts the processes once per kind."""
+        """Start the processes, once per kind. The cache calls it when a kernel must be compiled."""
         kinds = [kind for kind in self.kinds if kind not in self.begun]
         if kinds:
             self.begun.update(kinds)
@@ -178,8 +178,9 @@ def entered(run):
 
 
 def compile_share(run):
-    """Compile, beside other processes, what `run()` enters: always the first kernel that nobody has
-    begun. So processes that begin at any time share the work.
+    """Compile, beside other processes, what `run()` enters: always the last kernel that nobody has
+    begun, for the process that fits begins with the first. So processes that begin at any time
+    share the work, and wait for each other near its end alone.
     """
     cache.KERNEL_FOLDERS.shared = True
 
@@ -187,7 +188,7 @@ def compile_share(run):
         with contextlib.suppress(Exception):
             run()
 
-    for kernel, kinds in entered(as_far_as_it_goes):
+    for kernel, kinds in reversed(entered(as_far_as_it_goes)):
         name = kernel._cache.entry(kinds)
         if name is not None and cache.KERNEL_FOLDERS.state(name) is None:
             with contextlib.suppress(Exception):  # the fit itself will meet the error

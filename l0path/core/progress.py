@@ -29,12 +29,12 @@ class Bar:
                 )
 
     def update(self, count=1):
-        """`count` units are done."""
+        """Record that `count` units are done."""
         if self.bar is not None and count:
             self.bar.update(count)
 
     def shorten(self, count):
-        """`count` units will not be needed."""
+        """Record that `count` units will not be needed."""
         if self.bar is not None and count:
             self.bar.total -= count
             self.bar.refresh()

@@ -25,7 +25,7 @@ class Optimality(StrEnum):
 
 
 class End(StrEnum):
-    """Why a search, or a whole path, has no further models."""
+    """Reason why a search, or a whole path, has no further models."""
 
     COMPLETE = "complete"
     SEPARATED = "separated"

@@ -28,7 +28,7 @@ from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
 from .posing import columns_of, prepared, selectable, unit
 from .protocols import Point, Session, Slice
-from .proving.proofs import all_sizes, is_proven, one_by_one
+from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
 
@@ -81,13 +81,14 @@ def _compiled_ahead(request):
     """The kinds of fits whose kernels other processes may compile: those of a default fit are known
     beforehand. See `warm.recipes`.
     """
-    default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    name = name_of(request.data.loss)
-    several = request.data.responses is not None
-    if not default or request.resolved or several or name in OWN_LOSSES:
+    data, default = request.data, request.plan.settings == LocalSearch(tol=request.plan.tol)
+    name = name_of(data.loss)
+    if not default or request.resolved or data.responses is not None or name in OWN_LOSSES:
         return ()
-    kind = name if request.data.groups is None else f"{name}:groups"
-    return (kind, f"{name}:certify") if request.certify is True else (kind,)
+    kinds = [name if data.groups is None else f"{name}:groups"]
+    if name == "squared" and data.groups is None and asked_by_default(request, data.design.p):
+        kinds.append(f"{name}:sizes")
+    return (*kinds, f"{name}:certify") if request.certify is True else tuple(kinds)
 
 
 # -------------------- search

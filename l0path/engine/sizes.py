@@ -60,7 +60,7 @@ class SizeStrategy:
         return False
 
     def bound(self, k: int) -> float:
-        """No model of size k has a lower objective; NaN where nothing is known."""
+        """A lower bound on the objectives of all models of size k; NaN where none is known."""
         return float("nan")
 
     def dual_points(self) -> np.ndarray:

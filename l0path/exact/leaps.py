@@ -46,7 +46,7 @@ MOST_COLUMNS = 200  # columns at most: every open level holds two matrices
 
 
 def searchable(dual):
-    """Why `Leaps` cannot search a problem, or ""."""
+    """The reason why `Leaps` cannot search a problem, or ""."""
     problem = dual.problem
     if not problem.quadratic:
         return f"leaps and bounds needs a squared loss, not {type(problem.loss).__name__.lower()}"

@@ -53,7 +53,7 @@ def hidden(problem, lambda2):
 
 
 def why_hidden(found, names):
-    """Why what `hidden` has found keeps searches from a proof."""
+    """The reason why the columns that `hidden` has found keep searches from a proof."""
     return (
         "almost linear combinations, which searches do not tell from true ones; leave some out "
         f"with exclude=, or fit with a ridge, lambda2=1e-3: {described(found, names)}"
@@ -71,8 +71,8 @@ def too_dependent(problem, names):
 
 
 def why_not_compared(search, ended, names, labels):
-    """Why a search that computes every model has no proof, "" where it has one; names of columns,
-    labels of groups.
+    """The reason why a search that computes every model has no proof, "" where it has one; names of
+    columns, labels of groups.
     """
     if ended == SearchEnd.TOO_CLOSE:
         return (

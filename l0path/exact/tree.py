@@ -232,7 +232,7 @@ class Tree(Contest):
             self._keep(node)
 
     def _keep(self, node):
-        """On the heap, unless its bound says that it holds nothing better."""
+        """Put a node on the heap, unless its bound says that it holds nothing better."""
         if node.bound < self.cutoff and self._leaf(
             node
         ):  # what was fixed may leave one model alone

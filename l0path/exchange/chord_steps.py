@@ -68,8 +68,8 @@ class Trial(NamedTuple):
 
 @njit
 def moved_intercept(rows, table, j, before, after):
-    """By how much the intercept moves when coefficients (k,) become (k + 1,) and the weighted mean
-    of the predictor stays.
+    """The change of the intercept when coefficients (k,) become (k + 1,) and the weighted mean of
+    the predictor stays.
     """
     shift = 0.0
     if rows.intercept:

@@ -44,8 +44,9 @@ def oscillate(pool, neighbourhood, poll):
 
 
 def perturb(pool, neighbourhood, rng, rounds, done, poll):
-    """From the best fit of each size drop a few members at random, small ones rather; add the best
-    units instead, and polish. Every visited size is offered, and sweeps spread what improves.
+    """Restart from the best fit of each size: drop a few members at random, preferably small ones,
+    add the best units instead, and polish. Every visited size is offered, and sweeps spread the
+    improvements.
 
     rng : numpy Generator; rounds : how often; done : steps already taken, see `search`.
     """

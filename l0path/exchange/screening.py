@@ -23,8 +23,8 @@ class Screen(NamedTuple):
 
 @njit
 def screen_exchanges(block, screen, part, rule, found):
-    """For each column of a block the best exchange of a support; kept in `found` are the lowest
-    below the ceiling, ascending. Returns how many.
+    """The best exchange of a support for each column of a block; `found` keeps the lowest below the
+    ceiling, ascending. Returns their number.
 
     block: rows (r, m) with rows[index[i], j] = G_{S_i, j}, c, square (m,); part: the
     `ranking.Roles`; additions count as target + cost_j - gain, as in `table.scan`. A column is

@@ -62,17 +62,17 @@ def sweep(up):
 
 
 def oscillation(top):
-    """Up to `top` unforced columns, then down."""
+    """The move that goes up to `top` unforced columns, then down."""
     return Move(OSCILLATE, top, np.empty(0, np.int64), np.empty((0, 0)))
 
 
 def restarts(counts, noise):
-    """From every size with some members dropped at random, see `Move`."""
+    """The move that restarts every size with some members dropped at random, see `Move`."""
     return Move(RESTART, 0, counts, noise)
 
 
 def new_best_supports(max_k, capacity):
-    """No support yet, for sizes 0..max_k and supports of up to `capacity` columns."""
+    """An empty record of the best supports of sizes 0..max_k, with room for `capacity` columns."""
     counters = np.zeros(5)
     counters[LAST] = max_k
     return BestSupports(
@@ -118,7 +118,7 @@ def _move_to(state, best, columns, limits, k):
 
 @njit
 def _tie(state, columns, limits):
-    """By how much exchanges may differ that count as equal, at the F of a state."""
+    """The largest difference between exchanges that count as equal, at the F of a state."""
     return max(limits.relative * abs(limits.empty - fitted_part(state, columns)), limits.least)
 
 
@@ -210,7 +210,7 @@ def _sweep(state, best, columns, limits, up, start):
 
 @njit
 def _oscillate(state, best, columns, limits, top, stage):
-    """From the last size add columns up to `top`, then remove the cheapest, polished from the last
+    """Add columns to the last size up to `top`, then remove the cheapest, polished from the last
     size down.
 
     stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is
@@ -241,8 +241,8 @@ def _oscillate(state, best, columns, limits, top, stage):
 
 @njit
 def _restart(state, best, columns, limits, move, start):
-    """From the support of each size, from `start` on, drop move.counts[k] members, the small
-    coefficients with preference; add the best columns instead and polish. Every size on the way is
+    """Restart the support of each size, from `start` on: drop move.counts[k] members, preferably
+    those of small coefficients, add the best columns instead, and polish. Every size on the way is
     recorded if it is the best. Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
     order, cost = np.empty(best.S.shape[1], np.int64), np.empty(best.S.shape[1])

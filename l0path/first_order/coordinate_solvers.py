@@ -77,7 +77,7 @@ class GramSolver(CoordinateSolver):
 
 
 class RowSolver(CoordinateSolver):
-    """Every other loss, on the rows of the working columns."""
+    """Coordinate descent for the other losses, on the rows of the working columns."""
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         super().__init__(model, lambda1, lambda2, settings, scale)

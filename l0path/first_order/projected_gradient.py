@@ -188,13 +188,13 @@ class GradientSolver:
         return float((0.5 * b * b).min(initial=np.inf))
 
     def certified(self, outcome, outside):
-        """Nothing to add to what the map over all columns says."""
+        """An empty result: the map over all columns has said everything."""
         return outcome
 
     def closed(self, k, fit):
-        """No bound, no proof."""
+        """False: there is no bound, and so no proof."""
         return False
 
     def profile(self):
-        """Nothing to show beside the reads."""
+        """No numbers beside those of the reads."""
         return {}

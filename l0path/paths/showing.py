@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..cross_validation import CVPath
+    from ..inspection.model_set import ModelSet
     from ..report import Page
     from .comparison import Comparison
     from .model import Model
@@ -355,6 +356,7 @@ class Showing:
         time_limit: float = 30,
         title: str | None = None,
         show: bool = False,
+        near_best: ModelSet | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
         progress: bool = False,
@@ -383,6 +385,10 @@ class Showing:
             The title of the page.
         show : bool, default False
             Whether to open the page in a browser.
+        near_best : ModelSet, optional
+            Models nearly as good as the best one, of `Path.near_best`, for a section of their own:
+            the signs of their columns (the first 100 models, the 40 most frequent columns), how
+            often each column is in, and the sets of columns of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
         progress : bool, default False
@@ -412,6 +418,7 @@ class Showing:
             time_limit=time_limit,
             title=title,
             show=show,
+            near_best=near_best,
             X=X,
             y=y,
             progress=progress,

@@ -22,9 +22,11 @@ from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
+from ..inspection.model_set import ModelSet
 from ..paths import Path as FittedPath
-from ..paths.records import one_response
+from ..paths.records import one_response, unordered
 
+MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
 MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
     "k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
@@ -98,16 +100,20 @@ def explore(
     time_limit: float = 30,
     title: str | None = None,
     show: bool = False,
+    near_best: ModelSet | None = None,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
     one_response(self, "explore")
+    unordered(self, "explore")
     _check(self, cv, alternatives, time_limit)
+    good = _good_models(self, near_best)
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
+    data["good"] = good
     data["swapnote"] = _without_alternatives(self, int(alternatives), X)
     if not data["swapnote"]:
         with Bar(progress, "l0path alternatives", len(self), "model") as bar:
@@ -312,7 +318,7 @@ def _choices(path, cv):
 
 
 def _without_alternatives(path, count, X):
-    """Why the page has no exchanges, "" where they are to be computed."""
+    """The reason why the page has no exchanges, "" where they are to be computed."""
     if count == 0:
         return "Not asked for (alternatives=0)."
     if path.meta.groups is not None:
@@ -320,6 +326,38 @@ def _without_alternatives(path, count, X):
     if X is None and path._source.data is None:
         return "The data are not kept with a loaded path: pass X= and y= to explore."
     return ""
+
+
+def _good_models(path, found):
+    """The section on models nearly as good as the best one, of a `ModelSet`: a row for each with
+    the signs of its columns, the shares of the columns, sets of substitutes; None without one.
+    """
+    if found is None:
+        return None
+    if not isinstance(found, ModelSet):
+        raise TypeError(
+            f"near_best must be a ModelSet of path.near_best(...), got {type(found).__name__}"
+        )
+    if found.models[0].path.names != path.names:
+        raise ValueError("near_best belongs to another path: its columns are others; make it anew")
+    share, table = found.frequencies.iloc[:MOST_NAMED], found.table.iloc[:MOST_LISTED]
+    places = [path.names.index(name) for name in share.index]
+    rows = []
+    for model, line in zip(found.models, table.itertuples(index=False), strict=False):
+        solution = model.path.solutions[model.index]
+        sign = dict(zip(solution.support.tolist(), np.sign(solution.beta).tolist(), strict=True))
+        score, apart = (_short(float(v)) for v in (line[1], line[2]))
+        rows.append([int(line[0]), score, apart, [int(sign.get(j, 0)) for j in places]])
+    return {
+        "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
+        "score": found.score,
+        "relative": found.score == "objective",
+        "names": list(share.index),
+        "share": [_short(v) for v in share],
+        "rows": rows,
+        "left": [len(found) - len(rows), len(found.frequencies) - len(places)],
+        "substitutes": found.substitutes[:20] if found.complete else None,
+    }
 
 
 def _alternatives(path, data, limit, bar, **options):

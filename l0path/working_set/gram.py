@@ -171,7 +171,7 @@ class GramModel(WorkingColumns):
         return B
 
     def quadratic(self, fit, lambda2, first=0):
-        """On the working columns, from position `first` on."""
+        """The quadratic model on the working columns, from position `first` on."""
         rows = self.G[self.where[fit.support], first : self.width]
         return Quadratic(
             rows,

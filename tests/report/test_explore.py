@@ -185,6 +185,29 @@ def test_what_limits_the_exchanges_is_said(data, tmp_path, monkeypatch):
     )
 
 
+def test_models_nearly_as_good_have_a_section(data):
+    X, y = data
+    path = l0path.fit(X, y, max_k=8)
+    assert contents(path.explore(alternatives=0))["good"] is None
+    found = path.near_best(k=4, within=0.3)
+    good = contents(path.explore(alternatives=0, near_best=found))["good"]
+    assert good["names"] == list(found.frequencies.index) and good["left"] == [0, 0]
+    assert good["share"] == pytest.approx(found.frequencies.tolist(), rel=1e-6)
+    assert good["substitutes"] == [list(one) for one in found.substitutes[:20]]
+    assert len(good["rows"]) == len(found) > 1 and f"{len(found)} models" in good["said"]
+    for (k, score, apart, signs), model, own in zip(
+        good["rows"], found, found.table.apart, strict=True
+    ):
+        assert (k, score) == (4, pytest.approx(model.objective, rel=1e-6))
+        assert apart == pytest.approx(own, rel=1e-5)
+        coef = model.coef
+        assert signs == [int(np.sign(coef.get(name, 0.0))) for name in good["names"]]
+    with pytest.raises(TypeError, match="must be a ModelSet"):
+        path.explore(near_best=3)
+    with pytest.raises(ValueError, match="belongs to another path"):
+        l0path.fit(X[:, 1:], y, max_k=3).explore(near_best=found)
+
+
 def test_bad_arguments(cv, data, tmp_path):
     path, (X, y) = cv.path, data
     other = l0path.fit(X, y, max_k=2)

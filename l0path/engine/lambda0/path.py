@@ -386,7 +386,7 @@ class Lambda0Path:
         )
 
     def next_value(self):
-        """Nothing is known beyond max_k."""
+        """None: nothing is known beyond max_k."""
         return None
 
     # -------------------- sizes

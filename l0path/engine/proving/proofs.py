@@ -63,6 +63,15 @@ def _asked(setting, proves):
     few = int(problem.usable.sum()) < problem.n_eff and setting.hinge is None
     if proves:
         return few and request.plan.settings.node_limit is None
+    if not few or not problem.quadratic or problem.boxed:
+        return False
+    return asked_by_default(request, units_to_choose(problem))
+
+
+def asked_by_default(request, units):
+    """Whether certify= and the algorithm of a request have all sizes searched where so many columns
+    or groups can be chosen, and the data allow it.
+    """
     settings = request.plan.settings
     return (
         bool(request.certify)
@@ -70,10 +79,7 @@ def _asked(setting, proves):
         and request.data.responses is None
         and isinstance(settings, LocalSearch)
         and settings.refit
-        and few
-        and problem.quadratic
-        and not problem.boxed
-        and units_to_choose(problem) <= AUTOMATIC_UNITS
+        and units <= AUTOMATIC_UNITS
     )
 
 

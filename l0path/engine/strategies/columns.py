@@ -261,12 +261,13 @@ class ColumnExchanges(ExchangeStrategy):
             Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
             for k, target in zip(sizes, targets, strict=True)
         ]
-        penalty = separable(0.0, self.lambda1, self.lambda2)
-        found = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
+        penalty, checked = separable(0.0, self.lambda1, self.lambda2), [fits[k] for k in sizes]
+        found = violators(self.model, checked, wanted, penalty)
         grew = self.model.grow(entering(found))
-        for k, candidates in zip(sizes, found, strict=True):
+        for k, fit, candidates in zip(sizes, checked, found, strict=True):
             self.clock.poll()
-            self._confirm(k, candidates)
+            if fits.get(k) is fit:  # else another size has improved it: it is verified anew
+                self._confirm(k, candidates)
         return grew
 
     def _take(self, k, candidates):
@@ -283,10 +284,7 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _confirm(self, k, candidates):
         """Refits decide what the ranking of a size proposed; verified when none improves."""
-        fit = self.pool.fits.get(k)
-        if fit is None:
-            return
-        improved = False
+        fit, improved = self.pool.fits[k], False
         for c in candidates:
             if c.out < 0 and k + 1 in self.pool.fits:
                 held = self.pool.fits[k + 1]

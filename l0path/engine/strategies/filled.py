@@ -23,7 +23,7 @@ class FilledSizes(SizeStrategy):
         return True
 
     def unfinished(self):
-        """Nothing is left once the path is there."""
+        """False: nothing is left to do once the path is there."""
         return False
 
     def refine(self, sizes):
@@ -57,7 +57,7 @@ class FilledSizes(SizeStrategy):
         return Optimality.STATIONARY if self.finished else Optimality.UNVERIFIED
 
     def dual_points(self):
-        """Those of the lambda0 path."""
+        """The dual points of the lambda0 path."""
         return self.path.dual_points()
 
     def result(self, rounds=()):

@@ -79,7 +79,7 @@ class GramNeighbourhood:
         return Fit(support[order], state.b[:k][order], model.problem.shift, float(value))
 
     def _tie(self):
-        """By how much exchanges of the state may differ that count as equal."""
+        """The largest difference between exchanges of the state that count as equal."""
         value = self.model.half_square - table.fitted_part(self.state, self.columns)
         return flat(value, self.scale, self.settings.tol)
 

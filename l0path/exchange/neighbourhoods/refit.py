@@ -54,7 +54,7 @@ class RefitNeighbourhood:
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
     def _tolerance(self, value):
-        """By how much values and changes may differ that count as equal, at a value of F."""
+        """The largest difference between values or changes that count as equal at a value of F."""
         return flat(value, self.scale, self.settings.tol)
 
     def add(self, fit, polish=True):

@@ -19,8 +19,8 @@ TASK_COLUMNS = 1 << 16  # columns of a task of `leading`
 
 
 class RangeLimits(NamedTuple):
-    """From how many columns on a bound is worth its cost, and how many of `updates.RANGE` columns a
-    task has at most.
+    """The number of columns from which on a bound is worth its cost, and the largest number of
+    ranges of `updates.RANGE` columns in a task.
     """
 
     prune_from: int = 4096
@@ -132,8 +132,8 @@ def _sequence(supports, members, lambda1):
 
 
 def leading(model, R, most):
-    """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, a list of m
-    arrays. One read of X.
+    """The `most` usable columns of largest |z'R| / ||z|| for each column of R (n, m), a list of m
+    arrays, by one read of X.
     """
     model.reads += 1
     if model.cluster is not None:

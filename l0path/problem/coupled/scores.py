@@ -12,7 +12,7 @@ TIMES = 256  # at which curves of all rows are held at once
 
 
 class Undefined(ValueError):
-    """These rows do not define a score."""
+    """The error that these rows do not define a score."""
 
 
 class ScoredTimes(NamedTuple):
