@@ -444,7 +444,7 @@ def _allowed(options, record, units):
     rows = record["weights"] is None or np.count_nonzero(record["weights"])
     rows = len(record["y"]) if rows is True else rows
     ridge = "lambda2" in options
-    provable = ridge or closed or (record["loss"] == "squared" and rows > record["X"].shape[1] + 1)
+    provable = ridge or closed or rows > record["X"].shape[1] + 1
     if units is not None and algorithm not in ("swap", "feature_generating"):
         algorithm = "swap"
     if algorithm == "exact" and not provable:
