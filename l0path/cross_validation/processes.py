@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ConvergenceWarning, SeparationWarning
 
 IN_FOLDS = {
-    SeparationWarning: "a support separated the classes, so it has no finite optimum; pass "
-    "lambda2=1e-3 to have one",
+    SeparationWarning: "a support has no finite optimum (separated classes, or a monotone "
+    "likelihood); pass lambda2=1e-3 to have one",
     ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
 }
 
