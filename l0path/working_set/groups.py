@@ -46,7 +46,8 @@ class GroupQuadratic(NamedTuple):
     """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
     members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
 
-    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss.
+    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss. eta (n,), coupled (K,
+    r): the predictor, and what a coupled loss takes off, see `RowModel.coupled`.
     """
 
     at: np.ndarray
@@ -57,6 +58,8 @@ class GroupQuadratic(NamedTuple):
     ZV: np.ndarray | None = None
     slopes: np.ndarray | None = None
     v: np.ndarray | None = None
+    eta: np.ndarray | None = None
+    coupled: np.ndarray | None = None
 
 
 class GroupBlocks(NamedTuple):
@@ -310,17 +313,17 @@ class GroupModel:
         elif self.problem.quadratic:
             B, kept = self._inverse(at)
         else:
-            _, slopes, v = self.model.derivatives(fit)
+            eta, slopes, v = self.model.derivatives(fit)
             Z, total = self.model.Z[at], v.sum()
             if self.problem.intercept and total > 0:
                 Z = Z - (Z @ v / total)[:, None]
-            ZV = Z * v
+            ZV, coupled = Z * v, self.model.coupled(eta, Z)
             B, kept = (
                 of_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-                if self.more_columns_than_rows(at.size)
-                else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
+                if self.more_columns_than_rows(at.size) and not coupled.size
+                else inverse(ZV @ Z.T - coupled @ coupled.T + 2.0 * self.lambda2 * np.eye(at.size))
             )
-            more = (ZV[kept], slopes, v)
+            more = (ZV[kept], slopes, v, eta, coupled[kept])
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
         b = (
             B @ self.model.q[at[kept]]
@@ -342,7 +345,13 @@ class GroupModel:
         Z, at = self.model.Z[J], at - at[0]
         blocks = GroupBlocks(starts, at, np.empty(at[-1]))
         blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
-        return Crossing(quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), blocks)
+        coupled = self.model.coupled(quadratic.eta, Z)
+        if coupled.size:
+            for g in range(right - left):
+                own = coupled[starts[g] : starts[g + 1]]
+                blocks.values[at[g] : at[g + 1]] -= (own @ own.T).ravel()
+        rows = quadratic.ZV @ Z.T - quadratic.coupled @ coupled.T
+        return Crossing(rows, -(Z @ quadratic.slopes), blocks)
 
     # -------------------- all groups
 
