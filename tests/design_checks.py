@@ -24,13 +24,9 @@ def moments_by_definition(A, weights, center):
     return mean.astype(float), (weights @ (A - mean) ** 2).astype(float)
 
 
-def assert_verbs(design, A, rng, mean_error=1e-12):
-    """Every verb of `design` against the filled matrix A (n, p); `mean_error`: what rounding may do
-    to a mean.
-    """
+def assert_products(design, A, rng):
+    """`correlate`, and `correlate_into` where there is one, against A'R."""
     n, p = A.shape
-    assert (design.n, design.p) == (n, p)
-    assert repr(design)
     for m in (1, 2, 3, 7):
         R = rng.normal(size=(n, m))
         out = design.correlate(R)
@@ -54,6 +50,11 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
     r = rng.normal(size=n)
     np.testing.assert_allclose(design.correlate(r), A.T @ r, rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(design.correlate(r, start=1), A[:, 1:].T @ r, rtol=1e-11, atol=1e-10)
+
+
+def assert_columns(design, A, rng):
+    """`columns` and `dot` against A[:, J]; also no columns, repeated ones and any order."""
+    n, p = A.shape
     for J in (np.array([], dtype=int), np.array([p - 1, 0, p - 1]), rng.integers(0, p, 2 * p)):
         W = design.columns(J)
         assert (
@@ -69,6 +70,17 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
             np.testing.assert_array_equal(into.T, W)
         for b in (rng.normal(size=J.size), rng.normal(size=(J.size, 3))):
             np.testing.assert_allclose(design.dot(J, b), A[:, J] @ b, rtol=1e-11, atol=1e-10)
+
+
+def assert_verbs(design, A, rng, mean_error=1e-12):
+    """Every verb of `design` against the filled matrix A (n, p); `mean_error`: what rounding may do
+    to a mean.
+    """
+    n, p = A.shape
+    assert (design.n, design.p) == (n, p)
+    assert repr(design)
+    assert_products(design, A, rng)
+    assert_columns(design, A, rng)
     for weights in (np.full(n, 1 / n), weights_of(rng, n)):
         for center in (True, False):
             for got, wanted in zip(

@@ -639,6 +639,12 @@ def _response(loss, signal, rng):
     )
 
 
+def _bounds(p, rng):
+    """Bounds (lower, upper) of p coefficients, each finite for about half of them."""
+    lower = np.where(rng.random(p) < 0.5, -np.inf, -rng.uniform(0, 0.6, p))
+    return lower, np.where(rng.random(p) < 0.5, np.inf, rng.uniform(0.1, 0.6, p))
+
+
 def instance(loss, rng, columns=(4, 8)):
     """One random small problem with a random mixture of options; see `instances`."""
 
@@ -665,17 +671,7 @@ def instance(loss, rng, columns=(4, 8)):
     )
     factor = rng.uniform(0.5, 2, p) if maybe(0.3) else np.ones(p)
     factor[forced] = 0.0
-    box = maybe(0.3)
-    lower = (
-        np.where(rng.random(p) < 0.5, -np.inf, -rng.uniform(0, 0.6, p))
-        if box
-        else np.full(p, -np.inf)
-    )
-    upper = (
-        np.where(rng.random(p) < 0.5, np.inf, rng.uniform(0.1, 0.6, p))
-        if box
-        else np.full(p, np.inf)
-    )
+    lower, upper = _bounds(p, rng) if maybe(0.3) else (np.full(p, -np.inf), np.full(p, np.inf))
     intercept, size = maybe(0.75), 0.25 if loss == "logistic" else 1.0
     out = dict(
         loss=loss,

@@ -166,6 +166,28 @@ def share(a):
     return "" if a is None else f"{a.not_worse:.0%} ({a.better:.0%} better, worst {a.worst:+.1e})"
 
 
+def print_total(name, those):
+    """The row of an algorithm over all instances. those: a list of agreements for each instance."""
+    means = [
+        np.average([a.not_worse for a in column], weights=[a.cells for a in column])
+        if all(column)
+        else float("nan")
+        for column in zip(*those, strict=True)
+    ]
+    worst = [
+        max(a.worst for a in column) if all(column) else float("nan")
+        for column in zip(*those, strict=True)
+    ]
+    print(
+        f"| all | {name} | | "
+        + " | ".join(
+            "" if np.isnan(m) else f"{m:.0%}, worst {w:+.1e}"
+            for m, w in zip(means, worst, strict=True)
+        )
+        + " |"
+    )
+
+
 def support_table(cases, ridge, K, algorithms):
     """One row per instance and algorithm; the last rows are over all instances."""
     print(
@@ -213,24 +235,7 @@ def support_table(cases, ridge, K, algorithms):
                 flush=True,
             )
     for name, those in rows.items():
-        means = [
-            np.average([a.not_worse for a in column], weights=[a.cells for a in column])
-            if all(column)
-            else float("nan")
-            for column in zip(*those, strict=True)
-        ]
-        worst = [
-            max(a.worst for a in column) if all(column) else float("nan")
-            for column in zip(*those, strict=True)
-        ]
-        print(
-            f"| all | {name} | | "
-            + " | ".join(
-                "" if np.isnan(m) else f"{m:.0%}, worst {w:+.1e}"
-                for m, w in zip(means, worst, strict=True)
-            )
-            + " |"
-        )
+        print_total(name, those)
 
 
 def main():

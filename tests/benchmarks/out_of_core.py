@@ -149,6 +149,29 @@ def in_memory(folder, name, n, p, K):
     )
 
 
+def show(case, sizes, size, memory_limit, got):
+    """Print the lines of a case. sizes: (n, p, K); size: bytes of the file."""
+    n, p, K = sizes
+    once = got["stream"]
+    print(
+        f"{case}: n = {n}, p = {p}, {size / 1e9:.2f} GB, K = {K}, memory_limit "
+        f"{memory_limit}; {got['status']}, {got['verified']} sizes verified"
+    )
+    print(
+        f"  reads of the file {got['passes']:.2f} (counted by the engine: {got['reads']}), "
+        f"peak {got['peak']:.0f} MB ({got['before']:.0f} MB before the fit), |W| "
+        f"{got['working']}, "
+        f"Gram rows {got['members']}"
+    )
+    print(
+        f"  {got['seconds']:.1f} s ({got['cpu']:.1f} s of processor time); one sum of the "
+        f"file by np.memmap {once:.2f} s; "
+        f"time / (reads x that) = {got['seconds'] / (got['passes'] * once):.2f}, "
+        f"of processor time {got['cpu'] / (got['passes'] * got['stream_cpu']):.2f}; search "
+        f"{got['search']:.1f} s, checks {got['verify']:.1f} s"
+    )
+
+
 def main():
     """Print a block for each source."""
     if sys.argv[1:2] == ["--child"]:
@@ -195,24 +218,7 @@ def main():
             got = sorted(rounds, key=lambda r: r["seconds"] / (r["passes"] * r["stream"]))[
                 (len(rounds) - 1) // 2
             ]
-            once = got["stream"]
-            print(
-                f"{case}: n = {n}, p = {p}, {size / 1e9:.2f} GB, K = {K}, memory_limit "
-                f"{args.memory_limit}; {got['status']}, {got['verified']} sizes verified"
-            )
-            print(
-                f"  reads of the file {got['passes']:.2f} (counted by the engine: {got['reads']}), "
-                f"peak {got['peak']:.0f} MB ({got['before']:.0f} MB before the fit), |W| "
-                f"{got['working']}, "
-                f"Gram rows {got['members']}"
-            )
-            print(
-                f"  {got['seconds']:.1f} s ({got['cpu']:.1f} s of processor time); one sum of the "
-                f"file by np.memmap {once:.2f} s; "
-                f"time / (reads x that) = {got['seconds'] / (got['passes'] * once):.2f}, "
-                f"of processor time {got['cpu'] / (got['passes'] * got['stream_cpu']):.2f}; search "
-                f"{got['search']:.1f} s, checks {got['verify']:.1f} s"
-            )
+            show(case, (n, p, K), size, args.memory_limit, got)
             if "per_second" in got:
                 print(f"  X'r: {got['per_second'] / 1e9:.2f} x 10^9 genotypes a second")
             else:

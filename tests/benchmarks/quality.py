@@ -133,6 +133,22 @@ def equal_time(label, X, y, loss, best, timings, args):
     return out
 
 
+def totals_at_equal_time(stops):
+    """Print the sums over the instances of what each effort reaches in the time of another."""
+    for budget in EFFORTS if stops else []:
+        sums = {
+            effort: [sum(s[budget, effort][i] for s in stops) for i in range(3)]
+            for effort in EFFORTS
+        }
+        print(
+            f"{'all':11s} {f'in the time of {budget}':34s} "
+            + "   ".join(
+                f"{effort} {v[0] / max(v[1], 1):+.6f} ({v[2]} sizes missed)"
+                for effort, v in sums.items()
+            )
+        )
+
+
 def main():
     """Print a row per instance and algorithm, a total per algorithm, and with --equal-time the
     efforts stopped at each other's times.
@@ -185,18 +201,7 @@ def main():
         if args.equal_time:
             stops.append(equal_time(label, X, y, spec["loss"], best, timings, args))
     total(rows)
-    for budget in EFFORTS if stops else []:
-        sums = {
-            effort: [sum(s[budget, effort][i] for s in stops) for i in range(3)]
-            for effort in EFFORTS
-        }
-        print(
-            f"{'all':11s} {f'in the time of {budget}':34s} "
-            + "   ".join(
-                f"{effort} {v[0] / max(v[1], 1):+.6f} ({v[2]} sizes missed)"
-                for effort, v in sums.items()
-            )
-        )
+    totals_at_equal_time(stops)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import pandas as pd
 from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
-from ..losses import COUPLED
 from ..problem import effective_rows
 from .event_times import cox_of
+from .ordered_classes import refuse_what_ordinal_lacks
 
 TIES = ("efron", "breslow")
 FORMS = (
@@ -198,9 +198,14 @@ def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
     """
-    coupled = a.loss in COUPLED
-    (refuse_what_cox_lacks if coupled else refuse_survival_only)(a)
-    return replace(a, fit_intercept=not coupled) if a.fit_intercept is None else a
+    if a.loss != "cox":
+        refuse_survival_only(a)
+    if a.loss == "ordinal":
+        refuse_what_ordinal_lacks(a)
+        return replace(a, fit_intercept=False)
+    if a.loss == "cox":
+        refuse_what_cox_lacks(a)
+    return replace(a, fit_intercept=a.loss != "cox") if a.fit_intercept is None else a
 
 
 def refuse_what_cox_lacks(a):
