@@ -5,10 +5,11 @@ quadratic at a fit, and Gram blocks.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..core import threads
 from ..core.dispatch import njit
+from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
 
 BLOCK_TASKS = 32  # of a read of all groups for each thread at most
@@ -105,19 +106,6 @@ def inverse(H):
     B *= unit[:, None]
     B *= unit
     return B, every
-
-
-def of_rows(A, ridge):
-    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all
-    K columns are kept.
-    """
-    M = A.T @ A
-    M[np.diag_indices_from(M)] += ridge
-    C = solve_triangular(np.linalg.cholesky(M), A.T, lower=True, check_finite=False)
-    B = C.T @ C
-    B /= -ridge
-    B[np.diag_indices_from(B)] += 1.0 / ridge
-    return B, np.arange(A.shape[0])
 
 
 class GroupModel:
@@ -274,7 +262,9 @@ class GroupModel:
         matrix, where it is at hand.
         """
         if self.more_columns_than_rows(at.size):
-            B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
+            B, kept = inverse_by_rows(
+                self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2
+            )
         else:
             G = self.model.G[at[:, None], at] if G is None else G
             B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
@@ -319,7 +309,7 @@ class GroupModel:
                 Z = Z - (Z @ v / total)[:, None]
             ZV, coupled = Z * v, self.model.coupled(eta, Z)
             B, kept = (
-                of_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
+                inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
                 if self.more_columns_than_rows(at.size) and not coupled.size
                 else inverse(ZV @ Z.T - coupled @ coupled.T + 2.0 * self.lambda2 * np.eye(at.size))
             )
