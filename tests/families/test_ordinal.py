@@ -245,6 +245,16 @@ def test_predictions_scores_folds_and_files(tmp_path):
     assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
 
 
+def test_recovery_leaves_the_thresholds_out():
+    data = l0path.simulate.ordinal(150, 6, 2, scale=2.0, random_state=0)
+    path = l0path.fit(data.X, data.y, loss="ordinal", max_k=3)
+    found = l0path.diagnostics.support_recovery(path, data)
+    assert found.exact[2] and found.true_positives.tolist()[:3] == [0, 1, 2]
+    b = path.coef(k=2, full=True).to_numpy()[3:]
+    error = np.linalg.norm(b - data.beta) / np.linalg.norm(data.beta)
+    assert found.estimation_error[2] == pytest.approx(error)
+
+
 @pytest.mark.parametrize(
     ("given", "word"),
     [
