@@ -27,7 +27,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath
 from ..paths import Path
-from ..paths.predicting import linear_predictor
+from ..paths.predicting import class_predictors, linear_predictor
 
 KINDS_OF_INTERVAL = ("cv+", "minmax")
 SORTED_AT_ONCE = 1 << 22  # entries of (new rows, rows of the fit) that are sorted at a time
@@ -120,7 +120,8 @@ def _held_out(cv, fits, rows, scores):
     fold, score, weight = [], [], []
     for f, (_, test) in enumerate(cv.splits):
         test = np.asarray(test)[whole[test] > 0]
-        eta = linear_predictor(rows.design, rows.offset, fits.solutions[f])[test]
+        one = fits.solutions[f]
+        eta = class_predictors(one, linear_predictor(rows.design, rows.offset, one)[test])
         fold.append(np.full(test.size, f))
         score.append(scores(rows.y[test], eta))
         weight.append(whole[test] / times[test])
@@ -154,28 +155,26 @@ def _quantiles(values, weight, alpha):
 
 def _sets(cv, fits, rows, X, offset, alpha):
     """A DataFrame of bool with a column for each class: whether it is in the set of a new row."""
-    classes, several = list(cv.path.classes), cv.path.meta.responses is not None
+    classes, kind = list(cv.path.classes), "response" if cv.path.meta.traits.link else "link"
 
-    def scores(eta):  # (m, classes): small for a class that fits
-        if several or cv.path.meta.traits.link:
-            share = cv.path._transform(eta, "response")
-            return 1.0 - (share if several else np.stack([1.0 - share, share], axis=1))
-        return np.stack([eta, -eta], axis=1)
+    def scores(values):  # (m, classes), small for a class that fits
+        if kind == "link":  # a hinge
+            return np.stack([values, -values], axis=1)
+        return 1.0 - values if values.ndim == 2 else np.stack([values, 1.0 - values], axis=1)
 
     def own(y, eta):
-        at = np.asarray(y).argmax(axis=1) if several else (np.asarray(y) > 0).astype(int)
-        return np.take_along_axis(scores(eta), at[:, None], axis=1)[:, 0]
+        at = y.argmax(axis=1) if y.ndim == 2 else y if len(classes) > 2 else y > 0
+        of_all = scores(cv.path._transform(eta, kind))
+        return np.take_along_axis(of_all, at.astype(int)[:, None], axis=1)[:, 0]
 
-    held = _held_out(cv, fits, rows, own)
-    one = [Path(cv.path.meta, [s]) for s in fits.solutions]
-    index, below = None, 0.0
-    for f, path in enumerate(one):
-        eta = path.predict(X, type="link", index=0, offset=offset)
-        index = eta.index if isinstance(eta, (pd.Series, pd.DataFrame)) else index
+    held, index, below = _held_out(cv, fits, rows, own), None, 0.0
+    for f, s in enumerate(fits.solutions):
+        values = Path(cv.path.meta, [s]).predict(X, type=kind, index=0, offset=offset)
+        index = values.index if isinstance(values, (pd.Series, pd.DataFrame)) else index
         here = held.fold == f
         order = np.argsort(held.score[here])
         known = held.score[here][order]
         reached = np.append(0.0, np.cumsum(held.weight[here][order]))
-        below = below + reached[np.searchsorted(known, scores(np.asarray(eta)), side="left")]
+        below = below + reached[np.searchsorted(known, scores(np.asarray(values)), side="left")]
     target = (1.0 - alpha) * (held.weight.sum() + 1.0)
     return pd.DataFrame(below < target * (1.0 - 1e-12), columns=classes, index=index)

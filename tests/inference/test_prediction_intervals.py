@@ -104,7 +104,7 @@ def test_sets_of_two_classes_are_those_of_the_definition():
     np.testing.assert_array_equal(found, below < 0.8 * 61)
 
 
-def test_sets_of_several_classes_and_of_a_hinge():
+def test_sets_of_several_and_of_ordered_classes_and_of_a_hinge():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(90, 3))
     y = np.array(["a", "b", "c"])[np.argmax(X + 0.5 * rng.normal(size=X.shape), axis=1)]
@@ -113,6 +113,11 @@ def test_sets_of_several_classes_and_of_a_hinge():
     assert sets.columns.tolist() == ["a", "b", "c"]
     covered = sets.to_numpy()[np.arange(90), np.searchsorted(["a", "b", "c"], y)]
     assert covered.mean() > 0.85 and (sets.sum(axis=1) < 3).any()
+    levels = np.digitize(X[:, 0] - X[:, 1] + rng.logistic(size=90), [-1, 1])
+    ordered = l0path.cv_fit(X, levels, loss="ordinal", max_k=2, cv=3, random_state=0)
+    ordinal = ordered.predict_interval(X, k=2, level=0.9)
+    assert ordinal.to_numpy()[np.arange(90), levels].mean() > 0.85
+    assert ordinal.columns.tolist() == [0, 1, 2] and (ordinal.sum(axis=1) < 3).any()
     hinge = l0path.cv_fit(X, y == "a", loss="squared_hinge", max_k=2, cv=3, random_state=0)
     both = hinge.predict_interval(X, level=0.95)
     assert both.to_numpy()[np.arange(90), (y == "a").astype(int)].mean() > 0.9
