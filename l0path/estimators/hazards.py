@@ -1,4 +1,4 @@
-"""The interface of scikit-survival for estimators: risk scores, and functions of time for each row."""
+"""The interface of scikit-survival for estimators: risk scores, and functions of time by row."""
 
 from __future__ import annotations
 
