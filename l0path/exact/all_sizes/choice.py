@@ -1,4 +1,6 @@
-"""Which search over all sizes serves a problem, and the best sets of one size or lambda0 by it."""
+"""Choice of the search over all sizes that serves a problem, and the best sets of one size or
+lambda0 by it.
+"""
 
 import math
 
@@ -27,7 +29,7 @@ def union(problem, units):
 
 
 def even_cost(problem):
-    """What every unit that may be chosen costs for lambda0 = 1; None where they differ."""
+    """The cost of a selectable unit for lambda0 = 1; None where the units differ."""
     if problem.groups is None:
         costs = problem.factor[problem.selectable]
     else:
@@ -38,7 +40,7 @@ def even_cost(problem):
 
 
 def units_to_choose(problem):
-    """How many columns, or groups, may be chosen."""
+    """Number of columns, or groups, that may be chosen."""
     if problem.groups is None:
         return int(problem.selectable.sum())
     return int(problem.groups.selectable(problem.usable).sum())
@@ -87,8 +89,8 @@ def make_search(model, lambda1, lambda2, wanted, **options):
 
 
 def least_loss(model, solution):
-    """What no mean loss is below, by the model of all columns; -inf where the objective is the
-    loss.
+    """A lower bound on every mean loss, by the model of all columns; -inf where the objective is
+    the loss.
     """
     if not (solution.lambda2 or solution.lambda0 > 0):
         return -math.inf

@@ -157,7 +157,7 @@ def _listed(labels):
 
 
 def ties_of(loss):
-    """How a `Cox` loss counts events at the same time."""
+    """The method by which a `Cox` loss counts events at the same time."""
     return "efron" if loss.efron else "breslow"
 
 
@@ -218,7 +218,6 @@ def refuse_what_cox_lacks(a):
     given = {
         "class_weight": (a.class_weight, "use sample_weight"),
         "pos_label": (a.pos_label, "events are coded 1, censored rows 0"),
-        "groups": (a.groups, "leave it out, with a formula groups=False"),
     }
     for name, (value, remedy) in given.items():
         if value is not None:
