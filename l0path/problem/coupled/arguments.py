@@ -157,7 +157,7 @@ def _listed(labels):
 
 
 def ties_of(loss):
-    """How a `Cox` loss counts events at the same time."""
+    """The method by which a `Cox` loss counts events at the same time."""
     return "efron" if loss.efron else "breslow"
 
 
