@@ -16,7 +16,7 @@ from ..core.status import FitStatus
 from ..problem.verbs import derivatives
 from .path_bounds import bounded, standardized
 
-ROUNDING = 1e-12  # of what a bound is summed from
+SUMMED = 1e-12  # of what a bound is summed from
 
 
 def bound_by_tangents(problem, solutions, poll):
@@ -78,4 +78,4 @@ def _tangents(problem, solutions):
     with np.errstate(invalid="ignore"):
         gains = -(g * b + lambda1 * np.abs(b) + lambda2 * b * b)
     gains = np.where(p.usable[:, None], np.where(np.isnan(gains), np.inf, gains), 0.0)
-    return np.array(base), gains, ROUNDING * (np.array(size) + gains.max(axis=0, initial=0.0))
+    return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
