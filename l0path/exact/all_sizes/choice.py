@@ -60,6 +60,13 @@ def refits(problem, model, lambda2):
     return refit
 
 
+def _nested(problem, lambda1, lambda2):
+    """Whether `NestedSearch` serves a problem. It sums the squared loss over several responses."""
+    if problem.turn is not None:
+        return problem.quadratic and not lambda1
+    return servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2)
+
+
 def make_search(model, lambda1, lambda2, wanted, **options):
     """`AllSizes` for columns under a squared loss, `NestedSearch` for what else it serves; None
     where neither does, or where columns are so nearly dependent that neither tells them apart.
@@ -71,7 +78,7 @@ def make_search(model, lambda1, lambda2, wanted, **options):
         if servable(problem, lambda1):
             search = AllSizes(problem, lambda2, wanted, model=model, **options)
             near = search.near_dependence
-        elif servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2):
+        elif _nested(problem, lambda1, lambda2):
             model.grow(np.flatnonzero(problem.usable))
             search, near = NestedSearch(model, lambda2, wanted), True
         else:
