@@ -81,6 +81,29 @@ def test_a_proven_exchange_has_none_better():
                 assert s.objective == pytest.approx(best_of_size(X, Y, s.k)[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_columns_are_proven_by_default(seed):
+    X, Y, rng = drawn(seed, p=6)
+    given, same = {}, {}
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 4, len(X)).astype(float)
+    if seed % 3 == 1:
+        same["lambda2"] = given["lambda2"] = 0.03
+    if seed % 4 == 2:
+        same["forced"] = given["always_include"] = [1]
+    if seed == 7:
+        same["lambda2"] = given["lambda2"] = 0.0
+    path = l0path.fit(X, Y, max_k=4, **given)
+    for s in path.solutions:
+        best, _ = best_of_size(X, Y, s.k, **same)
+        assert s.optimality == "global" and s.objective == pytest.approx(best, rel=1e-9)
+        assert s.lower_bound <= best * (1 + 1e-10) and s.lower_bound >= best * (1 - 2e-8)
+    grid = l0path.fit(X, Y, grid="lambda0", max_k=4, **given)
+    assert set(grid.table.optimality) <= {"global", "refit_swap"}
+    quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
+    assert quiet.table.optimality[2] == "refit_swap"
+
+
 def test_forced_columns_that_are_copies():
     X, Y, _ = drawn(1)  # column 3 equals column 0
     path = l0path.fit(X, Y, max_k=3, always_include=[0, 3])

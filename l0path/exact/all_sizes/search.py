@@ -57,6 +57,7 @@ def servable(problem, lambda1):
     usable = problem.usable
     return (
         problem.quadratic
+        and problem.turn is None
         and problem.groups is None
         and not lambda1
         and int(usable.sum()) <= MOST_COLUMNS
