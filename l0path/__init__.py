@@ -7,14 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from . import datasets, designs, diagnostics, errors, plots, simulate, solvers
-from .cross_validation import (
-    CVPath,
-    NestedCV,
-    cv_fit,
-    load,
-    nested_cv,
-    one_standard_error,
-)
+from .cross_validation import CVPath, NestedCV, cv_fit, load, nested_cv
 from .fitting import fit
 from .inference import (
     KnockoffFilter,
@@ -35,6 +28,7 @@ if TYPE_CHECKING:
     from .estimators import L0RegressorCV as L0RegressorCV
     from .estimators import L0Survival as L0Survival
     from .estimators import L0SurvivalCV as L0SurvivalCV
+    from .estimators import one_standard_error as one_standard_error
 
 try:
     __version__ = version("l0path")
@@ -48,6 +42,7 @@ LAZY = (
     "L0RegressorCV",
     "L0Survival",
     "L0SurvivalCV",
+    "one_standard_error",
 )  # from `estimators`, which imports scikit-learn: loaded at first use
 __all__ = [
     "CVPath",
@@ -69,7 +64,6 @@ __all__ = [
     "knockoff_filter",
     "load",
     "nested_cv",
-    "one_standard_error",
     "own_loss",
     "plots",
     "simulate",

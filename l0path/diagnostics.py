@@ -131,7 +131,7 @@ def _relative_error(b, beta):
 def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
     if isinstance(source, Path):
-        index = source.table.index
+        index, first = source.table.index, len(source.meta.first_names)
         if len(index) and np.ndim(source.coef(index=index[0], full=True)) == 2:
             raise ValueError(
                 "support_recovery takes a path of one response; pass coefficients (p, m) of one "
@@ -140,7 +140,7 @@ def _models(source):
         return (
             index,
             source.table["k"].to_numpy(),
-            (source.coef(index=i, full=True).to_numpy(dtype=np.float64)[1:] for i in index),
+            (source.coef(index=i, full=True).to_numpy(dtype=np.float64)[first:] for i in index),
         )
     if isinstance(source, pd.DataFrame):
         if "(Intercept)" in source.index:

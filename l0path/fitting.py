@@ -91,7 +91,7 @@ def fit(
         columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
         "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
-        "gamma", "negative_binomial", "binomial", "tweedie", "quantile" or "cox", with
+        "gamma", "negative_binomial", "binomial", "tweedie", "quantile", "ordinal" or "cox", with
         algorithm="exact" also "hinge", or a record of a loss of your own (`l0path.own_loss`). The
         losses are on the page docs/losses.md. Without shrinkage columns may separate the classes.
         Where they do so completely, the path ends; where only some observations are separated,

@@ -101,10 +101,21 @@ class Problem(NamedTuple):
         shrinkage = self.lambda1 * np.abs(b).sum() + self.lambda2 * b @ b
         return loss(self.times, self.offset + self.Z @ b, self.efron) + shrinkage
 
-    def slope(self, b):
-        """Gradient of all but the l1 term."""
-        g = derivatives(self.times, self.offset + self.Z @ b, self.efron)[0]
-        return g @ self.Z / (self.times.weights @ self.times.event) + 2 * self.lambda2 * b
+    def smooth_part(self):
+        """b -> (value, gradient) of all but the l1 term, the value up to a constant; the terms of
+        the likelihood, which do not depend on b, are listed once.
+        """
+        v, risk = (np.array(part) for part in zip(*terms(self.times, self.efron), strict=True))
+        own = self.times.weights * self.times.event
+
+        def at(b):
+            eta = self.offset + self.Z @ b
+            u = self.times.weights * np.exp(eta)
+            sums = risk @ u
+            value = (v @ np.log(sums) - own @ eta) / own.sum() + self.lambda2 * b @ b
+            return value, (u * (v / sums @ risk) - own) @ self.Z / own.sum() + 2 * self.lambda2 * b
+
+        return at
 
 
 def minimum(problem):
@@ -112,16 +123,14 @@ def minimum(problem):
     k = problem.Z.shape[1]
     if not k:
         return problem.value(np.empty(0)), np.empty(0)
-    split = problem.lambda1 > 0
+    split, smooth = problem.lambda1 > 0, problem.smooth_part()
 
     def whole(x):
         return x[:k] - x[k:] if split else x
 
     def both(x):
-        b = whole(x)
-        g = problem.slope(b)
-        value = loss(problem.times, problem.offset + problem.Z @ b, problem.efron)
-        value += problem.lambda2 * b @ b + problem.lambda1 * split * x.sum()
+        value, g = smooth(whole(x))
+        value += problem.lambda1 * split * x.sum()
         return value, np.concatenate([g, -g]) + problem.lambda1 if split else g
 
     high, low = (None if np.isinf(v) else v for v in (problem.high, problem.low))

@@ -4,6 +4,7 @@ against statsmodels, and what is refused.
 
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -97,11 +98,116 @@ def test_shrinkage_offset_and_forced_columns(shrinkage):
     compare(path, least(X, times, path, offset=offset, forced=(2,), **shrinkage))
 
 
+def least_of_groups(times, Z, labels, size, forced=None, **settings):
+    """The least value over all sets of so many groups, beside a forced one."""
+    free = [g for g in range(len(labels)) if g != forced]
+    sets = [(*S, *(() if forced is None else (forced,))) for S in combinations(free, size)]
+    unions = [sorted({j for g in S for j in labels[g]}) for S in sets]
+    offset = np.zeros(len(Z))
+    return min(
+        survival.minimum(survival.Problem(Z[:, J], times, offset, **settings))[0] for J in unions
+    )
+
+
+@pytest.mark.parametrize(
+    "seed", [3, 4, 5, 7, *(pytest.param(s, marks=pytest.mark.slow) for s in range(8, 114))]
+)
+def test_groups_are_as_low_as_enumeration_finds(seed):
+    X, times = drawn(
+        seed,
+        p=7,
+        entry=seed % 2 == 1,
+        strata=2 if seed % 3 == 0 else 1,
+        weighted=seed % 4 == 0,
+    )
+    overlap = seed % 5 == 0
+    labels = [[0, 1], [1, 2], [3, 4], [4, 5, 6]] if overlap else [[0, 1], [2, 3], [4], [5, 6]]
+    forced = 0 if seed % 7 == 0 and not overlap else None
+    how = {"lambda2": (0.02, 0.0, 0.1)[seed % 3], "lambda1": (0, 0, 0.01, 0)[seed % 4]}
+    ties = ("efron", "breslow")[seed % 2]
+    path = fitted(
+        X,
+        times,
+        groups=labels,
+        max_k=3,
+        ties=ties,
+        always_include=None if forced is None else [0],
+        algorithm=LocalSearch(effort="high"),
+        **how,
+    )
+    Z = survival.standardised(X, times.weights)[0]
+    found = [s for s in path.solutions if s.status != "separated"]
+    assert found
+    for s in found:
+        least = least_of_groups(times, Z, labels, s.k, forced, efron=ties == "efron", **how)
+        assert s.objective == pytest.approx(least, rel=1e-8, abs=1e-9)
+        assert s.objective >= least * (1 - 1e-10) - 1e-10
+
+
+def test_a_factor_of_a_formula_is_one_group():
+    X, times = drawn(1)
+    data = pd.DataFrame(X, columns=list("abcdef")).assign(
+        time=times.stop, died=times.event, ward=np.array(list("xyzx"))[np.arange(len(X)) % 4]
+    )
+    path = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", max_k=2)
+    dummies = np.column_stack([data["ward"] == "y", data["ward"] == "z", X[:, :2]]).astype(float)
+    Z, labels = survival.standardised(dummies, times.weights)[0], [[0, 1], [2], [3]]
+    for s in path.solutions:
+        least = least_of_groups(times, Z, labels, s.k)
+        assert s.objective == pytest.approx(least, rel=1e-8)
+    assert path.cumulative_hazard(data.head(2), k=2).shape[0] == 2
+    grid = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", grid="lambda0")
+    values = [least_of_groups(times, Z, labels, k) for k in range(4)]
+    for s in grid.solutions:
+        best = min(value + k * s.lambda0 for k, value in enumerate(values))
+        assert s.objective == pytest.approx(best, rel=1e-8)
+    cv = l0path.cv_fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", cv=3, max_k=2)
+    assert cv.table["cv_mean"].notna().all()
+    assert path.summary(k=2).table.index.size > 0 and len(path.alternatives(k=1)) > 0
+
+
 def test_bounds():
     X, times = drawn(7)
     s = survival.standardised(X, times.weights)[1]
     path = fitted(X, times, max_k=3, lower=-0.3 / s, upper=0.2 / s)
     compare(path, least(X, times, path, low=-0.3, high=0.2))
+
+
+@pytest.mark.parametrize(
+    "seed", [2, 4, *(pytest.param(s, marks=pytest.mark.slow) for s in range(8, 108))]
+)
+def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
+    X, times = drawn(
+        seed,
+        entry=seed % 2 == 1,
+        strata=2 if seed % 3 == 0 else 1,
+        weighted=seed % 4 == 0,
+    )
+    offset = np.random.default_rng(seed).standard_normal(len(X)) if seed % 2 else None
+    how = {"lambda2": (0.05, 0.5, 3.0)[seed % 3], "lambda1": (0.0, 0.01)[seed % 2]}
+    path = fitted(X, times, max_k=3, certify=True, offset=offset, **how)
+    expected = np.array(least(X, times, path, offset=offset, **how))
+    lower = path.table["lower_bound"].to_numpy()
+    assert np.isfinite(lower).all() and (lower <= expected + 1e-9).all()
+    assert lower[0] == pytest.approx(expected[0])  # the tangent at the null model
+    if how["lambda2"] > 1:
+        assert (path.table["gap"] < 0.1).all()
+    grid = fitted(X, times, grid="lambda0", max_k=3, certify=True, offset=offset, **how)
+    for s in grid.solutions:
+        best = (expected + s.lambda0 * np.arange(4)).min()
+        assert s.lower_bound <= best + 1e-9
+
+
+def test_bounds_of_coefficients_give_lower_bounds_without_a_ridge():
+    X, times = drawn(7)
+    s = survival.standardised(X, times.weights)[1]
+    path = fitted(X, times, max_k=3, lower=-0.1 / s, upper=0.05 / s, certify=True)
+    expected = np.array(least(X, times, path, low=-0.1, high=0.05))
+    lower = path.table["lower_bound"].to_numpy()
+    assert (lower <= expected + 1e-9).all() and (lower > expected - 0.1).all()
+    plain = fitted(X, times, max_k=2, certify=True)
+    assert plain.table["lower_bound"][1:].isna().all()
+    assert any("no lower bounds" in note for note in plain.notes)
 
 
 def test_sparse_columns_are_the_same_model():
@@ -225,8 +331,7 @@ REFUSED = {
     "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "groups": ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
-    "certify": ({"certify": True}, "certify"),
+    "certify": ({"certify": True, "groups": [0, 0, 1, 1, 2, 2]}, "certify"),
     "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
     "exact": ({"algorithm": "exact"}, "algorithm='swap'"),

@@ -1,5 +1,7 @@
 """support_recovery against numbers worked out by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,9 +38,9 @@ EXPECTED = pd.DataFrame(
 
 
 class FakePath(l0path.Path):
-    """The two members of a path that the function reads, with row labels that are not positions."""
+    """What the function reads of a path, with row labels that are not positions."""
 
-    table = None
+    table, meta = None, SimpleNamespace(first_names=["(Intercept)"])
 
     def __init__(self, coefficients, labels):
         self.coefficients, self.labels = coefficients, labels

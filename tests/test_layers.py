@@ -43,6 +43,7 @@ METHODS_FROM_ABOVE = {
     f"l0path.{name}"
     for name in (
         "cross_validation.showing",
+        "cross_validation.showing_outer",
         "diagnostics",
         "inference.showing",
         "inspection.certificate",

@@ -81,6 +81,29 @@ def test_a_proven_exchange_has_none_better():
                 assert s.objective == pytest.approx(best_of_size(X, Y, s.k)[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_columns_are_proven_by_default(seed):
+    X, Y, rng = drawn(seed, p=6)
+    given, same = {}, {}
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 4, len(X)).astype(float)
+    if seed % 3 == 1:
+        same["lambda2"] = given["lambda2"] = 0.03
+    if seed % 4 == 2:
+        same["forced"] = given["always_include"] = [1]
+    if seed == 7:
+        same["lambda2"] = given["lambda2"] = 0.0
+    path = l0path.fit(X, Y, max_k=4, **given)
+    for s in path.solutions:
+        best, _ = best_of_size(X, Y, s.k, **same)
+        assert s.optimality == "global" and s.objective == pytest.approx(best, rel=1e-9)
+        assert s.lower_bound <= best * (1 + 1e-10) and s.lower_bound >= best * (1 - 2e-8)
+    grid = l0path.fit(X, Y, grid="lambda0", max_k=4, **given)
+    assert set(grid.table.optimality) <= {"global", "refit_swap"}
+    quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
+    assert quiet.table.optimality[2] == "refit_swap"
+
+
 def test_forced_columns_that_are_copies():
     X, Y, _ = drawn(1)  # column 3 equals column 0
     path = l0path.fit(X, Y, max_k=3, always_include=[0, 3])
@@ -236,3 +259,27 @@ def test_near_combinations_claim_nothing():
     assert "unverified" in set(path.table.optimality[1:])
     best = best_of_size(X, Y, 2)[0]
     assert path.table.objective[2] >= best * (1 - 1e-10)
+
+
+def test_a_formula_takes_several_responses(tmp_path):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.standard_normal((50, 5)), columns=["a", "b", "c", "y 1", "z"])
+    data["z"] += data.a
+    data.loc[3, "z"] = np.nan
+    path = l0path.fit("`y 1` + np.exp(z) + z ~ a + b + c", data, max_k=2)
+    whole = data.dropna()
+    Y = np.column_stack([whole["y 1"], np.exp(whole.z), whole.z])
+    plain = l0path.fit(whole[["a", "b", "c"]], Y, max_k=2)
+    np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-12)
+    assert path.n_dropped == 1 and path.responses == ["y 1", "np.exp(z)", "z"]
+    np.testing.assert_allclose(path.predict(data, k=1), plain.predict(data[["a", "b", "c"]], k=1))
+    assert path.score(data, k=1)["mse"] == pytest.approx(
+        plain.score(whole[["a", "b", "c"]], Y, k=1)["mse"]
+    )
+    path.save(tmp_path / "path.npz")
+    again = l0path.load(tmp_path / "path.npz")
+    assert again.coef(k=1).equals(path.coef(k=1)) and again.score(data, k=1).equals(
+        path.score(data, k=1)
+    )
+    cv = l0path.cv_fit("`y 1` + z ~ a + b + c", data, cv=3, random_state=0)
+    assert cv.held_out().columns.tolist() == ["y 1", "z"] and len(cv.held_out()) == 49

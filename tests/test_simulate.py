@@ -256,3 +256,13 @@ def test_wide_designs_take_linear_memory_and_little_time():
     tracemalloc.stop()
     assert peak < 1.5 * sim.X.nbytes + 8e6
     assert time.perf_counter() - start < 30.0
+
+
+def test_ordered_classes_have_the_shares_of_their_thresholds():
+    sim = simulate.ordinal(100_000, 3, 1, thresholds=(-0.5, 1.0), random_state=2)
+    for c, t in enumerate((-0.5, 1.0)):
+        share = np.mean(1.0 / (1.0 + np.exp(sim.eta - t)))
+        assert np.mean(sim.y <= c) == pytest.approx(share, abs=0.005)
+    assert set(sim.y) == {0, 1, 2} and sim.new_response(0).shape == (100_000,)
+    with pytest.raises(ValueError, match="thresholds"):
+        simulate.ordinal(10, 3, 1, thresholds=(1.0, 0.0))

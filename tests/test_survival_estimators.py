@@ -137,3 +137,12 @@ def test_errors_name_the_argument(what):
     arguments, response, match = REFUSED[what]
     with pytest.raises(ValueError, match=match):
         l0path.L0Survival(**arguments).fit(X, y if response is None else response)
+
+
+def test_groups_of_columns_are_chosen_as_a_whole():
+    X, y = rows()
+    model = l0path.L0Survival(k=1, groups=[0, 0, 1, 1]).fit(X, y)
+    path = l0path.fit(X, y, loss="cox", groups=[0, 0, 1, 1], max_k=1)
+    assert model.get_support(indices=True).tolist() == path.support(k=1).tolist()
+    assert model.get_support().sum() == 2
+    assert l0path.L0SurvivalCV(groups=[0, 0, 1, 1], cv=3).fit(X, y).k_ <= 2

@@ -4,9 +4,8 @@ searched on its training rows alone, and every solution is scored on the rows le
 
 from .nested import NestedCV, nested_cv
 from .result import CVPath
-from .rules import one_standard_error
 from .run import cv_fit
 from .storage import load
 from .validation import validate
 
-__all__ = ["CVPath", "NestedCV", "cv_fit", "load", "nested_cv", "one_standard_error", "validate"]
+__all__ = ["CVPath", "NestedCV", "cv_fit", "load", "nested_cv", "validate"]

@@ -15,7 +15,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
-from ..paths.records import one_response
+from ..paths.records import one_response, unordered
 from .result import CVPath
 from .scoring import Metric, held_out_rows, metric_of, metrics_for, score
 from .splits import spread
@@ -47,6 +47,7 @@ def compare(
     **within: Unpack[Selector],
 ) -> Comparison:
     one_response(self.path, "compare")
+    unordered(self.path, "compare")
     scores = scores_of(self.path, criteria)
     at, labels = chosen(self.path, models, within, self.index)
     held_out = self.table[["cv_mean", "cv_se"]]
@@ -100,7 +101,7 @@ def metrics(
         scoring = [scoring]
     if scoring is None:
         loss = self.path.data(X, y).loss
-        late = loss.traits.coupled and loss.start.size > 0
+        late = loss.traits.response == "survival" and loss.start.size > 0
         scoring = metrics_for(self.path.loss, late)
     out = self.path.table[["k"]].copy()
     for one in scoring:

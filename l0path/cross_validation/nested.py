@@ -30,7 +30,7 @@ from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
 from .run import cv_fit
 from .scoring import HeldOutRows, metric_of, score, times_of_fold
-from .showing import ShowingOuterScores
+from .showing_outer import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]

@@ -14,7 +14,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES
-from ..paths.predicting import linear_predictor
+from ..paths.predicting import class_predictors, linear_predictor
 from .showing import ShowingScores
 from .splits import spread
 
@@ -291,9 +291,13 @@ class CVPath(ShowingScores):
             )
         i = self.index(which, **selector)
         data = self.path.data(X, y)
-        total, times = np.zeros(data.y.shape), np.zeros(data.y.shape)
+        shape = data.y.shape
+        if self.path.meta.ordered and type != "link":
+            shape = len(data.y), len(self.path.classes)
+        total, times = np.zeros(shape), np.zeros(shape)
         for (_, test), fits in zip(self.splits, self._fits, strict=True):
             eta = linear_predictor(data.design, data.offset, fits[i])[test]
+            eta = eta if type == "link" else class_predictors(fits[i], eta)
             np.add.at(total, test, eta if type == "class" else self.path._transform(eta, type))
             np.add.at(times, test, 1.0)
         if type == "class":
@@ -361,12 +365,12 @@ class CVPath(ShowingScores):
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
-        formula = self.path.meta.formula
-        return (
-            values
-            if formula is None or formula.index is None
-            else pd.Series(values, index=formula.index, name=self.path.meta.response)
-        )
+        meta = self.path.meta
+        if meta.formula is None or meta.formula.index is None:
+            return values
+        if values.ndim == 2:
+            return pd.DataFrame(values, index=meta.formula.index, columns=meta.response_index)
+        return pd.Series(values, index=meta.formula.index, name=meta.response)
 
     def _prefer_slice(self):
         """Tell the path which slice was chosen, for its plots."""

@@ -24,26 +24,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..paths.predicting import linear_predictor
+from ..paths.predicting import class_predictors, linear_predictor
 from ..problem.coupled import scores as survival
 from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, SEVERAL, traits_named
 from ..problem.responses import unit_deviance
-from ..problem.several import class_codes, log_losses, probabilities
+from ..problem.several import class_codes, indicators, log_losses, probabilities
 from ..problem.verbs import value
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
+SURVIVAL = {name for name in COUPLED if traits_named(name).response == "survival"}
+ORDERED_CLASSES = set(COUPLED) - SURVIVAL
 USES = {
     "deviance": REAL | CLASSIFICATION | set(COUPLED),
-    "concordance": set(COUPLED),
-    "concordance_uno": set(COUPLED),
-    "integrated_brier": set(COUPLED),
+    "concordance": SURVIVAL,
+    "concordance_uno": SURVIVAL,
+    "integrated_brier": SURVIVAL,
     "mse": REAL,
     "mae": REAL,
     "r2": REAL,
-    "auc": CLASSIFICATION,
-    "misclassification": CLASSIFICATION,
-    "brier": CLASSIFICATION - HINGES,
+    "auc": CLASSIFICATION | ORDERED_CLASSES,
+    "misclassification": CLASSIFICATION | ORDERED_CLASSES,
+    "brier": (CLASSIFICATION | ORDERED_CLASSES) - HINGES,
 }
 
 
@@ -194,9 +196,19 @@ def held_out_rows(path, data, solution, split):
     """The `HeldOutRows` of a fold (train, test) with a solution of it."""
     test = split[1]
     eta, weights, times = linear_predictor(data.design, data.offset, solution), data.weights, None
-    if data.loss.traits.coupled:
+    if data.loss.traits.response == "survival":
         times = times_of_fold(data, eta, split)
-    return HeldOutRows(data.y[test], eta[test], weights[test], path, times)
+    y, eta = in_classes(data.loss, solution, data.y[test], eta[test])
+    return HeldOutRows(y, eta, weights[test], path, times)
+
+
+def in_classes(loss, solution, y, eta):
+    """(y, eta) of rows as scores take them: indicators of ordered classes (m, K), and their log
+    probabilities as predictors of the classes.
+    """
+    if loss.traits.response != "ordered":
+        return y, eta
+    return indicators(y.astype(np.int64), loss.levels), class_predictors(solution, eta)
 
 
 def times_of_fold(data, eta, split):
@@ -231,7 +243,7 @@ def metric_of(scoring, loss):
     not.
     """
     scoring = "deviance" if scoring is None else scoring
-    if loss in COUPLED:
+    if loss in SURVIVAL:
         return _of_survival(scoring, loss)
     if isinstance(scoring, str) and scoring in USES:
         if scoring not in metrics_for(loss):
@@ -380,7 +392,7 @@ def _stand_in(loss):
 
     if loss in REAL or loss in OWN_LOSSES:
         return Real
-    if loss in SEVERAL:
+    if loss in SEVERAL or loss in ORDERED_CLASSES:
         return Several
     return Classes if loss in HINGES else Probabilities
 

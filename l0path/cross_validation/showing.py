@@ -1,4 +1,4 @@
-"""`CVPath` and `NestedCV`: methods whose code is in other modules or packages."""
+"""`CVPath`: methods whose code is in other modules or packages."""
 
 from __future__ import annotations
 
@@ -141,6 +141,73 @@ class ShowingScores:
         from .comparing import metrics
 
         return metrics(self, scoring, X=X, y=y)
+
+    def predict_interval(
+        self,
+        X: Matrix,
+        which: Rule | None = None,
+        *,
+        level: float = 0.9,
+        method: str = "cv+",
+        offset: ArrayLike | None = None,
+        data: tuple | None = None,
+        **selector: Unpack[Selector],
+    ) -> pd.DataFrame:
+        """Prediction intervals for new rows, or sets of classes, from the held-out predictions.
+
+        The interval joins the residual of each row of the fit, by the fold that left it out, with
+        that fold's own prediction for the new row (CV+; Barber, Candès, Ramdas & Tibshirani,
+        Annals of Statistics 49, 2021).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows, as in `Path.predict`.
+        which, **selector : as in CVPath.index
+            The choice. Without one, it is "min".
+        level : float, default 0.9
+            The share of new rows that are to be covered.
+        method : {"cv+", "minmax"}, default "cv+"
+            "minmax" goes from the smallest to the largest prediction of the folds, less and plus
+            the quantile of the residuals: wider, with a stronger guarantee.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the new rows, if the fit had one.
+        data : tuple (X, y), optional
+            The data of the fit, needed after loading or pickling only.
+
+        Returns
+        -------
+        DataFrame
+            The columns low and high, in units of y; infinite where the rows are too few for the
+            level. For classes a column of bool for each: whether it is in the set, which may be
+            empty.
+
+        Raises
+        ------
+        ValueError
+            For survival times, several responses, counts of trials, and after `validate`.
+
+        Notes
+        -----
+        For rows that can be exchanged, K folds of n rows and a size that was fixed beforehand, the
+        chance that a new row is covered is at least 2 level - 1 - sqrt(2 / n) by "cv+", and at
+        least `level` by "minmax". In practice "cv+" covers about `level`. A size chosen on the same
+        folds, grouped or ordered splits, repeats and weights have no such guarantee; the guide to
+        choosing a size has simulated coverages.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.predict_interval(data.X.head(2), k=6).shape
+        (2, 2)
+        """
+        from ..inference.prediction_intervals import predict_interval
+
+        return predict_interval(
+            self, X, which, level=level, method=method, offset=offset, data=data, **selector
+        )
 
     def difference(
         self,
@@ -367,73 +434,3 @@ class ShowingScores:
         from ..report import cv_html
 
         return cv_html(self)
-
-
-class ShowingOuterScores:
-    """Methods of `NestedCV`, each with its full signature."""
-
-    def plot_roc(self, *, ax: Axes | None = None, label: str | None = None) -> Axes:
-        """ROC curve of the held-out predictions of a nested cross-validation.
-
-        Each row is ranked by the model of the outer fold that has seen it neither in the fit nor in
-        the choice of the model.
-
-        Parameters
-        ----------
-        ax, label : as in Path.plot_roc
-            The Axes to draw into (None makes a figure), and the label of the curve.
-
-        Returns
-        -------
-        Axes
-            The Axes of matplotlib.
-        """
-        from ..plots import plot_nested_roc
-
-        return plot_nested_roc(self, ax=ax, label=label)
-
-    def plot_calibration(
-        self, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
-    ) -> Axes:
-        """Calibration curve of the held-out probabilities of a nested cross-validation.
-
-        Parameters
-        ----------
-        bins : int, default 10
-            The number of bins, as in `Path.plot_calibration`.
-        ax, label : as in Path.plot_roc
-            The Axes to draw into (None makes a figure), and the label of the curve.
-
-        Returns
-        -------
-        Axes
-            The Axes of matplotlib.
-        """
-        from ..plots import plot_nested_calibration
-
-        return plot_nested_calibration(self, bins=bins, ax=ax, label=label)
-
-    def save(self, file: str | PathLike) -> None:
-        """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
-
-        It holds the table, the chosen models, the folds and the held-out predictions.
-
-        Parameters
-        ----------
-        file : str or path
-            The file to write. One that is there is replaced as a whole.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        """
-        from .storage import save_nested
-
-        return save_nested(self, file)
-
-    def _repr_html_(self):
-        """The model chosen in each outer fold of a `NestedCV` and its score."""
-        from ..report import nested_html
-
-        return nested_html(self)

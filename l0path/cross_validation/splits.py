@@ -129,7 +129,8 @@ def _drawn(count, data, groups, seed):
         )
     survival = data.loss.traits.response == "survival"  # stratified by events
     plain = data.classes is None and not survival
-    y = data.y[rows] if data.classes is None else class_codes(data.y)[rows]
+    coded = data.classes is None or data.loss.traits.response == "ordered"
+    y = data.y[rows] if coded else class_codes(data.y)[rows]
     if groups is not None:
         groups = groups[rows]
         many = np.unique(groups).size
@@ -241,6 +242,14 @@ def _check_fold(i, train, test, data):
                     f"fold {i}: the {what} rows have no event; use fewer folds, which an integer "
                     "cv stratifies by events, or sklearn.model_selection.StratifiedKFold"
                 )
+    if data.loss.traits.response == "ordered":
+        lost = np.setdiff1d(np.arange(len(data.classes)), y)
+        if lost.size:
+            raise ValueError(
+                f"fold {i}: the training rows have none of the class "
+                f"{shown(data.classes[lost[0]])}; stratify the folds, or use fewer"
+            )
+        return
     if data.classes is not None and y.ndim == 2 and not y.any(axis=0).all():
         missing = data.classes[int(np.flatnonzero(~y.any(axis=0))[0])]
         raise ValueError(

@@ -20,7 +20,7 @@ from ..problem.coupled.arguments import loss_of_new_rows
 from ..problem.coupled.scores import ScoredTimes
 from ..problem.problem import effective_rows
 from .result import CVPath
-from .scoring import HeldOutRows, metric_of, score
+from .scoring import HeldOutRows, in_classes, metric_of, score
 
 
 class UnseenRows(NamedTuple):
@@ -49,7 +49,7 @@ def new_rows(path, X, y, sample_weight, offset, strata):
     if path.meta.has_offset and offset is None:
         raise missing_offset(path, X, "score")
     shift = None if offset is None else given_offset(path.meta, offset, design.n)
-    if path.meta.traits.coupled:
+    if path.meta.traits.response == "survival":
         events, loss = loss_of_new_rows(y, weights, by_row["strata"], path.meta)
         return UnseenRows(design, events, weights, shift, loss)
     if strata is not None:
@@ -63,6 +63,9 @@ def held_out(path, rows, i):
     if rows.loss is not None:
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
         times = ScoredTimes(rows.loss, rows.y, eta, none, rows.weights, baseline)
+    if path.meta.ordered:
+        y, eta = in_classes(path.loss_record(), path.solutions[i], rows.y, eta)
+        return HeldOutRows(y, eta, rows.weights, path, times)
     return HeldOutRows(rows.y, eta, rows.weights, path, times)
 
 

@@ -9,12 +9,20 @@ from ..core.arguments import finite, number, shown, vector
 from ..core.tables import pandas_of
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import survival_loss
+from ..problem.coupled.ordered_classes import ordered_response
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
-from .responses import check_ends, check_signs, is_several, table_of_classes, table_of_responses
+from .responses import (
+    check_ends,
+    check_signs,
+    class_numbers,
+    is_several,
+    table_of_classes,
+    table_of_responses,
+)
 
 BY_OUTCOME = (
     "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
@@ -42,6 +50,15 @@ def responded(y, n, a, weights, own=None):
     """(y, the loss, names of several responses or None, classes or None, notes); weights (n,).
     own: the record of a loss of the user's own, which is taken as it is.
     """
+    if a.loss == "ordinal":
+        series = _complete(y, n)
+        classes = tuple(_classes(series, a.loss))
+        return (
+            *ordered_response(class_numbers(series, classes), classes, weights),
+            None,
+            classes,
+            [],
+        )
     if a.loss in COUPLED:
         return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
@@ -100,6 +117,8 @@ def coded(y, n, meta):
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)
+    if meta.traits.response == "ordered":
+        return class_numbers(series, classes).astype(np.float64)
     negative, positive = ((series == label).to_numpy(dtype=bool) for label in classes)
     unknown = np.flatnonzero(~(negative | positive))
     if unknown.size:
@@ -264,37 +283,6 @@ def offsets(value, weights, loss, shape):
             "numbers; " + ("give the logarithm of the exposure" if rates else "rescale it")
         )
     return out
-
-
-def class_weights(value, classes, loss):
-    """None, "balanced" or the weights of the classes: of (negative, positive), or of all of several
-    classes.
-    """
-    if value is None:
-        return None
-    if classes is None:
-        raise ValueError(
-            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
-            "sample_weight"
-        )
-    if isinstance(value, str):
-        if value != "balanced":
-            raise ValueError(
-                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
-            )
-        return value
-    if not isinstance(value, dict):
-        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
-    unknown = [key for key in value if key not in classes]
-    if unknown:
-        raise ValueError(
-            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
-            + (", " if len(classes) > 2 else " and ").join(map(shown, classes))
-        )
-    each = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
-    if not all(np.isfinite(w) and w > 0 for w in each):
-        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
-    return each
 
 
 def check_classes(data, loss):

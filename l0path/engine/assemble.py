@@ -391,7 +391,7 @@ def _meta(setting):
         n_eff=problem.n_eff,
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
-        loss_numbers=() if data.loss.traits.coupled else tuple(data.loss),
+        loss_numbers=() if data.loss.traits.response == "survival" else tuple(data.loss),
         intercept=data.intercept,
         standardize=data.standardize,
         null_loss=_null_loss(setting),
@@ -423,7 +423,7 @@ def _meta(setting):
         responses=data.responses,
         response_weights=data.response_weights,
         strata=data.strata,
-        ties=ties_of(data.loss) if data.loss.traits.coupled else None,
+        ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
     )
 
 

@@ -5,7 +5,7 @@ served with them. Nothing of X is read here.
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import finite, shown
+from ..core.arguments import finite, number, shown
 from ..core.tables import pandas_of
 from ..designs.names import column_names
 from ..designs.protocol import traits_of
@@ -61,8 +61,8 @@ def table_of_responses(y, n, known=None):
     return np.ascontiguousarray(Y), tuple(names)
 
 
-def table_of_classes(y, classes):
-    """Indicators (n, r) of the classes, for labels y (Series)."""
+def class_numbers(y, classes):
+    """Numbers (n,) of the classes of labels y (Series)."""
     codes = pd.Index(classes).get_indexer(pd.Index(y))
     if (codes < 0).any():
         at = int(np.flatnonzero(codes < 0)[0])
@@ -70,7 +70,43 @@ def table_of_classes(y, classes):
             f"y holds the label {shown(y.iloc[at])}, which is not a class of the fit: it had "
             + ", ".join(map(shown, classes))
         )
-    return indicators(codes, len(classes))
+    return codes
+
+
+def table_of_classes(y, classes):
+    """Indicators (n, r) of the classes, for labels y (Series)."""
+    return indicators(class_numbers(y, classes), len(classes))
+
+
+def class_weights(value, classes, loss):
+    """None, "balanced" or the weights of the classes: of (negative, positive), or of all of several
+    classes.
+    """
+    if value is None:
+        return None
+    if classes is None:
+        raise ValueError(
+            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
+            "sample_weight"
+        )
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(
+                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
+            )
+        return value
+    if not isinstance(value, dict):
+        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
+    unknown = [key for key in value if key not in classes]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
+            + (", " if len(classes) > 2 else " and ").join(map(shown, classes))
+        )
+    each = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in each):
+        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
+    return each
 
 
 def weights_of_responses(value, names):
@@ -141,7 +177,9 @@ def refuse_unserved(data, plan, a):
 
 
 def refuse_responses(data, what):
-    """Raise ValueError where data of what takes one response have several."""
+    """Raise ValueError where data of what takes one response have several, or ordered classes."""
+    if data.loss.traits.response == "ordered":
+        raise ValueError(f"loss='ordinal' is not served by {what}")
     if data.responses is not None and data.classes is not None:
         raise ValueError(f"loss='multinomial' is not served by {what}")
     if data.responses is not None:

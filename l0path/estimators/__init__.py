@@ -10,6 +10,7 @@ one of its names is first used.
 
 from .classifiers import L0Classifier, L0ClassifierCV
 from .regressors import L0Regressor, L0RegressorCV
+from .rules import one_standard_error
 from .survival import L0Survival, L0SurvivalCV
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "L0RegressorCV",
     "L0Survival",
     "L0SurvivalCV",
+    "one_standard_error",
 ]

@@ -1,4 +1,4 @@
-"""What scikit-survival asks of an estimator: risk scores, and functions of time for each row."""
+"""The interface of scikit-survival for estimators: risk scores, and functions of time by row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.types import Matrix
 from ..engine.arguments import sample_weights
+from ..engine.posing import default_max_k
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
+from ..problem.groups import make_groups
 from ..problem.problem import effective_rows
 from .columns import checked, column_of, without_column
 
@@ -100,7 +102,13 @@ class SurvivalMethods:
         return None if self.strata_index_ is None else column_of(X, self.strata_index_)
 
     def _largest(self, X, sample_weight, want):
-        """`want`; None stands for min(p, number of events // 2, 100)."""
+        """`want`; None stands for min(p, number of events // 2, 100), or what `fit` takes with
+        groups.
+        """
+        if want is None and self.groups is not None:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+            groups = make_groups(self.groups, list(map(str, names)))
+            return default_max_k(groups, X.shape[1], self.n_events_)
         if want is None:
             return int(min(X.shape[1], self.n_events_ // 2, 100))
         if isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)):

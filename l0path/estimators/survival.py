@@ -60,6 +60,8 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         Columns in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     tol : float, default 1e-8
@@ -121,6 +123,7 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         always_include: Columns | None = None,
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
         offset: str | int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -177,6 +180,8 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         Columns in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     tol : float, default 1e-8
@@ -230,6 +235,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         always_include: Columns | None = None,
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
         offset: str | int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,

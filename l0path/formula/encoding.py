@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.arguments import vector
 from .expressions import (
+    STACKED,
     foreign,
     names_and_terms,
     names_in,
@@ -22,7 +23,7 @@ from .matrices import QUIET, check_levels, columns_of, model_matrix
 from .storage import from_stored, restored_spec, to_stored
 
 # functions of the left side that make a response of several columns
-LEFT_SIDES = {"Surv": lambda *columns: np.column_stack(columns)}
+LEFT_SIDES = dict.fromkeys(("Surv", STACKED), lambda *columns: np.column_stack(columns))
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
 ARITHMETIC = ("abs", "round", "min", "max")
 
@@ -331,7 +332,7 @@ class Formula:
             return data[self.left]
         value = self._computed(self.left, readied(data, self.used(left=True)), "left")
         if value.ndim == 2:
-            return pd.DataFrame(value, index=data.index)
+            return pd.DataFrame(value, index=data.index, columns=self.parsed()[4])
         return pd.Series(value, index=data.index, name=self.left)
 
     def offset(self, data):
@@ -410,7 +411,7 @@ class Formula:
         if self.own is not None:
             return self.own
         plain, needed = (
-            {*self.columns, *ARITHMETIC},
+            {*self.columns, *ARITHMETIC, *LEFT_SIDES},
             [expr for expr in self._expressions() if (expr == self.left) == left],
         )
         bad = next((bit for expr in needed for bit in foreign(expr, plain)), None)

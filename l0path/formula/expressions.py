@@ -27,12 +27,22 @@ PLAIN = (
 )  # all that a formula read from a file may be made of
 
 
+# the function that several responses of a left side are written as
+STACKED = "several_responses"
+
+
 def parse(text, columns):
     """(left expression, terms of the right side without the intercept, whether there is one, the
-    expressions inside offset(...)) of a formula. "." does not stand for the columns of offsets.
+    expressions inside offset(...), names of several responses or None) of a formula. "." does not
+    stand for the columns of offsets.
     """
     formula, every, offsets = _sides(text, columns)
-    left = next(iter(next(iter(formula.lhs)).factors)).expr
+    lefts = [next(iter(term.factors)).expr for term in formula.lhs]
+    left, responses = lefts[0], None
+    if len(lefts) > 1:
+        responses = tuple(lefts)
+        quoted = [f"`{e}`" if e in columns and not e.isidentifier() else e for e in lefts]
+        left = f"{STACKED}({', '.join(quoted)})"
     terms = [term for term in every if str(term) != "1"]
     if not terms:
         raise ValueError(
@@ -58,7 +68,7 @@ def parse(text, columns):
             f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right "
             "side; take it out"
         )
-    return left, terms, len(terms) < len(every), offsets
+    return left, terms, len(terms) < len(every), offsets, responses
 
 
 def _sides(text, columns):
@@ -93,12 +103,12 @@ def _parsed(text, columns):
         raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
     if (
         not isinstance(formula.lhs, SimpleFormula)
-        or len(formula.lhs) != 1
-        or len(next(iter(formula.lhs)).factors) != 1
+        or not len(formula.lhs)
+        or any(len(term.factors) != 1 or str(term) == "1" for term in formula.lhs)
     ):
         raise ValueError(
-            f"formula {text!r} needs one response on the left; write an expression in braces or a "
-            f'function, "{{a + b}} ~ c" or "np.log(a) ~ c"'
+            f"formula {text!r} needs a response on the left, or several with + between; write an "
+            f'expression in braces or a function, "{{a * b}} ~ c" or "np.log(a) ~ c"'
         )
     if not isinstance(formula.rhs, SimpleFormula):
         raise ValueError(f"formula {text!r} has several parts on the right; this model takes one")

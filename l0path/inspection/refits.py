@@ -24,10 +24,11 @@ from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..paths.records import one_response
 from ..problem.coupled.arguments import ties_of
+from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe, describe_survival
+from .refit_results import describe, describe_survival, fit_ordered
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
@@ -79,10 +80,9 @@ def refit(
         )
     rows = _rows(self, X, y, sample_weight, offset)
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
-    results = refit_rows(
-        self, s, rows, **{name: value for name, value in how.items() if value is not None}
-    )
-    describe(results, self, s, rows)
+    how = {name: value for name, value in how.items() if value is not None}
+    results = refit_rows(self, s, rows, **how)
+    (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
     return results
 
 
@@ -207,7 +207,7 @@ def _table(path, s, rows, repeat_all):
     offset = None if rows.offset is None else rows.offset[keep]
     if additive and offset is not None:
         y, name = y - offset, f"{name} - offset"
-    if path.classes is not None:
+    if path.classes is not None and not path.meta.ordered:
         y = (y > 0).astype(float)
     if w is not None and not counts and not shares:
         w = w / w.mean()
@@ -300,7 +300,7 @@ def _(loss, sm):
 
 @fitted.register(NegativeBinomial)
 def _(loss, sm, path, s, table, how):
-    """NB2 with theta = 1 / alpha estimated anew; statsmodels has it without weights."""
+    """NB2 with theta = 1 / alpha estimated anew."""
     _unweighted(path, table, "negative binomial regression that estimates theta")
     if how.get("scale") is not None:
         raise ValueError(
@@ -329,6 +329,12 @@ def _(loss, sm, path, s, table, how):
         )
     model = sm.QuantReg(table.endog, table.exog)
     return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+
+
+@fitted.register(Ordinal)
+def _(loss, sm, path, s, table, how):
+    _unweighted(path, table, "ordered regression")
+    return fit_ordered(path, s, table, how)
 
 
 def _unweighted(path, table, what):

@@ -91,7 +91,9 @@ class Summary:
             second,
             *([", ".join(shrink)] if shrink else []),
             *flags,
-            f"intercept {h['intercept']:.6g}",
+            f"intercept {h['intercept']:.6g}"
+            if np.ndim(h["intercept"]) == 0
+            else "thresholds " + ", ".join(f"{a} {t:.6g}" for a, t in h["intercept"].items()),
         ]
 
     def formatted(self) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from ..core.types import Rule, Selector
 from .criteria import score_table
 from .model import Model
 from .path import Path
-from .records import one_response
+from .records import one_response, unordered
 
 # how the last rows are called in print; other names have their underscores replaced by blanks
 PRINTED = {
@@ -134,6 +134,7 @@ def compare(
     **within: Unpack[Selector],
 ) -> Comparison:
     one_response(self, "compare")
+    unordered(self, "compare")
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.index)
     return side_by_side(self, at, labels, standardized, criterion=scores)

@@ -106,7 +106,7 @@ def observations(meta):
 
 def intercepts(meta):
     """Number of intercepts of a model."""
-    return meta.intercept * predictors(meta)
+    return len(meta.classes) - 1 if meta.ordered else meta.intercept * predictors(meta)
 
 
 def predictors(meta):

@@ -113,10 +113,13 @@ class Model:
 
     @property
     def intercept(self) -> float | pd.Series:
-        """The intercept in the units of y, a Series of them for several responses."""
+        """The intercept in the units of y, a Series for several responses or thresholds."""
         value, meta = self.path.solutions[self.index].intercept, self.path.meta
         if meta.responses is not None:
             return pd.Series(value, index=meta.response_index, name="intercept")
+        if meta.ordered:
+            thresholds = self.path.solutions[self.index].thresholds
+            return pd.Series(thresholds, index=meta.first_names, name="threshold")
         return float(value)
 
     @property

@@ -6,16 +6,17 @@ without those columns. The same is done under the Poisson loss, where columns se
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.status import FitStatus
 from ..exchange.local_search import flat
-from ..problem.recession import leading, separating, separating_classes
+from ..problem.recession import leading, separating, separating_classes, separating_ordered
 from ..problem.several import class_codes, summed_loss
 from ..problem.solution import LEFT_OUT
-from ..problem.traits import EMPTIES, FILLS, MONOTONE, SEPARATES, held_by
+from ..problem.traits import EMPTIES, FILLS, MONOTONE, ORDERED, SEPARATES, held_by
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
@@ -59,6 +60,13 @@ def separated_by(problem, fit):
     if recession == MONOTONE:
         at = leading(problem, Z, problem.lower[fit.support], problem.upper[fit.support])
         return False, fit.support[at]
+    if recession == ORDERED:
+        eta = fit.b @ Z
+        inside = [eta[problem.y == c] for c in range(problem.loss.levels)]
+        if all(low.max() < high.min() for low, high in pairwise(inside)):
+            return True, fit.support
+        lower, upper = problem.lower[fit.support], problem.upper[fit.support]
+        return False, fit.support[separating_ordered(Z, problem.y, lower, upper)]
     if problem.turn is not None:
         codes, eta = class_codes(problem.y), fit.b0 + Z.T @ (fit.b @ problem.turn)
         own = eta[np.arange(codes.size), codes]

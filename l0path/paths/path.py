@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
-from ..designs.names import INTERCEPT
 from ..problem.losses import kind_named, make_loss
 from ..problem.problem import Data, row_weights
 from ..problem.several import summed_loss
@@ -278,7 +277,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
                 if full
                 else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
             )
-            names = pd.Index([INTERCEPT, *(self.meta.names[j] for j in ever)], name="feature")
+            names = self.meta.rows_of_coefficients(ever)
             columns = [base(self._coef(s, ever, standardized)) for s in self.solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
             labels = self._labels()
@@ -288,7 +287,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         i = self.index(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
-        index = pd.Index([INTERCEPT, *(self.meta.names[j] for j in which)], name="feature")
+        index = self.meta.rows_of_coefficients(which)
         values = base(self._coef(s, which, standardized))
         if self.meta.responses is not None:
             return pd.DataFrame(values, index=index, columns=self.meta.response_index)
@@ -318,8 +317,9 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
     def _coef(self, s, which, standardized):
         beta = np.zeros((self.p, *s.beta.shape[1:]))
         beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
-        intercept = s.intercept + (self.meta.center[s.support] @ s.beta if standardized else 0.0)
-        return np.concatenate([[intercept], beta[which]])
+        shift = self.meta.center[s.support] @ s.beta if standardized else 0.0
+        first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
+        return np.concatenate([first, beta[which]])
 
     def loss_record(self) -> Any:
         """The loss as a record for `l0path.problem.losses`.
@@ -330,7 +330,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             The loss with its parameters, such as `delta`.
         """
         meta, argument = self.meta, self.meta.traits.parameter
-        if meta.traits.coupled:
+        if meta.traits.response == "survival":
             return self.data().loss
         if meta.loss_numbers:
             return kind_named(meta.loss)(*meta.loss_numbers)

@@ -18,6 +18,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
+from ..problem.coupled.ordinal import log_probabilities
 from ..problem.families.trials import trials_of
 from ..problem.responses import mean_at
 from ..problem.several import offsets_of_responses
@@ -118,6 +119,9 @@ class Predicting:
         shift = offset_of_rows(self, X, offset, design.n)
         if shift is not None:
             eta = eta + shift[:, None]
+        if self.meta.ordered and type != "link":
+            pairs = zip(chosen, eta.T, strict=True)
+            eta = np.stack([class_predictors(self.solutions[i], one) for i, one in pairs], axis=1)
         out = self._transform(eta, type)
         if out.ndim == 3 and index is not None:
             return self._by_response(out, index, bare)
@@ -221,8 +225,6 @@ class Predicting:
                 raise ValueError(
                     f"type='class' needs a classification loss; this path has loss={loss!r}"
                 )
-            if self.meta.responses is not None:
-                return np.asarray(self.classes)[eta.argmax(axis=-1)]
             unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
                 raise ValueError(
@@ -230,6 +232,8 @@ class Predicting:
                     f"position {unknown.argmax()}, which have no class; drop or impute them, or "
                     "take type='link'"
                 )
+            if self.meta.responses is not None or self.meta.ordered:
+                return np.asarray(self.classes)[eta.argmax(axis=-1)]
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
@@ -328,6 +332,13 @@ class Predicting:
             kept = [name != self.meta.offset_name for name in column_names(X.columns)]
             return X if all(kept) else X.loc[:, kept], y, by_row
         return self.meta.formula.rows(X, y, **by_row)
+
+
+def class_predictors(s, eta):
+    """The log probabilities (m, K) of ordered classes at linear predictors (m,) of a solution, as
+    predictors of the classes; eta itself of other losses.
+    """
+    return eta if s.thresholds is None else log_probabilities(s.thresholds, eta)
 
 
 def linear_predictor(design, offset, s):

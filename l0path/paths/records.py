@@ -3,12 +3,14 @@ the `Source` that is kept in memory.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..core.arguments import shown
+from ..designs.names import INTERCEPT
 from ..problem.losses import canonical_name, traits_named
 
 
@@ -73,16 +75,36 @@ class Meta:
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
     @property
+    def ordered(self):
+        """Whether the response is ordered classes."""
+        return self.traits.response == "ordered"
+
+    @property
     def response_index(self):
-        """The names of several responses as labels of columns."""
-        return pd.Index(self.responses, name="response")
+        """The names of several responses, or of ordered classes, as labels of columns."""
+        return pd.Index(
+            list(map(str, self.classes)) if self.ordered else self.responses, name="response"
+        )
+
+    @property
+    def first_names(self):
+        """The names of what stands before the coefficients: the intercept, or the thresholds
+        between ordered classes, "low|high".
+        """
+        if not self.ordered:
+            return [INTERCEPT]
+        return [f"{low}|{high}" for low, high in pairwise(self.classes)]
+
+    def rows_of_coefficients(self, columns):
+        """The labels of the rows of `Path.coef` with these columns (indices)."""
+        return pd.Index([*self.first_names, *(self.names[j] for j in columns)], name="feature")
 
     @property
     def about(self):
         """The quantity that the linear predictor of a classification speaks for: "P(y = 'b')" where
         the loss has probabilities, "positive class 'b'" else; "" for real responses.
         """
-        if self.classes is None or self.responses is not None:
+        if self.classes is None or self.responses is not None or self.ordered:
             return ""
         label = shown(self.classes[1])
         if self.traits.link:
@@ -111,6 +133,12 @@ def sums_over_rows(path, what):
     """Refuse what is not served for losses that couple rows."""
     if path.meta.traits.coupled:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
+
+
+def unordered(path, what):
+    """Refuse what is not served for ordered classes."""
+    if path.meta.ordered:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r}")
 
 
 def one_response(path, what, remedy=""):

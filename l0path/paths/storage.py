@@ -26,7 +26,13 @@ from .records import Meta
 
 VERSION = 1
 TEXTS = ("status", "optimality", "flags")
-IN_ARRAYS = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
+IN_ARRAYS = (
+    "support",
+    "beta",
+    "groups",
+    "baseline",
+    "thresholds",
+)  # what a solution has in arrays of their own
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 DERIVED = {
     "pairs": Pairs,
@@ -97,6 +103,8 @@ def save(self: Path, file: str | PathLike) -> None:
     arrays |= _group_arrays(groups, self.solutions)
     meta["strata"] = _labels(self.meta.strata)
     arrays |= _baselines(with_baselines(self))
+    if self.meta.ordered and self.solutions:
+        arrays["thresholds"] = np.array([s.thresholds for s in self.solutions])
     header = {
         "format": "l0path path",
         "version": VERSION,
@@ -229,6 +237,9 @@ def _assemble(header, stored):
             )
         )
     solutions = _with_stored_baselines(solutions, stored)
+    if meta.ordered and m:
+        thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
+        solutions = [s._replace(thresholds=t) for s, t in zip(solutions, thresholds, strict=True)]
     status = header["status"]
     end = End(header.get("end") or end_of_text(status))
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)

@@ -16,7 +16,7 @@ from ..cross_validation import CVPath, NestedCV
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
 from ..paths.predicting import linear_predictor
-from ..paths.records import one_response
+from ..paths.records import one_response, unordered
 from . import style
 from .numbers import auc, calibration
 
@@ -186,6 +186,7 @@ def _calibration(curve, ax, label, bins, positive):
 
 def _check(path, type):
     one_response(path, "a plot of two classes")
+    unordered(path, "a plot of two classes")
     if path.classes is None:
         raise ValueError(
             f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as "

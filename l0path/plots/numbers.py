@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..designs.names import INTERCEPT
 from ..paths import Path
 
 PATH_PLOTS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
@@ -126,6 +127,9 @@ def coefficients(path, standardized):
     if path.meta.responses is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
         every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
+    if path.meta.ordered:  # the last threshold in the place of an intercept, which is not drawn
+        every = every.iloc[len(path.classes) - 2 :]
+        every = every.rename({path.meta.first_names[-1]: INTERCEPT})
     return every.set_axis(path.table.index, axis=1)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..core.elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
 from .coupled.cox import Cox
+from .coupled.ordinal import Ordinal
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 
@@ -299,7 +300,7 @@ ALIASES = {
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
-COUPLED = {"cox": Cox}  # losses that are no sum over rows
+COUPLED = {"cox": Cox, "ordinal": Ordinal}  # losses that are no sum over rows
 OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"

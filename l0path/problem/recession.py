@@ -53,7 +53,7 @@ def separating(Z, y, intercept, lower, upper, held=None):
 
 
 def separating_classes(Z, codes, r, intercept):
-    """Which columns separate several classes (Albert & Anderson, Biometrika 71, 1984).
+    """The columns that separate several classes (Albert & Anderson, Biometrika 71, 1984).
 
     A direction D (k, r) of the coefficients and d0 (r,) of the intercepts, along which no predictor
     z_i'D_c + d0_c of a row overtakes that of its class, and some fall behind, takes the multinomial
@@ -83,23 +83,62 @@ def separating_classes(Z, codes, r, intercept):
     signs = np.equal.outer(codes[rows], np.arange(r)).astype(float)
     signs -= np.equal.outer(others, np.arange(r))
     A = scipy.sparse.hstack(
-        [scipy.sparse.csr_array(Z.T[rows] * signs[:, [c]]) for c in range(r)]
-        + [scipy.sparse.csr_array(signs[:, : r * intercept])],
-        format="csr",
+        [scipy.sparse.csr_array(Z.T[rows] * signs[:, [c]]) for c in range(r)], format="csr"
     )
-    A = scipy.sparse.hstack([A[:, : k * r], -A[:, : k * r], A[:, k * r :]], format="csr")
-    found = scipy.optimize.linprog(
-        np.repeat([1.0, 0.0], [2 * k * r, r * intercept]),
-        A_ub=-A,
-        b_ub=np.zeros(rows.size),
-        A_eq=scipy.sparse.csr_array(A.sum(axis=0)[None]),
-        b_eq=[float(n)],
-        bounds=[(0.0, None)] * (2 * k * r) + [(None, None)] * (r * intercept),
-    )
-    if found.x is None:
-        return np.empty(0, dtype=np.int64)
-    D = np.abs(found.x[: k * r] - found.x[k * r : 2 * k * r]).reshape(r, k).max(axis=0)
+    free = scipy.sparse.csr_array(signs[:, : r * intercept])
+    D = _fewest(A, free, n, [(0.0, None)] * (2 * k * r)).reshape(r, k).max(axis=0)
     return np.flatnonzero(D > NO_STEP * D.max(initial=0.0))
+
+
+def separating_ordered(Z, codes, lower, upper):
+    """The columns that separate ordered classes: along a direction d of the coefficients and of the
+    thresholds between classes, no predictor z_i'd comes nearer to a threshold of its class, and
+    some go away from one.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (k, n)
+        Columns, one a row.
+    codes : ndarray of shape (n,)
+        Numbers 0..K-1 of the classes.
+    lower, upper : ndarray of shape (k,)
+        Bounds; a finite one allows no step to its side.
+
+    Returns
+    -------
+    ndarray of int
+        Positions of the columns in Z, ascending; empty where there is no such direction.
+    """
+    n = Z.shape[1]
+    Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
+    codes = np.asarray(codes, dtype=np.int64)
+    m = int(codes.max())  # thresholds
+    below, above = np.flatnonzero(codes < m), np.flatnonzero(codes > 0)
+    A = scipy.sparse.csr_array(np.vstack([-Z.T[below], Z.T[above]]))
+    places = np.concatenate([codes[below], codes[above] - 1])
+    signs = np.repeat([1.0, -1.0], [below.size, above.size])
+    shape = (places.size, m)
+    free = scipy.sparse.csr_array((signs, (np.arange(places.size), places)), shape=shape)
+    steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
+    d = _fewest(A, free, n, steps)
+    return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
+
+
+def _fewest(A, free, total, steps):
+    """|d| of the direction (d, e) of least sum |d_j| with A d + free e >= 0 that sums to `total`;
+    zeros where there is none. steps: bounds of the positive parts of d, then of the negative ones.
+    """
+    m, e = A.shape[1], free.shape[1]
+    whole = scipy.sparse.hstack([A, -A, free], format="csr")
+    found = scipy.optimize.linprog(
+        np.repeat([1.0, 0.0], [2 * m, e]),
+        A_ub=-whole,
+        b_ub=np.zeros(whole.shape[0]),
+        A_eq=scipy.sparse.csr_array(whole.sum(axis=0)[None]),
+        b_eq=[float(total)],
+        bounds=steps + [(None, None)] * e,
+    )
+    return np.zeros(m) if found.x is None else np.abs(found.x[:m] - found.x[m : 2 * m])
 
 
 def leading(problem, Z, lower, upper):

@@ -122,7 +122,7 @@ def mean_at(link, eta):
     with np.errstate(over="ignore"):
         if link == "logit":
             return 1.0 / (1.0 + np.exp(-eta))
-        if link == "softmax":
+        if link in ("softmax", "ordered"):
             return probabilities(eta)
         return np.exp(eta) if link == "log" else eta
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus, Optimality
+from .coupled.ordinal import thresholds_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
@@ -40,6 +41,7 @@ class Solution(NamedTuple):
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
+    thresholds: Any = None  # (K - 1,) between K ordered classes
     baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
 
     def in_texts(self):
@@ -130,6 +132,9 @@ def in_user_units(
     if data.offset is not None:
         eta = eta + data.offset
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    thresholds = None
+    if data.loss.traits.response == "ordered":
+        thresholds = thresholds_of(data.loss, data.y, eta, weights)
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     chosen = None
     if problem.groups is not None:
@@ -159,6 +164,7 @@ def in_user_units(
         optimality=_optimality(optimality, status, flags, on_grid, only),
         flags=tuple(flags),
         groups=chosen,
+        thresholds=thresholds,
     )
 
 

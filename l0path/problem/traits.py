@@ -6,8 +6,8 @@ import numpy as np
 
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
 # classes; where it sends the means of rows with y = 0 to zero; where those that die first lead;
-# where it sends shares to 0 or 1
-NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS = 0, 1, 2, 3, 4
+# where it sends shares to 0 or 1; where it separates ordered classes
+NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED = 0, 1, 2, 3, 4, 5
 
 
 class LossTraits(NamedTuple):
@@ -18,8 +18,10 @@ class LossTraits(NamedTuple):
     ----------
     name : str
         Its public name.
-    response : {"real", "counts", "classes", "survival", "positive", "amounts", "shares"}
-        What y holds. Classes are -1 and 1 inside, and the events of survival 0 or 1; amounts are
+    response : {"real", "counts", "classes", "ordered", "survival", "positive", "amounts",
+        "shares"}
+        What y holds. Classes are -1 and 1 inside, ordered ones
+        0, 1, ..., and the events of survival 0 or 1; amounts are
         positive or 0, shares within [0, 1], with the numbers of trials in the weights.
     smoothness : float
         Largest curvature in eta (L of the papers); inf where there is no bound, or where it depends
@@ -33,10 +35,10 @@ class LossTraits(NamedTuple):
     entry_safety : float
         The exact gain of a column that enters is at most so many times its quadratic estimate
         (measured; coordinate descent works out the exact gain of all that could be best).
-    link : {"identity", "logit", "log", ""}
+    link : {"identity", "logit", "softmax", "ordered", "log", ""}
         The predictor as a function of the mean of y; empty where the loss has no mean.
     recession : int
-        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE or FILLS: how it may fall for ever.
+        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS or ORDERED: how it may fall for ever.
     bounded : bool
         Whether its curvature is bounded, which methods of fixed steps need.
     likelihood : bool

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..designs import Derived
 from ..paths.model import Model
-from ..paths.records import one_response, sums_over_rows
+from ..paths.records import one_response, sums_over_rows, unordered
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -83,6 +83,7 @@ SQL = Language(
 def python_code(model: Model) -> str:
     """The text of a module with a function `predict(data)`; see `Model.to_python`."""
     one_response(model.path, "to_python")
+    unordered(model.path, "to_python")
     meta = model.path.meta
     features, terms = _terms(model, PYTHON)
     offset = " + offset" if meta.has_offset else ""
@@ -109,6 +110,7 @@ def python_code(model: Model) -> str:
 def sql_expression(model: Model) -> str:
     """An SQL expression over the columns of a table; see `Model.to_sql`."""
     one_response(model.path, "to_sql")
+    unordered(model.path, "to_sql")
     meta = model.path.meta
     if meta.has_offset:
         raise ValueError(

@@ -24,7 +24,7 @@ from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..inspection.model_set import ModelSet
 from ..paths import Path as FittedPath
-from ..paths.records import one_response
+from ..paths.records import one_response, unordered
 
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
 MARKED_CRITERIA = ("bic", "ebic", "aic")
@@ -106,6 +106,7 @@ def explore(
     progress: bool = False,
 ) -> Page:
     one_response(self, "explore")
+    unordered(self, "explore")
     _check(self, cv, alternatives, time_limit)
     good = _good_models(self, near_best)
     if file is not None:

@@ -1,13 +1,14 @@
-"""Simulated amounts and counts with a known sparse truth: means exp(eta), see `simulate`."""
+"""Simulated amounts, counts (means exp(eta)) and ordered classes with a known sparse truth."""
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from numpy.typing import ArrayLike
 
 from ..core.types import Seed
-from .draws import correlation_of, design_and_truth, generator, positive_scale
+from .draws import correlation_of, design_and_truth, generator, number, positive_scale
 from .record import Simulation, finish
 
 
@@ -200,3 +201,62 @@ def tweedie(
         raise ValueError(f"power must be between 1 and 2, got {power}; take 1.5")
     more = (float(power), positive_scale(phi))
     return finish("tweedie", X, scale * beta, math.nan, intercept, rng, extra=more)
+
+
+def ordinal(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    thresholds: tuple[float, ...] = (-1.0, 0.0, 1.0),
+    random_state: Seed = None,
+) -> Simulation:
+    """Ordered classes 0, 1, ..., P(y_i <= c) = 1 / (1 + exp(scale * x_i'beta - thresholds[c])).
+
+    Parameters
+    ----------
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    thresholds : tuple of float, default (-1.0, 0.0, 1.0)
+        Ascending numbers between the classes, one fewer than there are classes.
+    random_state : int, Generator, or None
+        The seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains.
+
+    Returns
+    -------
+    Simulation
+        The data and the truth, with whole numbers y and sigma = NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.ordinal(200, 20, 2, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="ordinal", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
+    """
+    rng = generator(random_state)
+    t = tuple(number("thresholds", one) for one in thresholds)
+    if not t or any(not low < high for low, high in pairwise((*t, math.inf))):
+        raise ValueError(f"thresholds={thresholds!r} must be ascending finite numbers")
+    X, beta = design_and_truth(
+        (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
+    )
+    return finish("ordinal", X, positive_scale(scale) * beta, math.nan, 0.0, rng, extra=t)

@@ -23,15 +23,17 @@ class Simulation:
         Columns, float64 in Fortran order.
     y : ndarray of shape (n,)
         float64 for "linear", -1 and 1 for "logistic", counts for "poisson" and
-        "negative_binomial", positive for "gamma", at least 0 for "tweedie".
+        "negative_binomial", positive for "gamma", at least 0 for "tweedie", 0, 1, ... for
+        "ordinal".
     beta, support : ndarray of shape (p,) and (k,)
         The coefficients in units of X (with `scale`), and the columns whose coefficient is not 0.
     sigma, intercept : float
         The standard deviation of the noise (NaN but for "linear"), and what is added to X beta.
     kind : str
-        "linear", "logistic", "poisson", "gamma", "negative_binomial" or "tweedie".
+        "linear", "logistic", "poisson", "gamma", "negative_binomial", "tweedie" or "ordinal".
     extra : float or tuple of float
-        The shape of "gamma", theta of "negative_binomial", (power, phi) of "tweedie"; else NaN.
+        The shape of "gamma", theta of "negative_binomial", (power, phi) of "tweedie", thresholds of
+        "ordinal"; else NaN.
     """
 
     X: np.ndarray
@@ -41,7 +43,7 @@ class Simulation:
     sigma: float
     intercept: float
     kind: str
-    extra: float | tuple[float, float] = math.nan
+    extra: float | tuple[float, ...] = math.nan
 
     @property
     def eta(self) -> np.ndarray:
@@ -120,6 +122,11 @@ def _negative_binomial(eta, theta, rng):
     return rng.poisson(rng.gamma(theta, _means(eta, "negative binomial") / theta))
 
 
+def _ordered(eta, thresholds, rng):
+    """Numbers of ordered classes: P(eta + L <= t) = 1 / (1 + exp(eta - t)) for logistic L."""
+    return np.digitize(eta + rng.logistic(size=eta.size), thresholds)
+
+
 def _tweedie(eta, numbers, rng):
     """Sums of Poisson many gamma amounts: N of mean mu^(2 - p) / (phi (2 - p)), each of shape (2 -
     p) / (p - 1) and scale phi (p - 1) mu^(p - 1).
@@ -139,4 +146,5 @@ RESPONSES = {
     "gamma": _gamma,
     "negative_binomial": _negative_binomial,
     "tweedie": _tweedie,
+    "ordinal": _ordered,
 }

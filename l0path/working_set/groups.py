@@ -5,10 +5,11 @@ quadratic at a fit, and Gram blocks.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..core import threads
 from ..core.dispatch import njit
+from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
 
 BLOCK_TASKS = 32  # of a read of all groups for each thread at most
@@ -46,7 +47,8 @@ class GroupQuadratic(NamedTuple):
     """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
     members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
 
-    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss.
+    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss. eta (n,), coupled (K,
+    r): the predictor, and what a coupled loss takes off, see `RowModel.coupled`.
     """
 
     at: np.ndarray
@@ -57,6 +59,8 @@ class GroupQuadratic(NamedTuple):
     ZV: np.ndarray | None = None
     slopes: np.ndarray | None = None
     v: np.ndarray | None = None
+    eta: np.ndarray | None = None
+    coupled: np.ndarray | None = None
 
 
 class GroupBlocks(NamedTuple):
@@ -102,19 +106,6 @@ def inverse(H):
     B *= unit[:, None]
     B *= unit
     return B, every
-
-
-def of_rows(A, ridge):
-    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all
-    K columns are kept.
-    """
-    M = A.T @ A
-    M[np.diag_indices_from(M)] += ridge
-    C = solve_triangular(np.linalg.cholesky(M), A.T, lower=True, check_finite=False)
-    B = C.T @ C
-    B /= -ridge
-    B[np.diag_indices_from(B)] += 1.0 / ridge
-    return B, np.arange(A.shape[0])
 
 
 class GroupModel:
@@ -271,7 +262,9 @@ class GroupModel:
         matrix, where it is at hand.
         """
         if self.more_columns_than_rows(at.size):
-            B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
+            B, kept = inverse_by_rows(
+                self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2
+            )
         else:
             G = self.model.G[at[:, None], at] if G is None else G
             B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
@@ -310,17 +303,17 @@ class GroupModel:
         elif self.problem.quadratic:
             B, kept = self._inverse(at)
         else:
-            _, slopes, v = self.model.derivatives(fit)
+            eta, slopes, v = self.model.derivatives(fit)
             Z, total = self.model.Z[at], v.sum()
             if self.problem.intercept and total > 0:
                 Z = Z - (Z @ v / total)[:, None]
-            ZV = Z * v
+            ZV, coupled = Z * v, self.model.coupled(eta, Z)
             B, kept = (
-                of_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-                if self.more_columns_than_rows(at.size)
-                else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
+                inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
+                if self.more_columns_than_rows(at.size) and not coupled.size
+                else inverse(ZV @ Z.T - coupled @ coupled.T + 2.0 * self.lambda2 * np.eye(at.size))
             )
-            more = (ZV[kept], slopes, v)
+            more = (ZV[kept], slopes, v, eta, coupled[kept])
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
         b = (
             B @ self.model.q[at[kept]]
@@ -342,7 +335,13 @@ class GroupModel:
         Z, at = self.model.Z[J], at - at[0]
         blocks = GroupBlocks(starts, at, np.empty(at[-1]))
         blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
-        return Crossing(quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), blocks)
+        coupled = self.model.coupled(quadratic.eta, Z)
+        if coupled.size:
+            for g in range(right - left):
+                own = coupled[starts[g] : starts[g + 1]]
+                blocks.values[at[g] : at[g + 1]] -= (own @ own.T).ravel()
+        rows = quadratic.ZV @ Z.T - quadratic.coupled @ coupled.T
+        return Crossing(rows, -(Z @ quadratic.slopes), blocks)
 
     # -------------------- all groups
 

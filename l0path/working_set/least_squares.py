@@ -3,6 +3,7 @@ linear combinations of each other: a Gram matrix has the square of their conditi
 """
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..problem.losses import smoothness
 from ..problem.problem import EPS
@@ -224,3 +225,16 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             break
         damping = max(0.03 * damping, LEAST_CURVATURE)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
+
+
+def inverse_by_rows(A, ridge):
+    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all
+    K columns are kept.
+    """
+    M = A.T @ A
+    M[np.diag_indices_from(M)] += ridge
+    C = solve_triangular(np.linalg.cholesky(M), A.T, lower=True, check_finite=False)
+    B = C.T @ C
+    B /= -ridge
+    B[np.diag_indices_from(B)] += 1.0 / ridge
+    return B, np.arange(A.shape[0])

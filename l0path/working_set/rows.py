@@ -13,9 +13,9 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import leading
+from ..problem.recession import leading, separating_ordered
 from ..problem.responses import null_start
-from ..problem.traits import MONOTONE, NO_RECESSION, SEPARATES, held_by
+from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
 from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -164,6 +164,9 @@ class RowModel(WorkingColumns):
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
+        if self._runs_off(capped, eta) and recedes(capped, p, self.Z[at], lower, upper):
+            status = newton.SEPARATED
+            b = b * (newton.ETA_CAP / max(np.abs(eta - p.offset).max(), newton.ETA_CAP))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
             if far > 0 and value == 0.0 and self.recession == SEPARATES:
@@ -188,7 +191,7 @@ class RowModel(WorkingColumns):
             )
             e = first + passed
             self.refits += passed + 1
-            if status in decided and np.isfinite(value):
+            if status in decided and np.isfinite(value) and not self._runs_off(capped, eta):
                 fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided[status])
             elif status == newton.REJECTED:
                 break  # the last one
@@ -198,6 +201,12 @@ class RowModel(WorkingColumns):
                 return e, fit
             first = e + 1
         return -1, None
+
+    def _runs_off(self, capped, eta):
+        """Whether a fit may be far along a direction of recession that the curvatures, which are
+        differences under a coupled loss, did not show.
+        """
+        return capped == ORDERED and np.abs(eta - self.problem.offset).max() > newton.FAR_OUT
 
     def _closed(self, lower, upper):
         """Whether every column of a support has two finite bounds (there are columns)."""
@@ -402,9 +411,12 @@ def recedes(recession, problem, Z, lower, upper):
     EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
     FILLS       eta_i = 0 where 0 < y_i < 1, eta_i <= 0 where y_i = 0, >= 0 where y_i = 1, not all 0
     MONOTONE    see `recession.leading`
+    ORDERED     see `recession.separating_ordered`
     """
     if recession == MONOTONE:
         return leading(problem, Z, lower, upper).size > 0
+    if recession == ORDERED:
+        return separating_ordered(Z, problem.y, lower, upper).size > 0
     signs, held = held_by(recession, problem.y)
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T

@@ -302,7 +302,7 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
 def test_separation_is_told_once_for_all_outer_folds():
     X, _ = sample()
     with pytest.warns(
-        SeparationWarning, match="in 3 of 3 outer folds a support separated"
+        SeparationWarning, match="in 3 of 3 outer folds a support has no finite optimum"
     ) as caught:
         l0path.nested_cv(X, X[:, 1] > 0, outer=3, cv=3, max_k=3, loss="logistic", random_state=0)
     assert len(caught) == 1 and caught[0].filename == __file__

@@ -279,3 +279,22 @@ def test_a_search_that_takes_long_is_divided_and_finds_the_same(monkeypatch):
         last = search.operations
     assert max(levels) > 1 and levels[-1] < max(levels)  # down and up again
     assert set(wanted.found) == {s for s, v in table.items() if v < upper[len(s)]}
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_parts_without_dependent_columns_count_and_the_clock_is_asked_between_them(workers):
+    """Ten columns beyond the rank make hundreds of parts: a default fit of 31 weighted rows took
+    half a minute, for none of them counted in its budget.
+    """
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((11, 20)), rng.standard_normal(11)
+    for budget, poll in ((1e7, None), (math.inf, lambda: True)):
+        problem = posed(X, y)
+        nothing = Below(problem, np.full(21, -1.0))
+        search = AllSizes(problem, 0.0, nothing, workers=workers)
+        assert search.run(budget, poll) == ("stopped" if poll else "node_limit")
+        assert search.spare == 10 and search.made <= 70 and search.more is not None
+        assert (search.lower() <= 0.0).all()
+    weights = np.arange(11) % 2 + 5
+    path = l0path.fit(X, y, sample_weight=weights, max_k=4)
+    assert path.table.k.max() == 4 and (path.table.lower_bound.dropna() >= 0.0).all()

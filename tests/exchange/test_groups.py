@@ -296,7 +296,7 @@ def test_groups_of_more_columns_than_rows(loss, monkeypatch):
 @pytest.mark.parametrize("ridge", [1e-4, 1.0, 100.0])
 def test_inverses_on_the_rows(ridge):
     A = np.random.default_rng(0).standard_normal((30, 8))
-    B, kept = group_model.of_rows(A, ridge)
+    B, kept = group_model.inverse_by_rows(A, ridge)
     assert kept.tolist() == list(range(30))
     np.testing.assert_allclose(B @ (A @ A.T + ridge * np.eye(30)), np.eye(30), atol=1e-9)
 

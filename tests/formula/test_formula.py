@@ -562,7 +562,7 @@ BAD = {
     "empty right side": (("y ~ ",), dict(), ValueError, "names no column on the right side"),
     "intercept only": (("y ~ 1",), dict(), ValueError, "names no column on the right side"),
     "no response": (("~ a + x",), dict(), ValueError, "no response"),
-    "two responses": (("y + x ~ a",), dict(), ValueError, "one response on the left"),
+    "two responses": (("y + a:b ~ c",), dict(), ValueError, "a response on the left"),
     "response on the right": (
         ("y ~ a + y",),
         dict(),

@@ -21,7 +21,7 @@ from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.working_set import curvature, linear_algebra, newton
 from l0path.working_set.hinge import make_model
-from l0path.working_set.rows import RowModel
+from l0path.working_set.rows import RowModel, refit_in_turn
 
 
 def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, weights=False):
@@ -287,7 +287,8 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
         mean = (y > 0).mean() if loss == "logistic" else y.mean()
         b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
         for start in (0.0, b0):
-            status, _, found, _ = newton.refit(
+            # the kernel that fits enter, so that no other is compiled
+            _, status, _, found, _ = refit_in_turn(
                 newton.LossRows(
                     losses.make_loss(loss),
                     y,
@@ -296,10 +297,10 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
                     True,
                     np.empty((0, n)),
                 ),
-                np.arange(0),
+                np.empty((1, 0), dtype=np.int64),
                 newton.Shrinkage(0.0, 0.0),
-                newton.Box(np.empty(0), np.empty(0)),
-                np.empty(0),
+                newton.Box(np.empty((1, 0)), np.empty((1, 0))),
+                np.empty((1, 0)),
                 start,
                 newton.Stopping(np.inf, 0, True, 100),
                 np.empty(n),

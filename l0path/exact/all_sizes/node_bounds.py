@@ -64,14 +64,16 @@ def independent(H, unclear=False):
 def left_out(B, b, out):
     """(what leaving out the positions `out` adds to b'inv(B)b / 2, s with B_OO s = b_O)."""
     step = np.linalg.solve(B[out[:, None], out], b[out])
-    return 0.5 * float(b[out] @ step), step
+    return 0.5 * float(np.vdot(b[out], step)), step
 
 
 # -------------------- squared loss
 
 
 class GramNodes:
-    """Sets of columns under a squared loss, by products of columns alone."""
+    """Sets of columns under a squared loss, by products of columns alone; the value of several
+    responses, q (p, r), is a sum over them.
+    """
 
     def __init__(self, model, lambda2):
         self.model, self.lambda2 = model, lambda2
@@ -97,7 +99,7 @@ class GramSet:
         self.S, self.q, self.half = S, q, half
         self.kept, self.B = independent(S, True)
         self.b = self.B @ q[self.kept]
-        self.value = half - 0.5 * float(q[self.kept] @ self.b)
+        self.value = half - 0.5 * float(np.vdot(q[self.kept], self.b))
         # see `exact.leaps.Leaps`
         spread = np.sqrt(np.maximum(np.diagonal(self.B) * np.diagonal(S)[self.kept], 1.0)).sum()
         self.margin = (q.size + 16) * EPS * half * (float(spread) + 1.0) ** 2
@@ -107,11 +109,11 @@ class GramSet:
         """`LeavingBounds` of the set without each of some parts, arrays of positions."""
         lower, place = np.empty(len(parts)), np.argsort(self.kept)
         for i, part in enumerate(parts):
-            if self.kept.size == self.q.size:
+            if self.kept.size == len(self.q):
                 more, _ = left_out(self.B, self.b, place[part])
                 lower[i] = self.lower + more
             else:
-                rest = np.delete(np.arange(self.q.size), part)
+                rest = np.delete(np.arange(len(self.q)), part)
                 lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
         return LeavingBounds(lower, lower, [None] * len(parts))
 

@@ -19,6 +19,7 @@ from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
 from ..leaps import (
     BETWEEN_POLLS,
+    DEALS_BETWEEN_POLLS,
     MOST_COLUMNS,
     MOST_SUBTREES,
     WORKERS,
@@ -32,6 +33,7 @@ from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 FIRST_PORTION = 1e5
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
+SUBTREE_OPERATIONS = 5e5  # what each further part without dependent columns counts
 
 
 class SetsWanted(Protocol):
@@ -55,6 +57,7 @@ def servable(problem, lambda1):
     usable = problem.usable
     return (
         problem.quadratic
+        and problem.turn is None
         and problem.groups is None
         and not lambda1
         and int(usable.sum()) <= MOST_COLUMNS
@@ -238,6 +241,7 @@ class AllSizes:
         costs = np.zeros(len(S))
         for task in subtrees(S, c, value, costs, self.most, self.wanted.alone):
             rounding = task.rounding(self.J.size + self.held.size, self.held.size, self.half)
+            self.operations += SUBTREE_OPERATIONS if self.made else 0.0
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
         self.more = None
@@ -273,7 +277,7 @@ class AllSizes:
         ("too_many").
         """
         while True:
-            self._deal()
+            self._deal(budget)
             active = [walker for walker in self.walkers if walker.open]
             end = ended(self, active, self.operations >= budget, poll)
             if end is not None:
@@ -333,10 +337,16 @@ class AllSizes:
         if m >= 4:
             walker.load(task)
 
-    def _deal(self):
-        """Give idle walkers a task, or the uppermost open level of the one with the most."""
+    def _deal(self, budget):
+        """Give idle walkers a task, or the uppermost open level of the one with the most; a task
+        may show at once that nothing is in it.
+        """
+        deals = DEALS_BETWEEN_POLLS
         for walker in self.walkers:
             while not walker.open and (self.tasks or self.more is not None):
+                if not deals or self.operations >= budget:
+                    break
+                deals -= 1
                 if not self.tasks:
                     if self.made >= MOST_SUBTREES:
                         break

@@ -9,9 +9,9 @@ import pandas as pd
 from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
-from ..losses import COUPLED
 from ..problem import effective_rows
 from .event_times import cox_of
+from .ordered_classes import refuse_what_ordinal_lacks
 
 TIES = ("efron", "breslow")
 FORMS = (
@@ -157,7 +157,7 @@ def _listed(labels):
 
 
 def ties_of(loss):
-    """How a `Cox` loss counts events at the same time."""
+    """The method by which a `Cox` loss counts events at the same time."""
     return "efron" if loss.efron else "breslow"
 
 
@@ -198,9 +198,14 @@ def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
     """
-    coupled = a.loss in COUPLED
-    (refuse_what_cox_lacks if coupled else refuse_survival_only)(a)
-    return replace(a, fit_intercept=not coupled) if a.fit_intercept is None else a
+    if a.loss != "cox":
+        refuse_survival_only(a)
+    if a.loss == "ordinal":
+        refuse_what_ordinal_lacks(a)
+        return replace(a, fit_intercept=False)
+    if a.loss == "cox":
+        refuse_what_cox_lacks(a)
+    return replace(a, fit_intercept=a.loss != "cox") if a.fit_intercept is None else a
 
 
 def refuse_what_cox_lacks(a):
@@ -213,7 +218,6 @@ def refuse_what_cox_lacks(a):
     given = {
         "class_weight": (a.class_weight, "use sample_weight"),
         "pos_label": (a.pos_label, "events are coded 1, censored rows 0"),
-        "groups": (a.groups, "leave it out, with a formula groups=False"),
     }
     for name, (value, remedy) in given.items():
         if value is not None:
@@ -222,9 +226,10 @@ def refuse_what_cox_lacks(a):
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='cox'; leave it out"
         )
-    if a.certify is True:
+    if a.certify is True and a.groups is not None:
         raise ValueError(
-            "certify=True: there are no lower bounds for loss='cox' yet; leave certify out"
+            "certify=True: there are no lower bounds on groups for loss='cox' yet; leave certify "
+            "out"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import whole
-from .splits import spread
+from ..cross_validation.splits import spread
 
 
 @dataclass(frozen=True)

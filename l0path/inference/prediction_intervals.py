@@ -1,0 +1,181 @@
+"""Prediction intervals and prediction sets from the folds of a cross-validation.
+
+CV+ (Barber, Candes, Ramdas & Tibshirani, Annals of Statistics 49, 2021, section 3): with mu_f the
+fit without fold f, f(i) the fold of row i and R_i = |y_i - mu_f(i)(x_i)|, the interval at x ends at
+the quantiles of
+
+    mu_f(i)(x) - R_i    and    mu_f(i)(x) + R_i,    i = 1..n,
+
+of ranks floor(alpha (n + 1)) and ceil((1 - alpha) (n + 1)), with alpha = 1 - level. With "minmax"
+it goes from min_f mu_f(x) - Q to max_f mu_f(x) + Q, Q being the quantile of the R_i.
+
+For classes a label c is in the set of x where fewer than (1 - alpha) (n + 1) rows have a score s_i
+below that of c at x by the fit without their fold; scores are 1 less the probability of the class
+(Romano, Sesia & Candes, NeurIPS 2020, with that score), or minus the margin for a hinge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Unpack
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.arguments import number
+from ..core.describing import described_by
+from ..core.types import Matrix, Rule, Selector
+from ..cross_validation import CVPath
+from ..paths import Path
+from ..paths.predicting import linear_predictor
+
+KINDS_OF_INTERVAL = ("cv+", "minmax")
+SORTED_AT_ONCE = 1 << 22  # entries of (new rows, rows of the fit) that are sorted at a time
+ENDS_OF_RESPONSES = {"counts": (0.0, np.inf), "positive": (0.0, np.inf), "amounts": (0.0, np.inf)}
+ENDS_OF_RESPONSES |= {"shares": (0.0, 1.0)}
+
+
+class ScoredRows(NamedTuple):
+    """Rows of the fit with their scores by a fold that left them out.
+
+    fold (h,): its number; score (h,): the residual, or the score of the class; weight (h,): 1 for
+    each row without sample weights, shared where several folds left a row out.
+    """
+
+    fold: np.ndarray
+    score: np.ndarray
+    weight: np.ndarray
+
+
+@described_by(CVPath.predict_interval)
+def predict_interval(
+    self: CVPath,
+    X: Matrix,
+    which: Rule | None = None,
+    *,
+    level: float = 0.9,
+    method: str = "cv+",
+    offset: ArrayLike | None = None,
+    data: tuple | None = None,
+    **selector: Unpack[Selector],
+) -> pd.DataFrame:
+    alpha = 1.0 - _level(level)
+    if method not in KINDS_OF_INTERVAL:
+        raise ValueError(f"method={method!r} is not known; choose 'cv+' or 'minmax'")
+    _refuse_unserved(self)
+    i = self.index(which, **selector)
+    fits = Path(self.path.meta, [matched[i] for matched in self._fits])
+    rows = self.path.data(*(data or (None, None)))
+    if self.path.classes is not None:
+        if method != "cv+":
+            raise ValueError(f"method={method!r} is for intervals; sets of classes take 'cv+'")
+        return _sets(self, fits, rows, X, offset, alpha)
+    new = fits.predict(X, offset=offset)
+    index = new.index if isinstance(new, pd.DataFrame) else pd.RangeIndex(len(new))
+    new = np.asarray(new)
+    held = _held_out(self, fits, rows, lambda y, eta: np.abs(y - self.path._transform(eta, None)))
+    if method == "minmax":
+        spread = _quantiles(held.score[None, :], held.weight, alpha)[0]
+        low, high = new.min(axis=1) - spread, new.max(axis=1) + spread
+    else:
+        low, high = _by_row(new, held, alpha)
+    least, most = ENDS_OF_RESPONSES.get(self.path.meta.traits.response, (-np.inf, np.inf))
+    ends = {"low": np.clip(low, least, most), "high": np.clip(high, least, most)}
+    return pd.DataFrame(ends, index=index)
+
+
+def _level(level):
+    value = number(level, "level")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.9")
+    return value
+
+
+def _refuse_unserved(cv):
+    meta = cv.path.meta
+    if cv.splits is None:
+        raise ValueError(
+            "predict_interval needs the folds of cv_fit; the rows of validate belong to no fold"
+        )
+    if meta.traits.response == "survival":
+        raise ValueError(
+            "predict_interval has no intervals for censored times; path.survival(X, ...) gives "
+            "survival curves"
+        )
+    if meta.trials is not None or (meta.responses is not None and cv.path.classes is None):
+        what = "counts of trials" if meta.trials is not None else "several responses"
+        raise ValueError(
+            f"predict_interval serves one number or class per row, and y has {what}; fit the "
+            "responses one by one"
+        )
+
+
+def _held_out(cv, fits, rows, scores):
+    """The `ScoredRows` rows; scores(y, eta) (m,) are those of m rows with predictor eta."""
+    n = len(rows.y)
+    whole = rows.weights * (cv.path.meta.n_eff / rows.weights.sum())  # 1 each without weights
+    times = np.zeros(n)
+    for _, test in cv.splits:
+        np.add.at(times, test, 1.0)
+    fold, score, weight = [], [], []
+    for f, (_, test) in enumerate(cv.splits):
+        test = np.asarray(test)[whole[test] > 0]
+        eta = linear_predictor(rows.design, rows.offset, fits.solutions[f])[test]
+        fold.append(np.full(test.size, f))
+        score.append(scores(rows.y[test], eta))
+        weight.append(whole[test] / times[test])
+    return ScoredRows(np.concatenate(fold), np.concatenate(score), np.concatenate(weight))
+
+
+def _by_row(new, held, alpha):
+    """(low, high) (m,) of new rows with predictions new (m, folds)."""
+    low, high = np.empty(len(new)), np.empty(len(new))
+    step = max(SORTED_AT_ONCE // max(held.score.size, 1), 1)
+    for start in range(0, len(new), step):
+        part = slice(start, min(start + step, len(new)))
+        centres = new[part][:, held.fold]
+        high[part] = _quantiles(centres + held.score, held.weight, alpha)
+        low[part] = -_quantiles(held.score - centres, held.weight, alpha)
+    return low, high
+
+
+def _quantiles(values, weight, alpha):
+    """The least value of each row of `values` (m, h) with a weight of (1 - alpha) (W + 1) at or
+    below it, W being the sum of the weights (h,); infinite where there is none.
+    """
+    target = (1.0 - alpha) * (weight.sum() + 1.0)
+    order = np.argsort(values, axis=1)
+    below = np.cumsum(weight[order], axis=1)
+    enough = below >= target * (1.0 - 1e-12)
+    first = enough.argmax(axis=1)
+    found = np.take_along_axis(values, np.take_along_axis(order, first[:, None], 1), 1)[:, 0]
+    return np.where(enough.any(axis=1), found, np.inf)
+
+
+def _sets(cv, fits, rows, X, offset, alpha):
+    """A DataFrame of bool with a column for each class: whether it is in the set of a new row."""
+    classes, several = list(cv.path.classes), cv.path.meta.responses is not None
+
+    def scores(eta):  # (m, classes): small for a class that fits
+        if several or cv.path.meta.traits.link:
+            share = cv.path._transform(eta, "response")
+            return 1.0 - (share if several else np.stack([1.0 - share, share], axis=1))
+        return np.stack([eta, -eta], axis=1)
+
+    def own(y, eta):
+        at = np.asarray(y).argmax(axis=1) if several else (np.asarray(y) > 0).astype(int)
+        return np.take_along_axis(scores(eta), at[:, None], axis=1)[:, 0]
+
+    held = _held_out(cv, fits, rows, own)
+    one = [Path(cv.path.meta, [s]) for s in fits.solutions]
+    index, below = None, 0.0
+    for f, path in enumerate(one):
+        eta = path.predict(X, type="link", index=0, offset=offset)
+        index = eta.index if isinstance(eta, (pd.Series, pd.DataFrame)) else index
+        here = held.fold == f
+        order = np.argsort(held.score[here])
+        known = held.score[here][order]
+        reached = np.append(0.0, np.cumsum(held.weight[here][order]))
+        below = below + reached[np.searchsorted(known, scores(np.asarray(eta)), side="left")]
+    target = (1.0 - alpha) * (held.weight.sum() + 1.0)
+    return pd.DataFrame(below < target * (1.0 - 1e-12), columns=classes, index=index)

@@ -1,0 +1,46 @@
+"""Ordered classes as arguments of `fit`: what loss="ordinal" does not serve, and their codes."""
+
+import numpy as np
+
+from .ordinal import Ordinal
+
+
+def refuse_what_ordinal_lacks(a):
+    """Raise ValueError for arguments that the cumulative logit loss has no use for, with the
+    remedy.
+    """
+    if a.fit_intercept is not None and not a.fit_intercept:
+        raise ValueError(
+            f"fit_intercept={a.fit_intercept!r}: the thresholds of loss='ordinal' are always free; "
+            "leave fit_intercept out"
+        )
+    given = {
+        "class_weight": (a.class_weight, "use sample_weight"),
+        "pos_label": (a.pos_label, "the order of the classes is that of a category dtype"),
+        "groups": (a.groups, "leave it out, with a formula groups=False"),
+        "response_weights": (a.response_weights, "leave it out"),
+    }
+    for name, (value, remedy) in given.items():
+        if value is not None:
+            raise ValueError(f"{name}={value!r} is not served for loss='ordinal'; {remedy}")
+    if a.lambda_scale != "mean":
+        raise ValueError(
+            f"lambda_scale={a.lambda_scale!r} is not defined for loss='ordinal'; leave it out"
+        )
+    if a.certify is True:
+        raise ValueError(
+            "certify=True: there are no lower bounds for loss='ordinal' yet; leave certify out"
+        )
+
+
+def ordered_response(codes, classes, weights):
+    """(codes (n,) float64, the `Ordinal` loss) of class numbers; every class needs a row of
+    positive weight, because it has a threshold.
+    """
+    mass = np.bincount(codes, weights=weights, minlength=len(classes))
+    if not (mass > 0).all():
+        raise ValueError(
+            f"y has no row of positive weight in the class {classes[int(np.argmin(mass))]!r}; "
+            "leave its rows out"
+        )
+    return codes.astype(np.float64), Ordinal(len(classes))

@@ -1,0 +1,144 @@
+"""Metrics by hand: classes, deviances, callables, hinge."""
+
+import warnings
+
+import numpy as np
+import oracles
+import pytest
+from fold_samples import by_hand, metrics, model_selection, sample
+
+import l0path
+from l0path.cross_validation import scoring
+from l0path.errors import SeparationWarning
+from l0path.problem.verbs import value
+
+
+def test_a_score_to_be_maximised_is_maximised():
+    X, y = sample()
+    kinds = {
+        "r2": metrics.r2_score,
+        "neg_mean_squared_error": lambda a, b: -metrics.mean_squared_error(a, b),
+    }
+    for name, by in kinds.items():
+        cv = l0path.cv_fit(X, y, cv=model_selection.KFold(4), scoring=name)
+        theirs = by_hand(X, y, cv.splits, lambda a, b, w, by=by: by(a, b))
+        np.testing.assert_allclose(cv.folds.iloc[:8], theirs, rtol=1e-8)
+        assert cv.index() == cv.table.cv_mean.idxmax()
+        t = cv.table
+        assert (
+            cv.index("1se")
+            == t[t.cv_mean >= t.cv_mean.max() - t.cv_se[t.cv_mean.idxmax()]].n_nonzero.idxmin()
+        )
+
+
+def test_class_metrics_by_hand():
+    X, y = sample("classes", n=80)
+    w = np.random.default_rng(0).uniform(0.5, 2, 80)
+
+    def prob(eta):
+        return 1 / (1 + np.exp(-eta))
+
+    def yes(y):
+        return y == "yes"
+
+    kinds = {
+        "auc": lambda y, e, w: metrics.roc_auc_score(yes(y), e, sample_weight=w),
+        "roc_auc": lambda y, e, w: metrics.roc_auc_score(yes(y), e, sample_weight=w),
+        "brier": lambda y, e, w: metrics.brier_score_loss(yes(y), prob(e), sample_weight=w),
+        "neg_brier_score": lambda y, e, w: (
+            -metrics.brier_score_loss(yes(y), prob(e), sample_weight=w)
+        ),
+        "misclassification": lambda y, e, w: (
+            1 - metrics.accuracy_score(yes(y), e > 0, sample_weight=w)
+        ),
+        "accuracy": lambda y, e, w: metrics.accuracy_score(yes(y), e > 0, sample_weight=w),
+        "neg_log_loss": lambda y, e, w: -metrics.log_loss(yes(y), prob(e), sample_weight=w),
+        "deviance": lambda y, e, w: 2 * metrics.log_loss(yes(y), prob(e), sample_weight=w),
+    }
+    pairs = list(model_selection.StratifiedKFold(3).split(X, y))
+    fit = {"loss": "logistic", "lambda2": 0.01, "max_k": 3, "sample_weight": w}
+    paths = [
+        l0path.fit(X[train], y[train], **fit | {"sample_weight": w[train]}) for train, _ in pairs
+    ]
+    for name, by in kinds.items():
+        cv = l0path.cv_fit(X, y, cv=pairs, scoring=name, **fit)
+        theirs = [
+            [
+                by(y[test], path.predict(X[test], index=i, type="link"), w[test])
+                for path, (_, test) in zip(paths, pairs, strict=True)
+            ]
+            for i in range(4)
+        ]
+        np.testing.assert_allclose(cv.folds, theirs, rtol=1e-8, err_msg=name)
+    f1 = metrics.make_scorer(metrics.f1_score, pos_label="yes")
+    assert (l0path.cv_fit(X, y, cv=pairs, scoring=f1, **fit).folds.to_numpy() >= 0).all()
+
+
+def test_callable_scoring_gets_y_and_predictions_in_the_users_units():
+    X, y = sample("classes")
+    seen = []
+
+    def gap(y, prediction, sample_weight):
+        seen.append((set(y), prediction.min() >= 0, prediction.max() <= 1))
+        return np.average(np.abs((y == "yes") - prediction), weights=sample_weight)
+
+    cv = l0path.cv_fit(
+        X, y, cv=3, loss="logistic", lambda2=0.1, max_k=2, scoring=gap, random_state=0
+    )
+    assert all(names <= {"yes", "no"} and low and high for names, low, high in seen)
+    assert cv.index() == cv.table.cv_mean.idxmin()
+    gap.greater_is_better = True
+    cv = l0path.cv_fit(
+        X, y, cv=3, loss="logistic", lambda2=0.1, max_k=2, scoring=gap, random_state=0
+    )
+    assert cv.index() == cv.table.cv_mean.idxmax()
+
+
+def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
+    rng = np.random.default_rng(0)
+    for name in oracles.LOSSES:  # other families: tests/families
+        X, y = sample(
+            "counts" if name == "poisson" else "real" if name in scoring.REAL else "classes"
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparationWarning)
+            path = l0path.fit(X, y, loss=name, max_k=1, lambda2=0.1)
+        loss, eta = path.loss_record(), rng.standard_normal(60)
+        coded = y if name in scoring.REAL else np.where(y == "yes", 1.0, -1.0)
+        rows = scoring.deviance_rows(scoring.HeldOutRows(coded, eta, np.ones(60), path))
+        perfect = (
+            [value(loss, t, np.log(t)) if t > 0 else 0.0 for t in coded]
+            if name == "poisson"
+            else np.zeros(60)
+        )
+        times = 1 if name in scoring.HINGES else 2
+        np.testing.assert_allclose(
+            rows,
+            [
+                times * (value(loss, t, e) - best)
+                for t, e, best in zip(coded, eta, perfect, strict=True)
+            ],
+            atol=1e-12,
+        )
+
+
+def test_the_hinge_is_cross_validated_where_it_is_fitted_exactly():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((30, 3))
+    y = np.where(X[:, 0] - X[:, 1] + rng.standard_normal(30) > 0, "b", "a")
+    same = {"loss": "hinge", "algorithm": "exact", "lambda2": 0.01, "max_k": 2}
+    halves = np.arange(30) < 15
+    cv = l0path.cv_fit(X, y, cv=[(halves, ~halves), (~halves, halves)], **same)
+    eta = l0path.fit(X[halves], y[halves], **same).predict(X[~halves], k=2)
+    assert cv.folds.iloc[2, 0] == pytest.approx(
+        np.maximum(0, 1 - np.where(y[~halves] == "b", 1, -1) * eta).mean(), rel=1e-6
+    )
+    assert set(
+        l0path.L0ClassifierCV(
+            2, cv=2, loss="hinge", algorithm="exact", lambda2=0.01, random_state=0
+        )
+        .fit(X, y)
+        .predict(X)
+    ) == {"a", "b"}
+    with pytest.raises(ValueError, match="algorithm='exact' only"):
+        l0path.cv_fit(X, y, loss="hinge")

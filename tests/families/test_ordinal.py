@@ -1,0 +1,294 @@
+"""Ordered classes, loss="ordinal": enumeration with another solver, statsmodels, separated classes,
+results, and what is refused.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog, minimize
+
+import l0path
+from l0path.errors import SeparationWarning
+from l0path.problem import verbs
+from l0path.problem.coupled.ordinal import Ordinal
+
+LABELS = ["low", "mid", "high", "top"]
+
+
+def drawn(seed, n=60, p=5, K=4):
+    """Correlated columns, a copy or a constant among them by turns, and K ordered classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((n, 1))
+    if seed % 3 == 1:
+        X[:, 2] = -2.0 * X[:, 0]
+    if seed % 3 == 2:
+        X[:, -1] = 2.0
+    eta = X[:, 0] - X[:, 1] + rng.logistic(size=n)
+    codes = np.digitize(eta, np.quantile(eta, np.arange(1, K) / K))
+    return X, codes, rng
+
+
+def as_classes(codes):
+    return pd.Categorical.from_codes(codes, LABELS[: codes.max() + 1], ordered=True)
+
+
+def negative_log(codes, eta, t, w):
+    """(the mean of -log P(class) with thresholds t, its gradients in eta and t)."""
+    rows, below = np.arange(len(eta)), 1.0 / (1.0 + np.exp(eta[:, None] - t))
+    edges = np.column_stack([np.zeros(len(eta)), below, np.ones(len(eta))])
+    P = np.maximum(np.diff(edges, axis=1)[rows, codes], 1e-300)
+    slope = edges * (1.0 - edges)
+    by_edge = np.zeros(edges.shape)
+    by_edge[rows, codes + 1] -= w * slope[rows, codes + 1] / P
+    by_edge[rows, codes] += w * slope[rows, codes] / P
+    return -w @ np.log(P), -by_edge.sum(axis=1), by_edge[:, 1:-1].sum(axis=0)
+
+
+def optimum(X, codes, support, *, lambda1=0.0, lambda2=0.0, weights=None, offset=0.0, low=-np.inf):
+    """The least penalised loss on a support, from coefficients of either sign and thresholds."""
+    w = np.ones(len(X)) if weights is None else weights
+    w, m, k = w / w.sum(), int(codes.max()), len(support)
+    Z = X - w @ X
+    s = np.sqrt(w @ Z**2)
+    Z = (Z / np.where(s > 1e-12, s, 1.0))[:, support]
+
+    def value(v):
+        b = v[:k] - v[k : 2 * k]
+        gaps = np.exp(v[2 * k + 1 :])
+        t = v[2 * k] + np.concatenate([[0.0], np.cumsum(gaps)])
+        loss, by_eta, by_t = negative_log(codes, offset + Z @ b, t, w)
+        by_b = Z.T @ by_eta + 2.0 * lambda2 * b
+        after = np.cumsum(by_t[::-1])[::-1]
+        gradient = np.concatenate([by_b + lambda1, lambda1 - by_b, after[:1], gaps * after[1:]])
+        return loss + lambda1 * v[: 2 * k].sum() + lambda2 * b @ b, gradient
+
+    bounds = [(0, None)] * k + [(0, -low * s[j] if np.isfinite(low) else None) for j in support]
+    start = np.concatenate([np.zeros(2 * k), [-1.0], np.zeros(m - 1)])
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxfun": 100_000, "maxiter": 5000}
+    bounds += [(None, None)] * m
+    return minimize(value, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).fun
+
+
+def check_every_size(seed, p=4, max_k=2):
+    """Every size against all supports, with what the seed asks for."""
+    X, codes, rng = drawn(seed, p=p)
+    same, given, forced = {}, {}, ()
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
+    if seed % 3 == 1:
+        same["offset"] = given["offset"] = 0.5 * rng.standard_normal(len(X))
+    if seed % 3 == 2:
+        forced = given["always_include"] = (1,)
+    if seed % 4 == 1:
+        same["lambda2"] = given["lambda2"] = 0.02
+    if seed % 4 == 3:
+        same["low"] = given["lower"] = -0.4
+    if seed % 5 == 4:
+        same["lambda1"] = given["lambda1"] = 0.01
+    effort = l0path.solvers.LocalSearch(effort="high")
+    path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=max_k, algorithm=effort, **given)
+    free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
+    for s in path.solutions:
+        supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
+        best = min(optimum(X, codes, S, **same) for S in supports)
+        assert s.objective == pytest.approx(best, rel=1e-7) and s.objective <= best * (1 + 1e-8)
+        assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_size_is_the_enumerated_best(seed):
+    check_every_size(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 112))
+def test_every_size_is_the_enumerated_best_of_more_columns(seed):
+    check_every_size(seed, p=7, max_k=3)
+
+
+def test_verbs_are_derivatives_at_the_best_thresholds():
+    _, codes, rng = drawn(0, n=20)
+    y, eta, w = codes.astype(float), 2.0 * rng.standard_normal(20), rng.uniform(0.5, 2.0, 20)
+    w, loss, h = w / w.sum(), Ordinal(4), 1e-5
+    slopes, v, rest = np.empty(20), np.empty(20), np.empty(20)
+    value = verbs.derivatives(loss, y, eta, w, slopes, v)
+    assert value == pytest.approx(verbs.mean_loss(loss, y, eta, w), rel=1e-14)
+    P = verbs.coupled_columns(loss, y, eta, w, np.eye(20))
+    for i, e in enumerate(h * np.eye(20)):
+        up, down = np.empty(20), np.empty(20)
+        rise = verbs.derivatives(loss, y, eta + e, w, up, rest)
+        rise -= verbs.derivatives(loss, y, eta - e, w, down, rest)
+        assert slopes[i] == pytest.approx(rise / (2 * h), abs=1e-9)
+        np.testing.assert_allclose((np.diag(v) - P @ P.T)[i], (up - down) / (2 * h), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_by_weak_duality_are_below_the_optimum(seed):
+    X, codes, rng = drawn(3 * seed)
+    y, w, loss = codes.astype(float), np.full(60, 1 / 60), Ordinal(4)
+    Z = np.ascontiguousarray((X - X.mean(axis=0))[:, :3].T)
+    best = optimum(X, codes, [0, 1, 2])
+    b, slopes, v, tight = 0.5 * rng.standard_normal(3), np.empty(60), np.empty(60), -np.inf
+    for _ in range(7):
+        eta = b @ Z
+        value = verbs.derivatives(loss, y, eta, w, slopes, v)
+        C = verbs.coupled_columns(loss, y, eta, w, Z)
+        b = b - np.linalg.solve((Z * v) @ Z.T - C @ C.T, Z @ slopes)
+        tangent = verbs.Tangent(eta, slopes.copy(), v.copy())
+        tight = value + verbs.dual_bound(loss, y, w, tangent, b @ Z)
+        assert tight <= best + 1e-8
+    assert tight == pytest.approx(best, abs=1e-7)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_refits_are_those_of_statsmodels(offset):
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    X, codes, rng = drawn(0)
+    y, shift = as_classes(codes), 0.5 * rng.standard_normal(60) if offset else None
+    path = l0path.fit(X, y, loss="ordinal", max_k=2, offset=shift)
+    support, coef = path.support(k=2), path.coef(k=2)
+    model = OrderedModel(pd.Series(y), X[:, support], offset=shift, distr="logit")
+    known = model.fit(method="bfgs", disp=0, gtol=1e-9, maxiter=1000)
+    assert path.table.loss[2] == pytest.approx(-known.llf / 60, rel=1e-9)
+    np.testing.assert_allclose(coef.iloc[3:], known.params[:2], atol=1e-6)
+    thresholds = model.transform_threshold_params(known.params.to_numpy())[1:-1]
+    np.testing.assert_allclose(coef.iloc[:3], thresholds, atol=1e-6)
+    assert list(coef.index[:3]) == ["low|mid", "mid|high", "high|top"]
+    results = path.refit(k=2)
+    np.testing.assert_allclose(results.params, known.params, atol=1e-5)
+    assert "too optimistic" in str(results.summary())
+    assert path.score_table().loglik[2] == pytest.approx(known.llf)
+    assert path.score_table().aic[2] == pytest.approx(known.aic)
+
+
+def test_two_ordered_classes_are_the_logistic_loss():
+    X, codes, _ = drawn(0)
+    y = np.where(codes > 1, "b", "a")
+    ordered = l0path.fit(X, y, loss="ordinal", lambda2=0.05, max_k=3)
+    two = l0path.fit(X, y, loss="logistic", lambda2=0.05, max_k=3)
+    np.testing.assert_allclose(ordered.table.objective, two.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(ordered.coef(k=2).iloc[1:], two.coef(k=2).iloc[1:], rtol=1e-6)
+    np.testing.assert_allclose(ordered.predict(X, k=2)[:, 1], two.predict(X, k=2), rtol=1e-7)
+
+
+def separates(X, codes):
+    """Whether a direction of coefficients and thresholds never worsens a row and betters some."""
+    K, rows = int(codes.max()) + 1, []
+    for x, c in zip(X, codes, strict=True):
+        e = np.eye(K - 1)
+        rows += [np.append(-x, e[c])] if c < K - 1 else []
+        rows += [np.append(x, -e[c - 1])] if c else []
+    A = np.array(rows)
+    found = linprog(-A.sum(axis=0), A_ub=-A, b_ub=np.zeros(len(A)), bounds=(-1, 1))
+    return -found.fun > 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_separated_supports_are_those_of_a_linear_program(seed):
+    X, codes, _ = drawn(3 * seed, n=12, p=4, K=3)
+    X[:, 3] = np.where(codes == 1, np.arange(12) % 3 == 0, 2.0 * (codes == 2))
+    for S in combinations(range(4), 1 + seed % 2):
+        path = l0path.fit(X[:, S], codes, loss="ordinal", always_include=list(range(len(S))))
+        assert (path.table.status[0] == "separated") == separates(X[:, S], codes)
+
+
+def test_sizes_beyond_a_column_that_separates_and_complete_separation():
+    X, codes, _ = drawn(0)
+    X[:, 3] = 0.0
+    X[np.flatnonzero(codes == 3)[:5], 3] = 1.0
+    with pytest.warns(SeparationWarning, match="quasi-completely by x3, so larger"):
+        path = l0path.fit(X, codes, loss="ordinal")
+    beyond = [s for s in path.solutions if s.left_out]
+    assert beyond and path.status.startswith("complete: k = 0..4")
+    for s in beyond:
+        best = min(optimum(X, codes, S) for S in combinations([0, 1, 2, 4], s.k))
+        assert s.objective == pytest.approx(best, rel=1e-7)
+    with pytest.warns(SeparationWarning, match="separate the classes completely"):
+        whole = l0path.fit(X, np.digitize(X[:, 1], [-0.5, 0.5]), loss="ordinal")
+    assert whole.table.status.iloc[-1] == "separated" and len(whole) == 2
+
+
+def test_predictions_scores_folds_and_files(tmp_path):
+    X, codes, _ = drawn(3)
+    table, y = pd.DataFrame(X, columns=list("abcde")), pd.Series(as_classes(codes))
+    path = l0path.fit(table, y, loss="ordinal", max_k=3)
+    P, labels = path.predict(table, k=2), path.predict(table, k=2, type="class")
+    eta, t = path.predict(table, k=2, type="link"), path.model(k=2).intercept.to_numpy()
+    np.testing.assert_allclose(
+        P.cumsum(axis=1).iloc[:, :3], 1 / (1 + np.exp(eta.to_numpy()[:, None] - t))
+    )
+    assert P.columns.tolist() == LABELS and (labels == P.idxmax(axis=1)).all()
+    picked = P.to_numpy()[np.arange(60), codes]
+    scores = path.score(table, y, k=2)
+    assert scores["deviance"] == pytest.approx(-2 * np.log(picked).mean())
+    assert scores["misclassification"] == np.mean(labels != y.astype(str))
+    assert path.table.loss[2] == pytest.approx(-np.log(picked).mean())
+    assert np.trace(path.confusion(table, y, k=2)) == np.sum(labels == y.astype(str))
+    cv = l0path.cv_fit(table, y, loss="ordinal", max_k=2, cv=3, random_state=0)
+    train, test = cv.splits[0]
+    alone = l0path.fit(table.iloc[train], y.iloc[train], loss="ordinal", max_k=2)
+    expected = alone.score(table.iloc[test], y.iloc[test], k=2)["deviance"]
+    assert cv.folds.loc[2, 0] == pytest.approx(expected)
+    assert cv.held_out(k=2).shape == (60, 4) and cv.held_out(k=2, type="link").shape == (60,)
+    path.save(tmp_path / "path.npz")
+    again = l0path.load(tmp_path / "path.npz")
+    assert again.predict(table, k=2).equals(P) and again.coef(k=2).equals(path.coef(k=2))
+    assert again.score(table, y, k=2).equals(scores)
+    grid = l0path.fit(table, y, loss="ordinal", grid="lambda0", max_k=3)
+    assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
+    formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
+    assert formula.predict(table, k=2).shape == (60, 4)
+    assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
+
+
+def test_recovery_leaves_the_thresholds_out():
+    data = l0path.simulate.ordinal(150, 6, 2, scale=2.0, random_state=0)
+    path = l0path.fit(data.X, data.y, loss="ordinal", max_k=3)
+    found = l0path.diagnostics.support_recovery(path, data)
+    assert found.exact[2] and found.true_positives.tolist()[:3] == [0, 1, 2]
+    b = path.coef(k=2, full=True).to_numpy()[3:]
+    error = np.linalg.norm(b - data.beta) / np.linalg.norm(data.beta)
+    assert found.estimation_error[2] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"fit_intercept": False}, "fit_intercept"),
+        ({"class_weight": "balanced"}, "class_weight"),
+        ({"pos_label": "low"}, "pos_label"),
+        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"certify": True}, "certify"),
+        ({"algorithm": "cd"}, "'swap'"),
+        ({"algorithm": "exact"}, "'swap'"),
+        ({"lambda_scale": "l0learn"}, "lambda_scale"),
+        ({"strata": np.zeros(60)}, "strata"),
+        ({"sample_weight": (drawn(0)[1] != 2).astype(float)}, "class 'high'"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(given, word):
+    X, codes, _ = drawn(0)
+    with pytest.raises(ValueError, match=word):
+        l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2, **given)
+
+
+def test_methods_that_are_not_served_say_so():
+    X, codes, _ = drawn(0)
+    path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
+    for call in (
+        lambda: path.certify(k=2),
+        lambda: path.explore(),
+        lambda: path.compare([1, 2]),
+        lambda: path.plot_roc(k=2),
+        lambda: path.model(k=2).to_python(),
+        lambda: path.model(k=2).to_sql(),
+        lambda: l0path.nested_cv(X, codes, loss="ordinal", cv=3),
+        lambda: l0path.stability_selection(X, codes, loss="ordinal", k=2),
+        lambda: l0path.L0Classifier(loss="ordinal").fit(X, codes),
+    ):
+        with pytest.raises(ValueError, match="ordinal"):
+            call()
