@@ -160,7 +160,10 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
 
 def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
     X, y, labels = problem()
-    path = l0path.fit(X, y, groups=labels, lambda2=[0.1, 0.0], max_k=2, certify=True)
+    both = {"lambda2": [0.1, 0.0], "max_k": 2, "certify": True}
+    proven = l0path.fit(X, y, groups=labels, **both)
+    assert proven.table.lower_bound.notna().all() and not any("slice" in n for n in proven.notes)
+    path = l0path.fit(X, y, groups=labels, lambda1=0.01, **both)
     assert path.table.lower_bound.notna().tolist() == [
         True,
         True,
@@ -186,7 +189,8 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         dict(max_k=3),
         dict(max_k=3, lambda0=[0.05, 1e-4]),
     ):  # a price's bound needs those of all sizes
-        table = l0path.fit(X, y, groups=labels, lambda2=0.1, certify=True, **grid).table
+        given = {"lambda1": 0.01, "lambda2": 0.1, "certify": True, **grid}
+        table = l0path.fit(X, y, groups=labels, **given).table
         assert table.lower_bound.isna().tolist() == (
             [True, True] if "lambda0" in grid else [False, False, True, False]
         )
@@ -200,7 +204,7 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
 
 def test_squared_paths_say_what_was_decided():
     X, y, labels = problem()
-    table = l0path.fit(X, y, groups=labels).table
+    table = l0path.fit(X, y, groups=labels, certify=False).table
     assert table.k.tolist() == list(range(7)) and list(table.optimality) == [
         *["global"] * 2,
         *["refit_swap"] * 4,
@@ -228,7 +232,7 @@ def test_what_is_called_refit_swap_has_no_better_exchange(seed):
         X @ rng.standard_normal(labels.size) + 3 * rng.standard_normal(60),
         0.1 * (seed % 2),
     )
-    path = l0path.fit(X, y, groups=labels, max_k=7, lambda2=lambda2)
+    path = l0path.fit(X, y, groups=labels, max_k=7, lambda2=lambda2, certify=False)
     assert set(path.table.optimality) == {"global", "refit_swap"}
 
     def value(chosen):
@@ -383,7 +387,7 @@ def test_overlapping_groups_are_unions():
         "u": np.array([8, 9, 1]),
     }
     for case in (dict(), dict(lambda2=0.05), dict(lambda2=0.01, lambda1=0.02)):
-        path = l0path.fit(X, y, groups=groups, max_k=3, **case)
+        path = l0path.fit(X, y, groups=groups, max_k=3, certify=False, **case)
         for k in range(4):
             assert path.table.objective[k] == pytest.approx(
                 enumerated(X, y, groups, k, **case)[0], rel=1e-8
