@@ -334,6 +334,8 @@ def _group_bounds(setting, solutions):
                 for i in rows:
                     bound = _relaxed(solutions[i], D, costs, problem.floor)
                     solutions[i] = bounded(problem, solutions[i], bound)
+    unproven = {s.slice for s in solutions if math.isnan(s.lower_bound)}
+    without = [number for number in without if number in unproven]
     if not without:
         return []
     return [
