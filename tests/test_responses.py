@@ -229,7 +229,6 @@ def test_methods_that_take_one_response_say_so():
     calls = [
         lambda: path.summary(k=2),
         lambda: path.alternatives(k=2),
-        lambda: path.refit(k=2),
         lambda: path.certify(k=2),
         lambda: path.compare([1, 2]),
         lambda: path.explore(),
@@ -283,3 +282,22 @@ def test_a_formula_takes_several_responses(tmp_path):
     )
     cv = l0path.cv_fit("`y 1` + z ~ a + b + c", data, cv=3, random_state=0)
     assert cv.held_out().columns.tolist() == ["y 1", "z"] and len(cv.held_out()) == 49
+
+
+def test_refits_are_least_squares_of_each_response():
+    import statsmodels.api as sm
+
+    X, Y, rng = drawn(0)
+    w, names = rng.uniform(0.5, 2.0, len(X)), ["a", "b", "c"]
+    path = l0path.fit(X, pd.DataFrame(Y, columns=names), max_k=2, sample_weight=w)
+    found = path.refit(k=2)
+    assert list(found) == names
+    A = sm.add_constant(X[:, path.support(k=2)])
+    for j, name in enumerate(names):
+        known = sm.WLS(Y[:, j], A, weights=w).fit()
+        np.testing.assert_allclose(found[name].params, known.params, rtol=1e-9)
+        np.testing.assert_allclose(found[name].bse, known.bse, rtol=1e-9)
+        assert name in str(found[name].summary()) and "too optimistic" in str(found[name].summary())
+    new = l0path.fit(X, Y, max_k=2).refit(k=2, X=X[:20], y=Y[:20], cov_type="HC1")
+    A = sm.add_constant(X[:20][:, path.support(k=2)])
+    np.testing.assert_allclose(new["y1"].bse, sm.OLS(Y[:20, 1], A).fit(cov_type="HC1").bse)
