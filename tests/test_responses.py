@@ -233,7 +233,6 @@ def test_methods_that_take_one_response_say_so():
         lambda: path.compare([1, 2]),
         lambda: path.explore(),
         lambda: l0path.cv_fit(X, Y, cv=3, max_k=2).compare([1, 2]),
-        lambda: l0path.diagnostics.support_recovery(path, [0, 1]),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),
         lambda: path.model(2).to_sklearn(),
@@ -301,3 +300,19 @@ def test_refits_are_least_squares_of_each_response():
     new = l0path.fit(X, Y, max_k=2).refit(k=2, X=X[:20], y=Y[:20], cov_type="HC1")
     A = sm.add_constant(X[:20][:, path.support(k=2)])
     np.testing.assert_allclose(new["y1"].bse, sm.OLS(Y[:20, 1], A).fit(cov_type="HC1").bse)
+
+
+def test_recovery_of_the_columns_that_responses_share():
+    rng = np.random.default_rng(0)
+    X, B = rng.standard_normal((80, 6)), np.zeros((6, 3))
+    B[[1, 4]] = rng.standard_normal((2, 3)) + 1.0
+    path = l0path.fit(X, X @ B + 0.1 * rng.standard_normal((80, 3)), max_k=3)
+    found = l0path.diagnostics.support_recovery(path, B)
+    assert found.exact.tolist() == [False, False, True, False]
+    own = np.linalg.norm(path.coef(k=2, full=True).to_numpy()[1:] - B) / np.linalg.norm(B)
+    assert found.estimation_error[2] == pytest.approx(own)
+    columns = l0path.diagnostics.support_recovery(path, [1, 4])
+    assert columns.exact.equals(found.exact) and columns.estimation_error.isna().all()
+    assert l0path.diagnostics.support_recovery(path, B[:, 0]).exact.equals(found.exact)
+    with pytest.raises(ValueError, match="truth has shape"):
+        l0path.diagnostics.support_recovery(path, B[:, :2])

@@ -67,6 +67,20 @@ def left_out(B, b, out):
     return 0.5 * float(np.vdot(b[out], step)), step
 
 
+def each_left_out(B, b, parts):
+    """(m,) what leaving out each of the positions `parts` adds, as `left_out`, together for parts
+    of as many columns; b (k,) or (k, r).
+    """
+    out, count = np.zeros(len(parts)), np.array([part.size for part in parts])
+    b = b.reshape(len(b), -1)
+    for size in np.unique(count[count > 0]):
+        at = np.flatnonzero(count == size)
+        O = np.array([parts[i] for i in at])
+        step = np.linalg.solve(B[O[:, :, None], O[:, None, :]], b[O])
+        out[at] = 0.5 * (b[O] * step).sum(axis=(1, 2))
+    return out
+
+
 # -------------------- squared loss
 
 
@@ -108,14 +122,13 @@ class GramSet:
     def without(self, parts):
         """`LeavingBounds` of the set without each of some parts, arrays of positions."""
         lower, place = np.empty(len(parts)), np.argsort(self.kept)
+        if self.kept.size == len(self.q):
+            lower[:] = self.lower + each_left_out(self.B, self.b, [place[part] for part in parts])
+            parts = ()
         for i, part in enumerate(parts):
-            if self.kept.size == len(self.q):
-                more, _ = left_out(self.B, self.b, place[part])
-                lower[i] = self.lower + more
-            else:
-                rest = np.delete(np.arange(len(self.q)), part)
-                lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
-        return LeavingBounds(lower, lower, [None] * len(parts))
+            rest = np.delete(np.arange(len(self.q)), part)
+            lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
+        return LeavingBounds(lower, lower, [None] * lower.size)
 
 
 # -------------------- every smooth loss
