@@ -40,13 +40,15 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     Parameters
     ----------
     path_or_coefficients : Path, array-like of shape (p, m) or (p,), or DataFrame
-        A fitted path (rows are those of `path.table`, with its labels and its k), or coefficients
+        A fitted path (rows are those of `path.table`, with its labels and its k; of one response or
+        several, or of classes), or coefficients
         in units of y and X, without the intercept, one column per model (rows are 0..m-1 or the
         column labels).
     truth : Simulation, array-like of float, int or bool
-        Anything with `.beta` of shape (p,), or p floats: the true coefficients. Integers: the
-        column indices of the true support, each once. p booleans: which columns are true. Integers
-        are always indices, so write coefficients as floats.
+        Anything with `.beta` of shape (p,), or p floats: the true coefficients; for r responses or
+        classes a table of floats (p, r), or p floats, whose zeros tell the true support. Integers:
+        the column indices of the true support, each once. p booleans: which columns are true.
+        Integers are always indices, so write coefficients as floats.
 
     Returns
     -------
@@ -90,21 +92,21 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     true, beta, rows = None, None, []
     for i, b in enumerate(models):
         if true is None:
-            true, beta = _truth(truth, b.size)
+            true, beta = _truth(truth, *b.shape)
         rows.append(_row(b, true, beta, sizes[i] if sizes is not None else np.count_nonzero(b)))
     return pd.DataFrame(rows, columns=RECOVERY_COLUMNS, index=labels).astype(TYPES)
 
 
 def _row(b, true, beta, k):
-    """One row of the table: b (p,) fitted, true (p,) booleans, beta (p,) or None."""
-    if b.shape != true.shape:
+    """One row of the table: b (p,) or (p, r) fitted, true (p,) booleans, beta as b, or None."""
+    if len(b) != true.size:
         raise ValueError(
             f"a model has {b.size} coefficients but the first model has {true.size}; all must "
             "belong to the same columns"
         )
     if np.isnan(b).any():
         raise ValueError("the coefficients hold NaN; drop the models that were not solved")
-    chosen = b != 0.0
+    chosen = b != 0.0 if b.ndim == 1 else (b != 0.0).any(axis=1)
     hits, found, wanted = int((chosen & true).sum()), int(chosen.sum()), int(true.sum())
     return (
         int(k),
@@ -132,11 +134,6 @@ def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
     if isinstance(source, Path):
         index, first = source.table.index, len(source.meta.first_names)
-        if len(index) and np.ndim(source.coef(index=index[0], full=True)) == 2:
-            raise ValueError(
-                "support_recovery takes a path of one response; pass coefficients (p, m) of one "
-                "of its responses"
-            )
         return (
             index,
             source.table["k"].to_numpy(),
@@ -170,14 +167,18 @@ def _models(source):
     return (labels if labels is not None else pd.RangeIndex(b.shape[1])), None, b.T
 
 
-def _truth(truth, p):
+def _truth(truth, p, r=None):
     """The true support (p,) as booleans and the true coefficients (p,), None if only the support is
-    known.
+    known; of r responses or classes the coefficients are a table (p, r), and a vector of numbers
+    tells the support alone.
     """
     if isinstance(truth, Simulation):
         truth = np.asarray(truth.beta, dtype=np.float64)
     refuse_masked(truth, "truth")
     values = np.asarray(truth)
+    if r is not None and values.shape == (p, r) and values.dtype.kind == "f":
+        found, _ = _truth(np.abs(values).sum(axis=1), p)
+        return found, values
     if values.ndim != 1:
         raise ValueError(
             f"truth has shape {values.shape}; pass p={p} coefficients, p booleans or the indices "
@@ -204,7 +205,7 @@ def _truth(truth, p):
         return values, None
     if not np.isfinite(values).all():
         raise ValueError("truth has coefficients that are not finite; give the finite true values")
-    return values != 0.0, values.astype(np.float64)
+    return values != 0.0, values.astype(np.float64) if r is None else None
 
 
 def _mask(indices, p):

@@ -173,6 +173,43 @@ def test_bounds():
     compare(path, least(X, times, path, low=-0.3, high=0.2))
 
 
+@pytest.mark.parametrize(
+    "seed", [2, 4, *(pytest.param(s, marks=pytest.mark.slow) for s in range(8, 108))]
+)
+def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
+    X, times = drawn(
+        seed,
+        entry=seed % 2 == 1,
+        strata=2 if seed % 3 == 0 else 1,
+        weighted=seed % 4 == 0,
+    )
+    offset = np.random.default_rng(seed).standard_normal(len(X)) if seed % 2 else None
+    how = {"lambda2": (0.05, 0.5, 3.0)[seed % 3], "lambda1": (0.0, 0.01)[seed % 2]}
+    path = fitted(X, times, max_k=3, certify=True, offset=offset, **how)
+    expected = np.array(least(X, times, path, offset=offset, **how))
+    lower = path.table["lower_bound"].to_numpy()
+    assert np.isfinite(lower).all() and (lower <= expected + 1e-9).all()
+    assert lower[0] == pytest.approx(expected[0])  # the tangent at the null model
+    if how["lambda2"] > 1:
+        assert (path.table["gap"] < 0.1).all()
+    grid = fitted(X, times, grid="lambda0", max_k=3, certify=True, offset=offset, **how)
+    for s in grid.solutions:
+        best = (expected + s.lambda0 * np.arange(4)).min()
+        assert s.lower_bound <= best + 1e-9
+
+
+def test_bounds_of_coefficients_give_lower_bounds_without_a_ridge():
+    X, times = drawn(7)
+    s = survival.standardised(X, times.weights)[1]
+    path = fitted(X, times, max_k=3, lower=-0.1 / s, upper=0.05 / s, certify=True)
+    expected = np.array(least(X, times, path, low=-0.1, high=0.05))
+    lower = path.table["lower_bound"].to_numpy()
+    assert (lower <= expected + 1e-9).all() and (lower > expected - 0.1).all()
+    plain = fitted(X, times, max_k=2, certify=True)
+    assert plain.table["lower_bound"][1:].isna().all()
+    assert any("no lower bounds" in note for note in plain.notes)
+
+
 def test_sparse_columns_are_the_same_model():
     X, times = drawn(1)
     X = np.where(np.abs(X) < 0.5, 0.0, X)
@@ -294,7 +331,7 @@ REFUSED = {
     "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "certify": ({"certify": True}, "certify"),
+    "certify": ({"certify": True, "groups": [0, 0, 1, 1, 2, 2]}, "certify"),
     "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
     "exact": ({"algorithm": "exact"}, "algorithm='swap'"),

@@ -81,6 +81,29 @@ def test_a_proven_exchange_has_none_better():
                 assert s.objective == pytest.approx(best_of_size(X, Y, s.k)[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_columns_are_proven_by_default(seed):
+    X, Y, rng = drawn(seed, p=6)
+    given, same = {}, {}
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 4, len(X)).astype(float)
+    if seed % 3 == 1:
+        same["lambda2"] = given["lambda2"] = 0.03
+    if seed % 4 == 2:
+        same["forced"] = given["always_include"] = [1]
+    if seed == 7:
+        same["lambda2"] = given["lambda2"] = 0.0
+    path = l0path.fit(X, Y, max_k=4, **given)
+    for s in path.solutions:
+        best, _ = best_of_size(X, Y, s.k, **same)
+        assert s.optimality == "global" and s.objective == pytest.approx(best, rel=1e-9)
+        assert s.lower_bound <= best * (1 + 1e-10) and s.lower_bound >= best * (1 - 2e-8)
+    grid = l0path.fit(X, Y, grid="lambda0", max_k=4, **given)
+    assert set(grid.table.optimality) <= {"global", "refit_swap"}
+    quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
+    assert quiet.table.optimality[2] == "refit_swap"
+
+
 def test_forced_columns_that_are_copies():
     X, Y, _ = drawn(1)  # column 3 equals column 0
     path = l0path.fit(X, Y, max_k=3, always_include=[0, 3])
@@ -206,12 +229,10 @@ def test_methods_that_take_one_response_say_so():
     calls = [
         lambda: path.summary(k=2),
         lambda: path.alternatives(k=2),
-        lambda: path.refit(k=2),
         lambda: path.certify(k=2),
         lambda: path.compare([1, 2]),
         lambda: path.explore(),
         lambda: l0path.cv_fit(X, Y, cv=3, max_k=2).compare([1, 2]),
-        lambda: l0path.diagnostics.support_recovery(path, [0, 1]),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),
         lambda: path.model(2).to_sklearn(),
@@ -260,3 +281,38 @@ def test_a_formula_takes_several_responses(tmp_path):
     )
     cv = l0path.cv_fit("`y 1` + z ~ a + b + c", data, cv=3, random_state=0)
     assert cv.held_out().columns.tolist() == ["y 1", "z"] and len(cv.held_out()) == 49
+
+
+def test_refits_are_least_squares_of_each_response():
+    import statsmodels.api as sm
+
+    X, Y, rng = drawn(0)
+    w, names = rng.uniform(0.5, 2.0, len(X)), ["a", "b", "c"]
+    path = l0path.fit(X, pd.DataFrame(Y, columns=names), max_k=2, sample_weight=w)
+    found = path.refit(k=2)
+    assert list(found) == names
+    A = sm.add_constant(X[:, path.support(k=2)])
+    for j, name in enumerate(names):
+        known = sm.WLS(Y[:, j], A, weights=w).fit()
+        np.testing.assert_allclose(found[name].params, known.params, rtol=1e-9)
+        np.testing.assert_allclose(found[name].bse, known.bse, rtol=1e-9)
+        assert name in str(found[name].summary()) and "too optimistic" in str(found[name].summary())
+    new = l0path.fit(X, Y, max_k=2).refit(k=2, X=X[:20], y=Y[:20], cov_type="HC1")
+    A = sm.add_constant(X[:20][:, path.support(k=2)])
+    np.testing.assert_allclose(new["y1"].bse, sm.OLS(Y[:20, 1], A).fit(cov_type="HC1").bse)
+
+
+def test_recovery_of_the_columns_that_responses_share():
+    rng = np.random.default_rng(0)
+    X, B = rng.standard_normal((80, 6)), np.zeros((6, 3))
+    B[[1, 4]] = rng.standard_normal((2, 3)) + 1.0
+    path = l0path.fit(X, X @ B + 0.1 * rng.standard_normal((80, 3)), max_k=3)
+    found = l0path.diagnostics.support_recovery(path, B)
+    assert found.exact.tolist() == [False, False, True, False]
+    own = np.linalg.norm(path.coef(k=2, full=True).to_numpy()[1:] - B) / np.linalg.norm(B)
+    assert found.estimation_error[2] == pytest.approx(own)
+    columns = l0path.diagnostics.support_recovery(path, [1, 4])
+    assert columns.exact.equals(found.exact) and columns.estimation_error.isna().all()
+    assert l0path.diagnostics.support_recovery(path, B[:, 0]).exact.equals(found.exact)
+    with pytest.raises(ValueError, match="truth has shape"):
+        l0path.diagnostics.support_recovery(path, B[:, :2])

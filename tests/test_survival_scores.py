@@ -210,3 +210,20 @@ def test_survival_curves_of_risk_groups():
         path.plot_survival(k=2, groups=0)
     with pytest.raises(ValueError, match="survival curves are those of loss='cox'"):
         l0path.fit(X, times.stop, max_k=1).plot_survival(k=1)
+
+
+def test_the_explorer_page_has_curves_of_three_risks():
+    X, times = drawn()
+    y = np.column_stack([times.stop, times.event])
+    path = l0path.fit(X, y, loss="cox", max_k=2)
+    text = path.explore().html
+    start = text.index('id="data">') + len('id="data">')
+    shown = json.loads(text[start : text.index("</script>", start)])["survival"]
+    assert len(shown["curves"]) == 3 and len(shown["names"]) == 3
+    eta = np.asarray(path.predict(X, k=2))
+    for risk, curve in zip((0.1, 0.5, 0.9), shown["curves"][2], strict=True):
+        row = np.flatnonzero(eta == np.quantile(eta, risk, method="nearest"))[:1]
+        expected = path.survival(X[row], k=2, times=shown["times"]).to_numpy()[0]
+        assert curve == pytest.approx(expected, abs=6e-5)
+    several = l0path.fit(X, y, loss="cox", max_k=1, strata=np.arange(50) % 2)
+    assert '"survival":null' in several.explore().html

@@ -255,7 +255,7 @@ print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.tab
 #
 # # What is not here
 #
-# * **Ordinal** responses (abess), or any GLM family by a `family = ` object (glmnet): not here. Censored survival times are `loss="cox"`, several classes `loss="multinomial"`, several responses a `Y` of
+# * Any GLM family by a `family = ` object (glmnet): not here. Censored survival times are `loss="cox"`, several classes `loss="multinomial"`, ordered ones (abess) `loss="ordinal"`, several responses a `Y` of
 #   several columns; gamma, negative binomial, Tweedie and binomial responses and quantiles are `loss="gamma"` and so on; a loss of your own is `l0path.own_loss`.
 # * **The relaxed lasso and adaptive weights** in one call: not here; models of sizes are not shrunk in the first place, and weights go into `penalty_factor`.
 # * **A lasso at glmnet's speed**: `lambda0=[0.0]` is right, as shown, but not what this package was made fast for.

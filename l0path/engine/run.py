@@ -23,6 +23,7 @@ from ..paths.records import Source
 from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
+from ..relaxation.tangents import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
@@ -285,7 +286,9 @@ def _bounds(setting, solutions):
     notes = []
     bar = Bar(request.progress, "l0path lower bounds")
     with control.stage(" while bounds were computed"), bar:
-        if groups:
+        if setting.problem.loss.traits.coupled:
+            notes = bound_by_tangents(setting.problem, out, control.clock.over)
+        elif groups:
             notes = _group_bounds(setting, out)
         else:
             shared = request.row_counts is None and not control.inconsistent
@@ -331,6 +334,8 @@ def _group_bounds(setting, solutions):
                 for i in rows:
                     bound = _relaxed(solutions[i], D, costs, problem.floor)
                     solutions[i] = bounded(problem, solutions[i], bound)
+    unproven = {s.slice for s in solutions if math.isnan(s.lower_bound)}
+    without = [number for number in without if number in unproven]
     if not without:
         return []
     return [

@@ -74,7 +74,9 @@ class SizeStrategy:
 
     def unverified(self) -> list[int]:
         """Sizes whose fit is not verified."""
-        return [k for k in sorted(self.pool.fits) if not self.is_verified(k)]
+        # not by `is_verified`: asked for every size after every round
+        fits, verified = self.pool.fits, self.verified
+        return [k for k in sorted(fits) if verified.get(k) != fits[k].key]
 
     def optimality(self, k: int) -> Optimality:
         """The class that was checked for the best model of size k."""

@@ -1,4 +1,4 @@
-"""What scikit-survival asks of an estimator: risk scores, and functions of time for each row."""
+"""The interface of scikit-survival for estimators: risk scores, and functions of time by row."""
 
 from __future__ import annotations
 

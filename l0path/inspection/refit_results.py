@@ -68,6 +68,20 @@ def describe(results, path, s, rows):
     inner.model.data.model_spec = inner.model.data.design_info = terms
 
 
+def refit_each(path, s, rows, how, refit_rows):
+    """{name: results of statsmodels} of several responses, on the columns that they share."""
+    out, n = {}, len(rows.y)
+    for j, name in enumerate(path.meta.responses):
+        offset = None if rows.offset is None else rows.offset.reshape(n, -1)[:, j]
+        one = s._replace(beta=s.beta[:, j], intercept=s.intercept[j])
+        part = rows._replace(y=rows.y[:, j], offset=offset)
+        results = refit_rows(path, one, part, **how)
+        describe(results, path, one, part)
+        results.model.data.ynames = name
+        out[name] = results
+    return out
+
+
 def describe_survival(results, path, s, rows):
     """Give results of PHReg or OrderedModel their label, with which their summary ends."""
     inner: Any = getattr(results, "_results", results)

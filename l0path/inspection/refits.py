@@ -28,7 +28,7 @@ from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe, describe_survival, fit_ordered
+from .refit_results import describe, describe_survival, fit_ordered, refit_each
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
@@ -61,15 +61,15 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
-    one_response(self, "refit")
+    if self.meta.classes is not None:
+        one_response(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
-    loss = self.meta.loss
     if self.meta.traits.response == "survival":
         given = (X, y, sample_weight, offset, cov_type, cov_kwds, scale)
         return refit_survival(self, self.solutions[i], given, selector)
     if not self.meta.traits.link:
         raise ValueError(
-            f"refit needs a likelihood, which loss={loss!r} does not have; fit with "
+            f"refit needs a likelihood, which loss={self.meta.loss!r} does not have; fit with "
             "loss='logistic' for standard errors"
         )
     s = self.solutions[i]
@@ -81,15 +81,15 @@ def refit(
     rows = _rows(self, X, y, sample_weight, offset)
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
+    if self.meta.responses is not None:
+        return refit_each(self, s, rows, how, refit_rows)
     results = refit_rows(self, s, rows, **how)
     (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
     return results
 
 
 def refit_survival(path, s, given, how):
-    """The results of PHReg of statsmodels on the rows of the fit. given: the arguments of `refit`
-    that it does not take; how: those of its `fit`.
-    """
+    """PHReg of statsmodels on the rows of the fit; given: what it cannot take; how: for `fit`."""
     from statsmodels.duration.hazard_regression import PHReg
 
     if any(value is not None for value in given):

@@ -198,7 +198,7 @@ class Inspecting:
             The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that
             X had (after a formula: of those on its right side), and
             `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
-            column.
+            column. For several responses a dict of results, by their names.
 
         Raises
         ------

@@ -244,7 +244,8 @@ class NewRows:
         strata: ArrayLike | str | None = None,
         **selector: Unpack[Selector],
     ) -> pd.DataFrame:
-        """How well a model of loss="cox" tells, at each time, which rows have had their event.
+        """Scores over time of a model of loss="cox": how well it separates, at each time, the rows
+        that have had their event from the others.
 
         Censored rows are made up for by weights: an event at t_i counts 1 / G(t_i), and a row at
         risk after t counts 1 / G(t) in the Brier score. G is the Kaplan-Meier estimate of the share

@@ -70,10 +70,10 @@ def from_rows(model, fit, lambda2):
     unit = 1.0 / np.sqrt(np.diagonal(G))
     if np.linalg.eigvalsh(G * np.outer(unit, unit))[0] > LEAST_EIGENVALUE:
         return fit
-    root = np.sqrt(problem.weights)
+    root, Y = np.sqrt(problem.weights), problem.y.reshape(problem.X.n, -1)
     A = np.vstack([root[:, None] * problem.X.columns(fit.support), np.zeros((at.size, at.size))])
     A[problem.X.n :] = np.sqrt(2.0 * lambda2) * np.eye(at.size)
-    y = np.append(root * problem.y, np.zeros(at.size))
-    b = unit * np.linalg.lstsq(A * unit, y, rcond=None)[0]
+    y = np.vstack([root[:, None] * Y, np.zeros((at.size, Y.shape[1]))])
+    b = unit[:, None] * np.linalg.lstsq(A * unit, y, rcond=None)[0]
     residual = y - A @ b
-    return fit._replace(b=b, value=0.5 * float(residual @ residual))
+    return fit._replace(b=b.reshape(fit.b.shape), value=0.5 * float(np.vdot(residual, residual)))

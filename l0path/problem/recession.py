@@ -53,7 +53,7 @@ def separating(Z, y, intercept, lower, upper, held=None):
 
 
 def separating_classes(Z, codes, r, intercept):
-    """Which columns separate several classes (Albert & Anderson, Biometrika 71, 1984).
+    """The columns that separate several classes (Albert & Anderson, Biometrika 71, 1984).
 
     A direction D (k, r) of the coefficients and d0 (r,) of the intercepts, along which no predictor
     z_i'D_c + d0_c of a row overtakes that of its class, and some fall behind, takes the multinomial

@@ -24,7 +24,10 @@ from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..inspection.model_set import ModelSet
 from ..paths import Path as FittedPath
+from ..paths.new_rows import baseline_of_model
+from ..paths.predicting import linear_predictor
 from ..paths.records import one_response, unordered
+from ..problem.coupled.baseline import cumulative_hazards
 
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
 MARKED_CRITERIA = ("bic", "ebic", "aic")
@@ -33,6 +36,7 @@ FOOT = (
     'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
     "Exchanges are single ones: nothing is searched beyond."
 )
+CURVE_TIMES = 100  # of the curves of the page at most
 
 
 class Page:
@@ -219,7 +223,29 @@ def _page_data(path, cv):
         "choices": choices,
         "start": choices[0]["index"] if choices else _middle(slices),
         "swapnote": "",
+        "survival": _survival(path),
     }
+
+
+def _survival(path):
+    """Survival curves of every model for rows of low, medium and high risk: times, names, and
+    curves[model][risk][time]; None for other losses, without the data, or with strata.
+    """
+    data, meta = path._source.data, path.meta
+    if data is None or meta.traits.response != "survival" or meta.strata is not None:
+        return None
+    curves, times = [], None
+    for i, s in enumerate(path.solutions):
+        eta = linear_predictor(data.design, data.offset, s)[data.weights > 0]
+        risks = np.quantile(eta, (0.1, 0.5, 0.9), method="nearest")
+        baseline = baseline_of_model(path, i)
+        if times is None:
+            few = np.linspace(0, baseline.times.size - 1, CURVE_TIMES).round().astype(int)
+            times = baseline.times[np.unique(few)]
+        hazards = cumulative_hazards(baseline, risks, None, times)[1]
+        curves.append(np.exp(-hazards).round(4).tolist())
+    names = ["low risk", "medium risk", "high risk"]
+    return {"times": [_short(t) for t in times], "names": names, "curves": curves}
 
 
 def _entered(path):

@@ -2,6 +2,7 @@
 supports of every size, refitted by statsmodels.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -87,6 +88,7 @@ def main():
                 other = np.flatnonzero(theirs(X, y, [size])().coef_)
                 a, b = deviance(X, y, path.support(k=size)), deviance(X, y, other)
                 changes.append((a - b) / b)
+            print(f"# {name}, seed {seed}: ratio {ratios[-1]:.2f}", file=sys.stderr, flush=True)
         found = np.array(changes)
         against = f"{np.median(ratios):8.2f} | {found.size} " if found.size else "         | "
         shares = (

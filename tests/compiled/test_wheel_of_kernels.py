@@ -10,8 +10,9 @@ import venv
 from pathlib import Path
 
 import pytest
+from fresh import ROOT, environment
 from numba.core.codegen import get_host_cpu_features
-from test_kernel_cache import ROOT, entries, environment
+from test_kernel_cache import entries
 
 from l0path.compiled import shipped
 

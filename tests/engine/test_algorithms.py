@@ -384,7 +384,7 @@ def wide(loss="squared", n=80, p=300):
 
 @pytest.mark.parametrize("name", NEW)
 def test_cross_validation(name, monkeypatch):
-    X, y = wide()
+    X, y = wide(p=90)
     arguments = dict(cv=3, max_k=4, lambda2=0.1, algorithm=name, random_state=1)
     cv = l0path.cv_fit(X, y, **arguments)
     assert (

@@ -10,7 +10,7 @@ from test_leaps import CASES, REL, case, data, dependent, enumerated, posed
 
 import l0path
 from l0path.engine.proving import proofs
-from l0path.exact.all_sizes.search import AllSizes
+from l0path.exact.all_sizes.search import AllSizes, Walker
 from l0path.working_set.hinge import make_model
 
 
@@ -252,6 +252,33 @@ def test_time_that_some_sizes_did_not_use_goes_to_those_that_ran_out_of_it(monke
     path = l0path.fit(X, y, algorithm=settings, time_limit=600)
     assert len(set(asked)) > 1 and asked == [*sorted(set(asked)), asked[0]]
     assert (path.table.optimality == "global").all()
+
+
+def test_a_search_that_takes_long_is_divided_and_finds_the_same(monkeypatch):
+    real, levels = Walker._restrict, []
+
+    def restrict(self, level):
+        levels.append(level)
+        real(self, level)
+
+    monkeypatch.setattr(Walker, "_restrict", restrict)
+    X, y = data(3, 60, 11, rho=0.6)
+    problem, table = posed(X, y), enumerated(X, y)
+    by_size = [[v for s, v in table.items() if len(s) == k] for k in range(12)]
+    upper = np.array([np.quantile(values, 0.6) for values in by_size]) * (1 + 1e-7)
+    wanted = Below(problem, upper)
+    search, last = AllSizes(problem, 0.0, wanted, workers=2), -math.inf
+    for walker in search.walkers:
+        walker.patience = 0.05
+    while search.run(budget=search.operations + 3e6) != "closed":
+        lower = search.lower()
+        assert all(
+            lower[len(s)] <= v * (1 + 1e-9) for s, v in table.items() if s not in wanted.found
+        )
+        assert search.operations > last
+        last = search.operations
+    assert max(levels) > 1 and levels[-1] < max(levels)  # down and up again
+    assert set(wanted.found) == {s for s, v in table.items() if v < upper[len(s)]}
 
 
 @pytest.mark.parametrize("workers", [1, 4])

@@ -91,12 +91,12 @@ def test_n_best_may_ask_for_more_supports_than_there_are():
 
 @pytest.mark.parametrize("loss", SEARCHED)
 def test_a_worse_start_is_replaced_by_the_optimum(loss):
-    X, y = hard(3, n=60, p=30, loss=loss)
+    X, y = hard(3, n=60, p=20, loss=loss)
     start = l0path.fit(
         X, y, loss=loss, lambda2=0.02, max_k=4, algorithm="CDPSI", lambda0=[0.5, 0.05, 0.02]
     )
     best = l0path.fit(
-        X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=30
+        X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=20
     )
     assert set(best.table.optimality) == {"global"}
     for i in range(3):
@@ -138,7 +138,7 @@ def test_a_planted_bad_model_is_replaced_in_the_copy_alone():
 
 @pytest.mark.parametrize("loss", SEARCHED)
 def test_more_columns_than_rows_are_proved_and_bounds_hold_on_the_way(loss):
-    X, y = hard(5, n=40, p=120, k=3, loss=loss)
+    X, y = hard(5, n=40, p=60, k=3, loss=loss)
     path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=3)
     done = path.certify(k=3, time_limit=60)
     assert done.proven and done.nodes >= 1

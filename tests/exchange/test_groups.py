@@ -9,51 +9,17 @@ import oracles
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from group_problems import by_label, enumerated, problem
 
 import l0path
-from l0path.engine.strategies.generating import GeneratedGroups
 from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
 from l0path.working_set import groups as group_model
 
 LOSSES = list(oracles.LOSSES)
 
 
-def problem(loss="squared", n=70, sizes=(2, 3, 1, 2, 3, 2), seed=0, shuffle=True):
-    """X (n, p), y, labels (p,) of groups of these sizes, columns shuffled; groups b and e carry the
-    signal.
-    """
-    rng = np.random.default_rng(seed)
-    labels = np.repeat([chr(97 + g) for g in range(len(sizes))], sizes)
-    if shuffle:
-        labels = labels[rng.permutation(labels.size)]
-    X = rng.standard_normal((n, labels.size)) + 0.6 * rng.standard_normal((n, 1))
-    eta = X @ np.where(labels == "b", 0.6, np.where(labels == "e", -0.5, 0.0))
-    if loss == "poisson":
-        return X, rng.poisson(np.exp(0.5 * eta)).astype(float), labels
-    y = eta + rng.standard_normal(n)
-    return X, (np.where(y > 0, 1.0, -1.0) if loss in oracles.CLASSES else y), labels
-
-
 def columns(labels, chosen):
     return np.flatnonzero(np.isin(labels, list(chosen)))
-
-
-def enumerated(X, y, groups, k, forced=(), **same):
-    """(least objective of k groups beside the forced ones, their labels); groups {label:
-    columns}.
-    """
-    best = np.inf, ()
-    for chosen in itertools.combinations([g for g in groups if g not in forced], k):
-        support = np.unique(
-            np.concatenate([np.empty(0, int), *(groups[g] for g in (*forced, *chosen))])
-        )
-        value = oracles.restricted(X, y, support.astype(int), **same)[0]
-        best = min(best, (value, tuple(sorted((*forced, *chosen)))))
-    return best
-
-
-def by_label(labels):
-    return {str(g): np.flatnonzero(labels == g) for g in np.unique(labels)}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -97,110 +63,9 @@ def test_every_size_is_the_best_of_all_sets_of_groups(loss, case):
         assert path.objective(k=k) == pytest.approx(path.table.objective[k], rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    "loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"]
-)
-@pytest.mark.parametrize(
-    "case",
-    [
-        dict(lambda2=0.3),
-        dict(lambda2=0.05, lambda1=0.02),
-        dict(lambda2=0.1, standardize=False, intercept=False),
-    ],
-    ids=["ridge", "lasso", "bare"],
-)
-def test_no_set_of_groups_is_below_its_bound(loss, case):
-    X, y, labels = problem(loss)
-    rng = np.random.default_rng(3)
-    given = {
-        "sample_weight": rng.uniform(0.5, 2.0, y.size),
-        "offset": 0.2 * rng.standard_normal(y.size),
-        "delta": 1.345 if loss == "huber" else None,
-        **{"fit_intercept" if name == "intercept" else name: value for name, value in case.items()},
-    }
-    oracle = {"loss": loss, "weights": given["sample_weight"], "offset": given["offset"], **case}
-    groups = [
-        *([labels == g for g in "abcde"]),
-        (labels == "f") | (labels == "a"),
-    ]  # the last two share columns
-    sets = {str(i): np.flatnonzero(group) for i, group in enumerate(groups)}
-    path = l0path.fit(
-        X,
-        y,
-        loss=loss,
-        groups=list(sets.values()),
-        max_k=3,
-        always_include=np.flatnonzero(labels == "b"),
-        certify=True,
-        **given,
-    )
-    best = [enumerated(X, y, sets, k, forced="1", **oracle)[0] for k in range(6)]
-    table = path.table
-    assert (
-        (table.lower_bound <= np.array(best[:4]) + 1e-9).all()
-        and (table.lower_bound[1:] > 0).all()
-        and (np.diff(table.lower_bound) <= 1e-9).all()
-    )
-    assert table.gap[1:].max() < (0.05 if case["lambda2"] > 0.2 else 0.3)
-    prices = [0.05, 0.01, 1e-4]
-    grid = l0path.fit(
-        X,
-        y,
-        loss=loss,
-        groups=list(sets.values()),
-        max_k=3,
-        always_include=np.flatnonzero(labels == "b"),
-        certify=True,
-        lambda0=prices,
-        **given,
-    ).table
-    for row, price in zip(grid.itertuples(), prices, strict=True):
-        assert 0 < row.lower_bound <= min(value + price * k for k, value in enumerate(best)) + 1e-9
-
-
-def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
-    X, y, labels = problem()
-    path = l0path.fit(X, y, groups=labels, lambda2=[0.1, 0.0], max_k=2, certify=True)
-    assert path.table.lower_bound.notna().tolist() == [
-        True,
-        True,
-        True,
-        True,
-        False,
-        False,
-    ] and any("slice 1" in note and "ridge" in note for note in path.notes)
-    for more in (dict(loss="poisson"), dict(lower=-1.0, upper=1.0)):
-        path = l0path.fit(
-            X, np.abs(np.round(y)), groups=labels, lambda2=0.1, max_k=2, certify=True, **more
-        )
-        assert path.table.lower_bound[1:].isna().all() and any(
-            "no lower bounds" in note and "poisson" in note for note in path.notes
-        )
-    path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
-    assert "time_limit" in path.status and path.table.lower_bound[1:].isna().all()
-    bound = GeneratedGroups.bound
-    monkeypatch.setattr(
-        GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
-    )
-    for grid in (
-        dict(max_k=3),
-        dict(max_k=3, lambda0=[0.05, 1e-4]),
-    ):  # a price's bound needs those of all sizes
-        table = l0path.fit(X, y, groups=labels, lambda2=0.1, certify=True, **grid).table
-        assert table.lower_bound.isna().tolist() == (
-            [True, True] if "lambda0" in grid else [False, False, True, False]
-        )
-    monkeypatch.undo()
-    own = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating")
-    again = l0path.fit(
-        X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True
-    )
-    assert again.table.lower_bound.tolist() == own.table.lower_bound.tolist()
-
-
 def test_squared_paths_say_what_was_decided():
     X, y, labels = problem()
-    table = l0path.fit(X, y, groups=labels).table
+    table = l0path.fit(X, y, groups=labels, certify=False).table
     assert table.k.tolist() == list(range(7)) and list(table.optimality) == [
         *["global"] * 2,
         *["refit_swap"] * 4,
@@ -228,7 +93,7 @@ def test_what_is_called_refit_swap_has_no_better_exchange(seed):
         X @ rng.standard_normal(labels.size) + 3 * rng.standard_normal(60),
         0.1 * (seed % 2),
     )
-    path = l0path.fit(X, y, groups=labels, max_k=7, lambda2=lambda2)
+    path = l0path.fit(X, y, groups=labels, max_k=7, lambda2=lambda2, certify=False)
     assert set(path.table.optimality) == {"global", "refit_swap"}
 
     def value(chosen):
@@ -383,7 +248,7 @@ def test_overlapping_groups_are_unions():
         "u": np.array([8, 9, 1]),
     }
     for case in (dict(), dict(lambda2=0.05), dict(lambda2=0.01, lambda1=0.02)):
-        path = l0path.fit(X, y, groups=groups, max_k=3, **case)
+        path = l0path.fit(X, y, groups=groups, max_k=3, certify=False, **case)
         for k in range(4):
             assert path.table.objective[k] == pytest.approx(
                 enumerated(X, y, groups, k, **case)[0], rel=1e-8
@@ -594,132 +459,6 @@ def test_paths_with_groups_are_stored_scored_and_drawn(tmp_path):
     ]
     assert path.certify(k=1).proven
     assert read.objective(k=2, X=X, y=y) == pytest.approx(path.table.objective[2], rel=1e-10)
-
-
-def exchanged(X, y, groups, chosen, forced=(), **same):
-    """{(out, in): objective} of every exchange of an unforced chosen group, {group: objective
-    without it}; by refits that do not use the package.
-    """
-
-    def value(labels):
-        return oracles.restricted(
-            X,
-            y,
-            np.unique(np.concatenate([np.empty(0, int), *(groups[g] for g in labels)])).astype(int),
-            **same,
-        )[0]
-
-    swaps = {
-        (out, new): value([*(g for g in chosen if g != out), new])
-        for out in chosen
-        if out not in forced
-        for new in groups
-        if new not in chosen
-    }
-    return swaps, {out: value([g for g in chosen if g != out]) for out in chosen}
-
-
-@pytest.mark.parametrize(
-    ("loss", "case"),
-    [
-        ("squared", dict()),
-        ("squared", dict(lambda1=0.02, lambda2=0.01)),
-        *((loss, dict(lambda2=0.02)) for loss in ("logistic", "poisson", "huber")),
-    ],
-)
-def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, case, tmp_path):
-    X, y, labels = problem(loss)
-    groups = by_label(labels)
-    delta = dict(delta=1.345) if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, always_include="d", **case, **delta)
-    chosen, now = path.model(k=2).groups, path.table.objective[2]
-    swaps, dropped = exchanged(X, y, groups, chosen, forced=("d",), loss=loss, **case)
-    summary = path.summary(k=2)
-    table = summary.table
-    assert list(table.index) == chosen and list(table.columns) == [
-        "columns",
-        "norm",
-        "increase_if_dropped",
-        "best_exchange",
-        "exchange_change",
-    ]
-    np.testing.assert_allclose(
-        table.increase_if_dropped, [dropped[g] - now for g in chosen], rtol=1e-5, atol=1e-8
-    )
-    for g in chosen:
-        best = min(
-            ((v, new) for (out, new), v in swaps.items() if out == g), default=(np.nan, None)
-        )
-        assert table.best_exchange[g] == best[1] or (best[1] is None and g == "d")
-        assert np.isnan(best[0]) or table.exchange_change[g] == pytest.approx(
-            best[0] - now, rel=1e-5, abs=1e-8
-        )
-    other = path.alternatives(k=2, n=4)
-    expected = sorted((v, *pair) for pair, v in swaps.items())[:4]
-    np.testing.assert_allclose(other.objective, [v for v, *_ in expected], rtol=1e-7)
-    assert (
-        list(zip(other.dropped, other.added, strict=True)) == [tuple(pair) for _, *pair in expected]
-        and other.proven.all()
-    )
-    np.testing.assert_allclose(other.relative, other.objective / now - 1.0, atol=1e-9)
-    path.save(tmp_path / "path.npz")
-    pd.testing.assert_frame_equal(
-        l0path.load(tmp_path / "path.npz").summary(k=2, X=X, y=y).table, table, rtol=1e-6
-    )
-
-
-def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
-    X, y, _ = problem()
-    groups = {"first": [0, 1, 2, 3], "second": [3, 4, 5], 3: [6, 7], "rest": list(range(8, 13))}
-    path = l0path.fit(X, y, groups=groups, max_k=4, lambda2=0.01)
-    k = next(m.k for m in path if {"first", "second"} <= set(m.groups or ()))
-    summary, coef = path.summary(k=k), path.coef(k=k)
-    assert (
-        coef.index.is_unique and summary.coef.index.tolist() == coef.index[1:].tolist()
-    )  # column 3 belongs to two groups: the sum of its parts, once
-    np.testing.assert_array_equal(summary.coef.coef, coef.iloc[1:])
-    assert summary.coef.group["x3"] == "first, second" and summary.table.loc[
-        ["first", "second"], "columns"
-    ].tolist() == [4, 3]
-    assert summary.table.norm["second"] == pytest.approx(
-        np.linalg.norm(path.coef(k=k, standardized=True)[["x3", "x4", "x5"]])
-    )
-    np.testing.assert_allclose(
-        path.predict(X, k=k), coef.iloc[0] + X[:, path.support(k=k)] @ coef.iloc[1:].to_numpy()
-    )
-    assert (
-        f"k = {k} of 4 groups" in repr(summary)
-        and "first, second" in repr(summary)
-        and "first, second" in summary._repr_html_()
-    )
-    assert "intercept only" in repr(path.summary(k=0))
-    value = {
-        g: oracles.restricted(
-            X,
-            y,
-            np.unique(np.concatenate([groups[h] for h in path.model(k=k).groups if h != g])),
-            lambda2=0.01,
-        )[0]
-        for g in path.model(k=k).groups
-    }
-    np.testing.assert_allclose(
-        summary.table.increase_if_dropped,
-        [value[g] - path.table.objective[k] for g in summary.table.index],
-        atol=1e-9,
-    )
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_exchanges_of_many_groups_are_ranked_by_score(loss, monkeypatch):
-    X, y, labels = problem(loss, n=150, sizes=(3,) * 20)
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, grid="lambda0")
-    row = path.index(k=2)
-    every, table = path.alternatives(index=row, n=5), path.summary(index=row).table
-    monkeypatch.setattr(l0path.inspection.summaries, "EVERY", 10)
-    ranked, again = path.alternatives(index=row, n=5), path.summary(index=row).table
-    pd.testing.assert_frame_equal(ranked.drop(columns="proven"), every.drop(columns="proven"))
-    pd.testing.assert_frame_equal(again, table)
-    assert every.proven.all() and not ranked.proven.any()
 
 
 def test_interruption_keeps_what_was_solved():

@@ -1,4 +1,6 @@
-"""Which search over all sizes serves a problem, and the best sets of one size or lambda0 by it."""
+"""Choice of the search over all sizes that serves a problem, and the best sets of one size or
+lambda0 by it.
+"""
 
 import math
 
@@ -27,7 +29,7 @@ def union(problem, units):
 
 
 def even_cost(problem):
-    """What every unit that may be chosen costs for lambda0 = 1; None where they differ."""
+    """The cost of a selectable unit for lambda0 = 1; None where the units differ."""
     if problem.groups is None:
         costs = problem.factor[problem.selectable]
     else:
@@ -38,7 +40,7 @@ def even_cost(problem):
 
 
 def units_to_choose(problem):
-    """How many columns, or groups, may be chosen."""
+    """Number of columns, or groups, that may be chosen."""
     if problem.groups is None:
         return int(problem.selectable.sum())
     return int(problem.groups.selectable(problem.usable).sum())
@@ -58,6 +60,13 @@ def refits(problem, model, lambda2):
     return refit
 
 
+def _nested(problem, lambda1, lambda2):
+    """Whether `NestedSearch` serves a problem. It sums the squared loss over several responses."""
+    if problem.turn is not None:
+        return problem.quadratic and not lambda1
+    return servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2)
+
+
 def make_search(model, lambda1, lambda2, wanted, **options):
     """`AllSizes` for columns under a squared loss, `NestedSearch` for what else it serves; None
     where neither does, or where columns are so nearly dependent that neither tells them apart.
@@ -69,7 +78,7 @@ def make_search(model, lambda1, lambda2, wanted, **options):
         if servable(problem, lambda1):
             search = AllSizes(problem, lambda2, wanted, model=model, **options)
             near = search.near_dependence
-        elif servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2):
+        elif _nested(problem, lambda1, lambda2):
             model.grow(np.flatnonzero(problem.usable))
             search, near = NestedSearch(model, lambda2, wanted), True
         else:
@@ -80,8 +89,8 @@ def make_search(model, lambda1, lambda2, wanted, **options):
 
 
 def least_loss(model, solution):
-    """What no mean loss is below, by the model of all columns; -inf where the objective is the
-    loss.
+    """A lower bound on every mean loss, by the model of all columns; -inf where the objective is
+    the loss.
     """
     if not (solution.lambda2 or solution.lambda0 > 0):
         return -math.inf

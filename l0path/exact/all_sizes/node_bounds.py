@@ -64,14 +64,30 @@ def independent(H, unclear=False):
 def left_out(B, b, out):
     """(what leaving out the positions `out` adds to b'inv(B)b / 2, s with B_OO s = b_O)."""
     step = np.linalg.solve(B[out[:, None], out], b[out])
-    return 0.5 * float(b[out] @ step), step
+    return 0.5 * float(np.vdot(b[out], step)), step
+
+
+def each_left_out(B, b, parts):
+    """(m,) what leaving out each of the positions `parts` adds, as `left_out`, together for parts
+    of as many columns; b (k,) or (k, r).
+    """
+    out, count = np.zeros(len(parts)), np.array([part.size for part in parts])
+    b = b.reshape(len(b), -1)
+    for size in np.unique(count[count > 0]):
+        at = np.flatnonzero(count == size)
+        O = np.array([parts[i] for i in at])
+        step = np.linalg.solve(B[O[:, :, None], O[:, None, :]], b[O])
+        out[at] = 0.5 * (b[O] * step).sum(axis=(1, 2))
+    return out
 
 
 # -------------------- squared loss
 
 
 class GramNodes:
-    """Sets of columns under a squared loss, by products of columns alone."""
+    """Sets of columns under a squared loss, by products of columns alone; the value of several
+    responses, q (p, r), is a sum over them.
+    """
 
     def __init__(self, model, lambda2):
         self.model, self.lambda2 = model, lambda2
@@ -97,7 +113,7 @@ class GramSet:
         self.S, self.q, self.half = S, q, half
         self.kept, self.B = independent(S, True)
         self.b = self.B @ q[self.kept]
-        self.value = half - 0.5 * float(q[self.kept] @ self.b)
+        self.value = half - 0.5 * float(np.vdot(q[self.kept], self.b))
         # see `exact.leaps.Leaps`
         spread = np.sqrt(np.maximum(np.diagonal(self.B) * np.diagonal(S)[self.kept], 1.0)).sum()
         self.margin = (q.size + 16) * EPS * half * (float(spread) + 1.0) ** 2
@@ -106,14 +122,13 @@ class GramSet:
     def without(self, parts):
         """`LeavingBounds` of the set without each of some parts, arrays of positions."""
         lower, place = np.empty(len(parts)), np.argsort(self.kept)
+        if self.kept.size == len(self.q):
+            lower[:] = self.lower + each_left_out(self.B, self.b, [place[part] for part in parts])
+            parts = ()
         for i, part in enumerate(parts):
-            if self.kept.size == self.q.size:
-                more, _ = left_out(self.B, self.b, place[part])
-                lower[i] = self.lower + more
-            else:
-                rest = np.delete(np.arange(self.q.size), part)
-                lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
-        return LeavingBounds(lower, lower, [None] * len(parts))
+            rest = np.delete(np.arange(len(self.q)), part)
+            lower[i] = GramSet(self.S[np.ix_(rest, rest)], self.q[rest], self.half).lower
+        return LeavingBounds(lower, lower, [None] * lower.size)
 
 
 # -------------------- every smooth loss

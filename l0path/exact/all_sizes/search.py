@@ -57,6 +57,7 @@ def servable(problem, lambda1):
     usable = problem.usable
     return (
         problem.quadratic
+        and problem.turn is None
         and problem.groups is None
         and not lambda1
         and int(usable.sum()) <= MOST_COLUMNS
@@ -97,6 +98,10 @@ class Walker:
             numbers(notes),
         )
         self.base, self.f, self.nodes = 0, -1, 0
+        self.part, self.step, self.spent, self.enough = 0, 1, 0.0, 0.0
+        # entries that a part of the search visits before it is divided, in m^3 of m candidates:
+        # many times what their eigenvalues cost
+        self.patience = 40.0
 
     @property
     def open(self):
@@ -120,8 +125,8 @@ class Walker:
         s.F[f], s.R[f], s.m[f], s.took[f] = task.full, task.value, m, ROOT
         s.first[f], s.last[f], s.least[f] = f + 2, f + m - 2, task.full
         s.into[:f] = task.into
-        self.space.delta[task.ident] = _separate(task.S, task.B)
         self.base = self.f = f
+        self._restrict(f)
 
     def share(self, other):
         """Take over the uppermost open level of another walker that has more than one."""
@@ -129,21 +134,46 @@ class Walker:
         for mine, its in zip(self.stack[:-1], other.stack[:-1], strict=True):
             mine[f] = its[f]
         self.stack.into[:f] = other.stack.into[:f]
-        self.space.delta[:] = other.space.delta
         self.base = self.f = f
+        self._restrict(f)
         other.base += 1
+        other.part = max(other.part, other.base)
+
+    def _restrict(self, level):
+        """Let the next part of the search be what is open from a level on: for its candidates alone
+        more can be taken off the diagonal than for all (`_separate`).
+        """
+        s, m = self.stack, self.stack.m[level]
+        self.part, self.spent, self.enough = level, 0.0, self.patience * float(m) ** 3
+        self.space.delta[s.ident[level, :m]] = _separate(s.S[level, :m, :m], s.B[level, :m, :m])
 
     def work(self, cut, portion, limit):
-        """Search on for a portion of entries; returns ([(value, set)] noted, entries visited)."""
-        found = self.space
-        self.f, number, nodes, left = search(
-            self.stack, found, self.base, self.f, cut, portion, limit
-        )
-        self.nodes += nodes
-        return [
-            (found.value[i], found.found[i][found.found[i] >= 0].astype(np.int64))
-            for i in range(number)
-        ], portion - left
+        """Search on for a portion of entries; returns ([(value, set)] noted, entries visited).
+
+        A part that takes long is divided: the search goes on in deeper levels alone, and comes back
+        level by level, the faster the less there is to do.
+        """
+        notes, left, found = [], portion, self.space
+        if self.spent > self.enough and self.f > self.part:
+            self._restrict((self.part + self.f + 1) // 2)
+            self.step = 1
+        while self.open and left > 0:
+            before = left
+            self.f, number, nodes, left = search(
+                self.stack, found, self.part, self.f, cut, left, limit
+            )
+            self.nodes += nodes
+            self.spent += before - left
+            notes += [
+                (found.value[i], found.found[i][found.found[i] >= 0].astype(np.int64))
+                for i in range(number)
+            ]
+            if self.f >= self.part:
+                break  # the portion is used up, or the notes are full
+            if self.part > self.base:
+                self.step = 2 * self.step if self.spent < self.enough else 1
+                self._restrict(max(self.base, self.part - self.step))
+        return notes, portion - left
 
 
 def _separate(S, B):

@@ -157,7 +157,7 @@ def _listed(labels):
 
 
 def ties_of(loss):
-    """How a `Cox` loss counts events at the same time."""
+    """The method by which a `Cox` loss counts events at the same time."""
     return "efron" if loss.efron else "breslow"
 
 
@@ -226,9 +226,10 @@ def refuse_what_cox_lacks(a):
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='cox'; leave it out"
         )
-    if a.certify is True:
+    if a.certify is True and a.groups is not None:
         raise ValueError(
-            "certify=True: there are no lower bounds for loss='cox' yet; leave certify out"
+            "certify=True: there are no lower bounds on groups for loss='cox' yet; leave certify "
+            "out"
         )
 
 

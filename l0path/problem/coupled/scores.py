@@ -1,4 +1,4 @@
-"""What a linear predictor is worth for rows of survival times that its fit has not seen."""
+"""Scores of a linear predictor on rows of survival times that its fit has not seen."""
 
 from typing import NamedTuple
 

@@ -1,0 +1,113 @@
+"""Lower bounds of groups against all sets of them."""
+
+import numpy as np
+import pytest
+from group_problems import enumerated, problem
+
+import l0path
+from l0path.engine.strategies.generating import GeneratedGroups
+
+
+@pytest.mark.parametrize(
+    "loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"]
+)
+@pytest.mark.parametrize(
+    "case",
+    [
+        dict(lambda2=0.3),
+        dict(lambda2=0.05, lambda1=0.02),
+        dict(lambda2=0.1, standardize=False, intercept=False),
+    ],
+    ids=["ridge", "lasso", "bare"],
+)
+def test_no_set_of_groups_is_below_its_bound(loss, case):
+    X, y, labels = problem(loss)
+    rng = np.random.default_rng(3)
+    given = {
+        "sample_weight": rng.uniform(0.5, 2.0, y.size),
+        "offset": 0.2 * rng.standard_normal(y.size),
+        "delta": 1.345 if loss == "huber" else None,
+        **{"fit_intercept" if name == "intercept" else name: value for name, value in case.items()},
+    }
+    oracle = {"loss": loss, "weights": given["sample_weight"], "offset": given["offset"], **case}
+    groups = [
+        *([labels == g for g in "abcde"]),
+        (labels == "f") | (labels == "a"),
+    ]  # the last two share columns
+    sets = {str(i): np.flatnonzero(group) for i, group in enumerate(groups)}
+    path = l0path.fit(
+        X,
+        y,
+        loss=loss,
+        groups=list(sets.values()),
+        max_k=3,
+        always_include=np.flatnonzero(labels == "b"),
+        certify=True,
+        **given,
+    )
+    best = [enumerated(X, y, sets, k, forced="1", **oracle)[0] for k in range(6)]
+    table = path.table
+    assert (
+        (table.lower_bound <= np.array(best[:4]) + 1e-9).all()
+        and (table.lower_bound[1:] > 0).all()
+        and (np.diff(table.lower_bound) <= 1e-9).all()
+    )
+    assert table.gap[1:].max() < (0.05 if case["lambda2"] > 0.2 else 0.3)
+    prices = [0.05, 0.01, 1e-4]
+    grid = l0path.fit(
+        X,
+        y,
+        loss=loss,
+        groups=list(sets.values()),
+        max_k=3,
+        always_include=np.flatnonzero(labels == "b"),
+        certify=True,
+        lambda0=prices,
+        **given,
+    ).table
+    for row, price in zip(grid.itertuples(), prices, strict=True):
+        assert 0 < row.lower_bound <= min(value + price * k for k, value in enumerate(best)) + 1e-9
+
+
+def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
+    X, y, labels = problem()
+    both = {"lambda2": [0.1, 0.0], "max_k": 2, "certify": True}
+    proven = l0path.fit(X, y, groups=labels, **both)
+    assert proven.table.lower_bound.notna().all() and not any("slice" in n for n in proven.notes)
+    path = l0path.fit(X, y, groups=labels, lambda1=0.01, **both)
+    assert path.table.lower_bound.notna().tolist() == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ] and any("slice 1" in note and "ridge" in note for note in path.notes)
+    for more in (dict(loss="poisson"), dict(lower=-1.0, upper=1.0)):
+        path = l0path.fit(
+            X, np.abs(np.round(y)), groups=labels, lambda2=0.1, max_k=2, certify=True, **more
+        )
+        assert path.table.lower_bound[1:].isna().all() and any(
+            "no lower bounds" in note and "poisson" in note for note in path.notes
+        )
+    path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
+    assert "time_limit" in path.status and path.table.lower_bound[1:].isna().all()
+    bound = GeneratedGroups.bound
+    monkeypatch.setattr(
+        GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
+    )
+    for grid in (
+        dict(max_k=3),
+        dict(max_k=3, lambda0=[0.05, 1e-4]),
+    ):  # a price's bound needs those of all sizes
+        given = {"lambda1": 0.01, "lambda2": 0.1, "certify": True, **grid}
+        table = l0path.fit(X, y, groups=labels, **given).table
+        assert table.lower_bound.isna().tolist() == (
+            [True, True] if "lambda0" in grid else [False, False, True, False]
+        )
+    monkeypatch.undo()
+    own = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating")
+    again = l0path.fit(
+        X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True
+    )
+    assert again.table.lower_bound.tolist() == own.table.lower_bound.tolist()
