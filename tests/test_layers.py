@@ -259,6 +259,23 @@ def test_no_import_cycles():
     assert import_cycle(package_sources()) == []
 
 
+def test_no_module_hides_a_name_of_its_package():
+    """`from .conjugates import tangents` beside a module tangents.py: what the package's name means
+    would depend on what was imported before.
+    """
+    sources, hidden = package_sources(), []
+    for module, (source, is_package) in sources.items():
+        for node in ast.walk(tree_of(source)) if is_package else ():
+            if isinstance(node, ast.ImportFrom):
+                names = [alias.asname or alias.name for alias in node.names]
+                hidden += [
+                    f"{module}.{name}"
+                    for name in names
+                    if f"{module}.{name}" in sources and node.module not in (None, name)
+                ]
+    assert hidden == []
+
+
 def test_import_is_light():
     assert not loaded_by("import l0path") & set(HEAVY)
 

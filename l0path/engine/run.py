@@ -23,7 +23,7 @@ from ..paths.records import Source
 from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
-from ..relaxation.tangents import bound_by_tangents
+from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
