@@ -98,9 +98,18 @@ def keeps_the_contract(path, unit, grid):
         assert not s.lower_bound > s.objective + 1e-9 * abs(s.objective)
 
 
-def answer(path):
-    """What two fits have in common."""
-    return [(s.k, s.support.tolist(), s.objective, str(s.optimality)) for s in path.solutions]
+def same_answer(one, two):
+    """Whether two paths are alike but for the last bits of objectives, which sums of several
+    threads may differ in.
+    """
+    close = [s.objective for s in one.solutions] == pytest.approx(
+        [s.objective for s in two.solutions], rel=1e-14, abs=0
+    )
+    rows = [
+        [(s.k, s.support.tolist(), str(s.optimality)) for s in path.solutions]
+        for path in (one, two)
+    ]
+    return close and rows[0] == rows[1]
 
 
 @pytest.mark.parametrize(("name", "unit", "grid", "loss"), CASES)
@@ -119,7 +128,7 @@ def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
     path = l0path.fit(X, y, **arguments)
     assert path.status.startswith("complete")
     keeps_the_contract(path, unit, grid)
-    assert answer(l0path.fit(X, y, **arguments)) == answer(path)
+    assert same_answer(l0path.fit(X, y, **arguments), path)
     heard = []
     stopped = l0path.fit(
         X, y, on_solution=lambda model: heard.append(model.k) or len(heard) == 2, **arguments
