@@ -97,7 +97,7 @@ def test_a_first_fit_with_the_wheel_compiles_nothing(installed, tmp_path):
     before = {path: path.stat().st_mtime for path in companion_of(python).rglob("*")}
     found = json.loads(succeed(python, "-c", FIRST_FIT, HOME=tmp_path))
     assert Path(found["file"]).is_relative_to(python.parents[1])
-    assert found["compiled"] == 0 and found["loaded"] > 5 and found["support"] == [0, 1]
+    assert found["compiled"] == 0 and found["loaded"] > 3 and found["support"] == [0, 1]
     assert entries(tmp_path) == []
     after = {path: path.stat().st_mtime for path in companion_of(python).rglob("*")}
     assert {path: after[path] for path in before} == before
