@@ -24,7 +24,8 @@ def pandas_of(value, name="X", ordered=True):
     Raises
     ------
     TypeError
-        For a table that narwhals does not read, and for a relation where rows must be in an order.
+        For a table that the installed narwhals does not read, and for a relation where rows must
+        be in an order.
     """
     if not _is_table_of_others(value):
         return value
@@ -32,7 +33,7 @@ def pandas_of(value, name="X", ordered=True):
 
     try:
         table = nw.from_native(value)
-    except TypeError:
+    except (TypeError, ImportError):  # unknown, or newer than the narwhals that is installed
         raise TypeError(
             f"{name} is a table of {_kind(value)}, which is not read; pass "
             f"{name}.{_remedy(value)}, a pandas DataFrame"

@@ -102,11 +102,15 @@ def _refuse_unserved(cv):
             "predict_interval has no intervals for censored times; path.survival(X, ...) gives "
             "survival curves"
         )
-    if meta.trials is not None or (meta.responses is not None and cv.path.classes is None):
-        what = "counts of trials" if meta.trials is not None else "several responses"
+    if meta.trials is not None:
         raise ValueError(
-            f"predict_interval serves one number or class per row, and y has {what}; fit the "
-            "responses one by one"
+            "predict_interval takes rows of equal standing, and y has counts of trials; give each "
+            "trial a row of its own, with loss='logistic', for sets of outcomes"
+        )
+    if meta.responses is not None and cv.path.classes is None:
+        raise ValueError(
+            "predict_interval serves one number or class per row, and y has several responses; "
+            "fit them one by one"
         )
 
 

@@ -175,7 +175,9 @@ class NewRows:
             X,
             y,
             rule,
-            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            sample_weight=sample_weight,
+            offset=offset,
+            strata=strata,
             **selector,
         )
 
@@ -292,7 +294,9 @@ class NewRows:
             y,
             rule,
             times=times,
-            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            sample_weight=sample_weight,
+            offset=offset,
+            strata=strata,
             **selector,
         )
 

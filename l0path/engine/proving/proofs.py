@@ -28,10 +28,10 @@ LEAST_ROUND = 0.05  # of the time limit, below which no further round begins
 
 
 def all_sizes(setting, solutions, tell):
-    """(solutions, notes): those of least squares models of few columns with more observations than
-    columns, with better models and proofs from one search over all sizes. What certify="auto" does
-    rests on a budget of operations, and on no clock but that of the run. tell(solution) shows one
-    that has changed.
+    """(solutions, notes) with better models and proofs from one search over all sizes, where there
+    are more observations than columns: by default for a squared loss and few columns or groups, for
+    algorithm="exact" whatever the loss. What certify="auto" does rests on a budget of operations,
+    and on no clock but that of the run. tell(solution) shows one that has changed.
     """
     request, control, out = setting.request, setting.control, list(solutions)
     proves = isinstance(request.plan.settings, BranchAndBound)
