@@ -16,7 +16,7 @@ import l0path
 from l0path.errors import ConvergenceWarning, SeparationWarning
 
 from .instances import instance
-from .optima import Optima
+from .truth import Row, Truth
 
 CLOSED = 1e-6  # relative gap up to which a model is called global
 LIMITS = {"time_limit": 60, "node_limit": 5000}  # of a certificate
@@ -36,115 +36,6 @@ class Report:
         self.checked[cause] += 1
         if wrong:
             self.false.append((cause, text))
-
-
-class Truth:
-    """Optima of an instance by what may be chosen: sets of units (columns or groups)."""
-
-    def __init__(self, d, lambda1, lambda2):
-        self.optima = o = Optima(d.record, lambda1, lambda2)
-        p = o.p
-        alive = [j for j in range(p) if o.alive[j]]
-        if d.units is None:
-            self.units = [j for j in alive if j not in d.forced and j not in d.excluded]
-            self.masks = np.array([1 << j for j in self.units], dtype=int)
-        else:
-            self.units = [g for g, unit in enumerate(d.units) if any(j in alive for j in unit)]
-            self.masks = np.array([sum(1 << j for j in d.units[g]) for g in self.units], dtype=int)
-        self.cost_of = d.factor[self.units]
-        self.base = sum(1 << j for j in d.forced)
-        sets = np.arange(1 << len(self.units))
-        self.sets, self.columns = sets, np.full(sets.size, self.base)
-        self.size, self.cost = np.zeros(sets.size, dtype=int), np.zeros(sets.size)
-        for i, mask in enumerate(self.masks):
-            has = (sets >> i) & 1 == 1
-            self.columns[has] |= mask
-            self.size[has] += 1
-            self.cost[has] += self.cost_of[i]
-        self.value = o.values[self.columns]
-        self.scale = self._scale()
-
-    def _scale(self):
-        """The size of the loss where no column is in, (1e-300 at least)."""
-        o = self.optima
-        rows = oracles.EVERY[o.loss].value(o.y, o.o, *o.parameters)
-        return max(float(o.w @ (np.abs(rows) + np.abs(o.y * o.o))), 1e-300)
-
-    def number(self, chosen):
-        """The number of a set of units (columns, or numbers of groups)."""
-        return sum(1 << self.units.index(u) for u in chosen if u in self.units)
-
-    def best(self, k, price):
-        """(value, number) of the best set: of at most k units, or (k None) at a price."""
-        value = self.value + price * self.cost if k is None else self.value
-        allowed = np.flatnonzero(np.ones(value.size, bool) if k is None else self.size <= k)
-        at = allowed[np.argmin(value[allowed])]
-        return float(value[at]), int(at)
-
-    def exchanges(self, number):
-        """Numbers of the sets one exchange away."""
-        inside = [i for i in range(len(self.units)) if number >> i & 1]
-        outside = [i for i in range(len(self.units)) if not number >> i & 1]
-        return np.array([number ^ (1 << i) ^ (1 << j) for i in inside for j in outside], dtype=int)
-
-    def noise(self, number):
-        """Rounding of the objective of a set's optimum."""
-        t = self.optima.table[1][self.columns[[number]]]
-        return float(self.optima.noise(t)[0])
-
-    def proper(self):
-        """Which sets are worse without any one of their units."""
-        out = np.ones(self.sets.size, dtype=bool)
-        for i in range(len(self.units)):
-            has = (self.sets >> i) & 1 == 1
-            less = self.value[self.sets[has] ^ (1 << i)]
-            out[has] &= self.value[has] < less - 1e-9 * np.abs(less) - 1e-10 * self.scale
-        return out
-
-    def name(self, number):
-        return [self.units[i] for i in range(len(self.units)) if number >> i & 1]
-
-
-class Row:
-    """A row of a path with its coefficients in the oracle's terms."""
-
-    def __init__(self, d, truth, model):
-        self.model, self.truth, o = model, truth, truth.optima
-        full = model.path.coef(index=model.index, full=True).to_numpy(dtype=float)
-        self.intercept, self.beta = float(model.intercept), full[-o.p :]
-        self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
-        for bound in (o.low, o.high):  # at a bound up to rounding of units
-            near = np.isfinite(bound) & (np.abs(self.t - bound) <= 1e-12 * np.abs(bound))
-            self.t = np.where(near, bound, self.t)
-        if d.units is None:
-            self.chosen = [j for j in model.support.tolist() if j not in d.forced]
-        else:
-            self.chosen = model.path.solutions[model.index].groups.tolist()
-        self.number = truth.number(self.chosen)
-        self.on_price = math.isfinite(model.lambda0)
-        self.price = model.lambda0 if self.on_price else 0.0
-        self.use = o._sets(truth.columns[[self.number]])
-        self.noise = float(o.noise(self.t)[0])
-        self.paid = self.price * float(truth.cost[self._used(d)])
-
-    def _used(self, d):
-        """The number of the chosen units with a coefficient: a price is paid for these."""
-        if d.units is not None:
-            return self.number
-        return self.truth.number([j for j in self.chosen if self.beta[j] != 0])
-
-    def slack(self, relative, *numbers):
-        """What a comparison with this row's objective must exceed."""
-        own = relative * abs(self.model.objective) + 1e-10 * self.truth.scale + self.noise
-        return own + sum(self.truth.noise(number) for number in numbers)
-
-    def __str__(self):
-        m = self.model
-        at = f"lambda0={m.lambda0:.6g} " if self.on_price else ""
-        return (
-            f"row {m.index} slice {m.slice} {at}k={m.k} {self.chosen} objective "
-            f"{m.objective:.10g} {m.optimality} {m.status} {m.flags}"
-        )
 
 
 def check(seed):

@@ -11,6 +11,8 @@ import pandas as pd
 import scipy.sparse as sp
 from oracles import CLASSES, FAMILIES
 
+from .responses import numbers, response
+
 FIRST_OF_FAMILIES = 10_000  # seeds from here on have a response of `oracles.FAMILIES`
 LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")
 UNBOUNDED = ("poisson", "gamma", "negative_binomial", "tweedie")  # curvature
@@ -200,38 +202,6 @@ class Instance:
         return f"{self.kind} n={n} p={p} {words} and {others} action={self.action} {self.tags}"
 
 
-def _response(loss, signal, rng):
-    n = signal.size
-    if loss in FAMILIES and loss != "quantile":
-        return _of_family(loss, signal, rng)
-    if loss in CLASSES:
-        y = np.where(signal + rng.logistic(size=n) * rng.choice([0.2, 1.0, 3.0]) > 0, 1.0, -1.0)
-        if np.ptp(y) == 0:
-            y[rng.integers(n)] *= -1
-        return y
-    if loss == "poisson":
-        y = rng.poisson(np.exp(np.clip(0.5 * signal + rng.choice([-0.5, 0.7]), -3, 3)))
-        y[rng.integers(n)] += 1
-        return y.astype(float)
-    noise = rng.standard_t(2, size=n) if loss == "huber" else rng.normal(size=n)
-    y = signal * rng.choice([0.3, 1.0, 3.0]) + noise * rng.choice([0.01, 0.5, 1.0])
-    return np.round(y * 2) / 2 if rng.random() < 0.1 else y
-
-
-def _of_family(loss, signal, rng):
-    """Shares, amounts or counts, not all of them at an end of their range."""
-    if loss == "binomial":
-        y = rng.binomial(4, 1 / (1 + np.exp(-rng.choice([0.5, 2.0]) * signal))) / 4
-        y[rng.integers(y.size)] = 0.5
-        return y
-    mean = np.exp(np.clip(0.5 * signal + rng.choice([-0.5, 0.7]), -3, 3))
-    if loss == "gamma":
-        return rng.gamma(rng.choice([0.5, 2.0]), mean) + 1e-3
-    y = rng.poisson(rng.gamma(1.5, mean / 1.5)).astype(float)
-    y[rng.integers(y.size)] += 1
-    return y * (rng.uniform(0.2, 2, y.size) if loss == "tweedie" else 1.0)
-
-
 def _boxes(rng, p):
     """(lower, upper) arrays that contain 0."""
     shape = rng.choice(["nonnegative", "one bound", "small", "some", "mixed"])
@@ -360,7 +330,7 @@ def instance(seed):
     if rng.random() < 0.2:  # as much effect in directions of little variance, as in differences
         U = np.linalg.svd(Z, full_matrices=False)[0]
         signal = np.sqrt(n) * U @ rng.normal(size=U.shape[1])
-    y = _response(loss, np.clip(signal, -50, 50), rng)
+    y = response(loss, np.clip(signal, -50, 50), rng)
     options, tags = {"loss": loss}, [container]
     _penalties(rng, loss, options)
     record = {"X": X, "y": y, "loss": loss, "weights": None, "offset": None}
@@ -375,7 +345,7 @@ def instance(seed):
     forced, excluded, factor, units = _columns(rng, p, record, options)
     options |= {"standardize": record["standardize"], "fit_intercept": record["intercept"]}
     if loss in FAMILIES:
-        _numbers(rng, loss, record, options)
+        numbers(rng, loss, record, options)
     if loss == "huber":
         options["delta"] = record["delta"]
     if loss == "smoothed_hinge":
@@ -388,17 +358,6 @@ def instance(seed):
     return Instance(
         seed, name, record, forced, excluded, factor, units, given, y, options, action, tags
     )
-
-
-def _numbers(rng, loss, record, options):
-    """theta (given, or left to a pilot fit), the power or the level of a family."""
-    draw = rng.random()
-    if loss == "negative_binomial" and draw < 0.7:
-        options["theta"] = record["delta"] = float(rng.choice([0.5, 1.5, 20.0]))
-    if loss == "tweedie":
-        options["power"] = record["delta"] = float(rng.choice([1.2, 1.5, 1.9]))
-    if loss == "quantile":
-        options["quantile"] = record["delta"] = float(rng.choice([0.1, 0.5, 0.8]))
 
 
 def _columns(rng, p, record, options):
