@@ -19,7 +19,7 @@ figures = import_module("figures")
 def test_first_page_prints_what_it_says(tmp_path):
     import matplotlib.pyplot as plt
 
-    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    page = (DOCS / "first_steps.md").read_text(encoding="utf-8")
     blocks = figures.run(page, tmp_path)
     plt.close("all")
     assert len(blocks) > 8
