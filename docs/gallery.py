@@ -8,6 +8,7 @@ import io
 import json
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,7 +17,7 @@ PICTURE, PAGE = "image/png", "text/html"
 
 
 class Vignette(NamedTuple):
-    """A text notebook: its name, heading and first paragraph."""
+    """A text notebook: its name, its heading and how it begins."""
 
     name: str
     title: str
@@ -28,6 +29,13 @@ class Vignette(NamedTuple):
         return STORED / f"{self.name}.ipynb"
 
 
+def beginning(words, length=150):
+    """The first sentences of a text, until they have that many characters."""
+    sentences = re.split(r"(?<=[.?!]) ", words)
+    kept = [one for i, one in enumerate(sentences) if len(" ".join(sentences[:i])) < length]
+    return " ".join(kept)
+
+
 def vignettes():
     """All of them, by name."""
     out = []
@@ -37,7 +45,7 @@ def vignettes():
         )
         if file.name != "run.py" and found:
             words = " ".join(line.removeprefix("# ").strip() for line in found[2].splitlines())
-            out.append(Vignette(file.stem, found[1], words))
+            out.append(Vignette(file.stem, found[1], beginning(words)))
     return out
 
 
@@ -47,6 +55,7 @@ def parts():
     return [one for one in vignettes() if one not in papers], papers
 
 
+@functools.cache
 def stored():
     """The vignettes that have been executed."""
     return [one for one in vignettes() if one.stored.exists()]
@@ -129,7 +138,11 @@ def page(vignette):
         if cell["cell_type"] == "markdown":
             lines.append(prose(text(cell["source"]), first=not lines))
         elif cell["cell_type"] == "code":
-            lines.append(fenced(text(cell["source"]), "python"))
+            code = fenced(text(cell["source"]), "python")
+            setting = code.startswith("`````python\nimport ")
+            lines.append(
+                '??? note "Imports and settings"\n\n' + indent(code, "    ") if setting else code
+            )
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if PICTURE in data:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import griffe
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -172,6 +173,28 @@ def on_files(files, config):
         for name, content in pictures.items():
             files.append(File.generated(config, f"vignettes/{name}", content=content))
     return files
+
+
+@event_priority(100)  # before mkdocstrings writes the inventory
+def on_env(env, config, files):
+    """The inventory that other projects' documentation links by has the public names, too, with
+    the methods of public classes.
+    """
+    inventory = config.plugins["mkdocstrings"].handlers.inventory
+    inventory.version = PROJECT["version"]
+    for place, names in reference().items():
+        for name in names:
+            inner = home(name)
+            for item in list(inventory.values()):
+                if item.name == inner or item.name.startswith(f"{inner}."):
+                    public_name = name + item.name.removeprefix(inner)
+                    inventory.register(
+                        name=public_name,
+                        domain="py",
+                        role=item.role,
+                        uri=f"reference/{place}.html#{item.name}",
+                    )
+    return env
 
 
 def on_page_markdown(text, page, config, files):
