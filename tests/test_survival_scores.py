@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import survival
+from scipy.sparse import csr_array
 
 import l0path
 from l0path.problem.coupled.scores import concordance
@@ -234,7 +235,7 @@ def test_survival_curves_of_risk_groups():
     order = np.argsort(eta)
     axes = [
         path.plot_survival(k=2, groups=2),
-        path.plot_survival(X, y, k=2, groups=2),
+        path.plot_survival(csr_array(X), y, k=2, groups=2),
         path.plot_survival(risk=eta, groups=2),
     ]
     for ax in axes:
