@@ -366,7 +366,11 @@ class Showing:
         For every model it shows its features with coefficients, where it lies on the curves of
         coefficients, fit, held-out score and bound, and the exchanges of one feature that come
         nearest. Slices have a selection list; best held-out score, one standard error and criteria
-        have buttons. It holds the columns that ever enter, with 7 digits.
+        have buttons. Two models can be compared side by side, and the chosen one downloaded as a
+        CSV file or (where `Model.to_python` serves it) as Python code, both with all digits. With
+        the folds of a squared or similar loss it shows prediction intervals (CV+, level 90 %). Of
+        several responses or classes the coefficients of one are shown at a time. It holds the
+        columns that ever enter.
 
         Parameters
         ----------

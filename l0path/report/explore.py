@@ -22,12 +22,13 @@ from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
+from ..inference.prediction_intervals import intervals_of_fit
 from ..inspection.model_set import ModelSet
 from ..paths import Path as FittedPath
 from ..paths.new_rows import baseline_of_model
 from ..paths.predicting import linear_predictor
-from ..paths.records import one_response, unordered
 from ..problem.coupled.baseline import cumulative_hazards
+from .code import python_pieces
 
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
 MARKED_CRITERIA = ("bic", "ebic", "aic")
@@ -36,6 +37,7 @@ FOOT = (
     'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
     "Exchanges are single ones: nothing is searched beyond."
 )
+BAND_LEVEL, BAND_ROWS = 0.9, 30  # of the intervals of the page, rows at most
 CURVE_TIMES = 100  # of the curves of the page at most
 
 
@@ -85,7 +87,7 @@ class Page:
         )
         title = escape(self.title)
         return (
-            f'<iframe title="{title}" sandbox="allow-scripts" style="{frame}" '
+            f'<iframe title="{title}" sandbox="allow-scripts allow-downloads" style="{frame}" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
 
@@ -109,8 +111,6 @@ def explore(
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
-    one_response(self, "explore")
-    unordered(self, "explore")
     _check(self, cv, alternatives, time_limit)
     good = _good_models(self, near_best)
     if file is not None:
@@ -118,6 +118,7 @@ def explore(
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
     data["good"] = good
+    data["band"] = _band(self, cv)
     data["swapnote"] = _without_alternatives(self, int(alternatives), X)
     if not data["swapnote"]:
         with Bar(progress, "l0path alternatives", len(self), "model") as bar:
@@ -197,6 +198,7 @@ def _page_data(path, cv):
             }
         )
     choices, rows = _choices(path, cv), _rows(path, cv, ever, log)
+    two = path.classes is not None and len(path.classes) == 2
     unit, groups = "group" if meta.groups is not None else "feature", _groups(path, ever)
     family = (
         list(range(ever.size))
@@ -215,7 +217,10 @@ def _page_data(path, cv):
         "scale": [_short(meta.scale[j]) for j in ever],
         "group_of": groups,
         "family": family,
-        "positive": None if path.classes is None else str(path.classes[1]),
+        "positive": str(path.classes[1]) if two else None,
+        "responses": None if meta.responses is None else [str(name) for name in meta.responses],
+        "classes": path.classes is not None,
+        "code": _code(path, ever),
         "rows": rows,
         "slices": slices,
         "scoring": None if cv is None else str(cv.scoring),
@@ -277,7 +282,6 @@ def _rows(path, cv, ever, log):
             "gap": table.loc[i, "gap"],
             "low": s.lambda0_low,
             "high": s.lambda0_high,
-            "intercept": s.intercept if meta.intercept else np.nan,
             "x": max(s.lambda0, least) if log else s.k,
             "cv": np.nan if scores is None else scores.loc[i, "cv_mean"],
             "se": np.nan if scores is None else scores.loc[i, "cv_se"],
@@ -285,9 +289,13 @@ def _rows(path, cv, ever, log):
         rows.append(
             {
                 "k": int(s.k),
-                "n": int(np.count_nonzero(s.beta)),
+                "n": int(np.count_nonzero(np.any(np.atleast_2d(s.beta.T), axis=0))),
                 "at": [at[int(j)] for j in s.support],
-                "b": [_short(b) for b in s.beta],
+                "b": s.beta.T.tolist(),
+                "intercept": _intercept(meta, s),
+                "thresholds": None
+                if s.thresholds is None
+                else list(zip(meta.first_names, s.thresholds.tolist(), strict=True)),
                 "optimality": s.optimality,
                 "flags": s.noticed,
                 "groups": None
@@ -298,6 +306,46 @@ def _rows(path, cv, ever, log):
             }
         )
     return rows
+
+
+def _intercept(meta, solution):
+    """The intercept of a solution, a list for several responses; None where there is none."""
+    if not meta.intercept or solution.thresholds is not None:
+        return None
+    return np.asarray(solution.intercept, dtype=np.float64).tolist()
+
+
+def _code(path, ever):
+    """The pieces of Python code of every model; None where a model cannot be written out."""
+    try:
+        return python_pieces(path, ever)
+    except ValueError:
+        return None
+
+
+def _band(path, cv):
+    """Prediction intervals of `cv.predict_interval` of a few rows of the fit, for every model:
+    [prediction, observed, low, high] by prediction. None where there are none, or no data.
+    """
+    data, meta = path._source.data, path.meta
+    if cv is None or data is None or path.classes is not None:
+        return None
+    try:
+        models = [intervals_of_fit(cv, i, BAND_LEVEL, BAND_ROWS) for i in range(len(path))]
+    except ValueError:  # folds, losses or responses that have no intervals
+        return None
+    return {
+        "response": str(meta.response or "y"),
+        "note": f"Intervals that hold a new observation with probability {BAND_LEVEL:.0%} (CV+: "
+        "for a size fixed beforehand and exchangeable rows), at up to "
+        f"{BAND_ROWS} rows of the fit over their predictions; dots are what was observed there.",
+        "models": [[[_four(v) for v in row] for row in rows.tolist()] for rows in models],
+    }
+
+
+def _four(value):
+    """A float with 4 digits, None where it is not finite."""
+    return float(f"{value:.4g}") if np.isfinite(value) else None
 
 
 def _middle(slices):
@@ -349,6 +397,8 @@ def _without_alternatives(path, count, X):
         return "Not asked for (alternatives=0)."
     if path.meta.groups is not None:
         return "Not offered for groups."
+    if path.meta.responses is not None:
+        return "Not offered for several " + ("responses." if path.classes is None else "classes.")
     if X is None and path._source.data is None:
         return "The data are not kept with a loaded path: pass X= and y= to explore."
     return ""
