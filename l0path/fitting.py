@@ -42,6 +42,7 @@ def fit(
     exclude: Columns | None = None,
     penalty_factor: ArrayLike | None = None,
     groups: Sequence | dict | None = None,
+    heredity: str | None = "auto",
     feature_names: Sequence[str] | None = None,
     strata: ArrayLike | None = None,
     ties: str = "efron",

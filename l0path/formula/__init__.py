@@ -6,7 +6,16 @@ formula is first used. Path files get text and numbers only.
 """
 
 from .encoding import Encoded, Formula
+from .hierarchy import asked_hierarchy
 from .marginality import marginality_notes
 from .opening import notes, open_formula, opened
 
-__all__ = ["Encoded", "Formula", "marginality_notes", "notes", "open_formula", "opened"]
+__all__ = [
+    "Encoded",
+    "Formula",
+    "asked_hierarchy",
+    "marginality_notes",
+    "notes",
+    "open_formula",
+    "opened",
+]
