@@ -20,13 +20,7 @@ from ..errors import check_tol, refuse_masked
 from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
-from ..problem.groups import (
-    Hierarchy,
-    group_factor,
-    make_groups,
-    with_factors,
-    with_hierarchy,
-)
+from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
 from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
@@ -328,7 +322,7 @@ def _columns(p, names, a):
             a.exclude,
             lambda value, name: checks.which(value, names, name),
         )
-        if isinstance(a.heredity, Hierarchy):
+        if isinstance(a.heredity, formula.Hierarchy):
             (groups, factor, forced, out), notes = with_hierarchy(groups, out, a.heredity)
     excluded = np.zeros(p, dtype=bool)
     excluded[out] = True
