@@ -282,10 +282,10 @@ def with_hierarchy(groups, out, hierarchy):
         return ", ".join(str(groups.labels[g]) for g in np.flatnonzero(which))
 
     rule = f"heredity={hierarchy.rule!r}"
-    if (inside & outside).any():
+    if (inside & banned).any():
         raise ValueError(
-            f"{rule}: always_include={labels(held)} needs {labels(inside & outside)}, which "
-            f"exclude={labels(banned)} keeps out; change one of them, or pass heredity=None"
+            f"{rule}: always_include={labels(held)} needs {labels(inside & banned)}, which exclude= "
+            "keeps out; change one of them, or pass heredity=None"
         )
     if not hierarchy.closed(inside):
         bad = int(np.flatnonzero(inside & ~hierarchy.met(inside))[0])
