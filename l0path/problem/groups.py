@@ -284,8 +284,8 @@ def with_hierarchy(groups, out, hierarchy):
     rule = f"heredity={hierarchy.rule!r}"
     if (inside & banned).any():
         raise ValueError(
-            f"{rule}: always_include={labels(held)} needs {labels(inside & banned)}, which exclude= "
-            "keeps out; change one of them, or pass heredity=None"
+            f"{rule}: always_include={labels(held)} needs {labels(inside & banned)}, which "
+            "exclude= keeps out; change one of them, or pass heredity=None"
         )
     if not hierarchy.closed(inside):
         bad = int(np.flatnonzero(inside & ~hierarchy.met(inside))[0])
