@@ -10,8 +10,8 @@ from ..ranking import Candidate
 from .class_quadratic import ClassTable, fill_table, predict
 from .refit import RefitNeighbourhood
 
-AHEAD = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
-TABLES = 1 << 20  # numbers in the tables of fits that are held
+PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
+HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
 class MultinomialNeighbourhood(RefitNeighbourhood):
@@ -33,7 +33,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             table = ClassTable(S, x, np.empty((q * K, q * K)), np.empty(q * K), P, D, V)
             weak = fill_table(rows, S, self.lambda2, x, table)
             size = max(P.size + D.size + V.size + table.B.size, 1)
-            while len(self.tables) > TABLES // size:
+            while len(self.tables) > HELD_NUMBERS // size:
                 self.tables.pop(next(iter(self.tables)))
             self.tables[key] = None if weak else table
         return self.tables[key]
@@ -76,7 +76,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
         skip = self._closed(fit, first)[0]
         change = mean * response_table.additions(quadratic, self.lambda2 / mean, skip)[0]
-        best = np.argsort(change, kind="stable")[: AHEAD * most]
+        best = np.argsort(change, kind="stable")[: PRESELECTED * most]
         best, W = best[np.isfinite(change[best])], self.model.W[first:]
         change, into = change[best], W[best].tolist()
         predicted = self._predicted(fit, [(-1, j) for j in into])
@@ -98,7 +98,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         skip, locked = self._closed(fit, first)
         swap = response_table.table(fit, quadratic, self.lambda2 / mean, skip, locked).swap
         change, W = swap.ravel(), self.model.W[first:]
-        most = min(AHEAD * keep, change.size)
+        most = min(PRESELECTED * keep, change.size)
         best = np.argpartition(change, most - 1)[:most] if most else np.empty(0, np.int64)
         best = best[np.isfinite(change[best])]
         best = best[np.argsort(change[best], kind="stable")]
