@@ -29,7 +29,9 @@ def run(page, folder):
 if __name__ == "__main__":
     os.environ["MPLBACKEND"] = "Agg"
     with tempfile.TemporaryDirectory() as folder:
-        for code, printed, said in run((FOLDER / "index.md").read_text(encoding="utf-8"), folder):
+        for code, printed, said in run(
+            (FOLDER / "first_steps.md").read_text(encoding="utf-8"), folder
+        ):
             if printed != said:
                 print(f"{code}\nprints\n{printed}\nthe page says\n{said}")
         for figure in Path(folder).glob("*.png"):

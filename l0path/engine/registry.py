@@ -19,7 +19,7 @@ from ..problem.losses import COUPLED, EXACT, name_of
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
-from .protocols import Engine, Session, Slice, SparseSettings
+from .protocols import Engine, SparseSettings
 from .size_path import SizePath
 from .strategies.closed import ClosedExchanges
 from .strategies.columns import ColumnExchanges
@@ -296,8 +296,3 @@ def refuse(settings, data, lambda1, lambda2):
             "groups=False), or change algorithm="
         )
     row.check(settings, data, lambda1, lambda2)
-
-
-def make_engine(model, plan, part: Slice, session: Session) -> Engine:
-    """The engine of a slice for `plan.settings`, on the working columns of a model."""
-    return algorithm_of(plan.settings).engine(model, plan, part, session)

@@ -12,12 +12,13 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.core.status import FitStatus, Optimality
 from l0path.engine.lambda0.path import Lambda0Path
-from l0path.engine.posing import columns_of, resolved
+from l0path.engine.posing import resolved
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.registry import ALGORITHMS, algorithm_of, make_engine, names
+from l0path.engine.registry import ALGORITHMS, algorithm_of, names
 from l0path.engine.request import request
 from l0path.problem.losses import EXACT, NAMES
 from l0path.solvers import IntegralityGeneration, LocalSearch
+from l0path.working_set.hinge import make_model
 
 N, P, LARGEST = 30, 8, 3
 RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short
@@ -190,8 +191,9 @@ def test_a_result_is_valid_wherever_a_clock_stops(name, grid):
     for polls in (0, 1, 2, 3, 5, 8, 13, 21, 34):
         heard = []
         session = Session(Impatient(polls), heard.append)
-        working_set = columns_of(problem, asked.plan)
-        engine = make_engine(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
+        working_set = make_model(problem, asked.plan.max_iter)
+        make = algorithm_of(asked.plan.settings).engine
+        engine = make(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
         assert engine.result.null.support.size == 0
         try:
             engine.run()
