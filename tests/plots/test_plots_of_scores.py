@@ -11,7 +11,6 @@ from plot_samples import fake_cv, response
 import l0path
 from l0path import plots
 
-
 # -------------------- cross-validation
 
 
