@@ -401,12 +401,13 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Data
-            The checked and standardised data.
+            The checked data in the units of X and y, with weights, offset and bounds.
 
         Raises
         ------
         ValueError
-            If X or y is not the one of the fit, by a checksum of some columns.
+            If X or y differ from those of the fit, by a checksum of some columns, or are needed and
+            missing.
         """
         from ..engine.posing import data_of_fit
 
