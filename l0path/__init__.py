@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, designs, diagnostics, errors, plots, simulate, solvers
 from .cross_validation import CVPath, NestedCV, cv_fit, load, nested_cv
+from .engine.costs import FitCost
+from .fit_costs import fit_cost
 from .fitting import fit
 from .inference import (
     KnockoffFilter,
@@ -47,6 +49,7 @@ LAZY = (
 __all__ = [
     "CVPath",
     "Certificate",
+    "FitCost",
     "KnockoffFilter",
     "Model",
     "ModelSet",
@@ -61,6 +64,7 @@ __all__ = [
     "diagnostics",
     "errors",
     "fit",
+    "fit_cost",
     "knockoff_filter",
     "load",
     "nested_cv",

@@ -17,6 +17,7 @@ import pandas as pd
 
 __all__ = [
     "Dataset",
+    "load_birth_weights",
     "load_diabetes",
     "load_growth",
     "load_hitters",
@@ -24,6 +25,7 @@ __all__ = [
     "load_sonar",
     "load_srbct",
     "load_tecator",
+    "load_wages",
     "load_wdbc",
 ]
 
@@ -188,6 +190,55 @@ def load_publication() -> Dataset:
     for level in sorted(set(table["mech"]) - {"R01"}):
         table[f"mech_{level}"] = table["mech"] == level
     return _dataset("publication", table.drop(columns="mech"), ["time", "published"])
+
+
+def load_birth_weights() -> Dataset:
+    """Birth weights of 1387 children, in ounces, and 8 columns about mother, child and state.
+
+    One birth without the education of the mother is left out, and so is the education of the
+    father, which is missing for 196 births.
+
+    Returns
+    -------
+    Dataset
+        X (1387, 8), and y (1387,) `weight`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_birth_weights(); data
+    Dataset(birth_weights: n=1387, p=8, y='weight')
+    >>> l0path.fit(data.X, data.y).model(k=2).features
+    ['white', 'cigarettes']
+    """
+    names = {"bwght": "weight", "faminc": "income", "motheduc": "mother_education"}
+    names |= {"cigtax": "cigarette_tax", "cigprice": "cigarette_price", "cigs": "cigarettes"}
+    table = _table("birth_weights.csv").drop(columns="fatheduc").rename(columns=names)
+    return _dataset("birth_weights", table.dropna().reset_index(drop=True), "weight")
+
+
+def load_wages() -> Dataset:
+    """Logarithms of the hourly wages of 545 men in eight years, and 9 columns about them.
+
+    The rows of a man belong together: the index of X and y is his number (`groups_cv=data.X.index`
+    keeps them in one fold).
+
+    Returns
+    -------
+    Dataset
+        X (4360, 9) with the index `person`, and y (4360,) `log_wage`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wages(); data
+    Dataset(wages: n=4360, p=9, y='log_wage')
+    >>> data.X.index.nunique()
+    545
+    """
+    names = {"nr": "person", "exper": "experience", "hisp": "hispanic", "educ": "education"}
+    table = _table("wages.csv").rename(columns=names | {"lwage": "log_wage"})
+    return _dataset("wages", table.set_index("person"), "log_wage")
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:

@@ -44,6 +44,13 @@ def add_data(fit):
         help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as '
         "a whole",
     )
+    fit.add_argument(
+        "--heredity",
+        choices=["auto", "strong", "weak", "none"],
+        default="auto",
+        help="with --formula: whether a term enters only with the terms that it contains (strong), "
+        "or with one of them (weak); auto: strong if an interaction contains a factor",
+    )
 
 
 def add_model(fit):

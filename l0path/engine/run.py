@@ -4,6 +4,7 @@ Every stage returns what it has, whatever ends it: see `core.control.Control`.
 """
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..relaxation.tangent_bounds import bound_by_tangents
 from ..working_set.hinge import make_model
 from . import assemble
 from .assemble import SolvedSlice
+from .costs import cost_of, refuse_too_large
 from .lambda0.path import Lambda0Path
 from .posing import prepared, selectable, unit
 from .protocols import Point, Session, Slice
@@ -57,9 +59,13 @@ class Fitted(NamedTuple):
 def run(request, clock=None) -> Fitted:
     """The path of a request. clock: that of the run of which this one is a part."""
     clock = Clock(request.plan.time_limit) if clock is None else clock
+    if not request.resolved:
+        refuse_too_large(request)
+        if request.progress:
+            print(f"l0path: {cost_of(request)}", file=sys.stderr)
     with (
         threads.limited(request.n_jobs),
-        HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
+        HELPING_PROCESSES.compiling(*kinds_of_kernels(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
         setting = prepared(request, Control(clock))
@@ -82,7 +88,7 @@ def run(request, clock=None) -> Fitted:
     return Fitted(path, setting.request, setting.working_set)
 
 
-def _compiled_ahead(request):
+def kinds_of_kernels(request):
     """The kinds of fits whose kernels other processes may compile: those of a default fit are known
     beforehand. See `warm.recipes`.
     """
@@ -374,7 +380,8 @@ def _path(setting, slices, solutions, notes):
     if request.formula is not None and request.row_counts is None:
         constant = np.flatnonzero(~problem.usable & ~request.data.excluded)
         models = [(s.k, s.support) for s in solutions]
-        notes = [*notes, *marginality_notes(request.formula, models, constant)]
+        shrunk = problem.boxed or any(a or b for a, b in setting.slices)
+        notes = [*notes, *marginality_notes(request.formula, models, constant, shrunk)]
     rounds = [row for one in slices for row in one.rounds]
     source = Source(request.data, request.plan)
     return Path(assemble.meta_of(setting), solutions, status, notes, rounds, source, end=end)

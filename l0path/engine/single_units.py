@@ -91,7 +91,7 @@ class OneUnit:
         self.model, self.problem, self.pool, self.groups = model, model.problem, pool, groups
         self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, pool.fits[0]
         self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
-        self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.free)
+        self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.alone)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
         self.inside[self.forced] = True
         self._factorise()

@@ -107,6 +107,11 @@ def assumptions(search):
             f"{copies} columns equal to another one are left out, which changes no optimum; each "
             "can stand in for the one it equals"
         )
+    groups = bounds.whole.groups
+    if groups is not None and groups.hierarchy is not None and groups.hierarchy.needs.any():
+        out.append(
+            f"among models that keep the hierarchy of terms, heredity={groups.hierarchy.rule!r}"
+        )
     if search.unsearched and not bounds.reason and not search.obstacle:
         out.append(f"the search did not branch: {search.unsearched}")
     if bounds.reason and not math.isfinite(bounds.lower):

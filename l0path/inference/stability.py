@@ -252,10 +252,10 @@ def stability_selection(
         bounds["unimodal"]     smaller, if frequencies are unimodal     SS Theorem 2
         bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8)
 
-    with r = -1/2 and -1/4. A column is false if half of the rows choose it with probability at most q / p. Noise
-    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
-    random (MB). A noise column that stands in for a true one it is correlated with is not, and is
-    no false choice by this definition.
+    with r = -1/2 and -1/4. A column is false if half of the rows choose it with probability at most
+    q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than
+    if drawn at random (MB). A noise column that stands in for a true one it is correlated with is
+    not, and is no false choice by this definition.
 
     Nothing is promised about power, there is no p-value, and a frequency is no probability that a
     column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn

@@ -292,3 +292,10 @@ def test_methods_that_are_not_served_say_so():
     ):
         with pytest.raises(ValueError, match="ordinal"):
             call()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.Series, pd.Categorical])
+def test_texts_without_an_order_are_refused(kind):
+    X, y = np.arange(9.0)[:, None], ["low", "mid", "high"] * 3
+    with pytest.raises(ValueError, match="whose order is not known"):
+        l0path.fit(X, kind(y), loss="ordinal")

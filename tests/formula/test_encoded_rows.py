@@ -96,7 +96,7 @@ def test_new_rows_by_name_in_any_order():
 
 
 def test_cross_validation_is_that_of_the_encoded_columns():
-    ours = l0path.cv_fit("y ~ a*c + bs(x, df=4)", DATA, cv=4, random_state=2)
+    ours = l0path.cv_fit("y ~ a*c + bs(x, df=4)", DATA, cv=4, random_state=2, heredity=None)
     encoded, y, arguments = opened("y ~ a*c + bs(x, df=4)", DATA, {})
     theirs = l0path.cv_fit(encoded.X, y, cv=4, random_state=2, groups=arguments["groups"])
     np.testing.assert_array_equal(ours.folds.to_numpy(), theirs.folds.to_numpy())

@@ -96,7 +96,7 @@ def test_other_bases_are_groups_and_smooth_on_new_rows(right, blocks):
 
 
 def test_same_models_as_explicit_dummies_with_groups():
-    path = l0path.fit("y ~ a*c + C(b) + x", DATA)
+    path = l0path.fit("y ~ a*c + C(b) + x", DATA, heredity=None)
     parts = {
         "a": DATA[["a"]],
         "c": pd.get_dummies(DATA.c, drop_first=True),

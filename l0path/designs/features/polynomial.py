@@ -32,6 +32,8 @@ class Polynomial(DerivedDesign):
 
     traits = DerivedDesign.traits._replace(in_place=True, bounded_products=True)
 
+    heredity: str | None = None  # the rule that searches keep
+
     def __init__(self, base: Dense | Csc, names: Pairs, table: Any = None) -> None:
         super().__init__(base, names)
         self.table = (
@@ -184,7 +186,7 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         )
     squares = np.zeros(base.p, dtype=bool) if interaction_only else ~two_valued(base)
     keep, chosen = None, None
-    if heredity is not None:
+    if parents is not None:
         chosen = np.zeros(base.p, dtype=bool)
         chosen[parents] = True
 
@@ -200,7 +202,7 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         width = base.p if chosen is None else int(chosen.sum())
         most = (
             most
-            if heredity is None
+            if parents is None
             else width * (width + 1) // 2
             if heredity == "strong"
             else width * base.p
