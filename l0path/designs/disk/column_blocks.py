@@ -52,8 +52,7 @@ def blocks(
         A cluster: X is cut by columns into `shards` that its workers read, once, and keep in their
         memory; only right-hand sides and the best columns are sent (docs/distributed.md). Workers
         need l0path, and files under the same path. memory_limit is then for the columns that this
-        process keeps. Needs the package distributed, of `l0path[blocks]`. None reads in this
-        process.
+        process keeps. Needs the package distributed, of `l0path[blocks]`. None reads here.
     shards : int, optional
         The number of shards of a cluster. None means two for each of its threads.
 
