@@ -366,7 +366,9 @@ class Showing:
         For every model it shows its features with coefficients, where it lies on the curves of
         coefficients, fit, held-out score and bound, and the exchanges of one feature that come
         nearest. Slices have a selection list; best held-out score, one standard error and criteria
-        have buttons. It holds the columns that ever enter, with 7 digits.
+        have buttons. Two models stand side by side, the chosen one is downloaded as CSV or (where
+        `Model.to_python` serves it) as code. With cv= it has prediction intervals. Of several
+        responses or classes it shows the coefficients of one.
 
         Parameters
         ----------
@@ -379,8 +381,7 @@ class Showing:
             nor without the data).
         time_limit : float or None, default 30
             Seconds for the exchanges, None for no limit. The models chosen by scores and criteria
-            come first, then the others by size. Ctrl-C ends them too, and the page is made of what
-            there is.
+            come first, then the others by size. Ctrl-C ends them too.
         title : str, optional
             The title of the page.
         show : bool, default False
