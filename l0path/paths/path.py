@@ -407,8 +407,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Raises
         ------
         ValueError
-            If X or y differ from those of the fit, by a checksum of some columns, or are needed and
-            missing.
+            If X or y are missing, or differ from those of the fit by a checksum of some columns.
         """
         from ..engine.posing import data_of_fit
 

@@ -361,8 +361,7 @@ class Showing:
         y: ArrayLike | None = None,
         progress: bool = False,
     ) -> Page:
-        """A page to look through the path with slider and keyboard: one HTML file that loads
-        nothing else.
+        """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
         For every model it shows its features with coefficients, where it lies on the curves of
         coefficients, fit, held-out score and bound, and the exchanges of one feature that come
