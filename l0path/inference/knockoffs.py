@@ -223,7 +223,8 @@ def knockoff_filter(
     _check_choice("statistic", statistic, STATISTICS)
     if isinstance(s, str):
         _check_choice("s", s, METHODS)
-    asked = resolve(X, y, {"n_jobs": n_jobs, **fit}).request
+    # a knockoff has no hierarchy with its kind
+    asked = resolve(X, y, {"n_jobs": n_jobs, "heredity": None, **fit}).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     _check_data(data, rows.size, competing.size)

@@ -191,6 +191,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
+        dropped += f", {self.meta.heredity} heredity" if self.meta.heredity else ""
         if self.meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
             about = f", {len(self.meta.responses)} {counted}"
