@@ -252,7 +252,7 @@ def nested_cv(
 
 
 class OuterLoop:
-    """The outer folds of a nested cross-validation, one after the other, and what they gave.
+    """The outer folds of a nested cross-validation, one after the other, and their results.
 
     Parameters
     ----------

@@ -381,7 +381,7 @@ class CVPath(ShowingScores):
         self.path._source.extra.setdefault("slice", best)
 
     def _edges(self):
-        """Notes where the best solution lies at an edge of what was tried."""
+        """Notes where the best solution lies at an edge of the values that were tried."""
         try:
             best = self.path.solutions[self.index("min")]
         except LookupError:

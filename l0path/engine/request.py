@@ -229,7 +229,7 @@ def _checked(a):
 
 
 def _refuse_for_own(name, a):
-    """Refuse what needs the conjugate of a loss, which one's own has not."""
+    """Refuse arguments that need the conjugate of the loss, which a loss of one's own lacks."""
     if not isinstance(a.certify, str) and a.certify:
         raise ValueError(
             f"certify=True needs the conjugate of the loss, which loss={name!r} of your own has "

@@ -102,7 +102,7 @@ class DualSolver(DualSizes):
         self.points, self.refits = {}, {}
 
     def refresh(self):
-        """Renew what depends on W when it has grown."""
+        """Compute the quantities that depend on W anew after it has grown."""
         if not self.renew():
             return
         self.spread = self.view.measure().spread

@@ -227,7 +227,7 @@ def _largest_size(data, fraction, k):
 
 
 def _check(data, plan, k, rule, competing):
-    """Refuse what no split could do."""
+    """Raise ValueError for arguments that are valid for no split."""
     loss = name_of(data.loss)
     if not data.loss.traits.link:
         raise ValueError(

@@ -256,7 +256,7 @@ def check_limits(n_best, time_limit, name="n_best"):
 
 
 def _check(settings, n_best, time_limit):
-    """Refuse what no search can do."""
+    """Raise ValueError for arguments that no search takes."""
     check_limits(n_best, time_limit)
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(

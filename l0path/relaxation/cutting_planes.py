@@ -302,7 +302,7 @@ class Candidates:
         self.k, self.refit, self.watch, self.fit = k, refit, watch, None
 
     def keep(self, fit):
-        """Let a fit compete."""
+        """Compare a fit with the best one of its size."""
         self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit
