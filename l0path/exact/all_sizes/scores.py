@@ -1,4 +1,4 @@
-"""Scores of least squares models, and the sets that a search for the best ones of any size needs."""
+"""Scores of least squares models, and the sets that a search for the best of any size needs."""
 
 import math
 from collections.abc import Callable
