@@ -231,7 +231,6 @@ def test_methods_that_take_one_response_say_so():
         lambda: path.alternatives(k=2),
         lambda: path.certify(k=2),
         lambda: path.compare([1, 2]),
-        lambda: path.explore(),
         lambda: l0path.cv_fit(X, Y, cv=3, max_k=2).compare([1, 2]),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),

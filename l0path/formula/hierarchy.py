@@ -93,11 +93,17 @@ def hierarchy(rule, needs):
     """The `Hierarchy` of a matrix of parents."""
     needs = needs & ~np.eye(len(needs), dtype=bool)
     while rule == STRONG:
-        more = needs | ((needs.astype(np.float32) @ needs.astype(np.float32)) > 0)
+        more = needs | _in_two_steps(needs)
         if (more == needs).all():
             break
         needs = more
     return Hierarchy(rule, needs)
+
+
+def _in_two_steps(needs):
+    """Parents of parents; float32, whose products are fast, counts them to 2^24."""
+    counts = needs.astype(np.float32)
+    return counts @ counts > 0
 
 
 # -------------------- of formulas
@@ -141,10 +147,13 @@ def of_terms(formula, rule):
     """
     parts = {str(term): _parts(term) for term in formula.parsed()[1]}
     terms = [parts[name] for name, _ in formula.terms]
-    needs = np.array([[low < high for low in terms] for high in terms])
-    if rule == WEAK:
-        # what a parent contains itself is no parent
-        return hierarchy(rule, needs & ~((needs.astype(int) @ needs.astype(int)) > 0))
+    needs = ~np.eye(len(terms), dtype=bool)
+    for base in dict.fromkeys(base for term in terms for base in term):
+        power = np.array([term[base] for term in terms])
+        needs &= power[:, None] >= power
+    needs &= ~needs.T  # the same written twice
+    if rule == WEAK:  # what a parent contains itself is no parent
+        return hierarchy(rule, needs & ~_in_two_steps(needs))
     at = {name: g for g, (name, _) in enumerate(formula.terms)}
     for one in interactions(formula):
         needs[at[one.term], [at[name] for name in one.lower]] = True

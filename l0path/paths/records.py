@@ -67,6 +67,12 @@ class Meta:
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True, coupled=True))
 
+    @property
+    def heredity(self):
+        """The rule of the hierarchy that the models keep, "strong" or "weak"; "" for none."""
+        hierarchy = None if self.groups is None else self.groups.hierarchy
+        return "" if hierarchy is None or not hierarchy.needs.any() else hierarchy.rule
+
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
         that is explained; NaN where there is none to explain.

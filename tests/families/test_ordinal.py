@@ -281,7 +281,6 @@ def test_methods_that_are_not_served_say_so():
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
         lambda: path.certify(k=2),
-        lambda: path.explore(),
         lambda: path.compare([1, 2]),
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
