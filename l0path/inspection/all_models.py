@@ -61,8 +61,9 @@ def best_subset(
 ) -> Certificate:
     """The proven best models over all sizes by an information criterion.
 
-    A path gives the first models; then one search over all sizes proves that no other set of
-    columns has a smaller criterion, or finds it. Sizes that cannot win are never searched.
+    A path gives the first models. Then one search over all sizes finds every set of columns with a
+    smaller criterion, or proves that there is none. Sizes that cannot hold the best model are not
+    searched.
 
         minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 

@@ -402,12 +402,12 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Data
-            The checked and standardised data.
+            The checked data in the units of X and y, with weights, offset and bounds.
 
         Raises
         ------
         ValueError
-            If X or y is not the one of the fit, by a checksum of some columns.
+            If X or y are missing, or differ from those of the fit by a checksum of some columns.
         """
         from ..engine.posing import data_of_fit
 

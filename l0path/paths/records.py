@@ -136,19 +136,19 @@ def by_response(labels, responses):
 
 
 def sums_over_rows(path, what):
-    """Refuse what is not served for losses that couple rows."""
+    """Raise ValueError in methods that are not available for losses that couple rows."""
     if path.meta.traits.coupled:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def unordered(path, what):
-    """Refuse what is not served for ordered classes."""
+    """Raise ValueError in methods that are not available for ordered classes."""
     if path.meta.ordered:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}")
 
 
 def one_response(path, what, remedy=""):
-    """Refuse what is for one response where a path has several."""
+    """Raise ValueError in methods for one response where a path has several."""
     names = path.meta.responses
     if names is not None and path.meta.classes is not None:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))

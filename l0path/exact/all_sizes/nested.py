@@ -83,7 +83,9 @@ class NestedSearch:
         return np.bincount(owners, minlength=len(self.groups.labels)) > 0
 
     def closed(self, units):
-        """The largest part of a set of units (ascending) in which every one has what it needs."""
+        """The largest part of a set of units (ascending) in which every unit has those that it
+        needs.
+        """
         if self.hierarchy is None:
             return units
         inside = np.isin(np.arange(len(self.groups.labels)), np.append(self.held, self.J[units]))
