@@ -155,7 +155,7 @@ terms.table[["k", "n_nonzero", "objective", "optimality"]].assign(
 #
 # # Part 4: not only least squares
 #
-# The same works for every smooth likelihood with more observations than columns. Bounds then come from fits instead of sums of squares, so a proof takes some hundred fits. Who earns more than the median?
+# The same works for every smooth likelihood with more observations than columns. Bounds then come from fits instead of sums of squares, so a proof takes some hundred fits. (`bestglm` in R calls `leaps` for least squares, and finds what Part 1 found; for other families it fits all subsets, at most 2^15 of them.) Who earns more than the median?
 
 # %%
 rich = (y > y.median()).astype(int)

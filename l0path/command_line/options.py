@@ -29,7 +29,7 @@ def parser():
 
 
 def add_data(fit):
-    """The file, and what is predicted."""
+    """Add the options of the file and the response."""
     fit.add_argument(
         "file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header"
     )
@@ -54,7 +54,7 @@ def add_data(fit):
 
 
 def add_model(fit):
-    """Add the options that say what is fitted."""
+    """Add the options of the model."""
     fit.add_argument(
         "--loss",
         choices=[*NAMES, *SEVERAL, *COUPLED, *ALIASES],

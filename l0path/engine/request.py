@@ -229,18 +229,18 @@ def _checked(a):
 
 
 def _refuse_for_own(name, a):
-    """Refuse what needs the conjugate of a loss, which one's own has not."""
+    """Refuse arguments that need the conjugate of the loss, which a loss of one's own lacks."""
     if not isinstance(a.certify, str) and a.certify:
         raise ValueError(
-            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own has "
-            "not; leave it out"
+            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own "
+            "does not have; leave it out"
         )
     settings = registry.settings_of(a.algorithm, a.tol)
     row = registry.algorithm_of(settings)
     if row.proves or row.ridge or not row.boxes:
         raise ValueError(
             f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
-            "your own has not; use 'swap', 'cd' or 'CDPSI'"
+            "your own does not have; use 'swap', 'cd' or 'CDPSI'"
         )
 
 

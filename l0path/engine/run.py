@@ -38,7 +38,7 @@ from .strategies.generating import relaxation_bounds
 
 
 class Fitted(NamedTuple):
-    """A path, and what its fit leaves behind.
+    """A path, with the request and the working columns of its fit.
 
     Attributes
     ----------

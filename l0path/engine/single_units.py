@@ -169,11 +169,11 @@ class SquaredUnits(OneUnit):
     """
 
     def sharpened(self, i, value):
-        """A sharper value of a unit than the bound `value`, where one is at hand."""
+        """A sharper value of a unit than the bound `value`, where one is known."""
         return value
 
     def run(self):
-        """Fit what may be better than the best, in the order of the predicted values."""
+        """Fit the units that may be better than the best, in the order of the predicted values."""
         p, pool = self.problem, self.pool
         slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
         values = self.null.value - self.gains()

@@ -105,7 +105,7 @@ class GroupEnumeration(Contest):
         return self.fits[key]
 
     def _compare(self, chosen):
-        """Let the set of forced groups and `chosen` compete."""
+        """Compare the set of forced groups and `chosen` with the best one."""
         fit = self._fit(np.union1d(self.forced, chosen))
         self.nodes += 1
         if fit.flags:

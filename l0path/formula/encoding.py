@@ -435,7 +435,8 @@ class Formula:
 
     @classmethod
     def restored(cls, stored):
-        """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
-        and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+        """A Formula from the values that `stored` returned. Nothing of it is evaluated before rows
+        are encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's
+        transforms.
         """
         return from_stored(cls, stored)

@@ -57,16 +57,19 @@ class Hierarchy(NamedTuple):
             inside = inside & self.met(inside)
         return inside
 
-    def chains(self, g, inside):
-        """Ways to bring unit g into a closed set: arrays of units that are missing, with g; under
-        the strong rule there is one way, under the weak rule one over each parent.
+    def chains(self, g, inside, free):
+        """Ways to bring unit g into a closed set by units that are `free` (G,): arrays of the units
+        that are missing, with g. Under the strong rule there is one way at most, under the weak
+        rule one over each parent.
         """
+        lacking = self.needs[g] & ~inside
         if self.rule == STRONG:
-            return [np.flatnonzero((self.needs[g] & ~inside) | (np.arange(inside.size) == g))]
+            lacking[g] = True
+            return [np.flatnonzero(lacking)] if free[lacking].all() else []
         if self.met(inside)[g]:
             return [np.array([g])]
-        ways = [min(self.chains(h, inside), key=len) for h in np.flatnonzero(self.needs[g])]
-        return [np.sort(np.append(way, g)) for way in ways]
+        ways = [self.chains(h, inside, free) for h in np.flatnonzero(lacking & free)]
+        return [np.sort(np.append(min(way, key=len), g)) for way in ways if way]
 
     def less(self, present):
         """The hierarchy where the units `present` (G,) are in every model, or in the span of every
@@ -93,11 +96,17 @@ def hierarchy(rule, needs):
     """The `Hierarchy` of a matrix of parents."""
     needs = needs & ~np.eye(len(needs), dtype=bool)
     while rule == STRONG:
-        more = needs | ((needs.astype(np.float32) @ needs.astype(np.float32)) > 0)
+        more = needs | _in_two_steps(needs)
         if (more == needs).all():
             break
         needs = more
     return Hierarchy(rule, needs)
+
+
+def _in_two_steps(needs):
+    """Parents of parents; float32, whose products are fast, counts them to 2^24."""
+    counts = needs.astype(np.float32)
+    return counts @ counts > 0
 
 
 # -------------------- of formulas
@@ -141,10 +150,13 @@ def of_terms(formula, rule):
     """
     parts = {str(term): _parts(term) for term in formula.parsed()[1]}
     terms = [parts[name] for name, _ in formula.terms]
-    needs = np.array([[low < high for low in terms] for high in terms])
-    if rule == WEAK:
-        # what a parent contains itself is no parent
-        return hierarchy(rule, needs & ~((needs.astype(int) @ needs.astype(int)) > 0))
+    needs = ~np.eye(len(terms), dtype=bool)
+    for base in dict.fromkeys(base for term in terms for base in term):
+        power = np.array([term[base] for term in terms])
+        needs &= power[:, None] >= power
+    needs &= ~needs.T  # the same written twice
+    if rule == WEAK:  # what a parent contains itself is no parent
+        return hierarchy(rule, needs & ~_in_two_steps(needs))
     at = {name: g for g, (name, _) in enumerate(formula.terms)}
     for one in interactions(formula):
         needs[at[one.term], [at[name] for name in one.lower]] = True

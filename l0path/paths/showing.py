@@ -115,9 +115,9 @@ class Showing:
             interval of lambda0 for which each size is best. "gap": objective and lower bound, the
             gap between them shaded. "support": which features, or groups, are in, for every size.
         x : str, default "k"
-            "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for
-            some lambda0) or "l1" (sum of absolute standardised coefficients). It is used by the
-            kinds coef, loss, criteria and gap.
+            "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
+            that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
+            is used by the kinds coef, loss, criteria and gap.
         mark : dict, int, str, callable, or list, optional
             A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
             these: vertical lines. None marks nothing.
@@ -361,7 +361,7 @@ class Showing:
         y: ArrayLike | None = None,
         progress: bool = False,
     ) -> Page:
-        """A page to look through the path with slider and keyboard: one HTML file, nothing to load.
+        """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
         For every model it shows its features with coefficients, where it lies on the curves of
         coefficients, fit, held-out score and bound, and the exchanges of one feature that come

@@ -247,7 +247,9 @@ def good_models(path, found):
             f"near_best must be a ModelSet of path.near_best(...), got {type(found).__name__}"
         )
     if found.models[0].path.names != path.names:
-        raise ValueError("near_best belongs to another path: its columns are others; make it anew")
+        raise ValueError(
+            "near_best belongs to another path: its columns are other ones; compute it anew"
+        )
     share, table = found.frequencies.iloc[:MOST_NAMED], found.table.iloc[:MOST_LISTED]
     places = [path.names.index(name) for name in share.index]
     rows = []

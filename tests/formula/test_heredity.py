@@ -329,6 +329,9 @@ def test_excluded_and_included_terms_take_others_with_them():
     assert any("always_include brings in a, c as well" in note for note in path.notes)
     weak = l0path.fit(text, data, exclude=["c"], heredity="weak")
     assert "a:c" in weak.model(k=5).groups and "b:c" in weak.model(k=5).groups
+    for seed in range(4):
+        weak = l0path.fit(text, table(seed), exclude=["c"], heredity="weak", certify=False)
+        assert len(weak) == 6 and not any("c" in m.groups for m in weak)
     path = l0path.fit(text, data, always_include=["a"], heredity="weak", max_k=1)
     best = l0path.fit("y ~ a + a:c + a:b + b + c", data, always_include=["a"], heredity=None)
     assert path.table.objective[1] == pytest.approx(best.table.objective[1])
@@ -376,6 +379,7 @@ def test_summaries_and_proofs_are_about_closed_sets():
     path = l0path.fit(text, data, certify=False)
     model = path.model(k=4)
     every = path.meta.groups.labels
+    assert "strong heredity" in repr(path) and "strong heredity" in str(model.summary())
     rows = model.summary().table
     for term in model.groups:
         left = [other for other in model.groups if other != term]
@@ -390,6 +394,29 @@ def test_summaries_and_proofs_are_about_closed_sets():
     sets = [S for S in closed_sets(every, "strong") if len(S) == 3]
     assert proof.nodes == len(sets)
     assert all(keeps(m.groups, every, "strong") for m in proof.best)
+
+
+def test_the_best_by_a_criterion_are_those_of_closed_sets():
+    data, text = table(16, 60), "y ~ (a + b + d) ** 2"
+    X, at, _ = encoded(text, data)
+    found = []
+    for S in closed_sets(list(at), "strong"):
+        A = np.column_stack([np.ones(60), X[:, [j for term in S for j in at[term]]]])
+        r = data.y - A @ np.linalg.lstsq(A, data.y)[0]
+        deviance = 60 * np.log(2 * np.pi * r @ r / 60) + 60
+        found.append((deviance + np.log(60) * (len(S) + 1), set(S)))
+    found.sort(key=lambda pair: pair[0])
+    best = l0path.best_subset(text, data, criterion="bic", n_best=4)
+    assert best.proven and any("heredity='strong'" in text for text in best.assumptions)
+    assert best.incumbent == pytest.approx(found[0][0])
+    assert [set(m.groups) for m in best.best] == [terms for _, terms in found[:4]]
+    near = l0path.fit(text, data).near_best(criterion="bic", within=2.0)
+    close = [terms for value, terms in found if value <= found[0][0] + 2.0]
+    assert near.complete and [set(m.groups) for m in near.models] == close
+    with pytest.raises(ValueError, match="heredity=None, groups=False"):
+        l0path.best_subset("y ~ a*c", data)
+    knockoffs = l0path.knockoff_filter("y ~ a*d + b + x", data, random_state=0)
+    assert len(knockoffs.statistic) == 5
 
 
 # -------------------- polynomials
@@ -456,8 +483,13 @@ def test_closed_sets_are_those_of_the_definition(rule):
                     assert found.removable(inside)[g] == (other.tobytes() in keys)
                 else:
                     assert found.met(inside)[g] == (other.tobytes() in keys)
-                    for chain in found.chains(g, inside):
+                    free = rng.random(G) < 0.7
+                    free[g] = True
+                    chains = found.chains(g, inside, free)
+                    for chain in chains:
                         grown = inside.copy()
                         grown[chain] = True
-                        assert g in chain and grown.tobytes() in keys
+                        assert g in chain and free[chain].all() and grown.tobytes() in keys
+                    within = found.largest(inside | free)
+                    assert bool(chains) == within[g]
         assert isinstance(found, Hierarchy)

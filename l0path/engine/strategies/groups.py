@@ -206,6 +206,6 @@ class GroupExchanges(ExchangeStrategy):
         return self.groups.refit(fit.groups)
 
     def offer_support(self, groups):
-        """Let a set of groups from elsewhere compete for its size."""
+        """Compare a set of groups found elsewhere with the best one of its size."""
         if 0 < groups.size - self.pool.n_forced <= self.pool.last:
             self.pool.update(self.groups.refit(groups))

@@ -83,11 +83,20 @@ class NestedSearch:
         return np.bincount(owners, minlength=len(self.groups.labels)) > 0
 
     def closed(self, units):
-        """The largest part of a set of units (ascending) in which every one has what it needs."""
+        """The largest part of a set of units (ascending) in which every unit has those that it
+        needs.
+        """
         if self.hierarchy is None:
             return units
         inside = np.isin(np.arange(len(self.groups.labels)), np.append(self.held, self.J[units]))
         return units[self.hierarchy.largest(inside)[self.J[units]]]
+
+    def _keeps(self, support):
+        inside = None if self.hierarchy is None else np.zeros(len(self.groups.labels), dtype=bool)
+        if inside is None:
+            return True
+        inside[support] = True
+        return self.hierarchy.closed(inside)
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
@@ -193,9 +202,11 @@ class NestedSearch:
             self.know(np.concatenate([self.held, self.J[units]]))
 
     def know(self, support):
-        """Let a set of units, held ones included, compete, unless it did before."""
+        """Let a set of units, held ones included, compete, unless it did before, or does not keep
+        the hierarchy.
+        """
         support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
+        if support.tobytes() not in self.seen and self._keeps(support):
             self.seen.add(support.tobytes())
             self.operations += REFIT_OPERATIONS
             self.wanted.offer(support, support.size - self.held.size)

@@ -19,7 +19,9 @@ class ClosedNeighbourhood(GroupNeighbourhood):
 
     def inside(self, groups):
         """(G,) the groups of a set."""
-        return np.isin(np.arange(self.model.free.size), groups)
+        out = np.zeros(self.model.free.size, dtype=bool)
+        out[groups] = True
+        return out
 
     def table(self, fit):
         """The GroupTable of the exchanges that keep the hierarchy."""
