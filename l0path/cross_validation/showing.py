@@ -120,7 +120,8 @@ class ShowingScores:
         Parameters
         ----------
         scoring : list, optional
-            Metrics as in `cv_fit`. None takes all that the loss has by name.
+            Metrics as in `cv_fit`. None takes all that the loss has by name; one that is not
+            defined for some fold (the AUC where a class is missing) is NaN, with a warning.
         X, y : array-like, optional
             The data of the fit, needed after loading or pickling only.
 

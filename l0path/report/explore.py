@@ -26,7 +26,7 @@ from ..inspection.model_set import ModelSet
 from ..paths import Path as FittedPath
 from ..paths.new_rows import baseline_of_model
 from ..paths.predicting import linear_predictor
-from ..paths.records import one_response, unordered
+from ..paths.records import one_response
 from ..problem.coupled.baseline import cumulative_hazards
 
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
@@ -110,7 +110,6 @@ def explore(
     progress: bool = False,
 ) -> Page:
     one_response(self, "explore")
-    unordered(self, "explore")
     _check(self, cv, alternatives, time_limit)
     good = _good_models(self, near_best)
     if file is not None:
@@ -215,7 +214,7 @@ def _page_data(path, cv):
         "scale": [_short(meta.scale[j]) for j in ever],
         "group_of": groups,
         "family": family,
-        "positive": None if path.classes is None else str(path.classes[1]),
+        "positive": None if path.classes is None or meta.ordered else str(path.classes[1]),
         "rows": rows,
         "slices": slices,
         "scoring": None if cv is None else str(cv.scoring),
@@ -277,7 +276,7 @@ def _rows(path, cv, ever, log):
             "gap": table.loc[i, "gap"],
             "low": s.lambda0_low,
             "high": s.lambda0_high,
-            "intercept": s.intercept if meta.intercept else np.nan,
+            "intercept": s.intercept if meta.intercept and s.thresholds is None else np.nan,
             "x": max(s.lambda0, least) if log else s.k,
             "cv": np.nan if scores is None else scores.loc[i, "cv_mean"],
             "se": np.nan if scores is None else scores.loc[i, "cv_se"],
