@@ -1,5 +1,5 @@
-"""Runs the code of the first page and keeps its figures: python docs/figures.py. The pages show
-docs/assets/*.png, which a change of the plots makes old.
+"""Runs the code of the first steps and of the pages of tasks, and keeps their figures:
+python docs/figures.py. The pages show docs/assets/*.png, which a change of the plots makes old.
 """
 
 import contextlib
@@ -28,11 +28,10 @@ def run(page, folder):
 
 if __name__ == "__main__":
     os.environ["MPLBACKEND"] = "Agg"
-    with tempfile.TemporaryDirectory() as folder:
-        for code, printed, said in run(
-            (FOLDER / "first_steps.md").read_text(encoding="utf-8"), folder
-        ):
-            if printed != said:
-                print(f"{code}\nprints\n{printed}\nthe page says\n{said}")
-        for figure in Path(folder).glob("*.png"):
-            figure.replace(FOLDER / "assets" / figure.name)
+    for page in [FOLDER / "first_steps.md", *sorted((FOLDER / "tasks").glob("*.md"))]:
+        with tempfile.TemporaryDirectory() as folder:
+            for code, printed, said in run(page.read_text(encoding="utf-8"), folder):
+                if printed != said:
+                    print(f"{page.name}: {code}\nprints\n{printed}\nthe page says\n{said}")
+            for figure in Path(folder).glob("*.png"):
+                figure.replace(FOLDER / "assets" / figure.name)

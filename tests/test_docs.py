@@ -33,6 +33,24 @@ def test_first_page_prints_what_it_says(tmp_path):
     assert all((DOCS / "assets" / name).is_file() for name in shown)
 
 
+TASKS = sorted(file.stem for file in (DOCS / "tasks").glob("*.md") if file.stem != "index")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_pages_of_tasks_print_what_they_say(name, tmp_path):
+    import matplotlib.pyplot as plt
+
+    page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
+    blocks = figures.run(page, tmp_path)
+    plt.close("all")
+    assert blocks
+    for code, printed, said in blocks:
+        assert printed == said, code
+    shown = set(re.findall(r"\(\.\./assets/(.+?\.png)\)", page))
+    assert shown == {file.name for file in tmp_path.glob("*.png")}
+    assert all((DOCS / "assets" / name).is_file() for name in shown)
+
+
 def test_the_readme_prints_what_it_says(tmp_path):
     page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     blocks = figures.run(page, tmp_path)

@@ -228,7 +228,6 @@ def test_methods_that_take_one_response_say_so():
     path = l0path.fit(X, Y, max_k=2)
     calls = [
         lambda: path.certify(k=2),
-        lambda: path.explore(),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),
         lambda: path.model(2).to_sklearn(),

@@ -149,7 +149,7 @@ def nested_cv(
     For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the
     inner scores, and that model, fitted on all of these rows, is scored on the rows left out. The
     mean of these scores estimates the error of the procedure "cv_fit, then model(which)". The least
-    cv_mean of one `cv_fit` is smaller than that, because it was picked.
+    cv_mean of one `cv_fit` is smaller on average, because it is the best of several.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def nested_cv(
 
 
 class OuterLoop:
-    """The outer folds of a nested cross-validation, one after the other, and what they gave.
+    """The outer folds of a nested cross-validation, one after the other, and their results.
 
     Parameters
     ----------

@@ -323,7 +323,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **options : as in CVPath.index
-            The choice (without one, "min"), and the options of `Path.refit`.
+            The choice ("min" if there is none), and the options of `Path.refit`.
 
         Returns
         -------
@@ -359,7 +359,7 @@ class CVPath(ShowingScores):
         Returns
         -------
         Certificate
-            What is proved about the fit on all rows, not about the folds.
+            The result for the fit on all rows; nothing is said about the folds.
         """
         return self.path.certify(index=self._chosen(which, options), **options)
 
@@ -381,7 +381,7 @@ class CVPath(ShowingScores):
         self.path._source.extra.setdefault("slice", best)
 
     def _edges(self):
-        """Notes where the best solution lies at an edge of what was tried."""
+        """Notes where the best solution lies at an edge of the values that were tried."""
         try:
             best = self.path.solutions[self.index("min")]
         except LookupError:

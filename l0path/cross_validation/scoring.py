@@ -243,8 +243,8 @@ def _of_survival(scoring, loss):
 
 
 def metric_of(scoring, loss):
-    """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does
-    not.
+    """The Metric of a `scoring` argument for a loss; ValueError, with the metrics that fit, where
+    it does not.
     """
     scoring = "deviance" if scoring is None else scoring
     if loss in SURVIVAL:

@@ -1,5 +1,5 @@
-"""From what engines solved to the rows of a path: fits in the user's units, lambda0 intervals from
-the lower convex hull, rows for lambda0 values.
+"""From the results of engines to the rows of a path: fits in the user's units, lambda0 intervals
+from the lower convex hull, rows for lambda0 values.
 """
 
 import itertools
@@ -32,7 +32,7 @@ GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
 
 class SolvedSlice(NamedTuple):
-    """The rows of one slice, and what was noticed.
+    """The rows of one slice, with notes.
 
     Attributes
     ----------

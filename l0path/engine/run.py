@@ -38,7 +38,7 @@ from .strategies.generating import relaxation_bounds
 
 
 class Fitted(NamedTuple):
-    """A path, and what its fit leaves behind.
+    """A path, with the request and the working columns of its fit.
 
     Attributes
     ----------
@@ -380,7 +380,8 @@ def _path(setting, slices, solutions, notes):
     if request.formula is not None and request.row_counts is None:
         constant = np.flatnonzero(~problem.usable & ~request.data.excluded)
         models = [(s.k, s.support) for s in solutions]
-        notes = [*notes, *marginality_notes(request.formula, models, constant)]
+        shrunk = problem.boxed or any(a or b for a, b in setting.slices)
+        notes = [*notes, *marginality_notes(request.formula, models, constant, shrunk)]
     rounds = [row for one in slices for row in one.rounds]
     source = Source(request.data, request.plan)
     return Path(assemble.meta_of(setting), solutions, status, notes, rounds, source, end=end)

@@ -102,7 +102,7 @@ def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
 
 def keep_parameters(self, parameters):
     """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn
-    wants it.
+    needs it.
     """
     for name, value in parameters.items():
         if name != "self":

@@ -65,8 +65,18 @@ class GroupEnumeration(Contest):
         self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
         sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
-        self.todo = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
+        every = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
+        self.todo = [one for one in every if self._closed(one)]
         self.best, self.nodes, self.lower, self.open_groups = [], 0, -math.inf, None
+
+    def _closed(self, chosen):
+        """Whether the forced groups and `chosen` keep the hierarchy."""
+        hierarchy = self.problem.groups.hierarchy
+        if hierarchy is None:
+            return True
+        inside = np.zeros(len(self.problem.groups.labels), dtype=bool)
+        inside[[*self.forced, *chosen]] = True
+        return hierarchy.closed(inside)
 
     def run(self, poll=None):
         """Refit sets until all are ("closed"), or poll() is True ("stopped"); "no_optimum" where a
@@ -95,7 +105,7 @@ class GroupEnumeration(Contest):
         return self.fits[key]
 
     def _compare(self, chosen):
-        """Let the set of forced groups and `chosen` compete."""
+        """Compare the set of forced groups and `chosen` with the best one."""
         fit = self._fit(np.union1d(self.forced, chosen))
         self.nodes += 1
         if fit.flags:

@@ -109,7 +109,7 @@ class PairScan(Contest):
         return SearchEnd.CLOSED if self.close is None else SearchEnd.TOO_CLOSE
 
     def _start(self):
-        """Orthonormal basis of the forced columns, and what they leave of y."""
+        """Orthonormal basis of the forced columns, and the residual of y on them."""
         problem, F = self.problem, self.problem.forced
         self.root = np.sqrt(problem.weights)
         A = np.vstack(

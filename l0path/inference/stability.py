@@ -225,11 +225,11 @@ def stability_selection(
         Whether a bar on stderr shows the pairs.
     **fit : Any
         Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
-        algorithm ...), but for grid, lambda0 and what else is about costs. max_k is the largest
-        size of `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not
-        drawn. With several slices (lambda1, lambda2) a column counts as chosen at size k if any
-        slice chooses it. Columns of always_include are in every model; they are not counted, and
-        have frequency 0.
+        algorithm ...), except grid, lambda0 and others about costs. max_k is the largest size of
+        `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not drawn.
+        With several slices (lambda1, lambda2) a column counts as chosen at size k if any slice
+        chooses it. Columns of always_include are in every model; they are not counted, and have
+        frequency 0.
 
     Returns
     -------
@@ -251,13 +251,12 @@ def stability_selection(
 
         bounds["worst_case"]   q^2 / ((2 tau - 1) p)                    MB Theorem 1, SS Theorem 1
         bounds["unimodal"]     smaller, if frequencies are unimodal     SS Theorem 2
-        bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8), r = -1/2 and
-        -1/4
+        bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8)
 
-    where a column is false if half of the rows choose it with probability at most q / p. Noise
-    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
-    random (MB). A noise column that stands in for a true one it is correlated with is not, and is
-    no false choice by this definition.
+    with r = -1/2 and -1/4. A column is false if half of the rows choose it with probability at most
+    q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than
+    if drawn at random (MB). A noise column that stands in for a true one it is correlated with is
+    not, and is no false choice by this definition.
 
     Nothing is promised about power, there is no p-value, and a frequency is no probability that a
     column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn

@@ -71,6 +71,7 @@ class Summary:
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
+        tried += f" among models of {h['heredity']} heredity" if h["heredity"] else ""
         second = (
             f"{about}loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
             f"{h['optimality']}{tried}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
@@ -176,6 +177,7 @@ def summary(
         "loss_name": self.meta.loss,
         "about": self.meta.about,
         "exchanges": model.exchanges,
+        "heredity": self.meta.heredity,
         "penalty": self.penalty,
         "n": self.n,
         "p": self.p,

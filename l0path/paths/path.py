@@ -191,6 +191,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
+        dropped += f", {self.meta.heredity} heredity" if self.meta.heredity else ""
         if self.meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
             about = f", {len(self.meta.responses)} {counted}"
@@ -404,12 +405,12 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Data
-            The checked and standardised data.
+            The checked data in the units of X and y, with weights, offset and bounds.
 
         Raises
         ------
         ValueError
-            If X or y is not the one of the fit, by a checksum of some columns.
+            If X or y are missing, or differ from those of the fit by a checksum of some columns.
         """
         from ..engine.posing import data_of_fit
 

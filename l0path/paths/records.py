@@ -67,6 +67,12 @@ class Meta:
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True, coupled=True))
 
+    @property
+    def heredity(self):
+        """The rule of the hierarchy that the models keep, "strong" or "weak"; "" for none."""
+        hierarchy = None if self.groups is None else self.groups.hierarchy
+        return "" if hierarchy is None or not hierarchy.needs.any() else hierarchy.rule
+
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
         that is explained; NaN where there is none to explain.
@@ -132,19 +138,19 @@ def by_response(labels, responses):
 
 
 def sums_over_rows(path, what):
-    """Refuse what is not served for losses that couple rows."""
+    """Raise ValueError in methods that are not available for losses that couple rows."""
     if path.meta.traits.coupled:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def unordered(path, what):
-    """Refuse what is not served for ordered classes."""
+    """Raise ValueError in methods that are not available for ordered classes."""
     if path.meta.ordered:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}")
 
 
 def one_response(path, what, remedy=""):
-    """Refuse what is for one response where a path has several."""
+    """Raise ValueError in methods for one response where a path has several."""
     names = path.meta.responses
     if names is not None and path.meta.classes is not None:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))

@@ -41,7 +41,7 @@ def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.Dat
     Returns
     -------
     DataFrame
-        A row for each time at which a row ends. survival; low and high, limits of 95 % by
+        A row for each time of an event or of censoring. survival; low and high, limits of 95 % by
         Greenwood's variance on the scale of log(-log S) (NaN where S is 0 or 1); at_risk and
         events, weights.
 

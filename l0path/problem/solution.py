@@ -213,7 +213,7 @@ def _status(data, flags):
 
 
 def _optimality(verified, status, flags, on_grid, only):
-    """The optimality of a fit, from what its search verified."""
+    """The optimality of a fit, from the state of its verification."""
     apart = FitStatus.SEPARATED in flags
     if status != FitStatus.CONVERGED and apart:
         # there is no optimum to be checked: the loss goes on falling along a ray

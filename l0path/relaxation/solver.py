@@ -189,7 +189,7 @@ def _blend(dual, targets, old, new):
 
 
 class RestrictedRelaxation:
-    """The working columns, the iterates B (w, t) on them, and what is known of the relaxation."""
+    """The working columns, the iterates B (w, t) on them, and the bounds so far."""
 
     def __init__(self, dual, targets, pool, coefficients, goal, tol):
         self.dual, self.targets, self.pool = dual, targets, pool

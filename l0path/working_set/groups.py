@@ -131,6 +131,7 @@ class GroupModel:
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.forced = np.flatnonzero((groups.factor == 0) & (sizes > 0))
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
+        self.alone = groups.alone(self.free, self.forced)
         self.widest = int(sizes.max(initial=1))
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed

@@ -69,7 +69,7 @@ def test_subsamples_and_outer_folds(kind):
         np.testing.assert_allclose(nested.held_out.sum(axis=1), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["ordinal", "cox"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_pages(kind, tmp_path):
     path_of(kind).explore(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 10_000
@@ -127,8 +127,8 @@ def test_a_class_that_training_rows_lack_is_named():
 
 
 REFUSED = {
-    "several": ("explore", "to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
-    "multinomial": ("explore", "refit", "to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
+    "several": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
+    "multinomial": ("refit", "to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
     "ordinal": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
 }
 
@@ -139,7 +139,6 @@ def test_what_is_not_served_is_refused_by_name(kind, what):
     call = {
         "split": lambda: l0path.split_inference(X, y, k=2, **KINDS[kind]),
         "knockoffs": lambda: l0path.knockoff_filter(X, y, **KINDS[kind]),
-        "explore": path.explore,
         "refit": lambda: path.refit(k=2),
     }.get(what) or getattr(path.model(k=2), what)
     with pytest.raises(ValueError, match="2 responses" if kind == "several" else kind):

@@ -1,5 +1,5 @@
-"""A design whose columns live on the workers of a Dask cluster: right-hand sides travel to them,
-products come back.
+"""A design whose columns are held by the workers of a Dask cluster: right-hand sides travel to
+them, products come back.
 
 Everything a worker holds is the result of a task that the scheduler can run again: a shard is read
 from its source, what was sent is kept in the task that sends it. So a worker that dies takes

@@ -84,7 +84,8 @@ def counted(request) -> Counts:
     reads *= -(-members // max(rows_held, 1)) if members else 1
     dense = 8 * n * working + 8 * working * working + 8 * p * VECTORS + BASE
     slopes = min(SLOPES, 8 * (n + p) * (K + 1) * several)
-    products = min(PRODUCTS, 8 * p * min(members, 150))
+    apart = 0 if traits_of(design).in_place else 8 * p * min(members, 150)
+    products = min(PRODUCTS, apart)
     held = dense + 2 * slopes + products + 8 * p * rows_held * several
     held = min(held, dense + 2 * slopes + products + limit) + (
         min(limit, stored_bytes(design)) if math.isfinite(limit) else 0

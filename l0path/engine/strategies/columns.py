@@ -188,7 +188,9 @@ class ColumnExchanges(ExchangeStrategy):
             self.sweep(self.done)
 
     def offer_support(self, support):
-        """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
+        """Compare a support from elsewhere (another slice, loss or algorithm) with the best of its
+        size.
+        """
         k = support.size - self.model.problem.forced.size
         if 0 < k <= self.pool.last:
             self.model.grow(support)
@@ -283,7 +285,9 @@ class ColumnExchanges(ExchangeStrategy):
                 self.mark_verified(k)
 
     def _confirm(self, k, candidates):
-        """Refits decide what the ranking of a size proposed; verified when none improves."""
+        """Refits decide about the exchanges that the ranking of a size proposed; the size is
+        verified when none improves it.
+        """
         fit, improved = self.pool.fits[k], False
         for c in candidates:
             if c.out < 0 and k + 1 in self.pool.fits:

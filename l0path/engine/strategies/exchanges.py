@@ -49,7 +49,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
             self.offer_support(units)
 
     def unfinished(self):
-        """Sizes are not verified, or a way out of local optima was tried."""
+        """Whether sizes are unverified, or a way out of local optima was tried."""
         return self.first or bool(self.unverified()) or next(self.ways, False)
 
     def improve(self):

@@ -171,8 +171,8 @@ class SparseSizes(SizeStrategy):
             del self.outcomes[j]
 
     def polish(self):
-        """One local search over the sizes (swaps with refit, on W), then the solver from what it
-        found.
+        """One local search over the sizes (swaps with refit, on W), then the solver from its
+        results.
         """
         local_search.search(self.pool, self.neighbourhood, set(), self.clock.poll)
         for k in range(1, self.pool.last + 1):

@@ -286,7 +286,7 @@ class AllSizes:
                 self._search(active, budget)
 
     def _search(self, active, budget):
-        """Let walkers search for a portion, and look at what they have noted."""
+        """Let workers search a portion, and collect their results."""
         threshold = self.cutoffs() + self.margin
         portion = int(min(self.portion, (budget - self.operations) / len(active) + 1.0))
         self.portion = min(2.0 * self.portion, BETWEEN_POLLS)

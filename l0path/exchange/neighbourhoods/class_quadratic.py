@@ -1,4 +1,4 @@
-"""What the quadratic of a fit predicts for exchanges under the multinomial loss.
+"""Predictions of the quadratic at a fit for exchanges under the multinomial loss.
 
 At the restricted optimum x of a support S the Hessian of all contrasts (`softmax.hessian`) has an
 inverse B, from which the optima of the quadratic follow by blocks of q = r - 1 rows, one for each

@@ -16,7 +16,7 @@ class Undefined(ValueError):
 
 
 class ScoredTimes(NamedTuple):
-    """Survival times that a fit has not seen, and what it says of them.
+    """Survival times that a fit has not seen, with its predictions for them.
 
     loss: of all rows; event, eta (n,): events, 0 or 1, and the predictor of the fit; train, test
     (n,): weights of the rows of the fit and of those that are scored, 0 for the others; baseline:
