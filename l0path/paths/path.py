@@ -250,8 +250,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             selector a DataFrame with one column per solution and the rows that ever enter. Its
             columns are the sizes k on a path of sizes, (slice, k) where that has several slices,
             and rows of `table` on a lambda0 grid. With several responses the coefficients of one
-            solution are a DataFrame
-            too, of features by responses, and those of all have columns (k, response).
+            solution are a DataFrame too, features by responses; those of all, (k, response).
 
         Examples
         --------
@@ -320,10 +319,8 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         beta = np.zeros((self.p, *s.beta.shape[1:]))
         beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
         shift = self.meta.center[s.support] @ s.beta if standardized else 0.0
-        if not self.meta.first_names:
-            return beta[which]
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
-        return np.concatenate([first, beta[which]])
+        return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
 
     def loss_record(self) -> Any:
         """The loss as a record for `l0path.problem.losses`.
