@@ -396,7 +396,7 @@ def _check_inner(cv):
 
 
 def _named_outer(call, *arguments, **more):
-    """The call, its errors about cv said of outer."""
+    """Call a function, and replace `cv` by `outer` in the errors that it raises."""
     try:
         return call(*arguments, **more)
     except (TypeError, ValueError) as error:
