@@ -1,0 +1,202 @@
+"""Quality against time of l0path and other packages, as the page docs/results.md shows it: the
+figure docs/assets/results.png, and the table of the page, between its two marks.
+"""
+
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from common import INSTANCES, arguments, fix_threads, instance, measured, objectives
+from peers import PEERS, by_size, installed, our_supports, ours
+
+import l0path
+
+ROOT = Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+LIMITS = (0.1, 0.5)  # seconds that El0ps has for each value of lambda0
+VALUES = 10  # of lambda0, of El0ps
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+class Contestant(NamedTuple):
+    """A package at a setting: `fit()` is timed, `supports(result)` gives {k: [support, ...]}."""
+
+    package: str
+    setting: str
+    fit: Callable
+    supports: Callable
+
+
+def cases(smoke):
+    """{name: (X, y, largest size)}: two simulated instances, and two real ones."""
+    out = {}
+    for name in ("sq_ar9", "sq_const"):
+        spec = {**INSTANCES[name], "n": 200, "p": 400, "k": 10}
+        spec = {**spec, "n": 100, "p": 100, "k": 5} if smoke else spec
+        X, y = instance(**spec)[:2]
+        out[f"{name}, {spec['n']} x {spec['p']}"] = X, y, 5 if smoke else 12
+    data = l0path.datasets.load_diabetes()
+    X = np.asarray(data.X, dtype=float)
+    pairs = [X[:, i] * X[:, j] for i in range(X.shape[1]) for j in range(i, X.shape[1])]
+    X = np.column_stack([X, *pairs])
+    X = X[:, np.unique(np.round(standard(X), 9), axis=1, return_index=True)[1]]
+    out[f"diabetes with squares and products, {len(X)} x {X.shape[1]}"] = X, data.y, 12
+    data = l0path.datasets.load_tecator()
+    X = np.asarray(data.X, dtype=float)
+    out[f"tecator (spectra), {len(X)} x {X.shape[1]}"] = X, np.asarray(data.y, dtype=float), 8
+    return {
+        name: (np.asfortranarray(standard(X)), np.ravel(y), K) for name, (X, y, K) in out.items()
+    }
+
+
+def standard(X):
+    """Columns with mean 0 and variance 1."""
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def contestants(X, y, K):
+    """The contestants that are installed."""
+    out = [
+        Contestant("l0path", effort, ours(X, y, "squared", K, effort, certify=False), our_supports)
+        for effort in ("fast", "default", "high")
+    ]
+    sizes = range(1, K + 1)
+    for name in ("abess", "skglm MCP", "sklearn l1"):
+        if installed(name):
+            peer = PEERS[name]
+            found = lambda result, peer=peer: peer.supports(result, X, y, "squared", sizes)  # noqa: E731
+            out.append(Contestant(name, "", peer.path(X, y, "squared", K, 1), found))
+        else:
+            print(f"# {name} is not installed and left out")
+    try:
+        out += el0ps(X, y, K)
+    except ImportError:
+        print("# El0ps is not installed and left out")
+    return out
+
+
+def el0ps(X, y, K):
+    """El0ps on a grid of lambda0, with a limit of seconds for each value, and in a box of 1.5 times
+    the largest coefficient of our models, without which its bounds are weak. A first fit compiles.
+    """
+    from el0ps.datafit import Leastsquares
+    from el0ps.path import Path as Grid
+    from el0ps.penalty import BigmL2norm
+    from el0ps.solver import BnbSolver
+
+    centred = y - y.mean()
+    models = l0path.fit(X, y, max_k=K, certify=False).solutions[1:]
+    box = 1.5 * max(float(np.abs(s.beta).max()) for s in models)
+    top = float(((X.T @ centred) ** 2 / (2.0 * (X * X).sum(axis=0))).max())
+
+    def fit(limit):
+        grid = Grid(
+            lmbds=list(top * np.geomspace(1.0, 1e-3, VALUES)),
+            lmbd_normalized=False,
+            max_nnz=K,
+            stop_if_not_optimal=False,
+            verbose=False,
+        )
+        penalty = BigmL2norm(box, 1e-3 * len(y))
+        found = grid.fit(BnbSolver(time_limit=limit), Leastsquares(centred), penalty, X)
+        return by_size((one.x for one in found.values()), range(1, K + 1))
+
+    fit(LIMITS[0])
+    return [
+        Contestant("El0ps", f"{limit:g} s a value", lambda limit=limit: fit(limit), dict)
+        for limit in LIMITS
+    ]
+
+
+def rows_of(X, y, K, repeats):
+    """[(package, setting, seconds, mean excess in %, number of sizes)] of an instance."""
+    found = []
+    for one in contestants(X, y, K):
+        try:
+            result = one.fit()  # once untimed: it may compile
+            seconds = [measured(one.fit)[0] for _ in range(repeats)]
+            values = objectives(X, y, "squared", one.supports(result))
+        except Exception as error:
+            print(f"# {one.package} failed and is left out: {type(error).__name__}: {error}")
+            continue
+        values = {k: v for k, v in values.items() if 1 <= k <= K}
+        found.append((one, float(np.median(seconds)), values))
+        print(f"# {one.package} {one.setting}: {seconds[-1]:.3g} s", flush=True)
+    best = {}
+    for _, _, values in found:
+        for k, value in values.items():
+            best[k] = min(value, best.get(k, np.inf))
+    out = []
+    for one, seconds, values in found:
+        over = [100.0 * (v / best[k] - 1.0) for k, v in values.items()]
+        excess = float(np.mean(over)) if over else np.nan
+        out.append((one.package, one.setting, seconds, excess, len(values)))
+    return out
+
+
+def figure(table, file):
+    """A panel for each instance: the mean excess over time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(table), figsize=(3.6 * len(table), 3.4), layout="constrained")
+    names = list(dict.fromkeys(row[0] for rows in table.values() for row in rows))
+    color = dict(zip(names, cycle(COLORS), strict=False))
+    for ax, (case, rows) in zip(np.atleast_1d(axes), table.items(), strict=True):
+        for name in names:
+            points = sorted((s, e) for n, _, s, e, _ in rows if n == name and np.isfinite(e))
+            if points:
+                at, over = np.array(points).T
+                ax.plot(at, over, "o-", color=color[name], label=name)
+        ax.set(xscale="log", title=case, xlabel="seconds")
+        ax.set_yscale("symlog", linthresh=0.01)
+        ax.set_ylim(bottom=-0.002)
+        ax.title.set_fontsize(9)
+        ax.spines[["top", "right"]].set_visible(False)
+    np.atleast_1d(axes)[0].set_ylabel("objective above the best found, %")
+    handles = {}
+    for ax in np.atleast_1d(axes):
+        handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    fig.legend(
+        handles.values(), handles, loc="outside lower center", ncols=len(handles), frameon=False
+    )
+    fig.savefig(file, dpi=110)
+
+
+def text_of(table):
+    """The table in Markdown."""
+    lines = [
+        "| data | package | seconds | objective above the best, % | sizes |",
+        "|---|---|---|---|---|",
+    ]
+    for case, rows in table.items():
+        for name, setting, seconds, excess, sizes in rows:
+            which = f"{name} ({setting})" if setting else name
+            lines.append(f"| {case} | {which} | {seconds:.3g} | {excess:.3g} | {sizes} |")
+    return "\n".join(lines)
+
+
+def main():
+    """Write figure and table; with --smoke print the table only."""
+    args = arguments(__doc__, remark=("", "a sentence below the table"))
+    fix_threads(args.threads)
+    table = {}
+    for case, (X, y, K) in cases(args.smoke).items():
+        table[case] = rows_of(X, y, K, 1 if args.smoke else args.repeats)
+        print(text_of({case: table[case]}), flush=True)
+    if args.smoke:
+        return
+    page = ROOT / "docs" / "results.md"
+    figure(table, ROOT / "docs" / "assets" / "results.png")
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    made = "\n\n".join(part for part in (text_of(table), args.remark) if part)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
