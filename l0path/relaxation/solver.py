@@ -137,7 +137,7 @@ class _Pool:
         self.lower, self.points = found[np.arange(best.size), best], start.take(best)
 
     def add(self, points):
-        """Let new points compete for every target."""
+        """Compare new points with the best one of every target."""
         found = self.targets.bounds(self.dual, points)
         best = found.argmax(axis=1)
         value = found[np.arange(best.size), best]

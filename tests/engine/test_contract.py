@@ -96,14 +96,14 @@ def data(loss, unit):
 
 def response(loss, signal, rng):
     """Random y (N,) of a loss; (N, 2) for several responses, and for times and events."""
+    if loss in (*NAMES, *EXACT):
+        return oracles._response("logistic" if loss in EXACT else loss, signal, rng)
     noisy = signal + 0.5 * rng.normal(size=N)
     if loss == RESPONSES:
         return np.column_stack([noisy, 0.5 * signal + rng.normal(size=N)])
     if loss == "cox":
         return np.column_stack([np.exp(-noisy), rng.random(N) < 0.7])
-    if loss in ("ordinal", "multinomial"):
-        return np.digitize(noisy, [-0.5, 0.5])
-    return oracles._response("logistic" if loss in EXACT else loss, signal, rng)
+    return np.digitize(noisy, [-0.5, 0.5])
 
 
 def keeps_the_contract(path, unit, grid):

@@ -154,7 +154,7 @@ def _keeps_gram_rows(plan):
 
 
 def _entries(design):
-    """Numbers that a read of X multiplies."""
+    """The number of entries that one read of X multiplies."""
     return float(design.entries if traits_of(design).row_subsets else design.n * design.p)
 
 
