@@ -94,8 +94,10 @@ class Meta:
     @property
     def first_names(self):
         """The names of what stands before the coefficients: the intercept, or the thresholds
-        between ordered classes, "low|high".
+        between ordered classes, "low|high"; none for survival times.
         """
+        if self.traits.response == "survival":
+            return []
         if not self.ordered:
             return [INTERCEPT]
         return [f"{low}|{high}" for low, high in pairwise(self.classes)]

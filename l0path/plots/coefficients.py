@@ -13,7 +13,7 @@ def coef(plot):
     path, ax, x, labels = plot.path, plot.ax, plot.x, plot.labels
     frame, values = split(plot.frame, x)
     every = numbers.coefficients(path, True)
-    weight = every.iloc[1:].T.loc[frame.index, values.columns].abs()
+    weight = every.T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
     order = [
