@@ -352,6 +352,14 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_wdbc()
+        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=3, random_state=1, **options)
+        >>> ax = cv.plot_roc("min")
         """
         from ..plots import plot_cv_roc
 
@@ -387,6 +395,14 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_wdbc()
+        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=3, random_state=1, **options)
+        >>> ax = cv.plot_calibration("min", bins=5)
         """
         from ..plots import plot_cv_calibration
 
