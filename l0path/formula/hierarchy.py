@@ -57,16 +57,19 @@ class Hierarchy(NamedTuple):
             inside = inside & self.met(inside)
         return inside
 
-    def chains(self, g, inside):
-        """Ways to bring unit g into a closed set: arrays of units that are missing, with g; under
-        the strong rule there is one way, under the weak rule one over each parent.
+    def chains(self, g, inside, free):
+        """Ways to bring unit g into a closed set by units that are `free` (G,): arrays of the units
+        that are missing, with g. Under the strong rule there is one way at most, under the weak
+        rule one over each parent.
         """
+        lacking = self.needs[g] & ~inside
         if self.rule == STRONG:
-            return [np.flatnonzero((self.needs[g] & ~inside) | (np.arange(inside.size) == g))]
+            lacking[g] = True
+            return [np.flatnonzero(lacking)] if free[lacking].all() else []
         if self.met(inside)[g]:
             return [np.array([g])]
-        ways = [min(self.chains(h, inside), key=len) for h in np.flatnonzero(self.needs[g])]
-        return [np.sort(np.append(way, g)) for way in ways]
+        ways = [self.chains(h, inside, free) for h in np.flatnonzero(lacking & free)]
+        return [np.sort(np.append(min(way, key=len), g)) for way in ways if way]
 
     def less(self, present):
         """The hierarchy where the units `present` (G,) are in every model, or in the span of every

@@ -329,6 +329,9 @@ def test_excluded_and_included_terms_take_others_with_them():
     assert any("always_include brings in a, c as well" in note for note in path.notes)
     weak = l0path.fit(text, data, exclude=["c"], heredity="weak")
     assert "a:c" in weak.model(k=5).groups and "b:c" in weak.model(k=5).groups
+    for seed in range(4):
+        weak = l0path.fit(text, table(seed), exclude=["c"], heredity="weak", certify=False)
+        assert len(weak) == 6 and not any("c" in m.groups for m in weak)
     path = l0path.fit(text, data, always_include=["a"], heredity="weak", max_k=1)
     best = l0path.fit("y ~ a + a:c + a:b + b + c", data, always_include=["a"], heredity=None)
     assert path.table.objective[1] == pytest.approx(best.table.objective[1])
@@ -480,8 +483,13 @@ def test_closed_sets_are_those_of_the_definition(rule):
                     assert found.removable(inside)[g] == (other.tobytes() in keys)
                 else:
                     assert found.met(inside)[g] == (other.tobytes() in keys)
-                    for chain in found.chains(g, inside):
+                    free = rng.random(G) < 0.7
+                    free[g] = True
+                    chains = found.chains(g, inside, free)
+                    for chain in chains:
                         grown = inside.copy()
                         grown[chain] = True
-                        assert g in chain and grown.tobytes() in keys
+                        assert g in chain and free[chain].all() and grown.tobytes() in keys
+                    within = found.largest(inside | free)
+                    assert bool(chains) == within[g]
         assert isinstance(found, Hierarchy)

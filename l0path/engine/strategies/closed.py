@@ -56,17 +56,13 @@ class ClosedExchanges(GroupExchanges):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""
         hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
-        lacking = lacking[self._attainable(inside)[lacking]]
         if lacking.size > WHOLE_MOVES:
             best = group_ranking.table(self.groups, fit, None, inside.size).additions
             gain = np.full(inside.size, -np.inf)
             gain[[g for _, g in best]] = [-change for change, _ in best]
             lacking = lacking[np.argsort(-gain[lacking], kind="stable")[:WHOLE_MOVES]]
-        return [chain for g in lacking for chain in hierarchy.chains(g, inside)]
-
-    def _attainable(self, inside):
-        """(G,) the groups that some closed set has."""
-        return self.problem.groups.hierarchy.largest(self.groups.free | inside)
+        free = self.groups.free
+        return [chain for g in lacking for chain in hierarchy.chains(g, inside, free)]
 
     def _grown_and_shrunk(self, fit, chain):
         """Add groups to a fit and remove as many others; True if a size improved."""
