@@ -207,14 +207,6 @@ class Showing:
             If the path does not classify, or only one class is in the rows.
         TypeError or LookupError
             If the selector names no solution, or several.
-
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_wdbc(); train = data.X.index < 400
-        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
-        >>> path = l0path.fit(data.X[train], data.y[train], **options)
-        >>> ax = path.plot_roc(data.X[~train], data.y[~train], k=3)
         """
         from ..plots import plot_roc
 
@@ -273,13 +265,6 @@ class Showing:
         -------
         Axes
             The Axes of matplotlib.
-
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_publication()
-        >>> path = l0path.fit(data.X, data.y, loss="cox", max_k=2)
-        >>> ax = path.plot_survival(data.X, data.y, k=2)
         """
         from ..plots import plot_survival
 
@@ -346,14 +331,6 @@ class Showing:
             If the loss has no probabilities, or bins < 1.
         TypeError or LookupError
             If the selector names no solution, or several.
-
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_wdbc(); train = data.X.index < 400
-        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
-        >>> path = l0path.fit(data.X[train], data.y[train], **options)
-        >>> ax = path.plot_calibration(data.X[~train], data.y[~train], k=3, bins=5)
         """
         from ..plots import plot_calibration
 
