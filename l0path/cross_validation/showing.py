@@ -120,7 +120,8 @@ class ShowingScores:
         Parameters
         ----------
         scoring : list, optional
-            Metrics as in `cv_fit`. None takes all named metrics that are defined for the loss.
+            Metrics as in `cv_fit`. None takes all named metrics that are defined for the loss; one
+            that is not for some fold (the AUC where a class is missing) is NaN, with a warning.
         X, y : array-like, optional
             The data of the fit, needed after loading or pickling only.
 

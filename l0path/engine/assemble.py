@@ -102,7 +102,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
 
 
 def _first_of_a_kind(setting, fit, part):
-    """The fit with the columns of smallest index among those that say the same."""
+    """The fit with the columns of smallest index among equal and opposite ones."""
     if setting.problem.groups is not None or setting.control.inconsistent or not fit.support.size:
         return fit
     key = "shrunk" if part.lambda1 or part.lambda2 else "not shrunk"

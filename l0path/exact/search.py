@@ -252,7 +252,7 @@ class CertificateSearch:
         )
 
     def offer_supports(self, searches, J):
-        """Let the models that are known compete in searches of the columns J."""
+        """Start searches of the columns J from the models that are known."""
         for one in searches:
             if self.n_best == 1:
                 one.accept(self.solution.objective - self.bounds.member_cost, None)

@@ -211,7 +211,7 @@ class SizeAscent:
         self.mean, self.weight = np.zeros_like(self.a), 0.0
 
     def offer(self, fit):
-        """Let a fit compete, and its dual partner."""
+        """Compare a fit, and the dual point made of it, with the best ones."""
         self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit

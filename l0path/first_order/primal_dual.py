@@ -282,7 +282,7 @@ class PenalisedAscent:
         return b
 
     def offer(self, fit):
-        """Let a fit compete, and its dual partner a_i = loss'(eta_i)."""
+        """Compare a fit, and its dual point a_i = loss'(eta_i), with the best ones."""
         s, p = self.solver, self.solver.problem
         if fit is self.fit or s.descent.objective(self.lambda0, fit) < self.top():
             self.fit = fit

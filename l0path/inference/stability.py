@@ -19,8 +19,9 @@ from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.posing import default_max_k
+from ..problem.solution import present
 from .error_bounds import expected_false
-from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, strata, whole, with_limit
 from .showing import ShowingFrequencies
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
@@ -282,7 +283,7 @@ def stability_selection(
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
     _check_count(n_subsamples, paired)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit))
+    asked, competing = resolve(X, y, with_limit(fit, time_limit), one_response="")
     data, plan = asked.data, asked.plan
     if k is None:
         most = competing if plan.max_k is None else max(plan.max_k, 1)
@@ -376,9 +377,7 @@ def chosen_sets(asked, child, sampling):
 
 def _bootstrap(data, fraction, rng):
     """Rows drawn with replacement, from each class by itself."""
-    rows = np.flatnonzero(data.weights > 0)
-    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
-    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata]
+    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata(data)]
     return np.sort(np.concatenate(drawn))
 
 
@@ -398,7 +397,7 @@ def by_size(path, max_k):
     slices = {}
     for s in path.solutions:
         slices.setdefault(s.slice, {})[s.k] = (
-            s.support[s.beta != 0] if meta.groups is None else s.groups
+            s.support[present(s.beta)] if meta.groups is None else s.groups
         )
     for have in slices.values():
         last = have[min(have)]

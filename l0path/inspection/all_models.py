@@ -318,9 +318,7 @@ class SetSearch:
         return self._found(wanted, bound, ended, nodes)
 
     def _offer_known(self, search, wanted):
-        """Let the best models of the path compete first, and those one column away from the best
-        one.
-        """
+        """Start from the best models of the path, and those one column away from the best one."""
         rows = [
             s
             for s in self.path.solutions

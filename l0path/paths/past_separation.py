@@ -222,7 +222,7 @@ class PastSeparation:
         return Step(last, what, left) if left.size else None
 
     def take(self):
-        """Let the fits of the last engine compete for their sizes."""
+        """Compare the fits of the last engine with the best ones of their sizes."""
         left = tuple(self.left.tolist())
         for k, fit, optimality, *_ in self.result.points:
             if k not in self.rows or self.better(fit, self.rows[k].fit):

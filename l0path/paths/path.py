@@ -245,12 +245,12 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Series or DataFrame
-            A Series with "(Intercept)" first, whose name is the index of the solution, for classes
-            with what the coefficients speak for, "P(y = 'b')". Without a selector a DataFrame with
-            one column per solution and the rows that ever enter. Its columns are the sizes k on a
-            path of sizes, (slice, k) where that has several slices, and rows of `table` on a
-            lambda0 grid. With several responses the coefficients of one solution are a DataFrame
-            too, of features by responses, and those of all have columns (k, response).
+            A Series with "(Intercept)" first (survival times have none), whose name is the index of
+            the solution, for classes with what the coefficients speak for, "P(y = 'b')". Without a
+            selector a DataFrame with one column per solution and the rows that ever enter. Its
+            columns are the sizes k on a path of sizes, (slice, k) where that has several slices,
+            and rows of `table` on a lambda0 grid. With several responses the coefficients of one
+            solution are a DataFrame too, features by responses; those of all, (k, response).
 
         Examples
         --------
@@ -320,7 +320,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
         shift = self.meta.center[s.support] @ s.beta if standardized else 0.0
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
-        return np.concatenate([first, beta[which]])
+        return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
 
     def loss_record(self) -> Any:
         """The loss as a record for `l0path.problem.losses`.

@@ -169,8 +169,6 @@ def _without_alternatives(path, count, X):
         return "Not asked for (alternatives=0)."
     if path.meta.groups is not None:
         return "Not offered for groups."
-    if path.meta.responses is not None:
-        return "Not offered for several " + ("responses." if path.classes is None else "classes.")
     if X is None and path._source.data is None:
         return "The data are not kept with a loaded path: pass X= and y= to explore."
     return ""

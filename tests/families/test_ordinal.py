@@ -281,12 +281,9 @@ def test_methods_that_are_not_served_say_so():
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
         lambda: path.certify(k=2),
-        lambda: path.compare([1, 2]),
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
         lambda: path.model(k=2).to_sql(),
-        lambda: l0path.nested_cv(X, codes, loss="ordinal", cv=3),
-        lambda: l0path.stability_selection(X, codes, loss="ordinal", k=2),
         lambda: l0path.L0Classifier(loss="ordinal").fit(X, codes),
     ):
         with pytest.raises(ValueError, match="ordinal"):

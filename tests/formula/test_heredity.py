@@ -396,6 +396,22 @@ def test_summaries_and_proofs_are_about_closed_sets():
     assert all(keeps(m.groups, every, "strong") for m in proof.best)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_exact_search_compares_sets_of_more_terms_where_few_keep_the_hierarchy(rule):
+    data = table(17, 50)
+    text = "y ~ (a + b + c + d) ** 3"  # 14 terms: 166 sets by the strong rule, 6368 by the weak one
+    terms = list(encoded(text, data)[1])
+    how = {"lambda1": 0.01, "algorithm": "exact", "heredity": rule, "max_k": 2}
+    if rule == "weak":
+        with pytest.raises(ValueError, match="at most 4096 of them; here, with 14 terms"):
+            l0path.fit(text, data, **how)
+        return
+    path = l0path.fit(text, data, **how)
+    assert set(path.table.optimality) == {"global"}
+    pairs = [S for S in itertools.combinations(terms, 2) if keeps(S, terms, rule)]
+    assert path.certify(k=2).nodes == len(pairs)
+
+
 def test_the_best_by_a_criterion_are_those_of_closed_sets():
     data, text = table(16, 60), "y ~ (a + b + d) ** 2"
     X, at, _ = encoded(text, data)

@@ -72,7 +72,7 @@ def test_several_responses_and_classes_have_their_coefficients():
     path = l0path.fit(X, np.column_stack([y, X[:, 2] - y]), max_k=2, certify=False)
     shown = contents(path.explore())
     assert shown["responses"] == ["y0", "y1"] and not shown["classes"] and shown["code"] is None
-    assert shown["swapnote"] == "Not offered for several responses."
+    assert shown["rows"][1]["alternatives"]
     for i, row in enumerate(shown["rows"]):
         coef = path.coef(index=i)
         np.testing.assert_array_equal(np.array(row["b"]).T, coef.iloc[1:].to_numpy().reshape(-1, 2))

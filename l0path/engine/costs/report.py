@@ -1,4 +1,4 @@
-"""A cost for people, and the refusal of a fit that cannot fit into memory."""
+"""The estimated cost as a text, and the error for a fit that needs more memory than there is."""
 
 import math
 import time

@@ -59,7 +59,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.neighbourhood = neighbourhood_of(model, part, scale, settings)
 
     def start(self):
-        """Seed the working columns, and let the supports of the session compete."""
+        """Seed the working columns, and compare the supports of the session."""
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)

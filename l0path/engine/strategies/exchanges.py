@@ -44,7 +44,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
         return Optimality.UNVERIFIED if undecided else found
 
     def offer_all(self):
-        """Let the supports of the session compete."""
+        """Compare the supports of the session with the best ones of their sizes."""
         for units in self.session.supports:
             self.offer_support(units)
 

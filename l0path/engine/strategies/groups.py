@@ -59,7 +59,7 @@ class GroupExchanges(ExchangeStrategy):
         self.tried, self.screened = self.neighbourhood.tried, set()
 
     def start(self):
-        """Seed the working groups, and let the sets of groups of the session compete."""
+        """Seed the working groups, and compare the sets of groups of the session."""
         self.seed()
         self.tell_apart()
         self.offer_all()

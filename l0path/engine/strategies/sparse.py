@@ -45,7 +45,7 @@ class SparseSizes(SizeStrategy):
         self.neighbourhood = neighbourhood_of(model, part, self.scale, search, trials=False)
 
     def start(self):
-        """Seed the working columns, and let the supports of the session compete."""
+        """Seed the working columns, and compare the supports of the session."""
         width = self.problem.forced.size + self.pool.last
         if not self.solver.traits.all_columns and self.model.width <= width:
             seed_at(self.model, self.pool.fits[0], max(100, 4 * self.pool.last))

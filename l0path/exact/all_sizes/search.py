@@ -49,7 +49,7 @@ class SetsWanted(Protocol):
         """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
 
     def offer(self, support: np.ndarray, size: int) -> None:
-        """Let a set of columns compete, of which `size` were chosen."""
+        """Compare a set of columns, of which `size` were chosen, with the best one."""
 
 
 def servable(problem, lambda1):
