@@ -357,8 +357,7 @@ class ShowingScores:
         Examples
         --------
         >>> import l0path; data = l0path.datasets.load_wdbc()
-        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3, "random_state": 1}
-        >>> cv = l0path.cv_fit(data.X, data.y, cv=3, **options)
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_roc("min")
         """
         from ..plots import plot_cv_roc
@@ -399,8 +398,7 @@ class ShowingScores:
         Examples
         --------
         >>> import l0path; data = l0path.datasets.load_wdbc()
-        >>> options = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3, "random_state": 1}
-        >>> cv = l0path.cv_fit(data.X, data.y, cv=3, **options)
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_calibration("min", bins=5)
         """
         from ..plots import plot_cv_calibration
