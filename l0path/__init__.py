@@ -26,6 +26,7 @@ from .warm import warm_up
 if TYPE_CHECKING:
     from .estimators import L0Classifier as L0Classifier
     from .estimators import L0ClassifierCV as L0ClassifierCV
+    from .estimators import L0Equations as L0Equations
     from .estimators import L0Regressor as L0Regressor
     from .estimators import L0RegressorCV as L0RegressorCV
     from .estimators import L0Survival as L0Survival
@@ -40,6 +41,7 @@ except PackageNotFoundError:  # run from a checkout that was not installed
 LAZY = (
     "L0Classifier",
     "L0ClassifierCV",
+    "L0Equations",
     "L0Regressor",
     "L0RegressorCV",
     "L0Survival",
