@@ -56,6 +56,15 @@ def test_record(name):
         data.y = None
 
 
+def test_tecator_has_three_contents():
+    whole, fat = datasets.load_tecator(["fat", "water", "protein"]), datasets.load_tecator()
+    assert whole.y.columns.tolist() == ["fat", "water", "protein"] and whole.X.equals(fat.X)
+    assert whole.y["fat"].equals(fat.y) and (whole.y.sum(axis=1) > 90).all()
+    assert datasets.load_tecator("water").y.equals(whole.y["water"])
+    with pytest.raises(ValueError, match="salt"):
+        datasets.load_tecator(["salt"])
+
+
 def test_tecator_published_values():
     """Sizes of the samples, and the range of fat, as StatLib has them."""
     data = datasets.load_tecator()
