@@ -321,7 +321,7 @@ def _group_bounds(setting, solutions):
     if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
         return [
             "no lower bounds: those on groups are for losses of bounded curvature (not "
-            "poisson, not the hinge) without lower= and upper="
+            "poisson, gamma, negative_binomial, tweedie or hinge) without lower= and upper="
         ]
     without = [number for number, (_, lambda2) in enumerate(setting.slices) if not lambda2 > 0]
     if not isinstance(setting.request.plan.settings, FeatureGenerating):

@@ -91,6 +91,17 @@ def test_every_size_is_the_best_of_all_closed_sets(seed):
     assert sizes > 2 and above == 0
 
 
+@pytest.mark.parametrize("rule", ["strong", "weak"])
+def test_a_product_is_found_whose_columns_alone_say_nothing(rule):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 12))
+    y = X[:, 4] * X[:, 9] + 0.5 * rng.normal(size=120)
+    path = l0path.fit(polynomial(X, heredity=rule), y, max_k=4)
+    found = path.model(k=3 if rule == "strong" else 2).features
+    assert "x4:x9" in found and {"x4", "x9"} & set(found)
+    assert rule == "weak" or found == ["x4", "x9", "x4:x9"]
+
+
 @pytest.mark.slow
 def test_every_size_is_the_best_of_all_closed_sets_in_many_instances():
     sizes, above = np.sum([compared(seed) for seed in range(3, 100)], axis=0)

@@ -349,6 +349,17 @@ def test_excluded_and_included_terms_take_others_with_them():
         l0path.fit(data[["a", "b"]], data.y, heredity="strong")
 
 
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_what_needs_a_term_that_separates_the_classes_is_left_out_with_it():
+    data = table(1, 60, "logistic")
+    data.loc[data.c == "w", "y"] = 1.0
+    path = l0path.fit("y ~ (a + b + c + d) ** 2", data, loss="logistic", max_k=6)
+    beyond = [m for m, s in zip(path, path.solutions, strict=True) if s.left_out]
+    assert len(beyond) > 2 and not any("c" in m.groups for m in beyond)
+    for model in beyond:
+        assert keeps(model.groups, path.meta.groups.labels, "strong")
+
+
 # -------------------- results
 
 
