@@ -22,7 +22,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typing import Context
 
 # passes for what plain loops do not have. Of those that prune branches, the first remains.
-LEFT_OUT = {
+SKIPPED_PASSES = {
     "WithLifting",
     "InlineClosureLikes",
     "RewriteDynamicRaises",
@@ -34,9 +34,19 @@ LEFT_OUT = {
     "AnnotateTypes",
     "DumpParforDiagnostics",
 }
-ONCE = "DeadBranchPrune"
-SIMPLE = (types.Number, types.Boolean, types.Literal, types.NoneType, types.Array, types.SliceType)
-VIEWS = (types.Integer, types.SliceType)  # indices that give an entry or a view, not a new array
+PASS_RUN_ONCE = "DeadBranchPrune"
+PLAIN_KINDS = (
+    types.Number,
+    types.Boolean,
+    types.Literal,
+    types.NoneType,
+    types.Array,
+    types.SliceType,
+)
+VIEW_INDICES = (
+    types.Integer,
+    types.SliceType,
+)  # indices that give an entry or a view, not a new array
 
 
 class RememberingContext(Context):
@@ -81,7 +91,7 @@ def _simple(kind):
     """Whether numba's choice of an overload for a kind depends on nothing but the kind."""
     if isinstance(kind, types.UniTuple):
         return isinstance(kind.dtype, types.Integer)
-    return isinstance(kind, SIMPLE)
+    return isinstance(kind, PLAIN_KINDS)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -135,7 +145,7 @@ def without_reference_counts(state):
         if expression.op == "getitem":
             index = kinds[expression.index.name]
             parts = index if isinstance(index, types.BaseTuple) else [index]
-            return all(isinstance(part, VIEWS) for part in parts)
+            return all(isinstance(part, VIEW_INDICES) for part in parts)
         if expression.op == "exhaust_iter":  # a, b = b, a
             return isinstance(kinds[expression.value.name], types.BaseTuple)
         return expression.op in ("getattr", "static_getitem", "build_tuple", "cast", "phi")
@@ -193,7 +203,9 @@ def _shortened(pipeline, lowering):
         set(),
     )
     for step, text in pipeline.passes:
-        if step.__name__ not in LEFT_OUT and not (step.__name__ == ONCE and ONCE in seen):
+        if step.__name__ not in SKIPPED_PASSES and not (
+            step.__name__ == PASS_RUN_ONCE and PASS_RUN_ONCE in seen
+        ):
             passes.append((instead.get(step, step), text))
         seen.add(step.__name__)
     pipeline.passes = passes
