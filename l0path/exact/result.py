@@ -70,6 +70,13 @@ def told_apart_by_box(dual, objective, size=None, lambda0=None):
     return bool(moved <= TOLD_APART * abs(objective))
 
 
+def hidden_within_box(dual, lambda2, objective, **target):
+    """`hidden`, nothing where a box tells columns of a squared loss apart (`told_apart_by_box`)."""
+    if dual.problem.quadratic and told_apart_by_box(dual, objective, **target):
+        return []
+    return hidden(dual.problem, lambda2)
+
+
 def why_hidden(found, names):
     """The reason why the columns that `hidden` has found keep searches from a proof."""
     return (

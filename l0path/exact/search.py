@@ -29,8 +29,7 @@ from .result import (
     NO_BOUNDS,
     CertificateResult,
     assumptions,
-    hidden,
-    told_apart_by_box,
+    hidden_within_box,
     too_dependent,
     why_hidden,
     why_not_compared,
@@ -284,8 +283,7 @@ class CertificateSearch:
             **self.target,
         }
         known = self.bounds.objective - self.bounds.member_cost
-        clear = dual.problem.quadratic and told_apart_by_box(dual, known, **self.target)
-        found = [] if clear else hidden(problem, self.solution.lambda2)
+        found = hidden_within_box(dual, self.solution.lambda2, known, **self.target)
         if found:
             self.bounds.lower = max(self.bounds.lower, self.bounds.whole.floor)
             self.obstacle = why_hidden(found, self.names(J))
@@ -307,14 +305,14 @@ class CertificateSearch:
         """
         ended, turn = SearchEnd.STOPPED, FIRST_TURN
         live, asked, problem = list(searches), self.poll(searches), self.bounds.problem
-        # the fit on all columns, the bound of leaps, says little where these outnumber the rows
-        favoured = Leaps if problem.X.n > int(problem.usable.sum()) else Tree
+        # the fit on all columns, the bound of leaps, says little where rows are fewer
+        favoured = Leaps if problem.X.n > problem.usable.sum() else Tree
         while live and not self.clock.over():
             for one in list(live):
                 end = math.inf
                 if len(live) > 1:
-                    favour = FAVOURED if isinstance(one, favoured) else 1.0
-                    end = time.perf_counter() + turn * favour
+                    share = FAVOURED if isinstance(one, favoured) else 1.0
+                    end = time.perf_counter() + turn * share
                 ended = one.run(lambda end=end: asked() or time.perf_counter() > end)
                 if ended == SearchEnd.CLOSED:
                     return ended, one
