@@ -1,20 +1,25 @@
 """What mkdocs cannot know by itself: the pages of the reference, one for each public name of
-`l0path.__all__`, and the vignettes that have been rendered.
+`l0path.__all__`, their pictures, and the vignettes that have been executed.
 """
 
 import functools
 import inspect
 import re
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import griffe
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
-HTML = ROOT / "vignettes" / "html"
-sys.path.insert(0, str(ROOT))  # the package of the checkout, installed or not
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]  # the package of the checkout, installed or not
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+import figures  # noqa: E402
+import gallery  # noqa: E402
+
 import l0path  # noqa: E402
 
 TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p);
@@ -103,10 +108,47 @@ def links():
     return out
 
 
+@functools.cache
+def vignette_page(name):
+    """What `gallery.page` makes of an executed vignette."""
+    return gallery.page(next(one for one in gallery.stored() if one.name == name))
+
+
+@functools.cache
+def drawn():
+    """{anchor in the reference: picture of the example there}."""
+    out = {}
+    for name, file in figures.pictures().items():
+        owner, _, member = name.rpartition(".")
+        inner = inspect.isclass(found(owner))
+        out[f"{home(owner)}.{member}" if inner else home(name)] = file.name
+    return out
+
+
+def with_pictures(html):
+    """The page, with the picture of each example that draws below its code."""
+    for anchor, name in drawn().items():
+        image = f'<p><img alt="What the example draws" src="../assets/reference/{name}"></p>'
+        html = re.sub(
+            rf'(id="{re.escape(anchor)}".*?Examples:.*?</code></pre></div>)',
+            lambda m, image=image: m[1] + image,
+            html,
+            count=1,
+            flags=re.DOTALL,
+        )
+    return html
+
+
 def on_page_content(html, page, config, files):
-    """Docstrings name pages and public objects in plain text; here they become links."""
-    if not page.file.src_uri.startswith("reference/"):
+    """Docstrings name pages and public objects in plain text; here they become links. Vignettes
+    get their stored output.
+    """
+    place = page.file.src_uri
+    if place.startswith("vignettes/"):
+        return gallery.filled(html, vignette_page(Path(place).stem)[2])
+    if not place.startswith("reference/"):
         return html
+    html = with_pictures(html)
     html = re.sub(r"docs/(\w+)\.md", r'<a href="../\1.html">docs/\1.md</a>', html)
     return re.sub(
         r"(?<!>)<code>([\w.]+)</code>",
@@ -115,49 +157,16 @@ def on_page_content(html, page, config, files):
     )
 
 
-def vignettes():
-    """[(name, title, first paragraph)] of the text notebooks."""
-    out = []
-    for file in sorted((ROOT / "vignettes").glob("*.py")):
-        words = re.search(
-            r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE
-        )
-        if file.name != "run.py" and words:
-            out.append(
-                (
-                    file.stem,
-                    words[1],
-                    " ".join(line.removeprefix("# ").strip() for line in words[2].splitlines()),
-                )
-            )
-    return out
-
-
-def rendered():
-    """Names of the vignettes that `vignettes/run.py --html` has rendered."""
-    return [name for name, _, _ in vignettes() if (HTML / f"{name}.html").exists()]
-
-
 def on_config(config):
-    """Pages that the navigation does not list come last, before the reference, news and
-    contributing.
+    """The version goes beside the name, executed vignettes into the gallery, and the reference and
+    news to the end of the navigation.
     """
-    listed = {page for entry in config.nav for page in entry.values()} | {
-        "news.md",
-        "contributing.md",
-    }
-    config.nav += sorted(
-        file.name for file in (ROOT / "docs").glob("*.md") if file.name not in listed
-    )
+    config.site_name = f"l0path {PROJECT['version']}"
+    config.nav[-1]["Gallery"] += [f"vignettes/{one.name}.md" for one in gallery.stored()]
+    reference_pages = [{f"l0path.{name}": f"reference/{name}.md"} for name in reference()]
     config.nav += [
-        {
-            "Reference": [
-                "reference/index.md",
-                *({f"l0path.{name}": f"reference/{name}.md"} for name in reference()),
-            ]
-        },
-        {"News": "news.md"},
-        {"Contributing": "contributing.md"},
+        {"Reference": ["reference/index.md", *reference_pages]},
+        {"Project": [{"News": "news.md"}, {"Contributing": "contributing.md"}]},
     ]
     return config
 
@@ -183,32 +192,47 @@ def on_files(files, config):
             for identifier in identifiers
         ]
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
-    for name in rendered():
-        files.append(
-            File.generated(
-                config, f"vignettes/{name}.html", abs_src_path=str(HTML / f"{name}.html")
-            )
-        )
+    for one in gallery.stored():
+        text, pictures, _ = vignette_page(one.name)
+        if small := gallery.thumbnail(one.stored):
+            pictures = pictures | {f"{one.name}_small.png": small}
+        files.append(File.generated(config, f"vignettes/{one.name}.md", content=text))
+        for name, content in pictures.items():
+            files.append(File.generated(config, f"vignettes/{name}", content=content))
     return files
 
 
+@event_priority(100)  # before mkdocstrings writes the inventory
+def on_env(env, config, files):
+    """The inventory that other projects' documentation links by has the public names, too, with
+    the methods of public classes.
+    """
+    inventory = config.plugins["mkdocstrings"].handlers.inventory
+    inventory.version = PROJECT["version"]
+    for place, names in reference().items():
+        for name in names:
+            inner = home(name)
+            for item in list(inventory.values()):
+                if item.name == inner or item.name.startswith(f"{inner}."):
+                    public_name = name + item.name.removeprefix(inner)
+                    inventory.register(
+                        name=public_name,
+                        domain="py",
+                        role=item.role,
+                        uri=f"reference/{place}.html#{item.name}",
+                    )
+    return env
+
+
 def on_page_markdown(text, page, config, files):
-    """The page of the vignettes lists them, with links to those that are rendered; that for
-    developers is the file at the root, whose links go out from there.
+    """The gallery lists the vignettes; the page for developers is the file at the root, whose links
+    go out from there.
     """
     if page.file.src_uri == "contributing.md":
         return (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
-    if page.file.src_uri != "vignettes.md":
-        return text
-    lines = [text]
-    for name, title, words in vignettes():
-        here = name in rendered()
-        lines += [
-            "",
-            f"## [{title}](vignettes/{name}.html)" if here else f"## {title}",
-            "",
-            words,
-            "",
-            f"`vignettes/{name}.py`" + ("" if here else ", not rendered here"),
-        ]
-    return "\n".join(lines)
+    if page.file.src_uri == "vignettes.md":
+        analyses, papers = gallery.parts()
+        return text.replace("<!--analyses-->", gallery.cards(analyses)).replace(
+            "<!--papers-->", gallery.cards(papers)
+        )
+    return text

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, designs, diagnostics, errors, plots, simulate, solvers
 from .cross_validation import CVPath, NestedCV, cv_fit, load, nested_cv
+from .engine.costs import FitCost
+from .fit_costs import fit_cost
 from .fitting import fit
 from .inference import (
     KnockoffFilter,
@@ -24,6 +26,7 @@ from .warm import warm_up
 if TYPE_CHECKING:
     from .estimators import L0Classifier as L0Classifier
     from .estimators import L0ClassifierCV as L0ClassifierCV
+    from .estimators import L0Equations as L0Equations
     from .estimators import L0Regressor as L0Regressor
     from .estimators import L0RegressorCV as L0RegressorCV
     from .estimators import L0Survival as L0Survival
@@ -38,6 +41,7 @@ except PackageNotFoundError:  # run from a checkout that was not installed
 LAZY = (
     "L0Classifier",
     "L0ClassifierCV",
+    "L0Equations",
     "L0Regressor",
     "L0RegressorCV",
     "L0Survival",
@@ -47,6 +51,7 @@ LAZY = (
 __all__ = [
     "CVPath",
     "Certificate",
+    "FitCost",
     "KnockoffFilter",
     "Model",
     "ModelSet",
@@ -61,6 +66,7 @@ __all__ = [
     "diagnostics",
     "errors",
     "fit",
+    "fit_cost",
     "knockoff_filter",
     "load",
     "nested_cv",

@@ -125,6 +125,7 @@ def from_formula(frame, options, say):
         {
             **roles(frame, options),
             "always_include": listed(options.include) or None,
+            "heredity": None if options.heredity == "none" else options.heredity,
             **({"loss": "cox"} if of_survival(options) else {}),
         },
     )

@@ -17,6 +17,7 @@ import pandas as pd
 
 __all__ = [
     "Dataset",
+    "load_birth_weights",
     "load_diabetes",
     "load_growth",
     "load_hitters",
@@ -24,6 +25,7 @@ __all__ = [
     "load_sonar",
     "load_srbct",
     "load_tecator",
+    "load_wages",
     "load_wdbc",
 ]
 
@@ -146,22 +148,32 @@ def load_sonar() -> Dataset:
     return _dataset("sonar", _table("sonar.csv"), "Class")
 
 
-def load_tecator() -> Dataset:
-    """Near infrared spectra of 215 samples of minced meat in 100 channels, and their fat.
+def load_tecator(responses: str | list[str] = "fat") -> Dataset:
+    """Near infrared spectra of 215 samples of minced meat in 100 channels, and their contents.
 
     The first 172 rows are the published training and monitoring samples (`train`), the last 43 the
     test sample.
+
+    Parameters
+    ----------
+    responses : str or list of str, default "fat"
+        Contents in percent: "fat", "water", "protein", or a list of them.
 
     Returns
     -------
     Dataset
         X (215, 100) holds absorbances; a column is named by its wavelength in nanometres, `nm850`
-        to `nm1050`. y (215,) is `fat`, in percent.
+        to `nm1050`. y (215,) is the content, or for a list (215, r), a column for each.
     """
-    table = _table("tecator.csv").drop(columns=["water", "protein"])
-    wavelengths = np.linspace(850, 1050, table.shape[1] - 1)
+    table, contents = _table("tecator.csv"), ["fat", "water", "protein"]
+    for name in [responses] if isinstance(responses, str) else responses:
+        if name not in contents:
+            raise ValueError(f"responses={name!r} is not known; choose among {', '.join(contents)}")
+    asked = responses if isinstance(responses, str) else list(responses)
+    table = table.drop(columns=[name for name in contents if name not in np.atleast_1d(asked)])
+    wavelengths = np.linspace(850, 1050, 100)
     names = {f"x_{i + 1:03d}": f"nm{w:.0f}" for i, w in enumerate(wavelengths)}
-    data = _dataset("tecator", table.rename(columns=names), "fat")
+    data = _dataset("tecator", table.rename(columns=names), asked)
     return replace(data, train=np.arange(len(data.y)) < 172)
 
 
@@ -188,6 +200,55 @@ def load_publication() -> Dataset:
     for level in sorted(set(table["mech"]) - {"R01"}):
         table[f"mech_{level}"] = table["mech"] == level
     return _dataset("publication", table.drop(columns="mech"), ["time", "published"])
+
+
+def load_birth_weights() -> Dataset:
+    """Birth weights of 1387 children, in ounces, and 8 columns about mother, child and state.
+
+    One birth without the education of the mother is left out, and so is the education of the
+    father, which is missing for 196 births.
+
+    Returns
+    -------
+    Dataset
+        X (1387, 8), and y (1387,) `weight`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_birth_weights(); data
+    Dataset(birth_weights: n=1387, p=8, y='weight')
+    >>> l0path.fit(data.X, data.y).model(k=2).features
+    ['white', 'cigarettes']
+    """
+    names = {"bwght": "weight", "faminc": "income", "motheduc": "mother_education"}
+    names |= {"cigtax": "cigarette_tax", "cigprice": "cigarette_price", "cigs": "cigarettes"}
+    table = _table("birth_weights.csv").drop(columns="fatheduc").rename(columns=names)
+    return _dataset("birth_weights", table.dropna().reset_index(drop=True), "weight")
+
+
+def load_wages() -> Dataset:
+    """Logarithms of the hourly wages of 545 men in eight years, and 9 columns about them.
+
+    The rows of a man belong together: the index of X and y is his number (`groups_cv=data.X.index`
+    keeps them in one fold).
+
+    Returns
+    -------
+    Dataset
+        X (4360, 9) with the index `person`, and y (4360,) `log_wage`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wages(); data
+    Dataset(wages: n=4360, p=9, y='log_wage')
+    >>> data.X.index.nunique()
+    545
+    """
+    names = {"nr": "person", "exper": "experience", "hisp": "hispanic", "educ": "education"}
+    table = _table("wages.csv").rename(columns=names | {"lwage": "log_wage"})
+    return _dataset("wages", table.set_index("person"), "log_wage")
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:

@@ -42,6 +42,7 @@ def fit(
     exclude: Columns | None = None,
     penalty_factor: ArrayLike | None = None,
     groups: Sequence | dict | None = None,
+    heredity: str | None = "auto",
     feature_names: Sequence[str] | None = None,
     strata: ArrayLike | None = None,
     ties: str = "efron",
@@ -77,18 +78,18 @@ def fit(
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
         The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
-        changed. Tables of polars and pyarrow are made DataFrames of pandas. Or a formula, with the
-        table as y (see Notes).
+        changed. Tables of polars and pyarrow are made DataFrames of pandas. X may also be a
+        formula, with the table as y (see Notes).
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
-        (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or two
-        classes of any dtype.
-        For loss="cox" times and events: a structured array (event, time) as in scikit-survival, a
-        DataFrame or array with the columns (time, event) or (start, stop, event), or on the left of
-        a formula Surv(time, event) or Surv(start, stop, event). Events are 0 or 1.
-        `path.classes` is (negative, positive). With a formula, the DataFrame that the formula is
-        about. With the squared loss also several responses, of shape (n, r): all of them share the
-        columns of a model, and each has coefficients of its own (docs/responses.md).
+        (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or labels
+        of any dtype: of two classes, then `path.classes` is (negative, positive), of several
+        (multinomial), or of ordered ones (ordinal). For loss="cox" times and events: a structured
+        array (event, time) as in scikit-survival, a DataFrame or array with the columns (time,
+        event) or (start, stop, event), or on the left of a formula Surv(time, event) or Surv(start,
+        stop, event). Events are 0 or 1. With a formula, the DataFrame that the formula is about.
+        With the squared loss also several responses, of shape (n, r): all of them share the columns
+        of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
         "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
         "gamma", "negative_binomial", "binomial", "tweedie", "quantile", "ordinal" or "cox", with
@@ -113,8 +114,9 @@ def fit(
     k : int or sequence of int, optional
         The size or sizes to keep. None keeps all.
     max_k : int, optional
-        The largest size. None means min(p, n_eff // 2, 100), and with groups min(number of groups,
-        100, n_eff / 2 over their mean size).
+        The largest size. None means min(p, n_eff // 2, 100), with n_eff the number of rows of
+        positive weight (for loss="cox" of events), or the sum of whole-number weights. With groups
+        None means min(number of groups, 100, n_eff / (2 x their mean size)).
     n_lambda0 : int, default 100
         The largest number of values on a lambda0 grid.
     lambda0 : float or sequence of float, optional
@@ -162,7 +164,18 @@ def fit(
         for no group), {label: columns}, or a list of lists of columns. Then k is the number of
         chosen groups, while `n_nonzero` still counts coefficients. A column in no group is one of
         its own. Groups may overlap (docs/groups.md). Of the algorithms "swap", "feature_generating"
-        and "exact" take groups ("exact" more than 12 without lambda1 and bounds only).
+        and "exact" take groups ("exact" takes more than 12 groups only without lambda1 and bounds).
+    heredity : str or None, default "auto"
+        Whether the search keeps the hierarchy of the terms of a formula, or of the features of
+        `designs.polynomial`. "strong": a term is in a model only with all the terms that it
+        contains, a and c with a:c, a with I(a ** 2). "weak": only with at least one of the largest
+        of them. None: a term may be in a model alone. "auto" is "strong" where an interaction of
+        the formula contains a factor, because without the hierarchy models depend on which level of
+        the factor is the first; for a polynomial design it is what the design was made with; else
+        it is None. Terms are the units that k counts, and "global" and other claims compare a model
+        only with those that keep the hierarchy. A term that needs an excluded term is excluded, and
+        under "strong" the terms that one of always_include needs are included. Served by "swap" and
+        "exact", for one response (docs/formulas.md).
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
@@ -196,19 +209,19 @@ def fit(
         Seconds after which the path ends with what is solved. None means no limit.
     certify : bool or str, default "auto"
         "auto" proves all sizes by one search (leaps and bounds) where that is cheap: for
-        algorithm="swap" and a squared loss with n_eff > p, at most 50 columns (or groups) to
-        choose from, no lambda1 and no bounds on coefficients. Better models replace those of the
-        path, and proven ones are "global". The search has a budget of operations, max(2e7, 2 x the
-        entries of X that the path has read), and not of time, so that it ends alike on every
-        machine; where it is used up, `path.notes` says how many models are proven. Folds and
-        subsamples spend nothing on it. False makes no search and no bounds.
-        True also gives every solution a `lower_bound` and a `gap` by weak duality: no model of at
-        most k unforced columns (on a lambda0 grid: no model at all) has an objective below the
-        bound. Solutions whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds
-        on every column, or a squared loss with more rows than columns. With groups it needs
-        lambda2 > 0, no bounds on coefficients, and neither the Poisson nor the hinge loss.
-        Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md). `Path.certify`
-        searches for the proof of one solution.
+        algorithm="swap" and a squared loss with n_eff > p, at most 50 columns (or groups) to choose
+        from, no lambda1 and no bounds on coefficients. Better models replace those of the path, and
+        proven ones are "global". The search has a budget of operations, max(2e7, 2 x the entries of
+        X that the path has read), and not of time, so that it ends alike on every machine; where it
+        is used up, `path.notes` says how many models are proven. Fits in folds and subsamples make
+        no such search. False makes neither a search nor bounds. True also gives every solution a
+        `lower_bound` and a `gap` by weak duality: no model of at most k unforced columns (on a
+        lambda0 grid: no model at all) has an objective below the bound. Solutions whose gap is
+        closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every column, or a squared
+        loss with more rows than columns. With groups it needs lambda2 > 0, no bounds on
+        coefficients, and a loss of bounded curvature (not Poisson, gamma, negative binomial,
+        Tweedie or hinge). Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md).
+        `Path.certify` searches for the proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all.
     random_state : int, Generator, or None

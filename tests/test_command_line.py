@@ -196,6 +196,13 @@ def test_warm_up_reports_each_loss(capsys):
         l0path.warm_up(["cubic"])
 
 
+def test_the_hierarchy_of_terms_is_kept_unless_it_is_switched_off(table, tmp_path, capsys):
+    given = ("fit", table, "--formula", "y ~ a * colour", "--no-plots", "--out", tmp_path / "o")
+    assert "strong heredity" in run(capsys, *given)[1]
+    assert "heredity" not in run(capsys, *given, "--heredity", "none")[1]
+    assert "weak heredity" in run(capsys, *given, "--heredity", "weak")[1]
+
+
 def test_formulas_choose_whole_terms(table, tmp_path, capsys):
     frame = pd.read_csv(table)
     frame.loc[4, "b"] = np.nan

@@ -255,7 +255,7 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     results = PHReg(
         times.stop, X[:, S], status=times.event, entry=entry, strata=times.stratum, ties=ties
     ).fit()
-    assert path.coef(k=3).to_numpy()[1:] == pytest.approx(results.params, abs=1e-6)
+    assert path.coef(k=3).to_numpy() == pytest.approx(results.params, abs=1e-6)
     assert path.score_table()["loglik"].to_numpy()[-1] == pytest.approx(results.llf, abs=1e-6)
     again = path.refit(k=3)
     assert again.params == pytest.approx(results.params, abs=1e-8)
@@ -356,7 +356,7 @@ def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
     for number, (train, test) in enumerate(cv.splits):
         fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
         for k in range(3):
-            eta = X @ fold.coef(k=k, full=True).to_numpy()[1:]
+            eta = X @ fold.coef(k=k, full=True).to_numpy()
 
             def likelihood(rows, eta=eta):
                 few = survival.Times(*(a[rows] for a in times))
@@ -401,7 +401,7 @@ def test_folds_without_events_are_refused():
 def test_hazards_are_those_of_breslow():
     X, times = drawn(2, entry=True, weighted=True)
     path = fitted(X, times, max_k=2)
-    eta, at = X @ path.coef(k=2, full=True).to_numpy()[1:], np.unique(times.stop[times.event > 0])
+    eta, at = X @ path.coef(k=2, full=True).to_numpy(), np.unique(times.stop[times.event > 0])
     u, w = times.weights * np.exp(eta), times.weights
     steps = [
         w[(times.stop == t) & (times.event > 0)].sum()
@@ -424,7 +424,7 @@ def test_hazards_of_strata_and_of_stored_paths(tmp_path):
     path = l0path.fit(
         X, response(times), loss="cox", strata=labels, sample_weight=times.weights, max_k=2
     )
-    eta = X @ path.coef(k=2, full=True).to_numpy()[1:]
+    eta = X @ path.coef(k=2, full=True).to_numpy()
     u, w = times.weights * np.exp(eta), times.weights
     at, expected = np.unique(times.stop[times.event > 0]), np.zeros((len(X), 0))
     for t in at:

@@ -2,7 +2,10 @@
 every parameter is documented once. (`mkdocs build --strict` checks links and builds it.)
 """
 
+import base64
 import inspect
+import io
+import json
 import re
 import sys
 from importlib import import_module
@@ -19,13 +22,31 @@ figures = import_module("figures")
 def test_first_page_prints_what_it_says(tmp_path):
     import matplotlib.pyplot as plt
 
-    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    page = (DOCS / "first_steps.md").read_text(encoding="utf-8")
     blocks = figures.run(page, tmp_path)
     plt.close("all")
     assert len(blocks) > 8
     for code, printed, said in blocks:
         assert printed == said, code
     shown = set(re.findall(r"\(assets/(.+?\.png)\)", page))
+    assert shown == {file.name for file in tmp_path.glob("*.png")}
+    assert all((DOCS / "assets" / name).is_file() for name in shown)
+
+
+TASKS = sorted(file.stem for file in (DOCS / "tasks").glob("*.md") if file.stem != "index")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_pages_of_tasks_print_what_they_say(name, tmp_path):
+    import matplotlib.pyplot as plt
+
+    page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
+    blocks = figures.run(page, tmp_path)
+    plt.close("all")
+    assert blocks
+    for code, printed, said in blocks:
+        assert printed == said, code
+    shown = set(re.findall(r"\(\.\./assets/(.+?\.png)\)", page))
     assert shown == {file.name for file in tmp_path.glob("*.png")}
     assert all((DOCS / "assets" / name).is_file() for name in shown)
 
@@ -52,6 +73,13 @@ def test_pictures_and_links_of_the_readme_are_there():
     files = [a or b for a, b in places]
     assert len(files) > 15
     assert [name for name in files if not (DOCS.parent / name).exists()] == []
+
+
+def test_examples_that_draw_have_a_picture():
+    files = figures.pictures()
+    assert {"l0path.Path.plot", "l0path.CVPath.plot_roc", "l0path.plots.plot"} <= set(files)
+    assert [name for name, file in files.items() if not file.is_file()] == []
+    assert set(files.values()) == set(figures.PICTURES.glob("*.png"))
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +192,52 @@ def test_classes_say_what_they_hold():
         and not heading.search(inspect.getdoc(value))
     ]
     assert not silent
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    check_links = import_module("check_links")
+    (tmp_path / "b.html").write_text('<h2 id="here">x</h2><a href="a.html#gone">y</a>')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="no.png">'
+        '<a href="https://example.org/x">3</a><a href="#top" id="top">4</a>'
+    )
+    assert check_links.broken(tmp_path) == [
+        "a.html: b.html#there",
+        "a.html: no.png",
+        "b.html: a.html#gone",
+    ]
+
+
+def test_a_page_of_the_gallery_has_text_code_output_and_pictures(tmp_path, monkeypatch):
+    pytest.importorskip("latex2mathml", reason="of the documentation: pip install '.[docs]'")
+    from PIL import Image
+
+    gallery = import_module("gallery")
+    png = io.BytesIO()
+    Image.new("RGB", (900, 300), "red").save(png, "PNG")
+    outputs = [
+        {"output_type": "stream", "text": ["\x1b[31mone\x1b[0m\n", "two\n"]},
+        {
+            "output_type": "display_data",
+            "data": {"image/png": base64.b64encode(png.getvalue()).decode()},
+        },
+        {"output_type": "execute_result", "data": {"text/html": "<b>*3*</b>", "text/plain": "3"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": "# Title", "metadata": {}},
+        {"cell_type": "markdown", "source": "# Part\nSee `docs/losses.md`, $x$.", "metadata": {}},
+        {"cell_type": "code", "source": "print(1)", "metadata": {}, "outputs": outputs},
+    ]
+    monkeypatch.setattr(gallery, "STORED", tmp_path)
+    one = gallery.Vignette("some", "Title", "Words.")
+    one.stored.write_text(json.dumps({"cells": cells}))
+    text, files, html = gallery.page(one)
+    assert text.splitlines()[0] == "# Title" and "\n## Part\n" in text
+    assert "(../losses.md)" in text and "<math" in text and "`````text\none\ntwo\n`````" in text
+    assert files == {"some_1.png": png.getvalue()} and "![Picture 1](some_1.png)" in text
+    assert (
+        gallery.filled("a<p><!--output 0--></p>", html) == 'a<div class="output"><b>*3*</b></div>'
+    )
+    assert Image.open(io.BytesIO(gallery.thumbnail(one.stored))).size == (480, 160)
+    assert "vignettes/some_small.png" in gallery.card(one)
+    assert "not executed here" in gallery.card(gallery.Vignette("other", "Other", "Words."))

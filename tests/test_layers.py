@@ -33,7 +33,7 @@ LAYERS = [
     {"inference"},
     {"plots"},
     {"report"},
-    {"datasets", "estimators", "warm", "command_line"},
+    {"datasets", "estimators", "fit_costs", "warm", "command_line"},
     {"__main__"},
 ]
 # where the methods of results stand whose code is in a package above: there an import may point up

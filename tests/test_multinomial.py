@@ -266,8 +266,6 @@ def test_methods_for_two_classes_say_so():
         lambda: path.refit(k=2),
         lambda: path.certify(k=2),
         lambda: path.plot_roc(k=2),
-        lambda: path.summary(k=2),
-        lambda: l0path.nested_cv(X, y, loss="multinomial", lambda2=0.02, cv=3),
         lambda: path.coef(k=2, baseline="yew"),
     ):
         with pytest.raises(ValueError, match="multinomial"):

@@ -227,17 +227,10 @@ def test_methods_that_take_one_response_say_so():
     X, Y, _ = drawn(0)
     path = l0path.fit(X, Y, max_k=2)
     calls = [
-        lambda: path.summary(k=2),
-        lambda: path.alternatives(k=2),
         lambda: path.certify(k=2),
-        lambda: path.compare([1, 2]),
-        lambda: path.explore(),
-        lambda: l0path.cv_fit(X, Y, cv=3, max_k=2).compare([1, 2]),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),
         lambda: path.model(2).to_sklearn(),
-        lambda: l0path.nested_cv(X, Y, cv=3),
-        lambda: l0path.stability_selection(X, Y, k=2),
         lambda: l0path.split_inference(X, Y, k=2),
         lambda: l0path.knockoff_filter(X, Y),
     ]

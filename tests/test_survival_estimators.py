@@ -52,7 +52,7 @@ def test_the_model_is_that_of_its_size_and_pickles_keep_its_hazards():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = l0path.L0Survival(k=2).fit(frame, y)
     path = l0path.fit(X, y, loss="cox", max_k=2)
-    assert model.coef_[model.get_support()] == pytest.approx(path.coef(k=2).to_numpy()[1:])
+    assert model.coef_[model.get_support()] == pytest.approx(path.coef(k=2).to_numpy())
     assert model.feature_names_in_.tolist() == list("abcd")
     assert model.get_feature_names_out().tolist() == model.model_.features
     assert model.transform(frame).shape == (90, 2) and model.k_ == 2
@@ -71,7 +71,7 @@ def test_strata_and_offset_are_columns():
     Z = pd.DataFrame(X[:, :3], columns=list("abc")).assign(ward=ward + 5.0, beyond=beyond)
     model = l0path.L0Survival(k=2, strata="ward", offset="beyond").fit(Z, y)
     path = l0path.fit(X[:, :3], y, loss="cox", max_k=2, strata=ward, offset=beyond)
-    assert model.coef_[:3] == pytest.approx(path.coef(k=2, full=True).to_numpy()[1:])
+    assert model.coef_[:3] == pytest.approx(path.coef(k=2, full=True).to_numpy())
     assert not model.coef_[3:].any() and not model.get_support()[3:].any()
     curves = model.predict_survival_function(Z, return_array=True)
     at = model.unique_times_

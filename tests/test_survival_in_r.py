@@ -49,9 +49,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_coefficients_and_likelihoods(case):
     path, expected = fitted(case), values()[case]
-    assert path.coef(k=3)[1:].to_dict() == pytest.approx(
-        expected[["a", "b", "c"]].to_dict(), abs=1e-6
-    )
+    assert path.coef(k=3).to_dict() == pytest.approx(expected[["a", "b", "c"]].to_dict(), abs=1e-6)
     weights = rows()["weight"] if "weighted" in case else np.ones(len(rows()))
     if "weighted" not in case:
         loglik = path.score_table()["loglik"].to_numpy()

@@ -5,13 +5,16 @@
 import json
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import survival
+from scipy.sparse import csr_array
 
 import l0path
+from l0path.problem.coupled.scores import concordance
 
 TRAIN, TEST = slice(0, 50), slice(50, 90)
 
@@ -40,7 +43,7 @@ def test_scores_of_new_rows_are_those_of_scikit_survival(ties):
     whole = path.score_over_time(X[TEST], y[TEST], k=4)["brier"]
     between = np.trapezoid(whole, whole.index) / np.ptp(whole.index)
     assert found["integrated_brier"] == pytest.approx(between)
-    eta = X[TEST] @ path.coef(k=4).to_numpy()[1:]
+    eta = X[TEST] @ path.coef(k=4).to_numpy()
     times = survival.Times(np.full(40, -np.inf), *y[TEST].T, np.ones(40), np.zeros(40, int))
     deviance = -2 * survival.log_likelihood(times, eta, ties == "efron") / y[TEST][:, 1].sum()
     assert found["deviance"] == pytest.approx(deviance)
@@ -82,6 +85,47 @@ def by_definition(times, eta, curve, t):
             share = uncensored(times, t, times.stratum[i], before=False)
             squares += w[i] / share * (1 - curve[i]) ** 2
     return right / total, squares / w.sum()
+
+
+def concordance_by_pairs(loss, event, eta, weights, more):
+    """(weight of the pairs in order, weight of all), pair by pair."""
+    right = total = 0.0
+    for i in np.flatnonzero(event > 0):
+        for j in range(eta.size):
+            later = loss.stop[j] > loss.stop[i] or (loss.stop[j] == loss.stop[i] and not event[j])
+            late_entry = loss.start.size and loss.start[j] >= loss.stop[i]
+            if later and not late_entry and loss.stratum[i] == loss.stratum[j]:
+                pair = weights[i] * weights[j] * more[i]
+                total += pair
+                right += pair * ((eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j]))
+    return right, total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_concordance_is_that_of_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 40))
+    start = rng.integers(0, 4, n).astype(float) if seed % 2 else np.empty(0)
+    stop = rng.integers(1, 6, n) + (start if start.size else 0.0)
+    event, eta = rng.integers(0, 2, n).astype(float), rng.integers(0, 5, n) / 3.0
+    weights, more = rng.choice([0.0, 0.1, 0.7, 2.0], n), rng.random(n)
+    loss = SimpleNamespace(start=start, stop=stop, stratum=rng.integers(0, 2, n))
+    right, total = concordance_by_pairs(loss, event, eta, weights, more)
+    if total == 0:
+        with pytest.raises(ValueError, match="concordance needs an event"):
+            concordance(loss, event, eta, weights, more)
+    else:
+        found = concordance(loss, event, eta, weights, more)
+        assert found == pytest.approx(right / total, abs=1e-12)
+
+
+def test_rows_that_all_enter_after_the_events_have_no_concordance():
+    loss = SimpleNamespace(
+        start=np.array([0.0, 1.0, 1.0]), stop=np.array([1.0, 2.0, 3.0]), stratum=np.zeros(3, int)
+    )
+    event, weights = np.array([1.0, 0.0, 0.0]), np.array([0.1, 0.3, 0.7])
+    with pytest.raises(ValueError, match="concordance needs an event"):
+        concordance(loss, event, np.arange(3.0), weights)
 
 
 def test_scores_over_time_by_their_definition_with_weights_and_strata():
@@ -191,7 +235,7 @@ def test_survival_curves_of_risk_groups():
     order = np.argsort(eta)
     axes = [
         path.plot_survival(k=2, groups=2),
-        path.plot_survival(X, y, k=2, groups=2),
+        path.plot_survival(csr_array(X), y, k=2, groups=2),
         path.plot_survival(risk=eta, groups=2),
     ]
     for ax in axes:

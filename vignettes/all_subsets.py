@@ -150,11 +150,12 @@ terms.table[["k", "n_nonzero", "objective", "optimality"]].assign(
 ).head(8)
 
 # %% [markdown]
-# How much a hit is worth depends on the career: the interaction `Career:Hits` is in every best model from k = 2 on. `k` counts terms, and `n_nonzero` their coefficients. (Nothing asks here that main effects stand beside their interactions; `terms.notes` says where they do not.)
+# How much a run batted in, or a hit, is worth depends on the career: an interaction of `Career` is in every best model from k = 3 on. `k` counts terms, and `n_nonzero` their coefficients. An interaction with a factor enters only with the terms that it contains, for without them the model would depend on which level
+# happens to be the first one. The search keeps this hierarchy, and the proofs are among the models that keep it; `heredity=None` lets interactions in alone.
 #
 # # Part 4: not only least squares
 #
-# The same works for every smooth likelihood with more observations than columns. Bounds then come from fits instead of sums of squares, so a proof takes some hundred fits. Who earns more than the median?
+# The same works for every smooth likelihood with more observations than columns. Bounds then come from fits instead of sums of squares, so a proof takes some hundred fits. (`bestglm` in R calls `leaps` for least squares, and finds what Part 1 found; for other families it fits all subsets, at most 2^15 of them.) Who earns more than the median?
 
 # %%
 rich = (y > y.median()).astype(int)

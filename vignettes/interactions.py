@@ -263,7 +263,7 @@ print(f"products less genes, by fold: {apart.mean():+.3f}, standard error {apart
 table = load_hitters().X.assign(Salary=load_hitters().y).rename(columns={"League_N": "League", "Division_W": "Division"})
 table["League"], table["Division"] = table.League.map({0: "American", 1: "National"}), table.Division.map({0: "East", 1: "West"})
 alone, both = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division", "(bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division)**2"
-terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10) for name, right in (("terms alone", alone), ("with products", both))}
+terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10, heredity=None) for name, right in (("terms alone", alone), ("with products", both))}
 for name, cv in terms.items():
     i = cv.index("min")
     print(f"{name}: {len(cv.path.meta.groups.labels)} terms, {cv.path.p} columns; least held-out error {cv.table.cv_mean[i]:.4f} (se {cv.table.cv_se[i]:.4f}) at k = {cv.table.k[i]}")
@@ -288,7 +288,7 @@ for ax in axes:
 # %% [markdown]
 # The two lists of terms have nearly the same error and are far apart in words: the sum of all seven terms, or one product, a career's runs weighed by its length. With 28 terms there is little to be misled by, and little to be gained here.
 #
-# A product of two terms may enter here without its parents, and its coefficients then depend on where zero lies. Where they are to be read, force the parents in: `always_include=["CRBI", "bs(Years, df=4)"]`.
+# A product of two terms may enter here without its parents (`heredity=None`), and its coefficients then depend on where zero lies. Where they are to be read, let the search keep the hierarchy, `heredity="strong"`: then it is compared with models of this kind alone.
 #
 # What to take home:
 #

@@ -1,5 +1,5 @@
 """Run every vignette (a text notebook) from top to bottom; an error in any cell fails. `--html` also renders each, and a page that lists them, to vignettes/html (extra `l0path[html]`);
-names choose some of them, `--jobs` says how many run at a time. The pages need no network: formulas become MathML, and scripts that nbconvert would load are left out."""
+`--notebooks` keeps each there with its output, for the gallery of the documentation. Names choose some of them, `--jobs` says how many run at a time. The pages need no network: formulas become MathML, and scripts that nbconvert would load are left out."""
 import argparse
 import os
 import re
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jupytext
 import nbclient
+import nbformat
 
 FOLDER = Path(__file__).parent
 
@@ -42,7 +43,7 @@ def index():
     (FOLDER / "html" / "index.html").write_text(f"{head}<body><h1>l0path: vignettes</h1><ul>{''.join(items)}</ul></body></html>\n", encoding="utf-8")
 
 
-def run(file, html):
+def run(file, html, notebooks):
     """Execute one vignette in a process of its own; True if it failed."""
     started, failed = time.perf_counter(), False
     notebook = jupytext.read(file)
@@ -52,6 +53,9 @@ def run(file, html):
     except nbclient.exceptions.CellExecutionError as error:
         failed = True
         print(f"{file.stem}: FAILED\n{error}", flush=True)
+    if notebooks and not failed:
+        (FOLDER / "html").mkdir(exist_ok=True)
+        nbformat.write(notebook, FOLDER / "html" / f"{file.stem}.ipynb")
     if html:
         render(notebook, FOLDER / "html" / f"{file.stem}.html")
     return failed
@@ -62,6 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="vignettes without .py (default: all)")
     parser.add_argument("--html", action="store_true")
+    parser.add_argument("--notebooks", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     os.environ.setdefault("L0PATH_QUIET", "1")
@@ -69,7 +74,7 @@ def main():
     os.environ.setdefault("PYTHONPATH", str(FOLDER.parent))
     files = [file for file in sorted(FOLDER.glob("*.py")) if file.name != "run.py" and (not options.names or file.stem in options.names)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        failed = sum(pool.map(lambda file: run(file, options.html), files))
+        failed = sum(pool.map(lambda file: run(file, options.html, options.notebooks), files))
     if options.html:
         index()
     return failed

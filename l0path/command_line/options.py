@@ -29,7 +29,7 @@ def parser():
 
 
 def add_data(fit):
-    """The file, and what is predicted."""
+    """Add the options of the file and the response."""
     fit.add_argument(
         "file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header"
     )
@@ -44,10 +44,17 @@ def add_data(fit):
         help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as '
         "a whole",
     )
+    fit.add_argument(
+        "--heredity",
+        choices=["auto", "strong", "weak", "none"],
+        default="auto",
+        help="with --formula: whether a term enters only with the terms that it contains (strong), "
+        "or with one of them (weak); auto: strong if an interaction contains a factor",
+    )
 
 
 def add_model(fit):
-    """Add the options that say what is fitted."""
+    """Add the options of the model."""
     fit.add_argument(
         "--loss",
         choices=[*NAMES, *SEVERAL, *COUPLED, *ALIASES],

@@ -79,8 +79,8 @@ def ready(frame, say):
 
 
 def row_numbers(frame, say, kept=()):
-    """Names of nameless columns that count the rows, which are left out; named columns that look
-    like row numbers or identifiers are named and stay. kept: columns with a role of their own.
+    """Names of unnamed columns of row numbers, which are left out; columns with a name that look
+    like row numbers or identifiers are reported and kept. kept: columns with a role of their own.
     """
     left_out, suspects = [], []
     for name in frame.columns:

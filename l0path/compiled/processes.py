@@ -39,17 +39,28 @@ def cores():
     return count
 
 
-def free_memory():
-    """Bytes that can still be taken: of the machine, and of this process's cgroup."""
-    free = 8 * GIBIBYTE  # where neither can be told
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        with open("/proc/meminfo") as file:
-            line = next(line for line in file if line.startswith("MemAvailable:"))
-        free = int(line.split()[1]) * 1024
+def measured_memory():
+    """Bytes that can still be taken: of the machine with its swap space, and of this process's
+    cgroup, whose cached files can be dropped; None where neither can be told.
+    """
+    free, group = None, Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        sizes = {name: rest.split()[0] for name, _, rest in (line.partition(":") for line in lines)}
+        free = (int(sizes["MemAvailable"]) + int(sizes.get("SwapFree", 0))) * 1024
     with contextlib.suppress(OSError, ValueError):
-        most = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        free = min(free, most - int(Path("/sys/fs/cgroup/memory.current").read_text()))
-    return free
+        most = int((group / "memory.max").read_text())
+        taken = int((group / "memory.current").read_text())
+        cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        left = most - taken + int(cached.get("inactive_file", 0))
+        free = left if free is None else min(free, left)
+    return None if free is None else max(free, 0)
+
+
+def free_memory():
+    """Bytes that can still be taken, 8 GiB where that cannot be told."""
+    free = measured_memory()
+    return 8 * GIBIBYTE if free is None else free
 
 
 def jobs(n_jobs=None):

@@ -1,4 +1,4 @@
-"""exp and log1p as loops of kernels want them: inlined, without a call."""
+"""exp and log1p for loops of kernels: inlined, without a call."""
 
 import math
 

@@ -4,6 +4,7 @@ difference of two models on the same folds.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Unpack
 
@@ -15,9 +16,8 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
-from ..paths.records import one_response, unordered
 from .result import CVPath
-from .scoring import Metric, held_out_rows, metric_of, metrics_for, score
+from .scoring import Metric, UndefinedScore, held_out_rows, metric_of, metrics_for, score
 from .splits import spread
 
 Which = Rule | None
@@ -46,8 +46,6 @@ def compare(
     criteria: Sequence[str] = (),
     **within: Unpack[Selector],
 ) -> Comparison:
-    one_response(self.path, "compare")
-    unordered(self.path, "compare")
     scores = scores_of(self.path, criteria)
     at, labels = chosen(self.path, models, within, self.index)
     held_out = self.table[["cv_mean", "cv_se"]]
@@ -99,13 +97,21 @@ def metrics(
 ) -> pd.DataFrame:
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
-    if scoring is None:
+    by_default = scoring is None
+    if by_default:
         loss = self.path.data(X, y).loss
         late = loss.traits.response == "survival" and loss.start.size > 0
         scoring = metrics_for(self.path.loss, late)
     out = self.path.table[["k"]].copy()
     for one in scoring:
-        again = rescore(self, one, X=X, y=y)
+        try:
+            again = rescore(self, one, X=X, y=y)
+        except UndefinedScore as error:
+            if not by_default:
+                raise
+            warnings.warn(f"{one} is NaN: {error}", stacklevel=2)
+            out[one] = out[f"{one}_se"] = np.nan
+            continue
         out[again.scoring], out[f"{again.scoring}_se"] = (
             again.table["cv_mean"],
             again.table["cv_se"],

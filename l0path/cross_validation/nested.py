@@ -20,7 +20,6 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import is_design
 from ..engine.request import request
-from ..engine.responses import refuse_responses
 from ..errors import refuse_masked
 from ..paths import Model
 from ..paths.predicting import linear_predictor
@@ -29,7 +28,7 @@ from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
 from .run import cv_fit
-from .scoring import HeldOutRows, metric_of, score, times_of_fold
+from .scoring import HeldOutRows, in_classes, metric_of, score, times_of_fold
 from .showing_outer import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
@@ -51,7 +50,7 @@ class NestedCV(ShowingOuterScores):
         Row indices of the outer folds.
     repeats : ndarray of shape (n_folds,)
         The repeat of each outer fold.
-    held_out : ndarray of shape (n,)
+    held_out : ndarray of shape (n,), or (n, r) for several responses or classes
         Predictions (`Model.predict`) of each row by the models that have not seen it, averaged over
         repeats; NaN for a row in no fold.
     scoring : str
@@ -150,7 +149,7 @@ def nested_cv(
     For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the
     inner scores, and that model, fitted on all of these rows, is scored on the rows left out. The
     mean of these scores estimates the error of the procedure "cv_fit, then model(which)". The least
-    cv_mean of one `cv_fit` is smaller than that, because it was picked.
+    cv_mean of one `cv_fit` is smaller on average, because it is the best of several.
 
     Parameters
     ----------
@@ -233,7 +232,6 @@ def nested_cv(
     }
     rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
     data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
-    refuse_responses(data, "nested_cv")
     labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
     splits = _named_outer(
         make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
@@ -252,7 +250,7 @@ def nested_cv(
 
 
 class OuterLoop:
-    """The outer folds of a nested cross-validation, one after the other, and what they gave.
+    """The outer folds of a nested cross-validation, one after the other, and their results.
 
     Parameters
     ----------
@@ -275,7 +273,7 @@ class OuterLoop:
         self.metric, self.which, self.arguments = metric, which, arguments
         self.rows, self.models, self.warned = [], [], []
         self.cut_short, self.end = 0, ""
-        self.total, self.times = np.zeros(data.design.n), np.zeros(data.design.n)
+        self.total, self.times = None, np.zeros(data.design.n)
 
     def run(self, splits, progress):
         """Go through the folds. Those finished before an interruption or a time limit are kept; an
@@ -312,16 +310,17 @@ class OuterLoop:
         """Choose a model by the inner scores, and score it on the rows left out."""
         i, data = inner.index(self.which), self.data
         row, path = inner.table.iloc[i], inner.path
-        coupled = data.loss.traits.coupled  # its risk sets hold training rows too
-        rows = np.arange(data.design.n) if coupled else test
+        survival = data.loss.traits.response == "survival"  # risk sets hold training rows too
+        rows = np.arange(data.design.n) if survival else test
         eta = linear_predictor(
             path._new_design(self.rows_of(rows))[0],
             None if data.offset is None else data.offset[rows],
             path.solutions[i],
         )
-        times = times_of_fold(data, eta, (train, test)) if coupled else None
-        eta = eta[test] if coupled else eta
-        held_out = HeldOutRows(data.y[test], eta, data.weights[test], path, times)
+        times = times_of_fold(data, eta, (train, test)) if survival else None
+        eta = eta[test] if survival else eta
+        y, eta = in_classes(data.loss, path.solutions[i], data.y[test], eta)
+        held_out = HeldOutRows(y, eta, data.weights[test], path, times)
         self.rows.append(
             {
                 **row[CHOICE],
@@ -331,7 +330,10 @@ class OuterLoop:
                 "n_test": test.size,
             }
         )
-        np.add.at(self.total, test, path._transform(eta, None))
+        predicted = path._transform(eta, None)
+        if self.total is None:
+            self.total = np.zeros((self.times.size, *predicted.shape[1:]))
+        np.add.at(self.total, test, predicted)
         np.add.at(self.times, test, 1.0)
         path._source = Source()
         self.models.append(path.model(index=i))
@@ -343,8 +345,9 @@ class OuterLoop:
 
     def held_out(self):
         """Mean prediction of each row by models that have not seen it, NaN for a row in no fold."""
-        missing = np.full(self.times.size, np.nan)
-        return np.divide(self.total, self.times, out=missing, where=self.times > 0)
+        seen, out = self.times > 0, np.full(self.total.shape, np.nan)
+        out[seen] = (self.total[seen].T / self.times[seen]).T
+        return out
 
     def result(self, splits, seed):
         """The `NestedCV` of the folds that finished."""
@@ -393,7 +396,7 @@ def _check_inner(cv):
 
 
 def _named_outer(call, *arguments, **more):
-    """The call, its errors about cv said of outer."""
+    """Call a function, and replace `cv` by `outer` in the errors that it raises."""
     try:
         return call(*arguments, **more)
     except (TypeError, ValueError) as error:

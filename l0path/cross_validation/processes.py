@@ -17,7 +17,7 @@ IN_FOLDS = {
 
 
 def check_jobs(n_jobs):
-    """Refuse what is not a number of processes."""
+    """Raise ValueError unless n_jobs is a number of processes."""
     if n_jobs is not None and (
         isinstance(n_jobs, bool)
         or not isinstance(n_jobs, (int, np.integer))

@@ -31,9 +31,8 @@ SCORED = [
     "cv_se",
     "n_folds",
 ]
-SAME = (
-    1e-12  # means closer than this (relative) are equal: sums of the same numbers in another order
-)
+# means closer than this (relative) are equal: sums of the same numbers in another order
+SAME = 1e-12
 
 
 class CVPath(ShowingScores):
@@ -323,7 +322,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **options : as in CVPath.index
-            The choice (without one, "min"), and the options of `Path.refit`.
+            The choice ("min" if there is none), and the options of `Path.refit`.
 
         Returns
         -------
@@ -359,7 +358,7 @@ class CVPath(ShowingScores):
         Returns
         -------
         Certificate
-            What is proved about the fit on all rows, not about the folds.
+            The result for the fit on all rows; nothing is said about the folds.
         """
         return self.path.certify(index=self._chosen(which, options), **options)
 
@@ -381,7 +380,7 @@ class CVPath(ShowingScores):
         self.path._source.extra.setdefault("slice", best)
 
     def _edges(self):
-        """Notes where the best solution lies at an edge of what was tried."""
+        """Notes where the best solution lies at an edge of the values that were tried."""
         try:
             best = self.path.solutions[self.index("min")]
         except LookupError:

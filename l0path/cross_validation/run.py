@@ -52,8 +52,8 @@ class FoldTask(NamedTuple):
 
 
 class FoldOutcome(NamedTuple):
-    """A fold's solutions; `end` says what cut it short, None if nothing did; warnings as (category,
-    text).
+    """The solutions of a fold; `end` is the reason for which it was cut short, or None; warnings as
+    (category, text).
     """
 
     number: int

@@ -62,6 +62,10 @@ def metrics_for(loss, late=False):
     ]
 
 
+class UndefinedScore(ValueError):
+    """Held-out rows for which a metric is not defined, such as the AUC of a single class."""
+
+
 class Metric(NamedTuple):
     """A metric: `rows(held)` gives one value per row whose weighted mean is the score; where it is
     None, `score(held)` gives the score.
@@ -142,7 +146,7 @@ def _r2(held):
     from sklearn.metrics import r2_score
 
     if len(held.y) < 2:
-        raise ValueError(
+        raise UndefinedScore(
             "scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with "
             "leave-one-out"
         )
@@ -156,7 +160,7 @@ def _auc(held):
         return _auc_of_classes(held)
     seen = held.y[held.weights > 0] > 0
     if seen.all() or not seen.any():
-        raise ValueError(
+        raise UndefinedScore(
             "scoring='auc' needs both classes among the held-out rows of every fold; use fewer, "
             "stratified folds, or scoring='deviance'"
         )
@@ -169,7 +173,7 @@ def _auc_of_classes(held):
 
     seen = held.y[held.weights > 0]
     if not (seen.any(axis=0) & (seen == 0).any(axis=0)).all():
-        raise ValueError(
+        raise UndefinedScore(
             "scoring='auc' needs every class among the held-out rows of every fold; use fewer, "
             "stratified folds, or scoring='deviance'"
         )
@@ -239,8 +243,8 @@ def _of_survival(scoring, loss):
 
 
 def metric_of(scoring, loss):
-    """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does
-    not.
+    """The Metric of a `scoring` argument for a loss; ValueError, with the metrics that fit, where
+    it does not.
     """
     scoring = "deviance" if scoring is None else scoring
     if loss in SURVIVAL:

@@ -38,7 +38,7 @@ class ShowingScores:
         ----------
         models : list
             As in `Path.compare`: sizes (5), selectors as dicts ({"k": 5, "slice": 1}), Models of
-            `path`, and rules, to which "min" and "1se" belong here, as in `CVPath.index`.
+            `path`, and rules, here also "min" and "1se", as in `CVPath.index`.
         standardized : bool, default False
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ()
@@ -82,7 +82,7 @@ class ShowingScores:
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> CVPath:
-        """The same cross-validation judged by another metric, without fitting anything again.
+        """The same cross-validation with the scores of another metric, without any new fit.
 
         Parameters
         ----------
@@ -120,7 +120,8 @@ class ShowingScores:
         Parameters
         ----------
         scoring : list, optional
-            Metrics as in `cv_fit`. None takes all that the loss has by name.
+            Metrics as in `cv_fit`. None takes all named metrics that are defined for the loss; one
+            that is not for some fold (the AUC where a class is missing) is NaN, with a warning.
         X, y : array-like, optional
             The data of the fit, needed after loading or pickling only.
 
@@ -166,7 +167,7 @@ class ShowingScores:
         which, **selector : as in CVPath.index
             The choice. Without one, it is "min".
         level : float, default 0.9
-            The share of new rows that are to be covered.
+            The share of new rows whose responses the intervals are to cover, between 0 and 1.
         method : {"cv+", "minmax"}, default "cv+"
             "minmax" goes from the smallest to the largest prediction of the folds, less and plus
             the quantile of the residuals: wider, with a stronger guarantee.
@@ -189,11 +190,11 @@ class ShowingScores:
 
         Notes
         -----
-        For rows that can be exchanged, K folds of n rows and a size that was fixed beforehand, the
-        chance that a new row is covered is at least 2 level - 1 - sqrt(2 / n) by "cv+", and at
-        least `level` by "minmax". In practice "cv+" covers about `level`. A size chosen on the same
-        folds, grouped or ordered splits, repeats and weights have no such guarantee; the guide to
-        choosing a size has simulated coverages.
+        For exchangeable rows, K folds of n rows in all and a size that was fixed
+        beforehand, the chance that a new row is covered is at least 2 level - 1 - sqrt(2 / n) by
+        "cv+", and at least `level` by "minmax". In practice "cv+" covers about `level`. A size
+        chosen on the same folds, grouped or ordered splits, repeats and weights have no such
+        guarantee; the guide to choosing a size has simulated coverages.
 
         Examples
         --------
@@ -217,8 +218,8 @@ class ShowingScores:
     ) -> pd.Series:
         """The score of one model less that of another on the same folds, fold by fold.
 
-        What the pairs share (hard and easy folds) drops out, so the standard error of the
-        difference is smaller than those of the two scores.
+        Differences between hard and easy folds, which both scores share, drop out, so the standard
+        error of the difference is often smaller than those of the two scores.
 
         Parameters
         ----------
@@ -251,7 +252,8 @@ class ShowingScores:
 
             se_corrected = sqrt((1 / J + n_test / n_train) s^2)
 
-        The choices were made by the same scores; `nested_cv` judges procedures.
+        Where the two models were chosen by the same scores, the difference is optimistic;
+        `nested_cv` compares whole procedures.
 
         Examples
         --------
@@ -351,6 +353,12 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_roc("min")
         """
         from ..plots import plot_cv_roc
 
@@ -386,6 +394,12 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_calibration("min", bins=5)
         """
         from ..plots import plot_cv_calibration
 

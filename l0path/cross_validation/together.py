@@ -20,8 +20,8 @@ WORTH = 1 << 20  # entries of X from which passes cost more than threads
 
 
 class Gather:
-    """Meeting point of the folds of a group: `running` encloses the life of a fold, and `bring`
-    reads at once the columns that all of them ask for.
+    """Barrier of the folds of a group: `running` encloses the life of a fold, and `bring` reads at
+    once the columns that all of them ask for.
     """
 
     def __init__(self, members, slots):

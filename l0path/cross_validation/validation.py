@@ -1,4 +1,4 @@
-"""Scores of a path on rows it has not seen: `Path.validate`."""
+"""Scores of a path on rows that it has not seen: `Path.validate`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def polynomial(
     X : array-like of shape (n, p), DataFrame or sparse matrix
         Finite numbers.
     degree : int, default 2
-        2 is the only one.
+        Only 2 is available.
     interaction_only : bool, default False
         Whether to leave out squares. The square of a column with at most two different values is
         always left out: it is a combination of the column and the intercept.
@@ -86,15 +86,18 @@ def polynomial(
         models that hold both parents and an intercept span the same either way. x_j itself is in
         the units of X.
     heredity : str, optional
-        Which products `parents` allow: "strong" those with both factors among them, "weak" those
-        with at least one. None allows all. It is a rule on the candidates, not a constraint of the
-        search: give the fit `always_include=parents` too, so that every model keeps the rule.
+        Without `parents` the rule that the search keeps: "strong" models have a product only
+        together with both of its columns, and a square only with its column; "weak" ones with at
+        least one of them. The default heredity="auto" of the fit takes it, for at most 2000
+        features. With `parents` a rule on the candidates: "strong" allows products with both
+        factors among them, "weak" those with at least one; the search is not constrained, unless
+        the fit has `heredity=` too.
     names : sequence of str, optional
         Names of the p columns of an array or sparse X; a DataFrame brings its own. None means x0,
         x1, ... Products are called "age:bmi", squares "age^2".
     parents : array-like of str, int, or bool, optional
-        Columns of X; needed with heredity, refused without. Usually `l0path.fit(X,
-        y).model("bic").support`.
+        Columns of X that products may build on; refused without heredity. Usually
+        `l0path.fit(X, y).model("bic").support`. They save features where these would be many.
     min_rows : int, default 1
         For sparse X only: products of columns that are both nonzero in at least so many rows. Where
         they never are, the product is zero or, centred, a combination of the two columns.
@@ -132,11 +135,10 @@ def polynomial(
             raise TypeError(f"{name}={value!r} must be True or False")
     if heredity not in (None, "weak", "strong"):
         raise ValueError(f"heredity={heredity!r} must be None, 'weak' or 'strong'")
-    if (heredity is None) != (parents is None):
+    if heredity is None and parents is not None:
         raise ValueError(
-            "heredity= and parents= go together: parents are the columns that products may build "
-            "on, for example l0path.fit(X, y).select('bic').support; "
-            "pass them to the fit as always_include= too, so that every model keeps the rule"
+            "parents= needs heredity='strong' or 'weak': it names the columns that products may "
+            "build on, both factors or one, for example l0path.fit(X, y).model('bic').support"
         )
     if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
         raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
@@ -157,6 +159,8 @@ def polynomial(
         by_name=by_name,
     )
     design.row_index = index
+    if parents is None:
+        design.heredity = heredity
     return design
 
 

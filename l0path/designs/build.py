@@ -50,7 +50,14 @@ def as_design(
                 "feature_names was not used: X is a DataFrame and its columns name the features"
             )
     else:
-        design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
+        if sp.issparse(X):
+            design = _from_sparse(X)
+        else:
+            entries = X if type(X) is np.ndarray else _entries(X)
+            check_dtype(entries.dtype)
+            check_shape(entries.shape)
+            design = Dense(entries)
+        names = feature_names
     if names is None:
         return design, Numbered(design.p), index, notes
     if isinstance(names, Derived) or (isinstance(names, Numbered) and len(names) == design.p):
@@ -71,8 +78,8 @@ def as_design(
     return design, names, index, notes
 
 
-def _from_array(X):
-    """Dense design of an array or of nested lists."""
+def _entries(X):
+    """The array of nested lists, or of an object that NumPy reads as an array."""
     refuse_masked(X, "X")
     try:
         entries = np.asarray(X)
@@ -82,10 +89,7 @@ def _from_array(X):
         ) from error
     if entries.dtype == object and not entries.shape:
         _refuse_object(X)
-    X = entries
-    check_dtype(X.dtype)
-    check_shape(X.shape)
-    return Dense(X)
+    return entries
 
 
 def _refuse_object(X):

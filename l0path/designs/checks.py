@@ -19,7 +19,7 @@ DATES = (
 
 
 def check_shape(shape, name="X"):
-    """Refuse what is not n rows by p columns with n, p > 0."""
+    """Raise ValueError unless a shape is (n, p) with n, p > 0."""
     if len(shape) == 1:
         raise ValueError(
             f"{name} has one dimension, shape {shape}, but needs rows and columns. Reshape your "

@@ -84,7 +84,7 @@ def without_copies(data, problem, ridge):
 
 
 def directions(n: int) -> np.ndarray:
-    """Two random directions along which equal columns look alike; always the same ones.
+    """Two random vectors, always the same ones; equal columns have equal products with them.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def directions(n: int) -> np.ndarray:
 def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[int, int]]:
     """Pairs of columns that are equal entry by entry; constant columns are left out.
 
-    Columns that may be equal have the same second moment, where it is known, and look the same
-    along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled
+    Columns with the same second moment, where it is known, and the same products with two random
+    vectors may be equal; these are compared exactly (by a 128-bit digest). Pass the unscaled
     design.
 
     Parameters

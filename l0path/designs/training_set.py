@@ -107,8 +107,8 @@ class AllRows:
     products : ndarray of shape (p,), optional
         Z'(w y) of a squared loss.
     members, rows : ndarray, optional
-        Gram rows that the fit made, and their columns. Sent to another process, the Gram rows
-        gathered there last from one fold to the next.
+        Gram rows that the fit made, and their columns. In another process the Gram rows gathered
+        there are kept from one fold to the next.
     jobs : int, default 1
         The number of threads.
     """
@@ -159,16 +159,16 @@ class AllRows:
         self.store = _last[self.store.token]
 
     def meeting(self, gather: Any) -> AllRows:
-        """The same for folds that advance together: gather.bring(columns, read) reads what all of
-        them want.
+        """The same products for folds that advance together: gather.bring(columns, read) makes one
+        read for all of them.
         """
         out = object.__new__(AllRows)
         out.__dict__.update(self.__dict__, gather=gather)
         return out
 
     def less(self, keep: np.ndarray, weights: np.ndarray) -> TrainingSet | None:
-        """HeldOut for a training set `keep` (n,) multiplicities with `weights` (n,), sum one; None
-        where the direct way is safer, cheaper, or all there is.
+        """The `HeldOut` of a training set with row counts `keep` (n,) and `weights` (n,) of sum
+        one; None where the products must, or should, be computed from the training rows themselves.
         """
         v = self.full * keep
         d, V = self.full - v, v.sum()

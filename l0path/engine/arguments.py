@@ -9,7 +9,7 @@ from ..core.arguments import finite, number, shown, vector
 from ..core.tables import pandas_of
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import survival_loss
-from ..problem.coupled.ordered_classes import ordered_response
+from ..problem.coupled.ordered_classes import ordered_response, refuse_texts_without_order
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
@@ -53,6 +53,7 @@ def responded(y, n, a, weights, own=None):
     if a.loss == "ordinal":
         series = _complete(y, n)
         classes = tuple(_classes(series, a.loss))
+        refuse_texts_without_order(series, classes)
         return (
             *ordered_response(class_numbers(series, classes), classes, weights),
             None,

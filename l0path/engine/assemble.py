@@ -1,5 +1,5 @@
-"""From what engines solved to the rows of a path: fits in the user's units, lambda0 intervals from
-the lower convex hull, rows for lambda0 values.
+"""From the results of engines to the rows of a path: fits in the user's units, lambda0 intervals
+from the lower convex hull, rows for lambda0 values.
 """
 
 import itertools
@@ -32,7 +32,7 @@ GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
 
 class SolvedSlice(NamedTuple):
-    """The rows of one slice, and what was noticed.
+    """The rows of one slice, with notes.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
 
 
 def _first_of_a_kind(setting, fit, part):
-    """The fit with the columns of smallest index among those that say the same."""
+    """The fit with the columns of smallest index among equal and opposite ones."""
     if setting.problem.groups is not None or setting.control.inconsistent or not fit.support.size:
         return fit
     key = "shrunk" if part.lambda1 or part.lambda2 else "not shrunk"

@@ -154,7 +154,8 @@ def prepared(request, control):
         )
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
-    model = columns_of(soft, plan)
+    model = make_model(soft, plan.max_iter)
+    model.grow(problem.forced)
     if request.certify is True:
         model.remember_slopes()
     slices = request.slices
@@ -172,14 +173,6 @@ def prepared(request, control):
         notes=(*request.notes, cut) if cut else request.notes,
         cut=cut,
     )
-
-
-def columns_of(problem, plan):
-    """Working columns of a problem, none but the forced ones at first."""
-    model = make_model(problem)
-    model.max_iter = plan.max_iter
-    model.grow(problem.forced)
-    return model
 
 
 def _slices(problem, model, plan):

@@ -19,8 +19,9 @@ from ..problem.losses import COUPLED, EXACT, name_of
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
-from .protocols import Engine, Session, Slice, SparseSettings
+from .protocols import Engine, SparseSettings
 from .size_path import SizePath
+from .strategies.closed import ClosedExchanges
 from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
@@ -72,7 +73,8 @@ def _exchanges(model, plan, part, session):
     """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
-        return SizePath(GroupExchanges(model, part, plan.settings, session))
+        kind = GroupExchanges if model.problem.groups.hierarchy is None else ClosedExchanges
+        return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         if model.problem.loss.traits.coupled:
             raise ValueError(
@@ -257,6 +259,23 @@ def search_settings(settings):
     return settings.start if algorithm_of(settings).proves else settings
 
 
+def without_hierarchy(a, dimensions):
+    """What of the `Arguments` of a fit keeps its search from keeping a hierarchy, as a text with
+    its remedy; "" for nothing. dimensions: of y.
+    """
+    settings = settings_of(a.algorithm, a.tol)
+    loss = a.loss if isinstance(a.loss, str) else ""
+    if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
+        return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
+    if loss in ("multinomial", "ordinal"):
+        return f"loss={loss!r}"
+    if loss == "cox" and a.certify is True:
+        return "certify=True and loss='cox': leave certify out"
+    if loss == "squared" and dimensions > 1:
+        return "several responses: fit them one by one"
+    return ""
+
+
 def refuse(settings, data, lambda1, lambda2):
     """Raise ValueError where an algorithm lacks what the data or the shrinkage need; nothing of X
     is read. lambda1, lambda2: the least values that will be asked for.
@@ -277,8 +296,3 @@ def refuse(settings, data, lambda1, lambda2):
             "groups=False), or change algorithm="
         )
     row.check(settings, data, lambda1, lambda2)
-
-
-def make_engine(model, plan, part: Slice, session: Session) -> Engine:
-    """The engine of a slice for `plan.settings`, on the working columns of a model."""
-    return algorithm_of(plan.settings).engine(model, plan, part, session)

@@ -14,13 +14,14 @@ import pandas as pd
 
 from .. import formula
 from ..core.arguments import flag, nonnegative, same_index, whole
+from ..core.tables import pandas_of
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
-from ..problem.groups import group_factor, make_groups, with_factors
+from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
 from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
@@ -57,6 +58,7 @@ class Arguments:
     exclude: Any = None
     penalty_factor: Any = None
     groups: Any = None
+    heredity: Any = "auto"
     feature_names: Any = None
     strata: Any = None
     ties: str = "efron"
@@ -173,7 +175,10 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    X, y, given = formula.open_formula(X, y, given)
+    if isinstance(X, str) or isinstance(given.get("offset"), str):
+        X, y, given = formula.open_formula(X, y, given)
+    else:
+        X, y = pandas_of(X), pandas_of(y, "y")
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
@@ -181,7 +186,10 @@ def request(X, y=None, *, data=None, **given) -> Request:
         given["loss"] = loss_meant(given["loss"], y)
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
-    data, notes = data_of(table, y, a)
+    heredity, groups, kept = formula.asked_hierarchy(
+        a.heredity, table, a.groups, registry.without_hierarchy(a, np.ndim(y))
+    )
+    data, notes = data_of(table, y, replace(a, heredity=heredity, groups=groups))
     plan = _plan(a)
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
     responses.refuse_unserved(data, plan, a)
@@ -189,7 +197,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     return Request(
         data=data,
         plan=plan,
-        notes=(*formula.notes(table.formula), *notes, *more),
+        notes=(*formula.notes(table.formula), *kept, *notes, *more),
         by_name=_taken_by_name(table.X, a.feature_names, data.names),
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=table.formula,
@@ -221,18 +229,18 @@ def _checked(a):
 
 
 def _refuse_for_own(name, a):
-    """Refuse what needs the conjugate of a loss, which one's own has not."""
+    """Refuse arguments that need the conjugate of the loss, which a loss of one's own lacks."""
     if not isinstance(a.certify, str) and a.certify:
         raise ValueError(
-            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own has "
-            "not; leave it out"
+            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own "
+            "does not have; leave it out"
         )
     settings = registry.settings_of(a.algorithm, a.tol)
     row = registry.algorithm_of(settings)
     if row.proves or row.ridge or not row.boxes:
         raise ValueError(
             f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
-            "your own has not; use 'swap', 'cd' or 'CDPSI'"
+            "your own does not have; use 'swap', 'cd' or 'CDPSI'"
         )
 
 
@@ -281,7 +289,7 @@ def data_of(X, y, a, read=False):
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     if own is not None:
         check_derivatives(own, target)
-    groups, columns = _columns(design.p, names, a)
+    groups, columns, kept = _columns(design.p, names, a)
     data = Data(
         design=design,
         y=target,
@@ -301,12 +309,12 @@ def data_of(X, y, a, read=False):
         **columns,
     )
     checks.check_classes(data, a.loss)
-    return data, [*notes, *more]
+    return data, [*notes, *more, *kept]
 
 
 def _columns(p, names, a):
-    """(Groups or None, {lower, upper, factor, forced, excluded}) of p columns."""
-    groups = None
+    """(Groups or None, {lower, upper, factor, forced, excluded}, notes) of p columns."""
+    groups, notes = None, []
     if a.groups is None:
         factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
     else:
@@ -318,18 +326,24 @@ def _columns(p, names, a):
             a.exclude,
             lambda value, name: checks.which(value, names, name),
         )
+        if isinstance(a.heredity, formula.Hierarchy):
+            (groups, factor, forced, out), notes = with_hierarchy(groups, out, a.heredity)
     excluded = np.zeros(p, dtype=bool)
     excluded[out] = True
     lower = checks.bound(a.lower, names, "lower", -np.inf)
     upper = checks.bound(a.upper, names, "upper", np.inf)
     checks.check_box(lower, upper, forced, excluded, names)
-    return groups, {
-        "lower": lower,
-        "upper": upper,
-        "factor": factor,
-        "forced": forced,
-        "excluded": excluded,
-    }
+    return (
+        groups,
+        {
+            "lower": lower,
+            "upper": upper,
+            "factor": factor,
+            "forced": forced,
+            "excluded": excluded,
+        },
+        notes,
+    )
 
 
 # -------------------- the plan

@@ -136,7 +136,9 @@ def weights_of_responses(value, names):
 
 
 def refuse_unserved(data, plan, a):
-    """Raise ValueError for what is not served with several responses, with the remedy."""
+    """Raise ValueError, with the remedy, for arguments that are not available with several
+    responses.
+    """
     if data.responses is None:
         return
     settings, what = plan.settings, ""

@@ -4,6 +4,7 @@ Every stage returns what it has, whatever ends it: see `core.control.Control`.
 """
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +25,20 @@ from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
+from ..working_set.hinge import make_model
 from . import assemble
 from .assemble import SolvedSlice
+from .costs import cost_of, refuse_too_large
 from .lambda0.path import Lambda0Path
-from .posing import columns_of, prepared, selectable, unit
+from .posing import prepared, selectable, unit
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
-from .registry import algorithm_of, make_engine
+from .registry import algorithm_of
 from .strategies.generating import relaxation_bounds
 
 
 class Fitted(NamedTuple):
-    """A path, and what its fit leaves behind.
+    """A path, with the request and the working columns of its fit.
 
     Attributes
     ----------
@@ -56,13 +59,20 @@ class Fitted(NamedTuple):
 def run(request, clock=None) -> Fitted:
     """The path of a request. clock: that of the run of which this one is a part."""
     clock = Clock(request.plan.time_limit) if clock is None else clock
+    if not request.resolved:
+        refuse_too_large(request)
+        if request.progress:
+            print(f"l0path: {cost_of(request)}", file=sys.stderr)
     with (
         threads.limited(request.n_jobs),
-        HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
+        HELPING_PROCESSES.compiling(*kinds_of_kernels(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
         setting = prepared(request, Control(clock))
-        slices = _search(setting)
+        slices, total = [], len(setting.slices) * (setting.max_k + 1)
+        with Bar(request.progress, "l0path", total, "model") as bar:
+            for number in range(len(setting.slices)):
+                slices += _search(setting, number, slices, bar)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
         solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
@@ -78,7 +88,7 @@ def run(request, clock=None) -> Fitted:
     return Fitted(path, setting.request, setting.working_set)
 
 
-def _compiled_ahead(request):
+def kinds_of_kernels(request):
     """The kinds of fits whose kernels other processes may compile: those of a default fit are known
     beforehand. See `warm.recipes`.
     """
@@ -95,23 +105,16 @@ def _compiled_ahead(request):
 # -------------------- search
 
 
-def _search(setting):
-    """The `SolvedSlice` of every slice that was begun."""
-    solved, total = [], len(setting.slices) * (setting.max_k + 1)
-    with Bar(setting.request.progress, "l0path", total, "model") as bar:
-        for number in range(len(setting.slices)):
-            one = _slice(setting, number, solved, bar)
-            if one is not None:
-                solved.append(one)
-            if setting.control.end:
-                break
-    return solved
+def _search(setting, number, earlier, bar):
+    """Search a slice; whatever stops it, its solutions are kept.
 
-
-def _slice(setting, number, earlier, bar):
-    """Solve a slice; whatever stops it, its solutions are kept. None if it was stopped before it
-    began.
+    Returns
+    -------
+    list of SolvedSlice
+        The slice; empty where the run ended before the slice began.
     """
+    if setting.control.end:
+        return []
     part = Slice(*setting.slices[number], setting.max_k, compare_single=_compares_single(setting))
     starts = earlier[-1].starts if earlier else ()
     seen = set()
@@ -129,7 +132,7 @@ def _slice(setting, number, earlier, bar):
             if point.k not in known:
                 listener(point._replace(fit=marked(point.fit), lower_bound=math.nan))
 
-        model = columns_of(problem, setting.request.plan)
+        model = make_model(problem, setting.request.plan.max_iter)
         return _engine(setting, model, part, Session(setting.control.clock, larger, None, supports))
 
     engine = _engine(
@@ -139,7 +142,7 @@ def _slice(setting, number, earlier, bar):
         Session(setting.control.clock, listener, None, starts),
     )
     if engine is None:
-        return None
+        return []
     if isinstance(engine, Lambda0Path):
         solved = _lambda0_rows(setting, number, part, engine.result)
     else:
@@ -151,7 +154,7 @@ def _slice(setting, number, earlier, bar):
         solved = _size_rows(setting, number, part, first, past)
     if not setting.control.end:
         bar.shorten(setting.max_k + 1 - len(seen))  # sizes that this slice does not have
-    return solved
+    return [solved]
 
 
 def _tell(setting, found, notes):
@@ -185,7 +188,8 @@ def _engine(setting, model, part, session):
     with setting.control.stage():
         most = min(setting.max_k, selectable(model.problem))
         session = session._replace(rng=rng, supports=tuple(session.supports))
-        engine = make_engine(model, setting.route, part._replace(max_k=most), session)
+        make = algorithm_of(setting.route.settings).engine
+        engine = make(model, setting.route, part._replace(max_k=most), session)
         engine.run()
     return engine
 
@@ -316,7 +320,7 @@ def _group_bounds(setting, solutions):
     if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
         return [
             "no lower bounds: those on groups are for losses of bounded curvature (not "
-            "poisson, not the hinge) without lower= and upper="
+            "poisson, gamma, negative_binomial, tweedie or hinge) without lower= and upper="
         ]
     without = [number for number, (_, lambda2) in enumerate(setting.slices) if not lambda2 > 0]
     if not isinstance(setting.request.plan.settings, FeatureGenerating):
@@ -376,7 +380,8 @@ def _path(setting, slices, solutions, notes):
     if request.formula is not None and request.row_counts is None:
         constant = np.flatnonzero(~problem.usable & ~request.data.excluded)
         models = [(s.k, s.support) for s in solutions]
-        notes = [*notes, *marginality_notes(request.formula, models, constant)]
+        shrunk = problem.boxed or any(a or b for a, b in setting.slices)
+        notes = [*notes, *marginality_notes(request.formula, models, constant, shrunk)]
     rounds = [row for one in slices for row in one.rounds]
     source = Source(request.data, request.plan)
     return Path(assemble.meta_of(setting), solutions, status, notes, rounds, source, end=end)

@@ -91,7 +91,7 @@ class OneUnit:
         self.model, self.problem, self.pool, self.groups = model, model.problem, pool, groups
         self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, pool.fits[0]
         self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
-        self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.free)
+        self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.alone)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
         self.inside[self.forced] = True
         self._factorise()
@@ -169,11 +169,11 @@ class SquaredUnits(OneUnit):
     """
 
     def sharpened(self, i, value):
-        """A sharper value of a unit than the bound `value`, where one is at hand."""
+        """A sharper value of a unit than the bound `value`, where one is known."""
         return value
 
     def run(self):
-        """Fit what may be better than the best, in the order of the predicted values."""
+        """Fit the units that may be better than the best, in the order of the predicted values."""
         p, pool = self.problem, self.pool
         slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
         values = self.null.value - self.gains()

@@ -163,7 +163,7 @@ class SizeStrategy:
                 self.pool.fits[k] = new
 
     def offer_support(self, units) -> None:
-        """Let columns, or groups, from elsewhere compete for their size."""
+        """Compare columns, or groups, found elsewhere with the best model of their size."""
         if 0 < units.size - self.pool.n_forced <= self.pool.last:
             self.model.grow(units)
             self.pool.update(self.model.refit(units, self.lambda1, self.lambda2))

@@ -9,6 +9,7 @@ one of its names is first used.
 """
 
 from .classifiers import L0Classifier, L0ClassifierCV
+from .equations import L0Equations
 from .regressors import L0Regressor, L0RegressorCV
 from .rules import one_standard_error
 from .survival import L0Survival, L0SurvivalCV
@@ -16,6 +17,7 @@ from .survival import L0Survival, L0SurvivalCV
 __all__ = [
     "L0Classifier",
     "L0ClassifierCV",
+    "L0Equations",
     "L0Regressor",
     "L0RegressorCV",
     "L0Survival",

@@ -66,8 +66,8 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
     offset : str or int, optional
         A column of X, by name (of a DataFrame) or number, that is added to the linear predictor:
         the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in coef_. As a
-        column it goes with its rows through pipelines and searches; transformers before must pass
-        it through unchanged. `offset_index_` is its place in X.
+        column it goes with its rows through pipelines and searches; transformers that come before
+        must pass it through unchanged. `offset_index_` is its place in X.
     delta : float, optional
         The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
     theta : float, optional

@@ -102,7 +102,7 @@ def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
 
 def keep_parameters(self, parameters):
     """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn
-    wants it.
+    needs it.
     """
     for name, value in parameters.items():
         if name != "self":
@@ -209,7 +209,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         return column_of(X, self.offset_index_)
 
     def _take(self, path, index):
-        """The fitted attributes."""
+        """Set the fitted attributes."""
         self.path_, self.model_ = path, path.model(index=index)
         s = path.solutions[index]
         coef, intercept = np.zeros((path.p, *s.beta.shape[1:])), s.intercept

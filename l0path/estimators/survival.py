@@ -33,8 +33,8 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         The cost of a column, which is used instead of k if it is given.
     lambda1, lambda2 : float, default 0.0
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the loss for each event. Where columns
-        make the likelihood monotone (a coefficient could grow for ever), a small lambda2, such as
-        1e-3, keeps them in the search.
+        make the likelihood monotone (a coefficient would grow without end), a small lambda2, such
+        as 1e-3, keeps them in the search.
     ties : str, default "efron"
         "efron" or "breslow": how events at the same time count.
     strata : str or int, optional

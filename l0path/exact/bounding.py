@@ -89,7 +89,7 @@ class Bounding:
         return float(box)
 
     def dual(self):
-        """The dual problem of what is left."""
+        """The dual problem of the remaining columns."""
         s = self.solution
         return relaxation.dual_problem(
             self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem)

@@ -128,7 +128,7 @@ class Contest:
         )
 
     def offer(self, support):
-        """Let a support of the problem compete."""
+        """Compare a support of the problem with the best model."""
         key = np.sort(np.asarray(support, dtype=np.int64))
         if key.tobytes() in self.seen:
             return
@@ -136,7 +136,7 @@ class Contest:
         self.accept(*self.refit(key))
 
     def accept(self, value, kept):
-        """Let a model of known value compete."""
+        """Compare a model of known value with the best one."""
         if value < self.upper:
             self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[
                 : self.n_best

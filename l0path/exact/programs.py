@@ -199,7 +199,7 @@ class Program:
 
 
 def _bound(value):
-    """A bound as SCIP wants it."""
+    """A bound in the form that SCIP takes."""
     return float(value) if math.isfinite(value) else None
 
 

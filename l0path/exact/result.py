@@ -132,6 +132,7 @@ def assumptions(search):
             f"{copies} columns equal to another one are left out, which changes no optimum; each "
             "can stand in for the one it equals"
         )
+    out += kept_hierarchy(bounds.whole)
     if search.unsearched and not bounds.reason and not search.obstacle:
         out.append(f"the search did not branch: {search.unsearched}")
     if bounds.reason and not math.isfinite(bounds.lower):
@@ -139,6 +140,14 @@ def assumptions(search):
     if search.obstacle and not bounds.reason and search.status() != "optimal":
         out.append(f"no proof: {search.obstacle}")
     return out
+
+
+def kept_hierarchy(problem):
+    """What a claim assumes where models keep a hierarchy: a list of one text, or of none."""
+    hierarchy = None if problem.groups is None else problem.groups.hierarchy
+    if hierarchy is None or not hierarchy.needs.any():
+        return []
+    return [f"among models that keep the hierarchy of terms, heredity={hierarchy.rule!r}"]
 
 
 def in_place_of(solution, fit, problem, data, weights):

@@ -204,7 +204,7 @@ class CertificateSearch:
         self.bounds.into, self.bounds.out, self.unique = member, counted & ~member, True
 
     def bound_and_search(self):
-        """Rounds of bounds and of safe rules, then a search of what they leave."""
+        """Rounds of bounds and of safe rules, then a search of the remaining problem."""
         bounds = self.bounds
         for _ in range(MOST_ROUNDS):
             if self.clock.over():
@@ -217,7 +217,7 @@ class CertificateSearch:
             self.search(bounds.dual())
 
     def search(self, dual):
-        """Search what is left of the problem."""
+        """Search the remaining problem."""
         bounds, s = self.bounds, self.solution
         if searchable(dual) and dual.unbounded.any():
             self.unsearched = NO_BOUNDS
@@ -252,7 +252,7 @@ class CertificateSearch:
         )
 
     def offer_supports(self, searches, J):
-        """Let the models that are known compete in searches of the columns J."""
+        """Start searches of the columns J from the models that are known."""
         for one in searches:
             if self.n_best == 1:
                 one.accept(self.solution.objective - self.bounds.member_cost, None)

@@ -251,8 +251,8 @@ class Tree(Contest):
             )
 
     def _leaf(self, node):
-        """Whether the node holds one model alone, which then competes: as many columns are in as
-        may be, or no more are free than may still come in.
+        """Whether the node holds one model alone, which is then compared with the best: as many
+        columns are in as may be, or no more are free than may still come in.
         """
         left, work = self._left(node), self.work
         free = self.columns - node.into.size - node.out.size

@@ -57,7 +57,8 @@ def table(model, fit, previous, keep):
 
     def part(start, stop):
         own = slice(start, stop)
-        plus, change = _best(model, fit, (quadratic, removals), keep, own, ~may_enter[model.W[own]])
+        at_fit = quadratic, removals, _crossing(model, fit, quadratic, own)
+        plus, change = _best(model, fit, at_fit, keep, model.W[own], ~may_enter[model.W[own]])
         additions.extend(plus)
         swaps.extend(change)
 
@@ -70,17 +71,59 @@ def table(model, fit, previous, keep):
     )
 
 
-def _best(model, fit, at_fit, keep, which, skip):
-    """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
-    fit with the working groups `which`, a slice, but for those marked in `skip`. at_fit: the
-    quadratic at it, and its Removals.
+def closed_table(model, fit, keep):
+    """The GroupTable of those exchanges of a fit that keep the hierarchy of the groups, over all
+    working groups, which are all that may be chosen.
     """
-    quadratic, removals = at_fit
+    hierarchy, quadratic, W = model.problem.groups.hierarchy, model.quadratic(fit), model.W
+    order = in_order(EQUAL * abs(fit.value))
+    model.model.tables += 1
+    removals, every = _removals(quadratic), slice(0, W.size)
+    inside = np.isin(np.arange(model.free.size), fit.groups)
+    may_enter = model.free & ~inside & hierarchy.met(inside)
+    may_leave = hierarchy.removable(inside)[quadratic.ids]
+    crossing = _crossing(model, fit, quadratic, every)
+
+    def best(leave, enter):
+        # what may not leave costs more than any addition gains
+        some = removals._replace(loss=np.where(leave, removals.loss, 1e300))
+        return _best(model, fit, (quadratic, some, crossing), keep, W, ~enter[W])
+
+    # those whose removal forbids no addition are looked at together
+    apart, together, swaps = [], may_leave.copy(), []
+    for i in np.flatnonzero(may_leave):
+        rest = inside.copy()
+        rest[quadratic.ids[i]] = False
+        left = may_enter & hierarchy.met(rest)
+        if (left != may_enter).any():
+            together[i] = False
+            apart.append((np.arange(may_leave.size) == i, left))
+    additions, swaps = best(together, may_enter)
+    for leave, enter in apart:
+        swaps += best(leave, enter)[1] if enter.any() else []
+    return GroupTable(
+        W.size,
+        sorted(additions, key=order)[:keep],
+        sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
+        dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
+    )
+
+
+def _crossing(model, fit, quadratic, which):
+    """The Crossing of a fit with the working groups `which`, a slice."""
     part = model.against(fit, quadratic, which)
     if model.lambda1:
         c = np.sign(part.c) * np.maximum(np.abs(part.c) - model.lambda1, 0.0)
         part = part._replace(c=c)
-    W = model.W[which]
+    return part
+
+
+def _best(model, fit, at_fit, keep, W, skip):
+    """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
+    fit with some working groups W, but for those marked in `skip`. at_fit: the quadratic at it,
+    its Removals, and its Crossing with W.
+    """
+    quadratic, removals, part = at_fit
     best = group_table.BestOfGroups(
         np.empty(keep),
         np.empty(keep, np.int64),

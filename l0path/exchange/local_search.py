@@ -43,8 +43,8 @@ class LocalSearch:
         columns among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
         loss.
     n_best : int, optional
-        Pairs refuted by a refit where the table of exchanges only ranks. None means 20, and up to
-        500 where refits cost next to nothing.
+        The number of exchanges that refits must refute where the table of exchanges only ranks
+        them. None means 20, and up to 500 where refits cost next to nothing.
     max_swaps : int, default 100
         The largest number of swaps of one search.
     tol : float, default 1e-8

@@ -144,7 +144,7 @@ def exchanged_supports(support, b, out, into):
 
 @njit
 def _exchange(support, b, out, into, supports, starts):
-    """Fill what `exchanged_supports` returns."""
+    """Fill the arrays that `exchanged_supports` returns."""
     for e in range(out.size):
         new, at = into[e], 0
         for i in range(support.size + 1):

@@ -1,5 +1,5 @@
-"""Kernels of coordinate descent and of swaps with the rest frozen; what they solve is stated in
-`coordinate_descent`.
+"""Kernels of coordinate descent and of swaps with the other coefficients fixed;
+`coordinate_descent` states the problem.
 """
 
 from typing import Any, NamedTuple

@@ -127,9 +127,7 @@ class CoordinateSolver:
         return b
 
     def refit(self, support, start):
-        """The restricted optimum on a support, its zeros left out; what was solved before is not
-        solved again.
-        """
+        """The restricted optimum on a support, without its zeros; a support is not solved twice."""
         key = support.tobytes()
         if key not in self.visited:
             fit = self.model.refit(support, self.lambda1, self.lambda2, start)

@@ -115,7 +115,7 @@ class DualProblem:
         return b, self.lambda2 * b * b
 
     def of_predictor(self, eta):
-        """The feasible point a_i = loss'(y_i, eta_i), the dual partner of a fit."""
+        """The feasible dual point a_i = loss'(y_i, eta_i) of a fit."""
         p, a, scratch = self.problem, np.empty(eta.size), np.empty(eta.size)
         derivatives(p.loss, p.y, eta, np.ones(eta.size), a, scratch)
         return self.project(a)

@@ -75,15 +75,15 @@ class DualIHT:
 
     @property
     def steps(self) -> int:
-        """Most steps, or epochs, per size."""
+        """The largest number of steps, or epochs, for one size."""
         return self.max_iter or (500 if self.blocks == 1 else 100)
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
-        """Refuse what the method cannot take."""
+        """Raise ValueError, with the remedy, for problems that the method does not solve."""
         needs_ridge(type(self).__name__, problem, lambda2)
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of a model's sizes, for `SparsePath`."""
+        """The solver of single sizes on the working columns of a model."""
         return DualSolver(model, lambda1, lambda2, self, scale)
 
 
@@ -102,7 +102,7 @@ class DualSolver(DualSizes):
         self.points, self.refits = {}, {}
 
     def refresh(self):
-        """Renew what depends on W when it has grown."""
+        """Compute the quantities that depend on W anew after it has grown."""
         if not self.renew():
             return
         self.spread = self.view.measure().spread
@@ -211,7 +211,7 @@ class SizeAscent:
         self.mean, self.weight = np.zeros_like(self.a), 0.0
 
     def offer(self, fit):
-        """Let a fit compete, and its dual partner."""
+        """Compare a fit, and the dual point made of it, with the best ones."""
         self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit

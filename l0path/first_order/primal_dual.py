@@ -52,7 +52,7 @@ class PrimalDual:
     step : float, optional
         A constant step of the ascent. None takes safe steps.
     include : float, default 4.0
-        Columns that join at a time, in units of log p.
+        The number of columns that join at a time, in units of log p.
     tol : float, default 1e-4
         The relative gap, or progress of the bound over the later half of the steps (at least 50),
         below which an ascent ends.
@@ -81,7 +81,7 @@ class PrimalDual:
         whole_fields(self, max_iter=1, max_rounds=1)
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
-        """Refuse what the method cannot take."""
+        """Raise ValueError, with the remedy, for problems that the method does not solve."""
         needs_ridge("primal_dual", problem, lambda2)
 
 
@@ -282,7 +282,7 @@ class PenalisedAscent:
         return b
 
     def offer(self, fit):
-        """Let a fit compete, and its dual partner a_i = loss'(eta_i)."""
+        """Compare a fit, and its dual point a_i = loss'(eta_i), with the best ones."""
         s, p = self.solver, self.solver.problem
         if fit is self.fit or s.descent.objective(self.lambda0, fit) < self.top():
             self.fit = fit

@@ -39,9 +39,9 @@ class ProjectedGradient:
     Parameters
     ----------
     variant : str, default "pg"
-        "pg"; "apg" extrapolates along moves that keep the support; "pg+" and "apg+" solve on a
-        support that has rested; "pg_ll" takes Nesterov's points, made monotone; "htp" refits after
-        every map.
+        "pg"; "apg" extrapolates along moves that keep the support; "pg+" and "apg+" solve the
+        problem on a support that has stayed the same; "pg_ll" takes Nesterov's points, made
+        monotone; "htp" refits after every gradient step.
     paper_defaults : bool, default False
         Whether to take constants, step and Newton steps of the papers, on all p columns, from zero,
         where a later size starts from the one before. Else scale-free rules on the working columns,
@@ -50,15 +50,17 @@ class ProjectedGradient:
         "fixed" 0.99 / L; "backtracking" from the Barzilai-Borwein length; "normalised" ||g_J||^2 /
         g_J'Hg_J, backtracked. None means "fixed" with paper_defaults, else "backtracking".
     identify : int, optional
-        Maps without a change of support before it is solved on. None means 2, and 5 with
-        paper_defaults.
+        The number of gradient steps without a change of the support, after which the problem is
+        solved on it. None means 2, and 5 with paper_defaults.
     tol : float, default 1e-6
-        The residual (24) at which the maps have converged.
+        The residual, equation (24) of the source, at which the projected gradient steps have
+        converged.
     max_iter : int, optional
-        Maps per size. None means 1000, and 10 000 with paper_defaults.
+        The largest number of projected gradient steps for one size. None means 1000, and 10 000
+        with paper_defaults.
     polish : bool, default False
         Whether swaps with refit (local search) follow at every size, checked over all columns, and
-        then a map.
+        then one more gradient step.
     """
 
     variant: str = "pg"
@@ -88,16 +90,18 @@ class ProjectedGradient:
 
     @property
     def maps(self) -> int:
-        """Most maps per size."""
+        """The largest number of projected gradient steps for one size."""
         return self.max_iter or (10_000 if self.paper_defaults else 1000)
 
     @property
     def patience(self) -> int:
-        """Maps without a change of support before it is solved on."""
+        """The number of gradient steps without a change of the support, after which it is solved
+        on.
+        """
         return self.identify or (5 if self.paper_defaults else 2)
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
-        """Refuse what the method cannot take."""
+        """Raise ValueError, with the remedy, for problems that the method does not solve."""
         if self.rule == "fixed" and not math.isfinite(smoothness(problem.loss)):
             raise ValueError(
                 "step='fixed' needs a loss of bounded curvature, which the Poisson loss does not "
@@ -105,7 +109,7 @@ class ProjectedGradient:
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of a model's sizes, for `SparsePath`."""
+        """The solver of single sizes on the working columns of a model."""
         return GradientSolver(model, lambda1, lambda2, self, scale)
 
 

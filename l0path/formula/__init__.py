@@ -6,7 +6,17 @@ formula is first used. Path files get text and numbers only.
 """
 
 from .encoding import Encoded, Formula
+from .hierarchy import Hierarchy, asked_hierarchy
 from .marginality import marginality_notes
 from .opening import notes, open_formula, opened
 
-__all__ = ["Encoded", "Formula", "marginality_notes", "notes", "open_formula", "opened"]
+__all__ = [
+    "Encoded",
+    "Formula",
+    "Hierarchy",
+    "asked_hierarchy",
+    "marginality_notes",
+    "notes",
+    "open_formula",
+    "opened",
+]

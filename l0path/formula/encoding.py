@@ -54,6 +54,8 @@ class Formula:
     `example`: {column of the data: (a value of the fit, whether it is a category)}, in the place of
     columns that a prediction does not need.
 
+    `counts_terms`: whether the units of the fit are its terms.
+
     `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and
     values of the session that the formula uses; neither files nor pickles hold them.
     """
@@ -82,7 +84,7 @@ class Formula:
         ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
         self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
-        self.other_offset = False
+        self.other_offset, self.counts_terms = False, False
 
     def __getstate__(self):
         return {
@@ -433,7 +435,8 @@ class Formula:
 
     @classmethod
     def restored(cls, stored):
-        """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
-        and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+        """A Formula from the values that `stored` returned. Nothing of it is evaluated before rows
+        are encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's
+        transforms.
         """
         return from_stored(cls, stored)

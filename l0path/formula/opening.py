@@ -175,6 +175,7 @@ def _by_term(formula, arguments):
             out[name] = {
                 column: v for entry, v in dict(value).items() for column in names_of(entry)
             }
+    formula.counts_terms = groups is None or groups is True
     if groups is None or groups is True or groups is False:
         wide = groups is not False and any(len(names) > 1 for names in columns.values())
         out["groups"] = [term for term, at in formula.terms for _ in at] if wide else None

@@ -35,8 +35,8 @@ def to_stored(formula):
 
 
 def from_stored(cls, stored):
-    """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
-    and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+    """A Formula from the values that `stored` returned. Nothing of it is evaluated before rows are
+    encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
     """
     out = cls(
         stored["text"],
@@ -54,7 +54,7 @@ def from_stored(cls, stored):
 
 
 def restored_spec(formula):
-    """The specification of formulaic, from what a file holds."""
+    """The specification of formulaic, from the contents of a file."""
     from formulaic import ModelSpec
     from formulaic.parser.types import Factor
 

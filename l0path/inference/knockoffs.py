@@ -56,7 +56,7 @@ class KnockoffFilter(ShowingCompetition):
         How far the knockoffs are from their columns, over all columns, in units of their variance;
         0 for columns that do not compete.
     knockoffs : ndarray of shape (n, p)
-        The knockoffs. A column that does not compete is its own.
+        The knockoffs. A column that does not compete is its own knockoff.
     path : Path
         The path over the columns and their knockoffs ("~name").
     random_state : int or None
@@ -123,8 +123,8 @@ def knockoff_filter(
     Each column competes on the path with its knockoff, an imitation made without y that is
     correlated with the other columns as the original is. A path over the columns and their
     knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j).
-    A column without effect is as likely to lose as to win, so the losers at least as far out as t
-    tell how many of the winners there are false.
+    A column without effect is as likely to lose as to win, so the number of losers with W_j <= -t
+    estimates how many of the winners with W_j >= t are false.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def knockoff_filter(
         are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
     s : str or array-like of shape (p,), default "mvr"
         How far knockoffs keep from their columns: "mvr", "sdp" or "equi"
-        (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance.
-        Farther is more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
+        (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance. A
+        larger distance gives more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
     covariance : array-like of shape (p, p), optional
         The covariance of the rows of X for kind="model", in the order of the columns. None means
         Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit
@@ -160,9 +160,10 @@ def knockoff_filter(
     n_jobs : int, optional
         The number of threads, as in `l0path.fit`. None takes all.
     **fit : Any
-        Arguments of `l0path.fit`, but for groups and costs. Columns of always_include stay in all
-        models without a knockoff of their own; excluded, constant and repeated ones do not compete.
-        max_k is the largest size of the path over 2p columns, with the default of `fit`.
+        All arguments of `l0path.fit` except those about groups and costs. Columns of always_include
+        stay in all models without a knockoff of their own; excluded, constant and repeated ones do
+        not compete. max_k is the largest size of the path over 2p columns, with the default of
+        `fit`.
 
     Returns
     -------
@@ -223,7 +224,8 @@ def knockoff_filter(
     _check_choice("statistic", statistic, STATISTICS)
     if isinstance(s, str):
         _check_choice("s", s, METHODS)
-    asked = resolve(X, y, {"n_jobs": n_jobs, **fit}).request
+    # a knockoff has no hierarchy with its kind
+    asked = resolve(X, y, {"n_jobs": n_jobs, "heredity": None, **fit}).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     _check_data(data, rows.size, competing.size)

@@ -84,6 +84,48 @@ def predict_interval(
     return pd.DataFrame(ends, index=index)
 
 
+def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray:
+    """Intervals of the rows of the fit, for a picture.
+
+    Parameters
+    ----------
+    cv : CVPath
+        With the folds, and the data in memory.
+    i : int
+        The row of `path.table`.
+    level : float
+        As of `predict_interval`.
+    count : int
+        The most rows. They are evenly spaced in the order of their predictions.
+
+    Returns
+    -------
+    ndarray of shape (m, 4)
+        Prediction by all rows, response, and the ends of the interval, ascending by prediction.
+
+    Raises
+    ------
+    ValueError
+        Where `predict_interval` has no intervals.
+    """
+    _refuse_unserved(cv)
+    path, rows = cv.path, cv.path.data()
+    fits = Path(path.meta, [matched[i] for matched in cv._fits])
+
+    def predicted(solution):
+        return path._transform(linear_predictor(rows.design, rows.offset, solution), None)
+
+    middle, seen = predicted(path.solutions[i]), np.flatnonzero(rows.weights > 0)
+    order = seen[np.argsort(middle[seen], kind="stable")]
+    at = order[np.unique(np.linspace(0, order.size - 1, count).round().astype(int))]
+    held = _held_out(cv, fits, rows, lambda y, eta: np.abs(y - path._transform(eta, None)))
+    new = np.column_stack([predicted(solution)[at] for solution in fits.solutions])
+    low, high = _by_row(new, held, 1.0 - level)
+    least, most = ENDS_OF_RESPONSES.get(path.meta.traits.response, (-np.inf, np.inf))
+    ends = np.clip(low, least, most), np.clip(high, least, most)
+    return np.column_stack([middle[at], rows.y[at], *ends])
+
+
 def _level(level):
     value = number(level, "level")
     if not 0.0 < value < 1.0:

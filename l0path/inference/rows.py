@@ -23,6 +23,7 @@ from ..engine.run import run as fit_request
 from ..problem.losses import name_of
 from ..problem.problem import counted_rows
 from ..problem.responses import without_mean
+from ..problem.several import class_codes
 
 OURS = {
     "k": "the path needs every size; pass max_k= for its largest",
@@ -45,9 +46,9 @@ class Resolved(NamedTuple):
     competing: int
 
 
-def resolve(X, y, arguments):
+def resolve(X, y, arguments, one_response="split_inference and knockoff_filter"):
     """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
-    gave them.
+    gave them. one_response: what is said not to take several responses or classes; "" for nothing.
     """
     for name in arguments:
         if OURS.get(name):
@@ -55,7 +56,8 @@ def resolve(X, y, arguments):
     if arguments.get("max_k") is not None:
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
-    refuse_responses(asked.data, "split_inference, knockoff_filter and stability_selection")
+    if one_response:
+        refuse_responses(asked.data, one_response)
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
@@ -119,24 +121,36 @@ def share(value, name, low, high, closed=False):
     return float(value)
 
 
+def _numbered(data):
+    """Whether classes are numbers or indicators, not -1 and 1."""
+    return data.y.ndim > 1 or data.loss.traits.response == "ordered"
+
+
+def strata(data):
+    """The rows of positive weight by class, a list of arrays; those of two classes begin with the
+    positive one.
+    """
+    rows, y = np.flatnonzero(data.weights > 0), data.y
+    if data.classes is None:
+        return [rows]
+    if not _numbered(data):
+        return [rows[y[rows] > 0], rows[y[rows] < 0]]
+    y = class_codes(y) if y.ndim > 1 else y
+    return [rows[y[rows] == c] for c in range(len(data.classes))]
+
+
 def both_classes(data, size):
     """Refuse shares of the rows that hold no row of a class."""
-    rows = data.weights > 0
-    few = (
-        None
-        if data.classes is None
-        else min(
-            (
-                (int((rows & (data.y * side > 0)).sum()), label)
-                for side, label in zip((-1.0, 1.0), data.classes, strict=True)
-            ),
-            key=lambda pair: pair[0],
-        )
-    )
+    few = None
+    if data.classes is not None:
+        sizes = [part.size for part in strata(data)]
+        sizes = sizes if _numbered(data) else sizes[::-1]
+        few = min(zip(sizes, data.classes, strict=True), key=lambda pair: pair[0])
     if few is not None and size * few[0] + 1e-9 < 1.0:
         raise ValueError(
             f"fraction={size:g} of the {few[0]} rows of class {shown(few[1])} is no row, and a "
-            "path needs both classes; raise fraction, or add rows of that class"
+            f"path needs {'both' if len(data.classes) == 2 else 'all'} classes; raise fraction, or "
+            "add rows of that class"
         )
 
 
@@ -144,10 +158,8 @@ def draw(data, size, rng, sets=1):
     """`sets` disjoint arrays of about `size` * rows row indices each, drawn without replacement
     among the rows of positive weight; within each class, so that none loses one.
     """
-    rows = np.flatnonzero(data.weights > 0)
-    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
     parts = [[] for _ in range(sets)]
-    for stratum in strata:
+    for stratum in strata(data):
         m, order = math.floor(size * stratum.size + 1e-9), rng.permutation(stratum)
         for i, part in enumerate(parts):
             part.append(order[i * m : (i + 1) * m])
@@ -166,7 +178,7 @@ def path_on_rows(asked, rows, deadline=None, most=None):
     most `most`. A path that was cut short is none: KeyboardInterrupt, Stop.
     """
     data, plan = on_rows(asked.data, rows), asked.plan
-    if without_mean(data.loss, data.weights @ data.y):
+    if data.y.ndim == 1 and without_mean(data.loss, data.weights @ data.y):
         raise ValueError(
             "y is zero in every row of a random subset, so "
             f"loss={name_of(data.loss)!r} has no finite intercept there; raise fraction"

@@ -93,11 +93,11 @@ def split_inference(
     progress : bool, default False
         Whether a bar on stderr shows the splits.
     **fit : Any
-        Arguments of `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is about
+        Arguments of `l0path.fit` (loss: squared, logistic, poisson, huber), except those about
         costs. Weights and offset go with the rows; class weights serve the choice only. Columns of
         always_include are in every model and tested. With groups= whole groups are chosen and their
-        columns tested one by one. A held-out part that the chosen columns separate, or that has no
-        degree of freedom left, or no count, says nothing of them.
+        columns tested one by one. A held-out part gives no p-value where the chosen columns
+        separate its classes, no degree of freedom is left, or all counts are 0.
 
     Returns
     -------
@@ -120,8 +120,7 @@ def split_inference(
     With Q(g) the g-quantile of the B values min(1, |S_b| p_j) divided by g (their ceiling(g B)-th
     smallest value):
 
-        p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)    multi-split, adaptive in
-        g
+        p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)    multi-split
         p_value = min(1, |S_1| p_j)                                        n_splits = 1
 
     ci_low and ci_high hold every b that the same aggregation, without the factor |S_b|, does not
@@ -228,7 +227,7 @@ def _largest_size(data, fraction, k):
 
 
 def _check(data, plan, k, rule, competing):
-    """Refuse what no split could do."""
+    """Raise ValueError for arguments that are valid for no split."""
     loss = name_of(data.loss)
     if not data.loss.traits.link:
         raise ValueError(

@@ -19,8 +19,9 @@ from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.posing import default_max_k
+from ..problem.solution import present
 from .error_bounds import expected_false
-from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, strata, whole, with_limit
 from .showing import ShowingFrequencies
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
@@ -224,11 +225,11 @@ def stability_selection(
         Whether a bar on stderr shows the pairs.
     **fit : Any
         Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
-        algorithm ...), but for grid, lambda0 and what else is about costs. max_k is the largest
-        size of `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not
-        drawn. With several slices (lambda1, lambda2) a column counts as chosen at size k if any
-        slice chooses it. Columns of always_include are in every model; they are not counted, and
-        have frequency 0.
+        algorithm ...), except grid, lambda0 and others about costs. max_k is the largest size of
+        `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not drawn.
+        With several slices (lambda1, lambda2) a column counts as chosen at size k if any slice
+        chooses it. Columns of always_include are in every model; they are not counted, and have
+        frequency 0.
 
     Returns
     -------
@@ -250,13 +251,12 @@ def stability_selection(
 
         bounds["worst_case"]   q^2 / ((2 tau - 1) p)                    MB Theorem 1, SS Theorem 1
         bounds["unimodal"]     smaller, if frequencies are unimodal     SS Theorem 2
-        bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8), r = -1/2 and
-        -1/4
+        bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8)
 
-    where a column is false if half of the rows choose it with probability at most q / p. Noise
-    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
-    random (MB). A noise column that stands in for a true one it is correlated with is not, and is
-    no false choice by this definition.
+    with r = -1/2 and -1/4. A column is false if half of the rows choose it with probability at most
+    q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than
+    if drawn at random (MB). A noise column that stands in for a true one it is correlated with is
+    not, and is no false choice by this definition.
 
     Nothing is promised about power, there is no p-value, and a frequency is no probability that a
     column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn
@@ -283,7 +283,7 @@ def stability_selection(
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
     _check_count(n_subsamples, paired)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit))
+    asked, competing = resolve(X, y, with_limit(fit, time_limit), one_response="")
     data, plan = asked.data, asked.plan
     if k is None:
         most = competing if plan.max_k is None else max(plan.max_k, 1)
@@ -377,9 +377,7 @@ def chosen_sets(asked, child, sampling):
 
 def _bootstrap(data, fraction, rng):
     """Rows drawn with replacement, from each class by itself."""
-    rows = np.flatnonzero(data.weights > 0)
-    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
-    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata]
+    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata(data)]
     return np.sort(np.concatenate(drawn))
 
 
@@ -399,7 +397,7 @@ def by_size(path, max_k):
     slices = {}
     for s in path.solutions:
         slices.setdefault(s.slice, {})[s.k] = (
-            s.support[s.beta != 0] if meta.groups is None else s.groups
+            s.support[present(s.beta)] if meta.groups is None else s.groups
         )
     for have in slices.values():
         last = have[min(have)]

@@ -20,7 +20,7 @@ from ..exact.all_sizes.choice import make_search, refits
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
-from ..exact.result import hidden, in_place_of, too_dependent, why_hidden
+from ..exact.result import hidden, in_place_of, kept_hierarchy, too_dependent, why_hidden
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
@@ -61,8 +61,9 @@ def best_subset(
 ) -> Certificate:
     """The proven best models over all sizes by an information criterion.
 
-    A path gives the first models; then one search over all sizes proves that no other set of
-    columns has a smaller criterion, or finds it. Sizes that cannot win are never searched.
+    A path gives the first models. Then one search over all sizes finds every set of columns with a
+    smaller criterion, or proves that there is none. Sizes that cannot hold the best model are not
+    searched.
 
         minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
@@ -144,7 +145,7 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
         nodes=found.nodes,
         seconds=time.perf_counter() - began,
         status=task.status,
-        assumptions=[f"over all sizes, by {criterion}"],
+        assumptions=[f"over all sizes, by {criterion}", *kept_hierarchy(task.problem)],
         fixed_in=inside if unique else none,
         fixed_out=others if unique else none,
         path=models[0].path,
@@ -208,8 +209,21 @@ def _check_criterion(criterion):
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(RULES)}")
 
 
+def _of_columns(problem):
+    """Whether the units that are chosen are columns, or groups that are one column each, in their
+    order, because a hierarchy is kept.
+    """
+    groups = problem.groups
+    if groups is None:
+        return True
+    single = np.array_equal(groups.start, np.arange(problem.X.p + 1))
+    return groups.hierarchy is not None and single and (np.diff(groups.columns) == 1).all()
+
+
 class SetSearch:
-    """A search of all sets of columns of the data of a path, copies of columns among them."""
+    """A search of all sets of columns of the data of a path, copies of columns among them; of those
+    that keep a hierarchy where the path keeps one.
+    """
 
     def __init__(self, path, X=None, y=None, ridge=False):
         self.path, self.data, self.status = path, fit_data(path, X, y), "optimal"
@@ -225,12 +239,13 @@ class SetSearch:
             raise ValueError("models of several responses are not compared: fit them one by one")
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
-        nested = servable_nested(self.problem, first.lambda1) and self.problem.groups is None
+        nested = servable_nested(self.problem, first.lambda1) and _of_columns(self.problem)
         if not squared and not (nested and few):
             raise ValueError(
                 "all models are compared for a squared loss of at most 200 usable columns, and for "
                 "other smooth losses that are sums over rows with more observations than columns "
-                "and lambda2=0; without lambda1, groups and bounds on coefficients"
+                "and lambda2=0; without lambda1, groups (a hierarchy of terms of several columns: "
+                "pass heredity=None, groups=False) and bounds on coefficients"
                 + ("" if ridge else ", and lambda2")
             )
         self.model = make_model(self.problem)
@@ -303,9 +318,7 @@ class SetSearch:
         return self._found(wanted, bound, ended, nodes)
 
     def _offer_known(self, search, wanted):
-        """Let the best models of the path compete first, and those one column away from the best
-        one.
-        """
+        """Start from the best models of the path, and those one column away from the best one."""
         rows = [
             s
             for s in self.path.solutions

@@ -41,7 +41,7 @@ class Certificate:
     model : Model
         The model, of `path`.
     path : Path
-        A new path with the row bounded.
+        A copy of the path, in which the row of the model has the new bound.
     incumbent : float
         The objective of the model.
     lower_bound : float
@@ -58,23 +58,25 @@ class Certificate:
         of the objective. It is known where n_best is 2 or more, where all models were computed (one
         or two columns under a squared loss, groups), or where the bound excludes all others.
     deviance_ratio_bound : float
-        No best model has a larger deviance ratio.
+        An upper bound of the deviance ratio of the best models.
     best : list of Model
         The n_best best models, [model] for one.
     nodes : int
-        Nodes of the search, 0 where none was needed (models compared, where all were computed).
+        The number of nodes of the search, 0 where none was needed. Where all models were computed,
+        their number.
     seconds : float
         The time taken.
     status : str
         "optimal" (to the gap asked for), "time_limit", "node_limit", "interrupted", or
         "gap_not_closed" (where nothing can be branched on).
     assumptions : list of str
-        What holds only under an assumption, and what the statement is about.
+        The assumptions under which the statement holds, and the models that it is about.
     fixed_in, fixed_out : ndarray of int
-        The unforced columns (with groups= numbers of the unforced groups) that every best model is
-        known to have, and those that none has: all columns where `unique`.
+        The unforced columns (with groups= the numbers of the unforced groups) that every best model
+        is known to have, and those that no best model has. Where `unique` is true, each column is
+        in one of the two.
     search : str
-        What the search did; "" where the bound alone decided.
+        A text about the work of the search; "" where the bound alone decided.
     criterion : str
         The criterion by which the best models of all sizes were searched; "" for one size or
         lambda0. `incumbent` and `lower_bound` are then values of the criterion, `gap` is their
@@ -254,7 +256,7 @@ def check_limits(n_best, time_limit, name="n_best"):
 
 
 def _check(settings, n_best, time_limit):
-    """Refuse what no search can do."""
+    """Raise ValueError for arguments that no search takes."""
     check_limits(n_best, time_limit)
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(

@@ -14,9 +14,8 @@ from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
 from .neighbours import ExchangePairs, check_refitted, fit_data
 
-GRAM_COLUMNS = (
-    2000  # columns up to which every exchange may be refitted: their Gram matrix is held then
-)
+# columns up to which every exchange may be refitted: their Gram matrix is held then
+GRAM_COLUMNS = 2000
 
 
 class GroupNeighbours:
@@ -51,10 +50,20 @@ class GroupNeighbours:
         free[self.units] = False
         self.outside = np.flatnonzero(free)
 
+    def _instead_of(self, g):
+        """The groups outside that keep the hierarchy in the place of member g: none where another
+        member needs it.
+        """
+        hierarchy = self.problem.groups.hierarchy
+        if hierarchy is None:
+            return self.outside
+        rest = np.isin(np.arange(self.model.free.size), self.units[self.units != g])
+        return self.outside[hierarchy.met(rest)[self.outside] & hierarchy.closed(rest)]
+
     @property
     def total(self):
         """Number of exchanges."""
-        return int((~self.locked).sum()) * self.outside.size
+        return sum(self._instead_of(g).size for g in self.units[~self.locked])
 
     @property
     def cost(self):
@@ -68,11 +77,18 @@ class GroupNeighbours:
 
     def every(self):
         """All exchanges, unranked: ExchangePairs with a change of 0."""
-        out, into = np.meshgrid(self.units[~self.locked], self.outside, indexing="ij")
-        return ExchangePairs(out.ravel(), into.ravel(), np.zeros(out.size))
+        each = [(g, self._instead_of(g)) for g in self.units[~self.locked]]
+        out = np.repeat([g for g, _ in each], [into.size for _, into in each]).astype(np.int64)
+        into = np.concatenate([np.empty(0, dtype=np.int64), *(into for _, into in each)])
+        return ExchangePairs(out, into, np.zeros(out.size))
 
     def without(self, i):
-        """The Fit without member i; None where its box leaves out 0."""
+        """The Fit without member i; None where its box leaves out 0, or another one needs it."""
+        hierarchy = self.problem.groups.hierarchy
+        if hierarchy is not None:
+            inside = np.isin(np.arange(self.model.free.size), self.units)
+            if not hierarchy.removable(inside)[self.units[i]]:
+                return None
         own = self.problem.groups.of(self.units[i])
         if (self.problem.lower[own] > 0).any() or (self.problem.upper[own] < 0).any():
             return None
@@ -95,11 +111,13 @@ class GroupNeighbours:
     def ranked_each(self, count):
         """For each member the `count` groups of best score in its place: list of ExchangePairs."""
         members = np.flatnonzero(~self.locked)
+        fits = {i: self.without(i) for i in members}
+        members = np.array([i for i in members if fits[i] is not None], dtype=np.int64)
         empty = ExchangePairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         out = [empty] * self.units.size
         if not members.size or not self.outside.size:
             return out
-        fits = [self.without(i) for i in members]
+        fits = [fits[i] for i in members]
         sides = [self.model.slopes(fit) for fit in fits]
         found = scores(
             self.model,
@@ -107,16 +125,15 @@ class GroupNeighbours:
             np.array([float(v.sum()) for _, v in sides]),
         )
         for i, fit, score in zip(members, fits, found, strict=True):
+            into = self._instead_of(self.units[i])
             change = (
                 fit.value
                 - self.value
-                - 0.5 * score[self.outside]
-                + np.array([self.cost_change(self.units[i], g) for g in self.outside])
+                - 0.5 * score[into]
+                + np.array([self.cost_change(self.units[i], g) for g in into])
             )
-            best = np.lexsort((self.outside, change))[:count]
-            out[i] = ExchangePairs(
-                np.full(best.size, self.units[i]), self.outside[best], change[best]
-            )
+            best = np.lexsort((into, change))[:count]
+            out[i] = ExchangePairs(np.full(best.size, self.units[i]), into[best], change[best])
         return out
 
     def ranked(self, count):

@@ -17,22 +17,24 @@ MOST_SUBSTITUTES = 4  # columns of a set of substitutes at most
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSet:
-    """All models nearly as good as the best one: of one size, or of all sizes by a criterion.
+    """All models that are nearly as good as the best one, of one size, or of all sizes by a
+    criterion.
 
     Attributes
     ----------
     models : list of Model
         The models, the best first.
     score : str
-        What they are compared by: "objective", or the name of a criterion.
+        The quantity by which they are compared: "objective", or the name of a criterion.
     scores : ndarray
         Its values.
     within : float
-        How far from the best one they may be: a share of the objective, or a difference of the
+        The largest distance from the best one: a share of the objective, or a difference of the
         criterion.
     floor : float
-        What a share counts from: the least value that the objective can have, 0 under a squared or
-        logistic loss, so that within=0.01 means 1 % of the deviance and the penalty.
+        The value from which a share counts: the least one that the objective can have. It is 0
+        under a squared or logistic loss, so that within=0.01 means 1 % of the deviance and the
+        penalty.
     complete : bool
         Whether no other model is within these limits. Else the search was ended by max_models, the
         time limit or Ctrl-C, and `models` are those found by then.
@@ -143,7 +145,8 @@ class ModelSet:
         return self.average()
 
     def average(self, weights: str | ArrayLike = "bic") -> pd.DataFrame:
-        """Averaged coefficients in units of y and X: 0 where a model has not the column.
+        """Averaged coefficients in units of y and X; the coefficient of a column that a model does
+        not have counts as 0.
 
         Parameters
         ----------
@@ -255,6 +258,12 @@ class ModelSet:
         -------
         Axes
             The axes.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> ax = path.near_best(criterion="bic", within=4).plot()
         """
         import matplotlib.pyplot as plt
 

@@ -54,7 +54,7 @@ class ModelTerms:
 
 
 def describe(results, path, s, rows):
-    """Give the results of statsmodels their label, predictions and terms."""
+    """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
     kind = type(inner)
@@ -83,7 +83,7 @@ def refit_each(path, s, rows, how, refit_rows):
 
 
 def describe_survival(results, path, s, rows):
-    """Give results of PHReg or OrderedModel their label, with which their summary ends."""
+    """Add the label to results of PHReg or OrderedModel; their summary ends with it."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
     shown = _summary if path.meta.ordered else _summary2

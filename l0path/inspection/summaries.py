@@ -15,9 +15,9 @@ from ..core.describing import described_by
 from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
-from ..paths.records import one_response
 from .group_neighbours import GroupNeighbours
 from .neighbours import ExchangePairs, Neighbours
+from .response_neighbours import ResponseNeighbours
 
 N_REFITTED = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
@@ -42,11 +42,12 @@ class Summary:
     table : DataFrame
         One row per feature: coef, standardized, increase_if_dropped, best_exchange and
         exchange_change. With groups one row per group: columns and norm take the place of the first
-        two.
+        two. With several responses or classes norm does, that of the standardised coefficients.
     header : dict
         {name: value} of the model.
     coef : DataFrame or None
-        With groups one row per feature (group, coef, standardized), else None.
+        With groups one row per feature (group, coef, standardized), with several responses or
+        classes the coefficients, features by responses; else None.
     """
 
     table: pd.DataFrame
@@ -64,12 +65,13 @@ class Summary:
         h = self.header
         size = (
             f"k = {h['k']} of p = {h['p']} features"
-            if self.coef is None
+            if h["groups"] is None
             else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
         )
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
+        tried += f" among models of {h['heredity']} heredity" if h["heredity"] else ""
         second = (
             f"{about}loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
             f"{h['optimality']}{tried}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
@@ -91,9 +93,7 @@ class Summary:
             second,
             *([", ".join(shrink)] if shrink else []),
             *flags,
-            f"intercept {h['intercept']:.6g}"
-            if np.ndim(h["intercept"]) == 0
-            else "thresholds " + ", ".join(f"{a} {t:.6g}" for a, t in h["intercept"].items()),
+            *_first_terms(h["intercept"], h["thresholds"]),
         ]
 
     def formatted(self) -> pd.DataFrame:
@@ -129,6 +129,16 @@ class Summary:
     __str__ = __repr__
 
 
+def _first_terms(value, thresholds):
+    """The line on intercepts or thresholds; none for survival times."""
+    if value is None:
+        return []
+    if np.ndim(value) == 0:
+        return [f"intercept {value:.6g}"]
+    what = "thresholds " if thresholds else "intercepts "
+    return [what + ", ".join(f"{name} {t:.6g}" for name, t in value.items())]
+
+
 def _cut(name, longest=40):
     """A name for a printed table: the middle of a long one is left out."""
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
@@ -143,17 +153,10 @@ def summary(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Summary:
-    one_response(self, "summary")
     index = self.index(rule, **selector)
     model, near = self.model(index=index), _around(self, index, X, y)
     solution, groups = near.solution, self.meta.groups
-    coef = pd.DataFrame(
-        {"coef": solution.beta, "standardized": solution.beta * self.meta.scale[solution.support]},
-        index=pd.Index(
-            [self.meta.names[j] for j in solution.support], name="feature", dtype=object
-        ),
-    )
-    own = coef if groups is None else _of_groups(solution, groups, coef["standardized"].to_numpy())
+    coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
     table = pd.DataFrame(
         {
@@ -174,6 +177,7 @@ def summary(
         "loss_name": self.meta.loss,
         "about": self.meta.about,
         "exchanges": model.exchanges,
+        "heredity": self.meta.heredity,
         "penalty": self.penalty,
         "n": self.n,
         "p": self.p,
@@ -181,11 +185,27 @@ def summary(
         "delta": self.delta,
         "beyond_delta": _beyond(self, solution, self.data(X, y)),
         **{name: getattr(model, name) for name in SHOWN_OF_MODEL},
+        "intercept": model.intercept if self.meta.first_names else None,
+        "thresholds": self.meta.ordered,
     }
+    if self.meta.responses is not None:
+        return Summary(table, header, coef)
     if groups is None:
         return Summary(table, header, None)
     coef.insert(0, "group", _groups_of(solution, groups))
     return Summary(table, header, coef)
+
+
+def _coefficients(path, solution):
+    """(coefficients of a solution, what its table shows of them), two DataFrames."""
+    names, groups = [path.meta.names[j] for j in solution.support], path.meta.groups
+    index = pd.Index(names, name="feature", dtype=object)
+    size = (solution.beta.T * path.meta.scale[solution.support]).T
+    if path.meta.responses is not None:
+        coef = pd.DataFrame(solution.beta, index=index, columns=path.meta.response_index)
+        return coef, pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
+    coef = pd.DataFrame({"coef": solution.beta, "standardized": size}, index=index)
+    return coef, coef if groups is None else _of_groups(solution, groups, size)
 
 
 SHOWN_OF_MODEL = (
@@ -196,7 +216,6 @@ SHOWN_OF_MODEL = (
     "deviance_ratio",
     "optimality",
     "gap",
-    "intercept",
     "lambda0",
     "lambda1",
     "lambda2",
@@ -234,6 +253,8 @@ def _groups_of(solution, groups):
 
 def _around(path, index, X, y):
     """The exchanges around a solution, of columns or of groups."""
+    if path.meta.responses is not None:
+        return ResponseNeighbours(path, index, X, y)
     return (Neighbours if path.meta.groups is None else GroupNeighbours)(path, index, X, y)
 
 
@@ -306,7 +327,6 @@ def alternatives(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    one_response(self, "alternatives")
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     index = self.index(rule, **selector)
@@ -317,9 +337,8 @@ def alternatives(
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):
         cost = near.cost_change(out, into)
-        limit = (
-            sorted(kept)[n - 1] if len(kept) >= n else np.inf
-        )  # of objectives without lambda0; with it the cost may change the order
+        # of objectives without lambda0; with it the cost may change the order
+        limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf
         fit = _swapped(near, out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue

@@ -343,7 +343,7 @@ class Choosing:
             of n.
         separated : bool, default False
             Whether rows whose columns separate the classes take part. Their likelihood has no
-            finite maximum, so else everything but their df is NaN.
+            finite maximum, so otherwise everything but their df is NaN.
 
         Returns
         -------
@@ -355,14 +355,16 @@ class Choosing:
         Raises
         ------
         ValueError
-            If the loss has no likelihood (hinge and Huber losses). Choose there by `l0path.cv_fit`.
+            If the loss has no likelihood (such as the hinge and Huber losses). Choose there by
+            `l0path.cv_fit`.
 
         Notes
         -----
-        The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table say
-        what went in: n (n_eff), p (columns that compete: p_total less the forced ones), ebic_gamma,
-        sigma2 (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1
-        under the squared loss) and chosen, the nonzero coefficients that were not forced.
+        The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table
+        say what went in: n (n_eff), p (columns that compete: p_total less the forced ones),
+        ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these
+        quantities, df, m = df (+ 1 under the squared loss) and chosen, the number of nonzero
+        coefficients that were not forced.
 
         Examples
         --------
@@ -393,22 +395,24 @@ class Choosing:
     ) -> ModelSet:
         """All models nearly as good as the best one, as a `ModelSet`.
 
-        With k, every model S of k columns with objective(S) <= (1 + within) x the best one of the
-        size (where the least value of the loss is not 0, both less this value). With a criterion,
-        every model of any size with criterion(S) <= the best + within. Under a squared loss, and
-        for other smooth losses that are sums over rows. Copies of columns count. After Fisher,
-        Rudin & Dominici (JMLR 20:177, 2019).
+        With k these are the models S of k columns with objective(S) <= (1 + within) x the best
+        objective of the size (where the least value of the loss is not 0, this value is first taken
+        off both). With a criterion they are the models of any size with criterion(S) <= the best
+        value + within. The loss is the squared one, or another smooth loss that is a sum over rows.
+        Equal columns count as different ones. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
 
         Parameters
         ----------
         k : int, optional
-            A size.
+            The size of the models. None means all sizes, compared by `criterion`.
         within : float, optional
-            A share of the objective (default 0.01), or a difference of the criterion (2).
+            The largest distance from the best model: a share of the objective (None means 0.01), or
+            a difference of the criterion (None means 2).
         criterion : str, optional
             As in `best_subset`, for models of all sizes.
         max_models : int, default 10000
-            The search ends where more models are found; the set is then not complete.
+            The largest number of models. Where there are more, the search ends, and the set is not
+            complete.
         time_limit : float, optional
             Seconds. None means no limit.
         X, y : array-like, optional

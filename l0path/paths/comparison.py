@@ -17,7 +17,6 @@ from ..core.types import Rule, Selector
 from .criteria import score_table
 from .model import Model
 from .path import Path
-from .records import one_response, unordered
 
 # how the last rows are called in print; other names have their underscores replaced by blanks
 PRINTED = {
@@ -133,8 +132,6 @@ def compare(
     criteria: Sequence[str] = ("aic", "bic"),
     **within: Unpack[Selector],
 ) -> Comparison:
-    one_response(self, "compare")
-    unordered(self, "compare")
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.index)
     return side_by_side(self, at, labels, standardized, criterion=scores)
@@ -171,13 +168,18 @@ def scores_of(path, criteria):
 
 
 def _coefficients(path, at, standardized):
-    """Coefficients of rows of the path by name; NaN where a model does not have the feature."""
-    chosen = [path.solutions[i] for i in at]
+    """Coefficients of rows of the path by name, of several responses by "name, response"; NaN where
+    a model does not have the feature.
+    """
+    chosen, meta = [path.solutions[i] for i in at], path.meta
     ever = np.unique(np.concatenate([s.support for s in chosen])).astype(int)
-    values = np.column_stack([path._coef(s, ever, standardized) for s in chosen])
-    for column, s in enumerate(chosen):
-        values[1 + np.flatnonzero(~np.isin(ever, s.support)), column] = np.nan
-    return pd.DataFrame(values, index=["(Intercept)", *(path.meta.names[j] for j in ever)])
+    values = [path._coef(s, ever, standardized) for s in chosen]
+    for one, s in zip(values, chosen, strict=True):
+        one[len(meta.first_names) + np.flatnonzero(~np.isin(ever, s.support))] = np.nan
+    names = list(meta.rows_of_coefficients(ever))
+    if meta.responses is not None:
+        names = [f"{name}, {response}" for name in names for response in meta.response_index]
+    return pd.DataFrame(np.column_stack([one.ravel() for one in values]), index=names)
 
 
 def checked_criteria(path, criteria):

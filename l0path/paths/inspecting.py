@@ -25,7 +25,8 @@ class Inspecting:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> Summary:
-        """`Summary` of one solution: what each feature is worth, and what could stand in for it.
+        """`Summary` of one solution: what each feature contributes, and which column could replace
+        it.
 
         With groups, each row is about a chosen group.
 
@@ -50,12 +51,12 @@ class Inspecting:
 
         - coef, standardized: the coefficient in units of y and X, and b_j = s_j beta_j.
         - increase_if_dropped: the increase of loss + shrinkage when the feature is left out and all
-          others are fitted again. Forced columns have it too (what forcing is worth). NaN if the
-          bounds of the coefficient leave out 0.
+          others are fitted again. Forced columns have it too. NaN if the bounds of the coefficient
+          leave out 0.
         - best_exchange: the column outside whose exchange for the feature, all others fitted again,
           gives the least objective. None for forced columns, or when no column is left.
-        - exchange_change: what that exchange does to the objective. A positive value is worse, a
-          negative value would improve the model.
+        - exchange_change: the change of the objective by that exchange. A positive value is worse,
+          a negative value would improve the model.
 
         With groups best_exchange is the label of a group, and in place of the first two columns are
 
@@ -203,18 +204,21 @@ class Inspecting:
         Raises
         ------
         ValueError or TypeError
-            If an argument is not one of the above, and for the hinge losses, which have no
-            likelihood.
+            If an argument is not one of the above, for losses without a likelihood (hinge losses),
+            and for the multinomial loss.
 
         Notes
         -----
         The models of statsmodels:
 
         - squared: OLS, and with weights WLS, of y - offset.
-        - logistic: GLM Binomial. poisson: GLM Poisson. Counts of rows are freq_weights, precisions
-          var_weights.
+        - logistic, binomial: GLM Binomial. poisson: GLM Poisson. gamma and tweedie: GLM Gamma and
+          Tweedie with the log link. Counts of rows are freq_weights, precisions var_weights.
         - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
           residuals as scale.
+        - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
+          ordinal: OrderedModel. These take no weights but whole numbers.
+        - cox: PHReg, on the rows of the fit only.
 
         Examples
         --------
@@ -267,11 +271,11 @@ class Inspecting:
         share.
 
         The lower bound holds for the objective of every model of the size (on a lambda0 grid: of
-        every model). First come rounds of better dual points, as many as gain something, and of
-        safe rules that fix columns. Fixed columns leave the problem, which tightens the bounds of
-        the next round. Then branch and bound searches what is left, until the gap is closed or a
-        limit is met. Ctrl-C ends it too. Whatever ends it, the certificate holds the best model met
-        and the bound reached.
+        every model). First come rounds that improve the dual points and apply safe rules, which fix
+        columns, for as long as they gain something. Fixed columns leave the problem, which tightens
+        the bounds of the next round. Then branch and bound searches the remaining models, until the
+        gap is closed or a limit is met. Ctrl-C ends it too. In every case the certificate holds the
+        best model found and the bound reached.
 
         Parameters
         ----------

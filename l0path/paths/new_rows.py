@@ -154,12 +154,12 @@ class NewRows:
         Returns
         -------
         Series
-            For the squared, Huber and Poisson losses deviance, mse, rmse, mae and r2. For classes
-            deviance, auc, misclassification and accuracy, and brier for the logistic loss. They are
-            the metrics of `cv_fit`; auc is NaN where the rows hold one class only. For loss="cox"
-            deviance, twice the negative log partial likelihood of these rows for each event,
-            concordance, concordance_uno and integrated_brier (see `score_over_time`); NaN where
-            these rows do not define them.
+            For numeric responses deviance, mse, rmse, mae and r2. For classes deviance,
+            misclassification and accuracy, for two of them also auc, and brier where there are
+            probabilities. They are the metrics of `cv_fit`; auc is NaN where the rows hold one
+            class only. For loss="cox" deviance, twice the negative log partial likelihood of these
+            rows for each event, concordance, concordance_uno and integrated_brier (see
+            `score_over_time`); NaN where these rows do not define them.
 
         Examples
         --------
@@ -247,11 +247,11 @@ class NewRows:
         **selector: Unpack[Selector],
     ) -> pd.DataFrame:
         """Scores over time of a model of loss="cox": how well it separates, at each time, the rows
-        that have had their event from the others.
+        with an event until then from the others.
 
-        Censored rows are made up for by weights: an event at t_i counts 1 / G(t_i), and a row at
-        risk after t counts 1 / G(t) in the Brier score. G is the Kaplan-Meier estimate of the share
-        of rows that are not censored yet, from the rows X, y (those of the same stratum).
+        Weights account for censored rows: an event at t_i counts 1 / G(t_i), and a row at risk
+        after t counts 1 / G(t) in the Brier score. G is the Kaplan-Meier estimate of the share of
+        rows that are not censored yet, from the rows X, y (those of the same stratum).
 
         Parameters
         ----------

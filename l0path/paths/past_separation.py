@@ -118,8 +118,11 @@ def without(problem, left):
         usable = problem.usable.copy()
         usable[left] = False
         return replace(problem, usable=usable)
-    factor = problem.groups.factor.copy()
-    factor[left] = np.inf
+    factor, out = problem.groups.factor.copy(), np.zeros(len(problem.groups.labels), dtype=bool)
+    out[left] = True
+    if problem.groups.hierarchy is not None:  # what needs a group that is left out is left out too
+        out = problem.groups.hierarchy.without(out)
+    factor[out] = np.inf
     return replace(problem, groups=problem.groups._replace(factor=factor))
 
 
@@ -219,7 +222,7 @@ class PastSeparation:
         return Step(last, what, left) if left.size else None
 
     def take(self):
-        """Let the fits of the last engine compete for their sizes."""
+        """Compare the fits of the last engine with the best ones of their sizes."""
         left = tuple(self.left.tolist())
         for k, fit, optimality, *_ in self.result.points:
             if k not in self.rows or self.better(fit, self.rows[k].fit):

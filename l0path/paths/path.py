@@ -191,6 +191,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
+        dropped += f", {self.meta.heredity} heredity" if self.meta.heredity else ""
         if self.meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
             about = f", {len(self.meta.responses)} {counted}"
@@ -244,12 +245,12 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Series or DataFrame
-            A Series with "(Intercept)" first, whose name is the index of the solution, for classes
-            with what the coefficients speak for, "P(y = 'b')". Without a selector a DataFrame with
-            one column per solution and the rows that ever enter. Its columns are the sizes k on a
-            path of sizes, (slice, k) where that has several slices, and rows of `table` on a
-            lambda0 grid. With several responses the coefficients of one solution are a DataFrame
-            too, of features by responses, and those of all have columns (k, response).
+            A Series with "(Intercept)" first (survival times have none), whose name is the index of
+            the solution, for classes with what the coefficients speak for, "P(y = 'b')". Without a
+            selector a DataFrame with one column per solution and the rows that ever enter. Its
+            columns are the sizes k on a path of sizes, (slice, k) where that has several slices,
+            and rows of `table` on a lambda0 grid. With several responses the coefficients of one
+            solution are a DataFrame too, features by responses; those of all, (k, response).
 
         Examples
         --------
@@ -319,7 +320,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
         shift = self.meta.center[s.support] @ s.beta if standardized else 0.0
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
-        return np.concatenate([first, beta[which]])
+        return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
 
     def loss_record(self) -> Any:
         """The loss as a record for `l0path.problem.losses`.
@@ -401,12 +402,12 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Returns
         -------
         Data
-            The checked and standardised data.
+            The checked data in the units of X and y, with weights, offset and bounds.
 
         Raises
         ------
         ValueError
-            If X or y is not the one of the fit, by a checksum of some columns.
+            If X or y are missing, or differ from those of the fit by a checksum of some columns.
         """
         from ..engine.posing import data_of_fit
 

@@ -51,9 +51,8 @@ class Meta:
     checksum: str = ""
     groups: Any = None  # `l0path.problem.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
-    log_constant: float = (
-        0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
-    )
+    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
+    log_constant: float = 0.0
     floor: float = 0.0
     trials: float | None = None  # of shares, their sum over the rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
@@ -66,6 +65,12 @@ class Meta:
     def traits(self):
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True, coupled=True))
+
+    @property
+    def heredity(self):
+        """The rule of the hierarchy that the models keep, "strong" or "weak"; "" for none."""
+        hierarchy = None if self.groups is None else self.groups.hierarchy
+        return "" if hierarchy is None or not hierarchy.needs.any() else hierarchy.rule
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
@@ -89,8 +94,10 @@ class Meta:
     @property
     def first_names(self):
         """The names of what stands before the coefficients: the intercept, or the thresholds
-        between ordered classes, "low|high".
+        between ordered classes, "low|high"; none for survival times.
         """
+        if self.traits.response == "survival":
+            return []
         if not self.ordered:
             return [INTERCEPT]
         return [f"{low}|{high}" for low, high in pairwise(self.classes)]
@@ -130,19 +137,19 @@ def by_response(labels, responses):
 
 
 def sums_over_rows(path, what):
-    """Refuse what is not served for losses that couple rows."""
+    """Raise ValueError in methods that are not available for losses that couple rows."""
     if path.meta.traits.coupled:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def unordered(path, what):
-    """Refuse what is not served for ordered classes."""
+    """Raise ValueError in methods that are not available for ordered classes."""
     if path.meta.ordered:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}")
 
 
 def one_response(path, what, remedy=""):
-    """Refuse what is for one response where a path has several."""
+    """Raise ValueError in methods for one response where a path has several."""
     names = path.meta.responses
     if names is not None and path.meta.classes is not None:
         raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))

@@ -115,9 +115,9 @@ class Showing:
             interval of lambda0 for which each size is best. "gap": objective and lower bound, the
             gap between them shaded. "support": which features, or groups, are in, for every size.
         x : str, default "k"
-            "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for
-            some lambda0) or "l1" (sum of absolute standardised coefficients). It is used by the
-            kinds coef, loss, criteria and gap.
+            "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
+            that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
+            is used by the kinds coef, loss, criteria and gap.
         mark : dict, int, str, callable, or list, optional
             A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
             these: vertical lines. None marks nothing.
@@ -361,12 +361,14 @@ class Showing:
         y: ArrayLike | None = None,
         progress: bool = False,
     ) -> Page:
-        """A page to look through the path with slider and keyboard: one HTML file, nothing to load.
+        """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
         For every model it shows its features with coefficients, where it lies on the curves of
         coefficients, fit, held-out score and bound, and the exchanges of one feature that come
         nearest. Slices have a selection list; best held-out score, one standard error and criteria
-        have buttons. It holds the columns that ever enter, with 7 digits.
+        have buttons. Two models stand side by side, the chosen one is downloaded as CSV or (where
+        `Model.to_python` serves it) as code. With cv= it has prediction intervals. Of several
+        responses or classes it shows the coefficients of one.
 
         Parameters
         ----------
@@ -379,8 +381,7 @@ class Showing:
             nor without the data).
         time_limit : float or None, default 30
             Seconds for the exchanges, None for no limit. The models chosen by scores and criteria
-            come first, then the others by size. Ctrl-C ends them too, and the page is made of what
-            there is.
+            come first, then the others by size. Ctrl-C ends them too.
         title : str, optional
             The title of the page.
         show : bool, default False

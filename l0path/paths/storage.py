@@ -17,7 +17,7 @@ from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.coupled.baseline import Baseline
-from ..problem.groups import Groups
+from ..problem.groups import Groups, Hierarchy
 from ..problem.losses import OWN_LOSSES
 from ..problem.solution import Solution
 from .new_rows import with_baselines
@@ -100,6 +100,9 @@ def save(self: Path, file: str | PathLike) -> None:
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self.meta.groups
     meta["groups"] = None if groups is None else _labels(groups.labels)
+    if groups is not None and groups.hierarchy is not None:
+        arrays["groups_needs"] = np.argwhere(groups.hierarchy.needs).astype(np.int64)
+        meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
     arrays |= _group_arrays(groups, self.solutions)
     meta["strata"] = _labels(self.meta.strata)
     arrays |= _baselines(with_baselines(self))
@@ -196,8 +199,10 @@ def _assemble(header, stored):
     for name in ("classes", "strata"):
         if meta.get(name) is not None:
             meta[name] = tuple(_unlabel(label) for label in meta[name])
+    heredity = meta.pop("heredity", None)
     if meta.get("groups") is not None:
-        meta["groups"] = _groups([_unlabel(label) for label in meta["groups"]], p, stored)
+        labels = [_unlabel(label) for label in meta["groups"]]
+        meta["groups"] = _groups(labels, p, stored, heredity)
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"])
     meta["names"] = _names(meta["names"], p, stored)
@@ -346,14 +351,21 @@ def _names(names, p, stored):
     return DERIVED[kind](**names, offsets=offsets, **arrays)
 
 
-def _groups(labels, p, stored):
-    """The groups of a header."""
+def _groups(labels, p, stored, heredity):
+    """The groups of a header; heredity: (rule, number of pairs), or None."""
     start = stored.array("groups_start", np.int64, (len(labels) + 1,))
     if start[0] != 0 or (np.diff(start) < 0).any():
         raise ValueError("groups do not fit together")
     columns = stored.array("groups_columns", np.int64, (int(start[-1]),))
     _inside(columns, p, "columns of groups")
-    return Groups(labels, columns, start, stored.array("groups_factor", np.float64, (len(labels),)))
+    factor, found = stored.array("groups_factor", np.float64, (len(labels),)), None
+    if heredity is not None:
+        pairs = stored.array("groups_needs", np.int64, (int(heredity[1]), 2))
+        _inside(pairs, len(labels), "parents of groups")
+        needs = np.zeros((len(labels), len(labels)), dtype=bool)
+        needs[tuple(pairs.T)] = True
+        found = Hierarchy(str(heredity[0]), needs)
+    return Groups(labels, columns, start, factor, found)
 
 
 def _split(stored, name, sizes, stop):

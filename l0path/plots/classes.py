@@ -236,7 +236,7 @@ def _drawn(ax, kind):
 
 
 def _curve(line, number, kind, label):
-    """Give a curve its look; the colour."""
+    """Set the style of a curve; returns its colour."""
     color = style.PALETTE[number % len(style.PALETTE)]
     line.set(
         color=color,

@@ -13,7 +13,7 @@ def coef(plot):
     path, ax, x, labels = plot.path, plot.ax, plot.x, plot.labels
     frame, values = split(plot.frame, x)
     every = numbers.coefficients(path, True)
-    weight = every.iloc[1:].T.loc[frame.index, values.columns].abs()
+    weight = every.T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
     order = [
@@ -22,9 +22,8 @@ def coef(plot):
     shown = list(dict.fromkeys(family[name] for name in order))[:MOST_LABELS]
     members = {label: [name for name in order if family[name] == label] for label in shown}
     style_of = styles(path, members)
-    wide = (
-        sum(map(len, members.values())) <= MOST_LABELS * 3 // 2
-    )  # room for a label of each column
+    # room for a label of each column
+    wide = sum(map(len, members.values())) <= MOST_LABELS * 3 // 2
     top = [name for label in shown for name in (members[label] if wide else members[label][:1])]
     names = [
         column_label(labels, name, family[name])

@@ -1,4 +1,4 @@
-"""Plots of what models of every size attain: loss, criteria, intervals of lambda0, bounds."""
+"""Plots of the fit of models of every size: loss, criteria, intervals of lambda0, bounds."""
 
 import numpy as np
 

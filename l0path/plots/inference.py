@@ -1,4 +1,4 @@
-"""Plots of what follows a selection: frequencies of `stability_selection`, statistics of
+"""Plots of inference after a selection: frequencies of `stability_selection`, statistics of
 `knockoff_filter`.
 """
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..designs.names import INTERCEPT
 from ..paths import Path
 
 PATH_PLOTS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
@@ -107,7 +106,7 @@ def data(
             frame[name] = value - value.min()
     else:
         every = coefficients(path, standardized)
-        coef = every.iloc[1:].T.loc[frame.index]
+        coef = every.T.loc[frame.index]
         coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat(
             [
@@ -120,16 +119,14 @@ def data(
 
 
 def coefficients(path, standardized):
-    """`path.coef()` with the rows of the table as columns; with several responses the norm of the
-    coefficients of a feature over them.
+    """`path.coef()` of the features with the rows of the table as columns; with several responses
+    the norm of the coefficients of a feature over them.
     """
     every = path.coef(standardized=standardized)
     if path.meta.responses is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
         every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
-    if path.meta.ordered:  # the last threshold in the place of an intercept, which is not drawn
-        every = every.iloc[len(path.classes) - 2 :]
-        every = every.rename({path.meta.first_names[-1]: INTERCEPT})
+    every = every.iloc[len(path.meta.first_names) :]
     return every.set_axis(path.table.index, axis=1)
 
 

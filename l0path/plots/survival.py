@@ -41,7 +41,7 @@ def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.Dat
     Returns
     -------
     DataFrame
-        A row for each time at which a row ends. survival; low and high, limits of 95 % by
+        A row for each time of an event or of censoring. survival; low and high, limits of 95 % by
         Greenwood's variance on the scale of log(-log S) (NaN where S is 0 or 1); at_risk and
         events, weights.
 
@@ -149,7 +149,7 @@ def _of_model(path, i, X, y, beside):
         return eta, data.loss, data.y, data.weights
     # strata do not matter for the order of the risks
     labels = path.meta.strata
-    strata = None if labels is None else np.full(len(X), labels[0])
+    strata = None if labels is None else np.full(len(X if y is None else y), labels[0])
     held = held_out(path, new_rows(path, X, y, *beside, strata), i)
     return held.eta, held.times.loss, held.y, held.weights
 

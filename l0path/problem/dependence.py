@@ -5,9 +5,8 @@ matrices would spoil.
 
 import numpy as np
 
-NEARLY_DEPENDENT = (
-    1e-4  # length of what earlier columns leave of a unit column, below which it is named
-)
+# length of what earlier columns leave of a unit column, below which it is named
+NEARLY_DEPENDENT = 1e-4
 LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import refuse_masked
+from ..formula.hierarchy import Hierarchy
 
 LABEL_TYPES = (str, bool, int, float, np.generic)
 
@@ -24,12 +25,14 @@ LABEL_TYPES = (str, bool, int, float, np.generic)
 class Groups(NamedTuple):
     """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending;
     factor (G,) multiplies lambda0: 0 always in, inf: never. Every column is in one group or more.
+    hierarchy: which groups need others in a model, None for none.
     """
 
     labels: list
     columns: np.ndarray
     start: np.ndarray
     factor: np.ndarray
+    hierarchy: Hierarchy | None = None
 
     def of(self, g):
         """Columns of a group."""
@@ -49,6 +52,12 @@ class Groups(NamedTuple):
         """
         kept = np.bincount(self.owners()[usable[self.columns]], minlength=len(self.labels)) > 0
         return np.isfinite(self.factor) & (self.factor > 0) & kept
+
+    def alone(self, free, forced):
+        """(G,) those of the groups `free` (G,) that the forced ones let into a model."""
+        if self.hierarchy is None:
+            return free
+        return free & self.hierarchy.met(np.isin(np.arange(free.size), forced))
 
     @property
     def overlap(self):
@@ -248,11 +257,63 @@ def with_factors(groups, factor, always_include, exclude, by_columns):
         )
     factor = factor.copy()
     factor[inside], factor[outside] = 0.0, np.inf
+    return _by_column(groups, factor, out)
+
+
+def _by_column(groups, factor, out):
+    """What `with_factors` returns, from factors of groups and excluded columns `out`."""
     each = np.full(int(groups.columns.max()) + 1, np.inf)
     np.minimum.at(each, groups.columns, factor[groups.owners()])
     out = np.union1d(out, np.flatnonzero(np.isinf(each))).astype(np.int64)
     forced = np.setdiff1d(np.flatnonzero(each == 0), out)
     return groups._replace(factor=factor), each, forced, out
+
+
+def with_hierarchy(groups, out, hierarchy):
+    """(what `with_factors` returned, notes) where the groups keep a hierarchy: a group that cannot
+    have what it needs is excluded too, and what an included one needs is included.
+    """
+    held, owners = groups.factor == 0, groups.owners()
+    empty = np.bincount(owners[~np.isin(groups.columns, out)], minlength=held.size) == 0
+    banned = np.isinf(groups.factor) | empty
+    inside, outside = hierarchy.with_parents(held), hierarchy.without(banned)
+
+    def labels(which):
+        return ", ".join(str(groups.labels[g]) for g in np.flatnonzero(which))
+
+    rule = f"heredity={hierarchy.rule!r}"
+    if (inside & banned).any():
+        raise ValueError(
+            f"{rule}: always_include={labels(held)} needs {labels(inside & banned)}, which "
+            "exclude= keeps out; change one of them, or pass heredity=None"
+        )
+    if not hierarchy.closed(inside):
+        bad = int(np.flatnonzero(inside & ~hierarchy.met(inside))[0])
+        raise ValueError(
+            f"{rule}: always_include names {groups.labels[bad]} and none of "
+            f"{labels(hierarchy.needs[bad])}, of which it needs one; name one of them too, or pass "
+            "heredity=None"
+        )
+    notes = []
+    if (inside & ~held).any():
+        notes.append(f"{rule}: always_include brings in {labels(inside & ~held)} as well")
+    if (outside & ~banned).any():
+        notes.append(f"{rule}: exclude keeps out {labels(outside & ~banned)} as well")
+    factor = np.where(inside, 0.0, np.where(outside, np.inf, groups.factor))
+    return _by_column(groups._replace(hierarchy=hierarchy), factor, out), notes
+
+
+def posed_groups(groups, usable, excluded):
+    """The `Groups` of a problem, whose hierarchy asks for nothing that is in every model, or
+    constant; usable, excluded (p,).
+    """
+    if groups is None or groups.hierarchy is None:
+        return groups
+    owners, count = groups.owners(), len(groups.labels)
+    kept = np.bincount(owners[usable[groups.columns]], minlength=count) > 0
+    allowed = np.bincount(owners[~excluded[groups.columns]], minlength=count) > 0
+    present = (groups.factor == 0) | (np.isfinite(groups.factor) & allowed & ~kept)
+    return groups._replace(hierarchy=groups.hierarchy.less(present))
 
 
 def _split(value, groups):

@@ -340,9 +340,9 @@ def traits_named(name):
 
 
 def canonical_name(name, exact=False, coupled=False):
-    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
-    for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum over
-    rows are served.
+    """The loss's own name for a name or alias; ValueError for a name that is not a loss of `fit`.
+    exact: for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum
+    over rows are served.
     """
     if not isinstance(name, str) and type(name) not in OWN_LOSSES.values():
         raise ValueError(

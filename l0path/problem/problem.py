@@ -14,6 +14,7 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
+from .groups import posed_groups
 from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
 from .several import class_codes, contrasts, turned
@@ -269,7 +270,7 @@ def pose(data, keep=None, all_rows=None):
         forced=data.forced[usable[data.forced]],
         n_eff=counted_rows(data, keep),
         shift=shift,
-        groups=data.groups,
+        groups=posed_groups(data.groups, usable, data.excluded),
         floor=_least(loss, y, weights),
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,

@@ -38,9 +38,8 @@ class Solution(NamedTuple):
     status: str = FitStatus.CONVERGED
     optimality: str = Optimality.UNVERIFIED
     flags: tuple = ()
-    groups: Any = (
-        None  # numbers of the chosen groups, ascending, forced ones included; None without groups
-    )
+    # numbers of the chosen groups, ascending, forced ones included; None without groups
+    groups: Any = None
     thresholds: Any = None  # (K - 1,) between K ordered classes
     baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
 
@@ -213,7 +212,7 @@ def _status(data, flags):
 
 
 def _optimality(verified, status, flags, on_grid, only):
-    """The optimality of a fit, from what its search verified."""
+    """The optimality of a fit, from the state of its verification."""
     apart = FitStatus.SEPARATED in flags
     if status != FitStatus.CONVERGED and apart:
         # there is no optimum to be checked: the loss goes on falling along a ray

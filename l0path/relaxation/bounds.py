@@ -398,8 +398,8 @@ def cardinality_bounds(dual, points, max_k):
 
 
 def largest(h, k):
-    """The k largest entries, descending, padded with zeros; what is negative by rounding counts as
-    zero.
+    """The k largest entries, descending, padded with zeros; entries that are negative by rounding
+    count as zero.
     """
     out = np.zeros(k)
     if h.size > 4 * k:

@@ -53,10 +53,10 @@ class FeatureGenerating:
         Whether swaps with refit (local search) follow at every size on what was generated, checked
         over all columns. This is the recommended use.
     tol : float, default 1e-3
-        The gap of the relaxation at which it is left, relative to the objective of size k. Between
+        The gap, relative to the objective of size k, at which solving the relaxation ends. Between
         two blocks the relaxation is solved for all scalings of the columns that were generated.
     max_iter : int, optional
-        Blocks of one solve of a size. None means 30, or 10 where r > lambda2.
+        The largest number of blocks for one size. None means 30, or 10 where r > lambda2.
     paper_defaults : bool, default False
         Whether to take Algorithm 1 as published: each block read from all p columns, mixtures of
         blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter), until one lowers F by
@@ -87,21 +87,21 @@ class FeatureGenerating:
         whole_fields(self, budget=1, max_iter=1)
 
     def blocks(self, bounding: bool) -> int:
-        """Most blocks of one solve: few where they only generate."""
+        """The largest number of blocks of one solve, small where blocks only generate columns."""
         return self.max_iter or (30 if bounding and not self.paper_defaults else 10)
 
     def size(self, k: int) -> int:
-        """Units of a block for size k."""
+        """The number of columns, or groups, of a block for size k."""
         return k if self.budget is None else min(k, self.budget)
 
     def ridge(self, problem: Any, lambda2: float) -> float:
-        """r of the relaxation."""
+        """The ridge r of the relaxation."""
         if self.C is None and lambda2 > 0 and not self.paper_defaults:
             return float(lambda2)
         return 1.0 / (2.0 * problem.n_eff * (self.C or DEFAULT_C))
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
-        """Refuse what the method cannot take."""
+        """Raise ValueError, with the remedy, for problems that the method does not solve."""
         if not problem.loss.traits.bounded:
             raise ValueError(
                 f"loss={name_of(problem.loss)!r} has no bounded curvature, which "
@@ -115,7 +115,7 @@ class FeatureGenerating:
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of a model's sizes, for `SparsePath`."""
+        """The solver of single sizes on the working columns of a model."""
         return GeneratingSolver(model, lambda1, lambda2, self, scale)
 
 
@@ -302,7 +302,7 @@ class Candidates:
         self.k, self.refit, self.watch, self.fit = k, refit, watch, None
 
     def keep(self, fit):
-        """Let a fit compete."""
+        """Compare a fit with the best one of its size."""
         self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit

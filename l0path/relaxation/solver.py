@@ -137,7 +137,7 @@ class _Pool:
         self.lower, self.points = found[np.arange(best.size), best], start.take(best)
 
     def add(self, points):
-        """Let new points compete for every target."""
+        """Compare new points with the best one of every target."""
         found = self.targets.bounds(self.dual, points)
         best = found.argmax(axis=1)
         value = found[np.arange(best.size), best]
@@ -189,7 +189,7 @@ def _blend(dual, targets, old, new):
 
 
 class RestrictedRelaxation:
-    """The working columns, the iterates B (w, t) on them, and what is known of the relaxation."""
+    """The working columns, the iterates B (w, t) on them, and the bounds so far."""
 
     def __init__(self, dual, targets, pool, coefficients, goal, tol):
         self.dual, self.targets, self.pool = dual, targets, pool
@@ -242,15 +242,13 @@ class RestrictedRelaxation:
         B = np.zeros((W.size, self.B.shape[1]))
         B[np.searchsorted(W, self.W)] = self.B
         self.W, self.B = W, B
-        small = (
-            self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n
-        )  # W only grows, so a Gram matrix is made from a smaller one
+        # W only grows, so a Gram matrix is made from a smaller one
+        small = self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n
         self.model = (SmoothGram if small else SmoothRows)(self.dual, W, self.model)
         self.terms = terms(self.dual, W)
         smooth, steep = smoothness(self.loss), self.model.largest()
-        self.top = (
-            steep * smooth
-        )  # no curvature along the working columns is larger; infinite for the Poisson loss
+        # no curvature along the working columns is larger; infinite for the Poisson loss
+        self.top = steep * smooth
         guess = steep if np.isinf(smooth) else self.top
         self.curvature = (
             np.full(self.x.size, guess)

@@ -1,5 +1,5 @@
-"""A ridge out of the Gram matrix: for more rows than columns a squared loss has bounds without
-ridge and without box.
+"""A ridge taken out of the Gram matrix: for more rows than columns a squared loss has bounds
+without ridge and without box.
 """
 
 import numpy as np

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..designs import Derived
+from ..paths import Path
 from ..paths.model import Model
 from ..paths.records import one_response, sums_over_rows, unordered
 
@@ -107,6 +108,37 @@ def python_code(model: Model) -> str:
     )
 
 
+def python_pieces(path: Path, columns: np.ndarray) -> dict:
+    """The pieces of the code of every model of a path, for the page of `explore`: what stands
+    before and after the sum of terms, the expression of each of these columns, and the offsets.
+
+    Raises
+    ------
+    ValueError
+        Where `Model.to_python` has no code.
+    """
+    one_response(path, "to_python")
+    unordered(path, "to_python")
+    sums_over_rows(path, "to_python")
+    meta, used = path.meta, {}
+    if isinstance(meta.names, Derived):
+        raise ValueError("the features are made of the columns of X by a design")
+    terms = [_feature(path, int(j), PYTHON, used) for j in columns]
+    expressions = meta.formula.offsets if meta.formula is not None else ()
+    offsets = [_factor(text, meta.formula, PYTHON, used) for text in expressions]
+    mean = PYTHON.means.get(meta.traits.link, "{eta}").format(eta="eta")
+    given = ", offset" if meta.has_offset else ""
+    about = _plain(meta.about or f"Prediction of {meta.response or 'y'}")
+    return {
+        "before": f'"""A model fitted by l0path."""\n\nimport numpy as np\n\n\n'
+        f'def predict(data{given}):\n    """{about}; data: a table, or a dictionary of arrays."""\n'
+        "    eta = (\n        ",
+        "terms": terms,
+        "offsets": [*offsets, *(["offset"] if given else [])],
+        "after": f"\n    )\n    return {mean}\n",
+    }
+
+
 def sql_expression(model: Model) -> str:
     """An SQL expression over the columns of a table; see `Model.to_sql`."""
     one_response(model.path, "to_sql")
@@ -138,16 +170,19 @@ def _terms(model, language):
         )
     formula, terms = path.meta.formula, []
     for j, b in zip(solution.support, solution.beta, strict=True):
-        name = path.meta.names[j]
-        if formula is None:
-            used[name], feature = None, language.column(name)
-        else:
-            parts = [_factor(part, formula, language, used) for part in _split(name)]
-            feature = " * ".join(parts)
-        terms.append(f"{float(b)!r} * {feature}")
+        terms.append(f"{float(b)!r} * {_feature(path, j, language, used)}")
     for expression in formula.offsets if formula is not None else ():
         terms.append(_factor(expression, formula, language, used))
     return list(used), terms
+
+
+def _feature(path, j, language, used):
+    """The expression of feature j; columns of the table that it reads join `used`."""
+    name, formula = path.meta.names[j], path.meta.formula
+    if formula is None:
+        used[name] = None
+        return language.column(name)
+    return " * ".join(_factor(part, formula, language, used) for part in _split(name))
 
 
 def _split(name):

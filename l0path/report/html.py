@@ -335,7 +335,7 @@ def certificate_html(certificate):
 
 
 def _ladder(ax, c):
-    """Objectives of the best models in order, and what none lies below."""
+    """Objectives of the best models in order, and the bound that none lies below."""
     from ..plots import style
 
     value = [b.objective for b in c.best]

@@ -44,7 +44,7 @@ def model_html(model):
     if model.path.meta.responses is not None:
         return _page(model, _table(every), "")
     coef = pd.DataFrame({"coefficient": every, "standardised": standardised})
-    rest = coef["standardised"].iloc[1:]
+    rest = coef["standardised"].iloc[len(model.path.meta.first_names) :]
     largest = rest.reindex(rest.abs().sort_values(ascending=False, kind="stable").index).head(HEAD)
     svg = (
         picture(

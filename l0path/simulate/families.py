@@ -112,7 +112,7 @@ def negative_binomial(
         A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
         means within some powers of ten.
     theta : float, default 2.0
-        The smaller, the more the counts vary.
+        The parameter theta > 0: the smaller it is, the more the counts vary.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def tweedie(
     phi: float = 1.0,
     random_state: Seed = None,
 ) -> Simulation:
-    """Amounts with zeros: sums of Poisson many gamma amounts, variance phi mean^power.
+    """Amounts with zeros: sums of a Poisson number of gamma amounts, with variance phi mean^power.
 
     Parameters
     ----------

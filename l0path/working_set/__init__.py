@@ -1,1 +1,1 @@
-"""The columns at hand, their products and the restricted optima on them; no moves."""
+"""The working columns, their products and the restricted optima on them; no exchanges."""

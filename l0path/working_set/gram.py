@@ -49,9 +49,7 @@ class GramModel(WorkingColumns):
 
     @property
     def cluster(self):
-        """The Gram rows where the columns live (`ShardGram`) if that is not here,
-        else None.
-        """
+        """The Gram rows on the workers (`ShardGram`), None where the columns are here."""
         if self._cluster is None and on_cluster(self.problem.X):
             self._cluster = ShardGram(self.problem, self.q_all)
         return self._cluster

@@ -13,9 +13,8 @@ from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
 
 BLOCK_TASKS = 32  # of a read of all groups for each thread at most
-GROUP_ENTRIES = (
-    1 << 17
-)  # of columns held while Gram blocks of all groups are made: 1 MB stay in cache
+# of columns held while Gram blocks of all groups are made: 1 MB stay in cache
+GROUP_ENTRIES = 1 << 17
 RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
 INVERSES = 64  # that are held
 
@@ -131,6 +130,7 @@ class GroupModel:
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.forced = np.flatnonzero((groups.factor == 0) & (sizes > 0))
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
+        self.alone = groups.alone(self.free, self.forced)
         self.widest = int(sizes.max(initial=1))
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed

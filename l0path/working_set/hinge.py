@@ -70,17 +70,17 @@ class HingeModel(WorkingColumns):
         return Fit(support, b, b0, value, flags)
 
 
-def make_model(problem):
-    """The working columns of a problem, which refit supports."""
+def make_model(problem, max_iter=1000):
+    """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
     if problem.turn is not None:
-        return ResponseModel(problem) if problem.quadratic else MultinomialModel(problem)
-    return (
-        GramModel(problem)
-        if problem.quadratic
-        else HingeModel(problem)
-        if isinstance(problem.loss, Hinge)
-        else RowModel(problem)
-    )
+        kind = ResponseModel if problem.quadratic else MultinomialModel
+    elif problem.quadratic:
+        kind = GramModel
+    else:
+        kind = HingeModel if isinstance(problem.loss, Hinge) else RowModel
+    model = kind(problem)
+    model.max_iter = max_iter
+    return model
 
 
 class _Restricted:

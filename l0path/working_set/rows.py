@@ -24,9 +24,8 @@ from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert, predictor, weighted_squares
 
-SLOPE_BYTES = (
-    1 << 28
-)  # bytes of slopes and their products with all columns that are kept for bounds
+# bytes of slopes and their products with all columns that are kept for bounds
+SLOPE_BYTES = 1 << 28
 
 
 class Weighted(NamedTuple):
@@ -48,9 +47,8 @@ class RowModel(WorkingColumns):
     """
 
     BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
-    REACH = (
-        10.0  # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
-    )
+    # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
+    REACH = 10.0
 
     def __init__(self, problem):
         super().__init__(problem)

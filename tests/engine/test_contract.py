@@ -12,17 +12,27 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.core.status import FitStatus, Optimality
 from l0path.engine.lambda0.path import Lambda0Path
-from l0path.engine.posing import columns_of, resolved
+from l0path.engine.posing import resolved
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.registry import ALGORITHMS, algorithm_of, make_engine, names
+from l0path.engine.registry import ALGORITHMS, algorithm_of, names
 from l0path.engine.request import request
-from l0path.problem.losses import EXACT, NAMES
+from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL
 from l0path.solvers import IntegralityGeneration, LocalSearch
+from l0path.working_set.hinge import make_model
 
 N, P, LARGEST = 30, 8, 3
 RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short
 GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
-LOSSES = (*NAMES, *EXACT)
+OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
+RESPONSES = "several responses"  # of the squared loss
+LOSSES = (*NAMES, *EXACT, *COUPLED, *SEVERAL, RESPONSES)
+# where no algorithm but these takes a loss, with columns; loss="cox" has groups too
+ONLY_SWAPS = {
+    "cox": ("swap",),
+    "ordinal": ("swap",),
+    "multinomial": ("swap",),
+    RESPONSES: ("swap", "double swaps"),
+}
 SETTINGS = {
     **{name: name for name in names()},
     "integrality_generation": IntegralityGeneration(),
@@ -36,11 +46,17 @@ def row_of(name):
     return ROWS[name] if name in ROWS else algorithm_of(SETTINGS[name])
 
 
+def served(name, unit, loss):
+    """Whether an algorithm takes a loss, with columns or groups."""
+    if loss in ONLY_SWAPS:
+        return name in ONLY_SWAPS[loss] and (unit == "columns" or loss == "cox")
+    row = row_of(name)
+    return unit in row.units and loss in row.losses
+
+
 def case(name, unit, grid, loss):
     """A case; those of the families that compile kernels of their own are slow."""
-    row = row_of(name)
-    served = unit in row.units and loss in row.losses
-    slow = served and loss not in (*oracles.LOSSES, *EXACT)
+    slow = served(name, unit, loss) and loss in oracles.FAMILIES
     return pytest.param(name, unit, grid, loss, marks=pytest.mark.slow if slow else ())
 
 
@@ -73,27 +89,40 @@ def data(loss, unit):
     """X, y and the arguments of a fit."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(N, P)) + 0.4 * rng.normal(size=(N, 1))
-    y = oracles._response("logistic" if loss in EXACT else loss, X[:, 1] - 0.7 * X[:, 4], rng)
-    more = {"groups": GROUPS} if unit == "groups" else {}
-    return (
-        X,
-        y,
-        more | {"loss": loss, "lambda2": RIDGE} | ({"delta": 1.3} if loss == "huber" else {}),
-    )
+    y = response(loss, X[:, 1] - 0.7 * X[:, 4], rng)
+    arguments = {"loss": "squared" if loss == RESPONSES else loss, "lambda2": RIDGE}
+    arguments |= {"groups": GROUPS} if unit == "groups" else {}
+    return X, y, arguments | ({"delta": 1.3} if loss == "huber" else {})
 
 
-def keeps_the_contract(path, unit, grid):
-    """Sizes ascend, states are states, and coefficients belong to the units that are counted."""
+def response(loss, signal, rng):
+    """Random y (N,) of a loss; (N, 2) for several responses, and for times and events."""
+    if loss in (*NAMES, *EXACT):
+        return oracles._response("logistic" if loss in EXACT else loss, signal, rng)
+    noisy = signal + 0.5 * rng.normal(size=N)
+    if loss == RESPONSES:
+        return np.column_stack([noisy, 0.5 * signal + rng.normal(size=N)])
+    if loss == "cox":
+        return np.column_stack([np.exp(-noisy), rng.random(N) < 0.7])
+    return np.digitize(noisy, [-0.5, 0.5])
+
+
+def keeps_the_contract(path, unit, grid, gaps=False):
+    """Sizes ascend, states are states, and coefficients belong to the units that are counted. gaps:
+    whether sizes may be missing.
+    """
     table = path.table
     assert len(path) and table.k.max() <= LARGEST
     if grid == "support":
-        assert table.k.tolist() == list(range(len(path))) and table.lambda0.isna().all()
+        sizes = table.k.tolist()
+        assert sizes == (sorted({0, *sizes}) if gaps else list(range(len(path))))
+        assert table.lambda0.isna().all()
     else:
         assert table.k.is_monotonic_increasing and table.lambda0.is_monotonic_decreasing
     assert set(table.optimality) <= {str(state) for state in Optimality}
     for s in path.solutions:
         assert s.status in set(FitStatus)
-        assert s.support.size == s.beta.size and np.isfinite([s.objective, *s.beta]).all()
+        assert s.support.size == len(s.beta) and np.isfinite([s.objective, *s.beta.flat]).all()
         assert s.k == (s.support.size if unit == "columns" else s.groups.size)
         assert not s.lower_bound > s.objective + 1e-9 * abs(s.objective)
 
@@ -121,8 +150,8 @@ def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
         arguments |= {"lambda2": LARGE_RIDGE, "max_k": 2}
     if grid == "lambda0":
         arguments["n_lambda0"] = 3
-    if unit not in row.units or loss not in row.losses:
-        with pytest.raises(ValueError, match=r"use |needs |choose "):
+    if not served(name, unit, loss):
+        with pytest.raises(ValueError, match=r"use |needs |choose |leave "):
             l0path.fit(Unreadable(), y, **arguments)
         return
     path = l0path.fit(X, y, **arguments)
@@ -134,7 +163,7 @@ def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
         X, y, on_solution=lambda model: heard.append(model.k) or len(heard) == 2, **arguments
     )
     assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
-    keeps_the_contract(stopped, unit, grid)
+    keeps_the_contract(stopped, unit, grid, gaps=name in OVER_LAMBDA0)
     if grid == "support" and not row.proves:
         assert set(heard) <= set(stopped.table.k)
 
@@ -190,8 +219,9 @@ def test_a_result_is_valid_wherever_a_clock_stops(name, grid):
     for polls in (0, 1, 2, 3, 5, 8, 13, 21, 34):
         heard = []
         session = Session(Impatient(polls), heard.append)
-        working_set = columns_of(problem, asked.plan)
-        engine = make_engine(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
+        working_set = make_model(problem, asked.plan.max_iter)
+        make = algorithm_of(asked.plan.settings).engine
+        engine = make(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
         assert engine.result.null.support.size == 0
         try:
             engine.run()

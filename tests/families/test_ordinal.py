@@ -281,14 +281,17 @@ def test_methods_that_are_not_served_say_so():
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
         lambda: path.certify(k=2),
-        lambda: path.explore(),
-        lambda: path.compare([1, 2]),
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
         lambda: path.model(k=2).to_sql(),
-        lambda: l0path.nested_cv(X, codes, loss="ordinal", cv=3),
-        lambda: l0path.stability_selection(X, codes, loss="ordinal", k=2),
         lambda: l0path.L0Classifier(loss="ordinal").fit(X, codes),
     ):
         with pytest.raises(ValueError, match="ordinal"):
             call()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.Series, pd.Categorical])
+def test_texts_without_an_order_are_refused(kind):
+    X, y = np.arange(9.0)[:, None], ["low", "mid", "high"] * 3
+    with pytest.raises(ValueError, match="whose order is not known"):
+        l0path.fit(X, kind(y), loss="ordinal")

@@ -4,7 +4,7 @@ under a classification loss.
 
 import itertools
 import pickle
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -242,10 +242,12 @@ def test_a_named_column_is_the_offset_and_no_feature():
     pd.testing.assert_frame_equal(named.coef(), given.coef(), rtol=1e-12, atol=1e-13)
     new = NAMED.loc[NEW.index]
     expected = given.predict(FEATURES.loc[NEW.index], 2, offset=new["both"])
-    assert named.predict(new, 2).equals(expected)
-    assert named.predict(new[["both", "b", "a"]], 2).equals(expected)  # other order, no c d
-    assert named.predict(new, 2, offset=new["both"] + 1).equals(
-        given.predict(FEATURES.loc[NEW.index], 2, offset=new["both"] + 1)
+    alike = partial(pd.testing.assert_series_equal, rtol=1e-12, atol=0)
+    alike(named.predict(new, 2), expected)
+    alike(named.predict(new[["both", "b", "a"]], 2), expected)  # other order, no c d
+    alike(
+        named.predict(new, 2, offset=new["both"] + 1),
+        given.predict(FEATURES.loc[NEW.index], 2, offset=new["both"] + 1),
     )
     assert named.score(NAMED, TABLE["cases"], 2)["deviance"] == pytest.approx(
         glm(["a", "b"]).deviance / N, rel=1e-6

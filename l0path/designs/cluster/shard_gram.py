@@ -9,7 +9,7 @@ from ..standardized import Standardized
 
 
 def on_cluster(X):
-    """Whether the columns of a standardised design live in shards on workers."""
+    """Whether the columns of a standardised design are in shards on workers."""
     return type(X) is Standardized and X.traits.shards
 
 

@@ -29,9 +29,8 @@ OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in 
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
 AHEAD = 32  # blocks ahead of which the system is told
 RUN = 32  # blocks that a thread takes at a time at most
-LARGEST_GAP = (
-    1 << 16
-)  # bytes that are rather read than skipped between two columns that are asked for
+# bytes that are rather read than skipped between two columns that are asked for
+LARGEST_GAP = 1 << 16
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
 
@@ -50,9 +49,9 @@ def blocks(
         the working columns are not in it (docs/designs.md).
     client : dask.distributed.Client, optional
         A cluster: X is cut by columns into `shards` that its workers read, once, and keep in their
-        memory; right-hand sides and winners travel (docs/distributed.md). Workers need l0path, and
-        files under the same path. memory_limit is then for the columns that this process keeps.
-        Needs the package distributed, of `l0path[blocks]`. None reads in this process.
+        memory; only right-hand sides and the best columns are sent (docs/distributed.md). Workers
+        need l0path, and files under the same path. memory_limit is then for the columns that this
+        process keeps. Needs the package distributed, of `l0path[blocks]`. None reads here.
     shards : int, optional
         The number of shards of a cluster. None means two for each of its threads.
 
@@ -66,7 +65,7 @@ def blocks(
     Raises
     ------
     TypeError or ValueError
-        If a source cannot be read in blocks, or a limit is none.
+        If a source cannot be read in blocks, or a limit is not valid.
     ImportError
         If a package is missing; the message has the command that installs it.
 
@@ -260,8 +259,8 @@ class ColumnBlocks:
     # -- verbs
 
     def foresee(self, R: np.ndarray) -> None:
-        """Tell of right-hand sides R (n, m) that will be asked for: the next `moments` makes their
-        products in the same read, and `correlate` then has them.
+        """Announce right-hand sides R (n, m): the next `moments` computes their products in the
+        same read of X, and `correlate` then returns these.
         """
         self._awaited += [np.array(r, dtype=np.float64) for r in np.asarray(R).T]
 
@@ -385,7 +384,7 @@ class ColumnBlocks:
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), as `Dense.moments`; blocks one above
-        the other are merged as there. Products that were foreseen are made in the same read.
+        the other are merged as there. Announced products are made in the same read.
         """
         weights = np.asarray(weights, dtype=np.float64)
         ahead, self._awaited = (np.column_stack(self._awaited) if self._awaited else None), []

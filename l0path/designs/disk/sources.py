@@ -239,7 +239,7 @@ class ParquetSource:
 
 
 def optional(module, what):
-    """Import an optional package, or say what to install."""
+    """Import an optional package, or raise ImportError with the command that installs it."""
     from importlib import import_module
 
     try:

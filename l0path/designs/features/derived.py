@@ -17,7 +17,8 @@ MOST = 2 * 10**8  # features beyond which the vectors of length p alone would ta
 
 
 class Derived(Sequence):
-    """Features of p0 columns; as a sequence: their names, made when asked for.
+    """Features made of p0 columns. As a sequence it holds their names, which are made when asked
+    for.
 
     Parameters
     ----------
@@ -29,9 +30,9 @@ class Derived(Sequence):
     Attributes
     ----------
     stored : tuple
-        Names of the arrays that make it again, with the two parameters.
+        Names of the arrays from which, with the two parameters, it can be made again.
     what : str
-        What two of them can differ in.
+        The word for what two of them can differ in, for messages.
     """
 
     stored: tuple[str, ...] = ()
@@ -61,8 +62,8 @@ class Derived(Sequence):
         """The name of feature j."""
 
     def repeated(self, second: np.ndarray) -> np.ndarray:
-        """Features that are combinations of columns of X and the intercept on rows where these have
-        second moments (p,): none but for products.
+        """Features that are linear combinations of columns of X and the intercept on the rows in
+        which the features have the given second moments (p,). Only products can be.
         """
         return np.empty(0, dtype=np.int64)
 

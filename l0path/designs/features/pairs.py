@@ -15,7 +15,8 @@ from l0path.designs.features.derived import Derived
 class Pairs(Derived):
     """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j.
 
-    The products are ordered by j, then k. As a sequence: their names, made when asked for.
+    The products are ordered by j, then k. As a sequence it holds their names, which are made when
+    asked for.
 
     Parameters
     ----------
@@ -113,8 +114,9 @@ class Pairs(Derived):
         return None
 
     def repeated(self, second: np.ndarray) -> np.ndarray:
-        """Products of a column that is constant on the rows where the features have second moments
-        (p,), as a rare one may be in a fold: multiples of their other factor, plus a constant.
+        """Products with a column that is constant on the rows in which the features have the given
+        second moments (p,), as a rare column may be in a fold: they are multiples of their other
+        factor, plus a constant.
         """
         p0 = len(self.base)
         constant = second[:p0] == 0

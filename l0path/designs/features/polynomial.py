@@ -20,9 +20,8 @@ LOSES = 1e-6  # share of the mean square below which a variance is taken anew, f
 # standard deviations from 0 beyond which sparse columns are not centred: the expanded formula would
 # lose 4 digits or more
 FAR = 100.0
-LARGEST = (
-    1e70  # entries beyond have products whose squares leave the range of floating point numbers
-)
+# entries beyond have products whose squares leave the range of floating point numbers
+LARGEST = 1e70
 
 
 class Polynomial(DerivedDesign):
@@ -31,6 +30,8 @@ class Polynomial(DerivedDesign):
     """
 
     traits = DerivedDesign.traits._replace(in_place=True, bounded_products=True)
+
+    heredity: str | None = None  # the rule that searches keep
 
     def __init__(self, base: Dense | Csc, names: Pairs, table: Any = None) -> None:
         super().__init__(base, names)
@@ -65,12 +66,12 @@ class Polynomial(DerivedDesign):
     ) -> np.ndarray:
         """`correlate`, but entries (j, m) of at most least[m] * scale[j] in size may come out as 0.
 
-        Left out are products that |sum_i r_i z_ij z_ik| <= nu_j nu_k, nu_j^2 = sum_i |r_i| z_ij^2,
-        keeps so small: Cauchy-Schwarz, ours (Tan, Tsang & Wang, JMLR 15, 2014, Section 6.2, score
-        every product).
+        Products are left out that are so small by the Cauchy-Schwarz bound |sum_i r_i z_ij z_ik| <=
+        nu_j nu_k, nu_j^2 = sum_i |r_i| z_ij^2. The bound is ours (Tan, Tsang & Wang, JMLR 15, 2014,
+        Section 6.2, score every product).
 
-        least (m,), scale (p,) positive. Worth it where columns are of uneven size and `scale` does
-        not make up for it; columns alike in size prune nothing.
+        least (m,), scale (p,) positive. It is worth its cost where columns differ in size and
+        `scale` does not make up for it; among columns of equal size nothing is left out.
         """
         own, p0 = min(max(self.base.p - start, 0), stop - start), self.base.p
         out = np.empty((stop - start, R.shape[1]))
@@ -184,7 +185,7 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         )
     squares = np.zeros(base.p, dtype=bool) if interaction_only else ~two_valued(base)
     keep, chosen = None, None
-    if heredity is not None:
+    if parents is not None:
         chosen = np.zeros(base.p, dtype=bool)
         chosen[parents] = True
 
@@ -200,7 +201,7 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         width = base.p if chosen is None else int(chosen.sum())
         most = (
             most
-            if heredity is None
+            if parents is None
             else width * (width + 1) // 2
             if heredity == "strong"
             else width * base.p

@@ -1,4 +1,4 @@
-"""Supports of other algorithms, that effort "high" lets compete."""
+"""Supports of other algorithms, which effort="high" compares with those found."""
 
 from ...exchange.local_search import LocalSearch
 from ...first_order.coordinate_descent import CoordinateDescent

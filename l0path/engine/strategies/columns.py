@@ -59,7 +59,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.neighbourhood = neighbourhood_of(model, part, scale, settings)
 
     def start(self):
-        """Seed the working columns, and let the supports of the session compete."""
+        """Seed the working columns, and compare the supports of the session."""
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
@@ -188,7 +188,9 @@ class ColumnExchanges(ExchangeStrategy):
             self.sweep(self.done)
 
     def offer_support(self, support):
-        """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
+        """Compare a support from elsewhere (another slice, loss or algorithm) with the best of its
+        size.
+        """
         k = support.size - self.model.problem.forced.size
         if 0 < k <= self.pool.last:
             self.model.grow(support)
@@ -283,7 +285,9 @@ class ColumnExchanges(ExchangeStrategy):
                 self.mark_verified(k)
 
     def _confirm(self, k, candidates):
-        """Refits decide what the ranking of a size proposed; verified when none improves."""
+        """Refits decide about the exchanges that the ranking of a size proposed; the size is
+        verified when none improves it.
+        """
         fit, improved = self.pool.fits[k], False
         for c in candidates:
             if c.out < 0 and k + 1 in self.pool.fits:

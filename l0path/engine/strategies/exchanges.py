@@ -44,12 +44,12 @@ class ExchangeStrategy(SizeStrategy, ABC):
         return Optimality.UNVERIFIED if undecided else found
 
     def offer_all(self):
-        """Let the supports of the session compete."""
+        """Compare the supports of the session with the best ones of their sizes."""
         for units in self.session.supports:
             self.offer_support(units)
 
     def unfinished(self):
-        """Sizes are not verified, or a way out of local optima was tried."""
+        """Whether sizes are unverified, or a way out of local optima was tried."""
         return self.first or bool(self.unverified()) or next(self.ways, False)
 
     def improve(self):

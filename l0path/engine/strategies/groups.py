@@ -40,6 +40,7 @@ class GroupExchanges(ExchangeStrategy):
     """
 
     limits = GroupLimits()
+    kind = GroupNeighbourhood
 
     def __init__(self, model, part, settings, session):
         self.settings = settings
@@ -54,11 +55,11 @@ class GroupExchanges(ExchangeStrategy):
             model.problem.perfect,
         )
         super().__init__(model, pool, part, session)
-        self.neighbourhood = GroupNeighbourhood(self.groups, self.scale, settings)
+        self.neighbourhood = self.kind(self.groups, self.scale, settings)
         self.tried, self.screened = self.neighbourhood.tried, set()
 
     def start(self):
-        """Seed the working groups, and let the sets of groups of the session compete."""
+        """Seed the working groups, and compare the sets of groups of the session."""
         self.seed()
         self.tell_apart()
         self.offer_all()
@@ -83,7 +84,7 @@ class GroupExchanges(ExchangeStrategy):
     def use_refits(self):
         """Let refits decide every exchange."""
         self.groups.exact = False
-        self.neighbourhood = GroupNeighbourhood(self.groups, self.scale, self.settings)
+        self.neighbourhood = self.kind(self.groups, self.scale, self.settings)
 
     def seed(self):
         """All groups where they are few, else those of best score at the null fit."""
@@ -205,6 +206,6 @@ class GroupExchanges(ExchangeStrategy):
         return self.groups.refit(fit.groups)
 
     def offer_support(self, groups):
-        """Let a set of groups from elsewhere compete for its size."""
+        """Compare a set of groups found elsewhere with the best one of its size."""
         if 0 < groups.size - self.pool.n_forced <= self.pool.last:
             self.pool.update(self.groups.refit(groups))

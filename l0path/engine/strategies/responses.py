@@ -37,7 +37,7 @@ class ResponseExchanges(ColumnExchanges):
         return list(np.argpartition(-score, most - 1, axis=1)[:, :most])
 
     def use_refits(self):
-        """Fit near combinations from the rows, and forget what was found without."""
+        """Fit near combinations from the rows, and forget the results found otherwise."""
         self.neighbourhood = neighbourhood_of(self.model, self.part, self.scale, self.settings)
 
     def restart(self, with_others):

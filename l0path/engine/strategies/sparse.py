@@ -45,7 +45,7 @@ class SparseSizes(SizeStrategy):
         self.neighbourhood = neighbourhood_of(model, part, self.scale, search, trials=False)
 
     def start(self):
-        """Seed the working columns, and let the supports of the session compete."""
+        """Seed the working columns, and compare the supports of the session."""
         width = self.problem.forced.size + self.pool.last
         if not self.solver.traits.all_columns and self.model.width <= width:
             seed_at(self.model, self.pool.fits[0], max(100, 4 * self.pool.last))
@@ -171,8 +171,8 @@ class SparseSizes(SizeStrategy):
             del self.outcomes[j]
 
     def polish(self):
-        """One local search over the sizes (swaps with refit, on W), then the solver from what it
-        found.
+        """One local search over the sizes (swaps with refit, on W), then the solver from its
+        results.
         """
         local_search.search(self.pool, self.neighbourhood, set(), self.clock.poll)
         for k in range(1, self.pool.last + 1):

@@ -6,7 +6,8 @@ set of units, some of which may leave. No set of the node has a smaller infimum 
 have, so that a lower bound of this one bounds the node, for every size. What the quadratic model at
 the fit of all units says of leaving one of them bounds the node's children before they are fitted
 (`node_bounds`). The units whose leaving costs most leave first, with all others still free to
-leave, so that the largest parts have the largest bounds.
+leave, so that the largest parts have the largest bounds. Where groups keep a hierarchy, the sets
+are the closed ones: with a unit leaves what needs it.
 
 Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound and the tree; Gatu &
 Kontoghiorghes (Journal of Computational and Graphical Statistics 15, 2006) for the order. Lawless &
@@ -63,6 +64,7 @@ class NestedSearch:
         self.problem, self.wanted, problem = model.problem, wanted, model.problem
         self.oracle = sets_of_columns(model, lambda2)
         self.groups = problem.groups
+        self.hierarchy = None if self.groups is None else self.groups.hierarchy
         if self.groups is None:
             self.held = problem.forced[problem.usable[problem.forced]]
             self.J = np.flatnonzero(problem.selectable)
@@ -72,13 +74,29 @@ class NestedSearch:
         self.seen, self.operations, self.nodes = set(), 0.0, 0
         self.unattained = np.full(self.J.size + 1, math.inf)
         self.threshold = wanted.cutoffs(self.J.size + 1)
-        every = np.arange(self.J.size)
+        every = self.closed(np.arange(self.J.size))
         self.stack = [OpenNode(every, every, problem.floor - problem.noise, None)]
 
     def _kept(self):
         """(G,) whether a group has a usable column."""
         owners = self.groups.owners()[self.problem.usable[self.groups.columns]]
         return np.bincount(owners, minlength=len(self.groups.labels)) > 0
+
+    def closed(self, units):
+        """The largest part of a set of units (ascending) in which every unit has those that it
+        needs.
+        """
+        if self.hierarchy is None:
+            return units
+        inside = np.isin(np.arange(len(self.groups.labels)), np.append(self.held, self.J[units]))
+        return units[self.hierarchy.largest(inside)[self.J[units]]]
+
+    def _keeps(self, support):
+        inside = None if self.hierarchy is None else np.zeros(len(self.groups.labels), dtype=bool)
+        if inside is None:
+            return True
+        inside[support] = True
+        return self.hierarchy.closed(inside)
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
@@ -160,8 +178,17 @@ class NestedSearch:
         lower, children = np.maximum(found.lower, bound), []
         order = np.argsort(-found.estimate, kind="stable")
         for at, i in enumerate(order):
-            units = node.units[node.units != node.free[i]]
-            child = OpenNode(units, node.free[order[at + 1 :]], float(lower[i]), found.starts[i])
+            less = node.units[node.units != node.free[i]]
+            units, free = self.closed(less), node.free[order[at + 1 :]]
+            start = found.starts[i]
+            if (
+                units.size < less.size
+            ):  # what needs a unit leaves with it, or else the node is empty
+                gone = np.setdiff1d(less, units)
+                if not np.isin(gone, free).all():
+                    continue
+                free, start = free[np.isin(free, units)], None
+            child = OpenNode(units, free, float(lower[i]), start)
             if self._open(child, child.bound, 1):
                 children.append(child)
         return children
@@ -175,9 +202,11 @@ class NestedSearch:
             self.know(np.concatenate([self.held, self.J[units]]))
 
     def know(self, support):
-        """Let a set of units, held ones included, compete, unless it did before."""
+        """Let a set of units, held ones included, compete, unless it did before, or does not keep
+        the hierarchy.
+        """
         support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
+        if support.tobytes() not in self.seen and self._keeps(support):
             self.seen.add(support.tobytes())
             self.operations += REFIT_OPERATIONS
             self.wanted.offer(support, support.size - self.held.size)

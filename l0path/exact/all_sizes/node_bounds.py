@@ -31,7 +31,7 @@ INFEASIBLE = 1e-10  # |z_j'a| relative to sum |z_j a|, beyond which a point coun
 
 
 class UnclearColumns(Exception):
-    """Columns are so nearly dependent that their products do not tell what they explain."""
+    """Columns are so nearly dependent that their products do not determine what they explain."""
 
 
 class LeavingBounds(NamedTuple):

@@ -1,4 +1,4 @@
-"""Scores of least squares models, and what the best sets of any size by a score ask of a search."""
+"""Scores of least squares models, and the sets that a search for the best of any size needs."""
 
 import math
 from collections.abc import Callable

@@ -49,7 +49,7 @@ class SetsWanted(Protocol):
         """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
 
     def offer(self, support: np.ndarray, size: int) -> None:
-        """Let a set of columns compete, of which `size` were chosen."""
+        """Compare a set of columns, of which `size` were chosen, with the best one."""
 
 
 def servable(problem, lambda1):
@@ -286,7 +286,7 @@ class AllSizes:
                 self._search(active, budget)
 
     def _search(self, active, budget):
-        """Let walkers search for a portion, and look at what they have noted."""
+        """Let workers search a portion, and collect their results."""
         threshold = self.cutoffs() + self.margin
         portion = int(min(self.portion, (budget - self.operations) / len(active) + 1.0))
         self.portion = min(2.0 * self.portion, BETWEEN_POLLS)

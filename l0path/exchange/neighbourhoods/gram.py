@@ -168,7 +168,7 @@ class GramNeighbourhood:
         return Fit(support[order], b, self.model.problem.shift, value)
 
     def _push(self, pool):
-        """Update the pool by what the kernels improved; True if there was anything."""
+        """Update the pool by the fits that the kernels improved; True if there were any."""
         best = self.best
         for k in np.flatnonzero(best.fresh[2] & np.isfinite(best.value)).tolist():
             fit = self._found(best, k)

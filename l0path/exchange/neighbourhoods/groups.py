@@ -101,6 +101,12 @@ class GroupNeighbourhood:
         near = self.model.near_groups()
         return [g for g in near if g not in fit.groups][: self.tried]
 
+    def _near_swaps(self, fit):
+        """[(0, group out, group in)] of the groups of `_near`."""
+        near = self._near(fit)
+        members = np.setdiff1d(fit.groups, self.model.forced) if near else ()
+        return [(0.0, int(out), into) for into in near for out in members]
+
     def swap(self, fit, thorough=False):
         """Swaps until none improves; where a table only ranks, the first ON_THE_WAY of it are
         refitted (thorough: all).
@@ -121,11 +127,7 @@ class GroupNeighbourhood:
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        swaps, near = self.table(fit).swaps[:most], self._near(fit)
-        if near:
-            members = np.setdiff1d(fit.groups, self.model.forced)
-            swaps = swaps + [(0.0, int(out), into) for into in near for out in members]
-        for change, out, into in swaps:
+        for change, out, into in self.table(fit).swaps[:most] + self._near_swaps(fit):
             if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
                 continue
             new = self.model.refit(

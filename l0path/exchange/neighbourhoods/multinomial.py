@@ -1,16 +1,68 @@
-"""Moves under the multinomial loss: ranked by the table of several responses, on a quadratic with
-the mean curvature of the fit, and decided by refits.
+"""Moves under the multinomial loss: preselected by the table of several responses, on a quadratic
+with the mean curvature of the fit, ranked by the quadratic with its Hessian, decided by refits.
 """
 
 import numpy as np
 
+from ...core.status import FitStatus
 from .. import response_table
 from ..ranking import Candidate
+from .class_quadratic import ClassTable, fill_table, predict
 from .refit import RefitNeighbourhood
+
+PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
+HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
 class MultinomialNeighbourhood(RefitNeighbourhood):
     """`RefitNeighbourhood` of a MultinomialModel."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.tables, self.thorough = {}, False
+
+    def _table(self, fit):
+        """The `ClassTable` of a fit, None where its Hessian is singular."""
+        key = fit.key
+        if key not in self.tables:
+            model = self.model
+            rows, (k, q), n = model.class_rows(), fit.b.shape, model.problem.X.n
+            S, K = np.ascontiguousarray(model.where[fit.support]), k + int(rows.intercept)
+            x = np.vstack([fit.b, model.T @ fit.b0]) if rows.intercept else fit.b.copy()
+            P, D, V = np.empty((q + 1, n)), np.empty((q, n)), np.empty((q * (q + 1) // 2, n))
+            table = ClassTable(S, x, np.empty((q * K, q * K)), np.empty(q * K), P, D, V)
+            weak = fill_table(rows, S, self.lambda2, x, table)
+            size = max(P.size + D.size + V.size + table.B.size, 1)
+            while len(self.tables) > HELD_NUMBERS // size:
+                self.tables.pop(next(iter(self.tables)))
+            self.tables[key] = None if weak else table
+        return self.tables[key]
+
+    def _predicted(self, fit, pairs):
+        """The changes (m,) that the quadratic of a fit predicts for exchanges `pairs` (out, into);
+        None where its Hessian is singular.
+        """
+        table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
+        if table is None:
+            return None
+        exchanges, change = np.array(pairs, dtype=np.int64), np.empty(len(pairs))
+        out, into = exchanges.T
+        out[out >= 0] = np.searchsorted(fit.support, out[out >= 0])
+        into[into >= 0] = self.model.where[into[into >= 0]]
+        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
+        return change
+
+    def swap(self, fit, thorough=False):
+        """As in `RefitNeighbourhood`; on the way only swaps that are predicted to pay are tried."""
+        self.thorough = thorough
+        try:
+            return super().swap(fit, thorough)
+        finally:
+            self.thorough = False
+
+    def _additions_tried(self, fit):
+        """Two: the quadratic has the curvatures of the fit."""
+        return 2
 
     def _closed(self, fit, first):
         """Working columns from `first` on that may not enter, and members that stay."""
@@ -24,14 +76,20 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
         skip = self._closed(fit, first)[0]
         change = mean * response_table.additions(quadratic, self.lambda2 / mean, skip)[0]
-        best = np.argsort(change, kind="stable")[:most]
-        W = self.model.W[first:]
-        return [(float(change[j]), int(W[j])) for j in best if np.isfinite(change[j])]
+        best = np.argsort(change, kind="stable")[: PRESELECTED * most]
+        best, W = best[np.isfinite(change[best])], self.model.W[first:]
+        change, into = change[best], W[best].tolist()
+        predicted = self._predicted(fit, [(-1, j) for j in into])
+        change = change if predicted is None else predicted
+        return sorted(zip(change.tolist(), into, strict=True))[:most]
 
     def _remove(self, fit):
-        """The best of the three removals ranked first; None when only forced columns are left."""
-        _, units = self.removable(fit)
-        return self._lowest(fit, [(int(j), -1) for j in units[:3]])
+        """The best of the two removals ranked first; None when only forced columns are left."""
+        pairs = [(int(j), -1) for j in self.removable(fit)[1]]
+        predicted = self._predicted(fit, pairs)
+        if predicted is not None:
+            pairs = [pairs[e] for e in np.argsort(predicted, kind="stable")[:2]]
+        return self._lowest(fit, pairs[:3])
 
     def _ranked_swaps(self, fit, first, keep):
         """The `keep` first swaps with working columns from position `first` on: Candidates."""
@@ -39,14 +97,21 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
         skip, locked = self._closed(fit, first)
         swap = response_table.table(fit, quadratic, self.lambda2 / mean, skip, locked).swap
-        best = np.argsort(swap, axis=None, kind="stable")[:keep]
-        i, j = np.unravel_index(best, swap.shape)
-        W = self.model.W[first:]
-        return [
-            Candidate(float(mean * swap[a, b]), int(fit.support[a]), int(W[b]))
-            for a, b in zip(i, j, strict=True)
-            if np.isfinite(swap[a, b])
+        change, W = swap.ravel(), self.model.W[first:]
+        most = min(PRESELECTED * keep, change.size)
+        best = np.argpartition(change, most - 1)[:most] if most else np.empty(0, np.int64)
+        best = best[np.isfinite(change[best])]
+        best = best[np.argsort(change[best], kind="stable")]
+        out, into = np.unravel_index(best, swap.shape)
+        pairs = list(zip(fit.support[out].tolist(), W[into].tolist(), strict=True))
+        predicted = self._predicted(fit, pairs)
+        change = mean * change[best] if predicted is None else predicted
+        found = [
+            Candidate(float(change[e]), *pairs[e])
+            for e in np.argsort(change, kind="stable")[:keep]
+            if np.isfinite(change[e])
         ]
+        return found if self.thorough else [one for one in found if one.change < 0.0]
 
     def removable(self, fit):
         """The quadratic cost of removing each unforced column, ascending, and the columns."""

@@ -35,7 +35,7 @@ class RefitNeighbourhood:
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.undecided = set()  # supports with an exchange whose refit did not converge
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
-        # tried
+        # tried and whether it was thorough
         self.polished = {}
         self.last_ranked = {}  # support, number of pairs -> predicted change of the last of them
         self.additions, self.removals = (
@@ -64,9 +64,7 @@ class RefitNeighbourhood:
         key, width = fit.key, self.model.width
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
-            most = max(
-                3, pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size) // 4
-            )
+            most = self._additions_tried(fit)
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
                 top, best = ranked, self._lowest(fit, [(-1, j) for _, j in ranked])
@@ -74,6 +72,11 @@ class RefitNeighbourhood:
         if best is not None and not np.isfinite(best.value):
             return None  # what is left is a combination of the support
         return self.swap(best) if polish and best is not None else best
+
+    def _additions_tried(self, fit):
+        """How many of the additions ranked first are refitted: three, more where that is cheap."""
+        rows = self.model.problem.refit_rows
+        return max(3, pairs_tried(self.settings, rows, fit.support.size) // 4)
 
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on; gains
@@ -172,18 +175,18 @@ class RefitNeighbourhood:
         keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.key
-            end, width, depth = self.polished.get(key, (fit, 0, 0))
+            end, width, depth = self.polished.get(key, (fit, 0, (0, False)))
             trail.append(key)
             if end.key != key:
                 fit = end
                 continue
-            width = width if depth >= keep else 0
+            width = width if depth >= (keep, thorough) else 0
             better = self._improve(fit, width, keep) if width < self.model.width else None
             if better is None:
                 break
             fit = better
         for key in trail:
-            self.polished[key] = (fit, self.model.width, keep)
+            self.polished[key] = (fit, self.model.width, (keep, thorough))
         return fit
 
     def _improve(self, fit, first, keep):
@@ -195,9 +198,8 @@ class RefitNeighbourhood:
         failed = self.failed.setdefault(fit.key, set())
         best = self._ranked_swaps(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
-        last = (
-            self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        )  # columns that came later must beat the first pairs of before
+        # columns that came later must beat the first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
         swaps = [(one.out, one.into) for one in best if one.out >= 0 and one.change <= last]
         swaps = [pair for pair in swaps if pair not in failed]
         e, new = self._first_below(fit, swaps, target)

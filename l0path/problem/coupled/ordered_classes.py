@@ -1,6 +1,7 @@
 """Ordered classes as arguments of `fit`: what loss="ordinal" does not serve, and their codes."""
 
 import numpy as np
+import pandas as pd
 
 from .ordinal import Ordinal
 
@@ -31,6 +32,17 @@ def refuse_what_ordinal_lacks(a):
         raise ValueError(
             "certify=True: there are no lower bounds for loss='ordinal' yet; leave certify out"
         )
+
+
+def refuse_texts_without_order(series, classes):
+    """Raise ValueError for three or more classes with no order but that of the alphabet."""
+    ordered = isinstance(series.dtype, pd.CategoricalDtype) and series.cat.ordered
+    if ordered or len(classes) == 2 or not any(isinstance(c, str) for c in classes):
+        return
+    raise ValueError(
+        f"y has texts as classes, {', '.join(map(repr, classes[:4]))}, whose order is not known; "
+        "pass pd.Categorical(y, categories=[lowest, ..., highest], ordered=True), or numbers"
+    )
 
 
 def ordered_response(codes, classes, weights):

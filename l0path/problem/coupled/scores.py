@@ -8,7 +8,7 @@ from ..losses import mean_of_rows
 from .baseline import Baseline, baseline_of, cumulative_hazards
 from .event_times import Cox
 
-TIMES = 256  # at which curves of all rows are held at once
+CELLS = 2**22  # numbers of the curves of all rows that are held at once
 
 
 class Undefined(ValueError):
@@ -16,7 +16,7 @@ class Undefined(ValueError):
 
 
 class ScoredTimes(NamedTuple):
-    """Survival times that a fit has not seen, and what it says of them.
+    """Survival times that a fit has not seen, with its predictions for them.
 
     loss: of all rows; event, eta (n,): events, 0 or 1, and the predictor of the fit; train, test
     (n,): weights of the rows of the fit and of those that are scored, 0 for the others; baseline:
@@ -90,21 +90,58 @@ def concordance(loss, event, eta, weights, more=None):
     Undefined
         If there is no such pair.
     """
-    right, total = 0.0, 0.0
-    for i in np.flatnonzero((event > 0) & (weights > 0)):
-        later = (loss.stop > loss.stop[i]) | ((loss.stop == loss.stop[i]) & (event == 0))
-        later &= (loss.stratum == loss.stratum[i]) & (weights > 0)
-        if loss.start.size:
-            later &= loss.start < loss.stop[i]
-        pair = weights[i] * weights[later] * (1.0 if more is None else more[i])
-        right += pair @ ((eta[i] > eta[later]) + 0.5 * (eta[i] == eta[later]))
-        total += pair.sum()
-    if not total > 0:
+    codes = np.unique(eta, return_inverse=True)[1]
+    right = total = most = 0.0
+    for s in np.unique(loss.stratum):
+        mine = (loss.stratum == s) & (weights > 0)
+        first = mine & (event > 0)
+        pairs = weights[first] * (1.0 if more is None else more[first])
+        asked = loss.stop[first], codes[first]
+        # of an event and a censored row at one time the event is first
+        later = _beyond(asked, (loss.stop[mine], event[mine] == 0, codes[mine], weights[mine]))
+        right, total = right + pairs @ later[0], total + pairs @ later[1]
+        most += pairs @ later[1]
+        if loss.start.size:  # rows that enter at the time of the event or later
+            entry = loss.start[mine], np.ones(mine.sum(), bool), codes[mine], weights[mine]
+            outside = _beyond(asked, entry)
+            right, total = right - pairs @ outside[0], total - pairs @ outside[1]
+    if not total > 1e-12 * most:  # a difference of sums, which rounding may leave above 0
         raise Undefined(
             "concordance needs an event in one row while another one is at risk, and these rows "
             "have none; use more rows, or fewer folds"
         )
     return float(right / total)
+
+
+def _beyond(asked, given):
+    """(below (m,), all (m,)): the weight of given rows with a later time, of those with a smaller
+    code (equal codes count one half) and of all. Both orders are sorted once, and pairs are counted
+    between halves of halves, in m log(m)^2 operations.
+
+    asked: (times (m,), codes (m,)); given: (times (q,), whether an equal time is later (q,), codes
+    (q,), weights (q,)).
+    """
+    time, code = np.concatenate([asked[0], given[0]]), np.concatenate([asked[1], given[2]])
+    weight = np.concatenate([np.zeros(len(asked[0])), given[3]])
+    after = np.concatenate([np.full(len(asked[0]), 0.5), given[1]])
+    order = np.lexsort((-after, -time))  # the latest first
+    code, weight = code[order], weight[order]
+    place = np.arange(order.size)
+    question = order < len(asked[0])
+    below = np.zeros(order.size)
+    for bit in range(max(order.size - 1, 0).bit_length()):
+        block = (place >> (bit + 1)) * (code.max() + 1)
+        second = (place >> bit) & 1 == 1
+        earlier, later = ~question & ~second, question & second
+        sort = np.argsort(block[earlier] + code[earlier])
+        keys = (block[earlier] + code[earlier])[sort]
+        sums = np.append(0.0, np.cumsum(weight[earlier][sort]))
+        wanted, begin = (block + code)[later], sums[np.searchsorted(keys, block[later])]
+        below[later] += 0.5 * (sums[np.searchsorted(keys, wanted)] - begin)
+        below[later] += 0.5 * (sums[np.searchsorted(keys, wanted, "right")] - begin)
+    found = np.empty((2, order.size))
+    found[:, order] = below, np.cumsum(weight)
+    return found[:, : len(asked[0])]
 
 
 def harrell(times):
@@ -141,9 +178,15 @@ class Censoring:
         for s in np.unique(loss.stratum):
             mine = loss.stratum == s
             stop, w, dead = loss.stop[mine], weights[mine], event[mine] > 0
-            at = np.unique(stop[~dead])
-            left = [w[(stop > t) | ((stop == t) & ~dead)].sum() for t in at]
-            gone = [w[(stop == t) & ~dead].sum() for t in at]
+            at, place = np.unique(stop[~dead], return_inverse=True)
+            gone = np.bincount(place, w[~dead], minlength=at.size)
+            order = np.argsort(stop)
+            ends = np.append(np.cumsum(w[order][::-1])[::-1], 0.0)
+            left = ends[np.searchsorted(stop[order], at)]
+            events = np.searchsorted(at, stop[dead])
+            same = events < at.size
+            same[same] = at[events[same]] == stop[dead][same]
+            left = left - np.bincount(events[same], w[dead][same], minlength=at.size)
             kept = 1.0 - np.divide(gone, left) if at.size else np.empty(0)
             self.steps[int(s)] = at, np.append(1.0, np.cumprod(kept))
 
@@ -164,9 +207,9 @@ class Censoring:
         return self._share(t, stratum, "right")
 
 
-def over_time(times, at=None):
+def over_time(times, at=None, ranks=True):
     """(times (q,), auc (q,), Brier scores (q,)) of the rows that are scored. at: the times, None
-    for those of their events before their last time.
+    for those of their events before their last time; ranks: False leaves auc out (NaN).
     """
     times = times.scored()
     loss, event, eta, _, weights, baseline = times
@@ -181,32 +224,60 @@ def over_time(times, at=None):
             f"times={at.max():g} is not before the last time of these rows, {loss.stop.max():g}; "
             "from then on nobody is at risk"
         )
-    ends = weights / censoring.before(loss.stop, loss.stratum)
+    order = np.argsort(loss.stop)
+    stop, event, eta, weights, stratum = (
+        one[order] for one in (loss.stop, event, eta, weights, loss.stratum)
+    )
+    ends = np.where(event > 0, weights / censoring.before(stop, stratum), 0.0)
     codes = np.unique(eta, return_inverse=True)[1]
-    auc, brier = np.empty((2, at.size))
-    for begin in range(0, at.size, TIMES):
-        part = at[begin : begin + TIMES]
-        curves = np.exp(-cumulative_hazards(baseline, eta, loss.stratum, part)[1])
-        for g, t in enumerate(part):
-            case, control = (loss.stop <= t) & (event > 0), loss.stop > t
-            goes_on = weights[control] / censoring.after(t, loss.stratum[control])
-            squares = ends[case] @ curves[case, g] ** 2 + goes_on @ (1.0 - curves[control, g]) ** 2
-            brier[begin + g] = squares / weights.sum()
-            auc[begin + g] = _auc(codes, loss.stratum, (case, ends), (control, weights))
+    auc, brier = np.full((2, at.size), np.nan)
+    width = max(CELLS // stop.size, 1)
+    for begin in range(0, at.size, width):
+        block = slice(begin, begin + width)
+        curves = np.exp(-cumulative_hazards(baseline, eta, stratum, at[block])[1])
+        ended = np.searchsorted(stop, at[block], "right")
+        brier[block] = _brier(curves, ended, (ends, weights, stratum), (censoring, at[block]))
+        for g, many in enumerate(ended if ranks else ()):
+            auc[begin + g] = _auc(codes, stratum, (slice(many), ends), (slice(many, None), weights))
     return at, auc, brier
+
+
+def _brier(curves, ended, rows, when):
+    """Brier scores (q,) at some times of rows by increasing time, of which `ended` (q,) end until
+    then. curves (n, q): probabilities of no event; rows: weights of events, of rows, and strata;
+    when: (censoring, times (q,)).
+    """
+    ends, weights, stratum = rows
+    censoring, at = when
+    first, last = ended.min(), ended.max()
+    squares = ends[:first] @ curves[:first] ** 2
+    for s in np.unique(stratum[first:]):
+        share = censoring.after(at, np.full(at.size, s))
+        share[share <= 0] = 1.0  # all rows of the stratum have ended: none of them goes on
+        mine = last + np.flatnonzero(stratum[last:] == s)
+        squares += weights[mine] @ (1.0 - curves[mine]) ** 2 / share
+        between = first + np.flatnonzero(stratum[first:last] == s)  # at some of the times ended
+        gone = between[:, None] < ended
+        case = ends[between, None] * curves[between] ** 2
+        control = weights[between, None] * (1.0 - curves[between]) ** 2 / share
+        squares += np.where(gone, case, control).sum(axis=0)
+    return squares / weights.sum()
 
 
 def _auc(codes, stratum, cases, controls):
     """The share of pairs of a case and a control of one stratum of which the case has the larger
-    eta, whose order `codes` gives; NaN without pairs. cases, controls: (which (n,), weights (n,)).
+    eta, whose order `codes` gives; NaN without pairs. cases, controls: (which (slice), weights
+    (n,)).
     """
     right, total = 0.0, 0.0
-    for s in np.unique(stratum[cases[0]]):
-        one, other = (which & (stratum == s) for which, _ in (cases, controls))
-        there = np.bincount(codes[other], controls[1][other], minlength=codes.max() + 1)
+    (ended, ends), (others, weights) = cases, controls
+    for s in np.unique(stratum[ended]):
+        case = np.where(stratum[ended] == s, ends[ended], 0.0)
+        control = np.where(stratum[others] == s, weights[others], 0.0)
+        there = np.bincount(codes[others], control, minlength=codes.max() + 1)
         below = np.cumsum(there) - 0.5 * there
-        right += cases[1][one] @ below[codes[one]]
-        total += cases[1][one].sum() * there.sum()
+        right += case @ below[codes[ended]]
+        total += case.sum() * there.sum()
     return right / total if total > 0 else np.nan
 
 
@@ -214,5 +285,5 @@ def integrated_brier(times):
     """The mean over time of the Brier score of `over_time`, between the first and the last event
     before the last time (trapezoids).
     """
-    at, _, brier = over_time(times)
+    at, _, brier = over_time(times, ranks=False)
     return float(np.trapezoid(brier, at) / (at[-1] - at[0]) if at.size > 1 else brier[0])

@@ -26,7 +26,6 @@ from ..verbs import curvature, fenchel_gap, slope, value
 
 LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
 LEAST_THETA = 1e-6
-THETA_STEPS = 200
 
 
 @named
@@ -124,7 +123,7 @@ def theta_of(y, mean, weights):
     """The theta of largest likelihood given the means, between 1e-6 and 1e8; at 1e8 the counts vary
     no more than Poisson's.
 
-    The score in log theta is followed by Newton steps within a bracket.
+    The root of the score in log theta is found by Brent's method.
 
     Parameters
     ----------
@@ -135,22 +134,23 @@ def theta_of(y, mean, weights):
     -------
     float
     """
+    from scipy.optimize import brentq
     from scipy.special import digamma
 
-    def score(theta):
-        each = digamma(y + theta) - digamma(theta) + np.log(theta / (theta + mean))
-        return float(weights @ (each + (mean - y) / (theta + mean)))
-
-    low, high = math.log(LEAST_THETA), math.log(LARGEST_THETA)
     # the likelihood at large theta rises towards Poisson's where the excess of variance is not > 0
     if float(weights @ ((y - mean) ** 2 - y)) <= 0:
         return LARGEST_THETA
-    for _ in range(THETA_STEPS):
-        middle = 0.5 * (low + high)
-        if score(math.exp(middle)) > 0:
-            low = middle
-        else:
-            high = middle
-        if high - low <= 1e-13 * max(abs(low), 1.0):
-            break
-    return math.exp(0.5 * (low + high))
+    counts, place = np.unique(y, return_inverse=True)
+    mass = np.bincount(place, weights)
+
+    def score(log_theta):
+        theta = math.exp(log_theta)
+        each = np.log(theta / (theta + mean)) + (mean - y) / (theta + mean)
+        return float(mass @ (digamma(counts + theta) - digamma(theta)) + weights @ each)
+
+    low, high = math.log(LEAST_THETA), math.log(LARGEST_THETA)
+    if score(low) <= 0:
+        return LEAST_THETA
+    if score(high) >= 0:
+        return LARGEST_THETA
+    return math.exp(brentq(score, low, high, xtol=1e-13, rtol=1e-14))

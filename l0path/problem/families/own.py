@@ -28,19 +28,19 @@ def own_loss(
     Parameters
     ----------
     name : str
-        What the output calls it.
+        The name of the loss in the output.
     link : {"", "identity", "log"}, default ""
-        What the linear predictor is of the mean of y. Empty: predictions are the linear predictor,
-        and the deviance is the loss itself.
+        The function of the mean of y that the linear predictor is. With "" predictions are the
+        linear predictor, and the deviance is the loss itself.
     jumps : bool, default False
         Whether the curvature jumps, as that of the Huber loss does.
     largest_curvature : float, default inf
-        A bound of the curvature over all y and eta, where there is one.
+        An upper bound of the curvature over all y and eta; inf if there is none.
 
     Returns
     -------
     callable
-        Takes the class, and returns it.
+        The decorator, which returns the class that it is given.
 
     Raises
     ------

@@ -40,6 +40,13 @@ class MultinomialModel(ResponseModel):
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
 
+    def class_rows(self):
+        """The rows of the problem with the working columns."""
+        p = self.problem
+        return softmax.ClassRows(
+            self.codes, p.weights, self.turned_offset, self.T, p.intercept, self.Z
+        )
+
     def proxy(self):
         """The squared loss of the slopes at the null fit, with the same working columns."""
         out = ResponseModel(self.flat_problem)
@@ -72,9 +79,7 @@ class MultinomialModel(ResponseModel):
         """(status, F, coefficients (K, q), flags) of the working columns `at`, from x (K, q)."""
         p, capped, r = self.problem, lambda2 == 0.0, self.T.shape[1]
         held, eta = np.empty_like(x), np.empty((r, p.X.n))
-        rows = softmax.ClassRows(
-            self.codes, p.weights, self.turned_offset, self.T, p.intercept, self.Z
-        )
+        rows = self.class_rows()
         limits = softmax.DescentLimits(float(lambda2), target, capped, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()

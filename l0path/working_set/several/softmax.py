@@ -54,7 +54,7 @@ class DescentLimits(NamedTuple):
 
 class ClassWork(NamedTuple):
     """Work space: probabilities P and the predictors of a trial (r, n), slopes D and PT = T P
-    (q, n), v and scratch (n,), b (k,), block (K, K) and h0 (K,) of a Hessian.
+    (q, n), v and scratch (n,), b (k,), block (k, k) and h0 (k,) of a Hessian.
     """
 
     P: np.ndarray
@@ -66,6 +66,15 @@ class ClassWork(NamedTuple):
     b: np.ndarray
     block: np.ndarray
     h0: np.ndarray
+
+
+@njit
+def work_space(r, q, n, k, K):
+    """The `ClassWork` of k columns, K coefficients for each of q contrasts, r classes, n rows."""
+    V, N, b, h0 = np.empty((2 * q + 2, n)), np.empty((2 * r, n)), np.empty(k), np.empty(k)
+    block = np.empty((k, k))
+    v, scratch = V[2 * q], V[2 * q + 1]
+    return ClassWork(N[:r], N[r:], V[:q], V[q : 2 * q], v, scratch, b, block, h0)
 
 
 @njit
@@ -135,17 +144,24 @@ def gradient(rows, S, lambda2, x, work, g):
 
 
 @njit
+def curvatures(rows, work, s, t, v):
+    """v (n,) = w_i (T (diag P_i - P_i P_i') T')_st for the contrasts s and t."""
+    T = rows.T
+    for i in range(v.size):
+        u = -work.PT[s, i] * work.PT[t, i]
+        for c in range(T.shape[1]):
+            u += T[s, c] * T[t, c] * work.P[c, i]
+        v[i] = rows.weights[i] * u
+
+
+@njit
 def hessian(rows, S, lambda2, work, H):
     """Hessian H (q K, q K) of F, its lower blocks; work has P and PT."""
-    (r, n), k, T = work.P.shape, S.size, rows.T
+    k = S.size
     K = k + 1 if rows.intercept else k
-    for s in range(T.shape[0]):
+    for s in range(rows.T.shape[0]):
         for t in range(s + 1):
-            for i in range(n):
-                u = -work.PT[s, i] * work.PT[t, i]
-                for c in range(r):
-                    u += T[s, c] * T[t, c] * work.P[c, i]
-                work.v[i] = rows.weights[i] * u
+            curvatures(rows, work, s, t, work.v)
             total = weighted_gram(rows.Z, S, work.v, work.block, work.h0, work.scratch)
             for a in range(k):
                 for b in range(k):
@@ -251,9 +267,7 @@ def refit_classes(rows, S, limits, x, held, eta):
     an optimum by less and less. held: the last x at which predictors differed by at most ETA_CAP.
     """
     (r, n), (K, q), k = eta.shape, x.shape, S.size
-    V, N = np.empty((2 * q + 2, n)), np.empty((2 * r, n))
-    v, scratch, b, h0 = V[2 * q], V[2 * q + 1], np.empty(k), np.empty(k)
-    work = ClassWork(N[:r], N[r:], V[:q], V[q : 2 * q], v, scratch, b, np.empty((k, k)), h0)
+    work = work_space(r, q, n, k, K)
     g, H, d = np.empty((q, K)), np.empty((q * K, q * K)), np.empty(q * K)
     step, new, lambda2 = np.empty((K, q)), np.empty((K, q)), limits.lambda2
     F, far = value_at(rows, S, lambda2, x, work, eta), 0.0

@@ -1,0 +1,147 @@
+"""The estimated cost as a text, and the error for a fit that needs more memory than there is."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiled import processes
+from ...core import threads
+from ...designs.protocol import traits_of
+from ...problem.losses import Squared
+from .counting import counted, stored_bytes
+
+TIMED_SIDE = 160  # of the matrices whose product is timed
+TIMED_LENGTH = 1 << 18  # of the vectors that are added
+FACTOR_OFF = {True: 3.0, False: 5.0}  # by which seconds may be off: squared loss, others
+OVERHEAD = 0.02  # seconds of a fit whatever its size
+PER_SIZE = {True: 0.001, False: 0.03}  # seconds for each size whatever n, likewise
+PER_KERNEL = 1.5  # seconds of a processor to compile one
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """An estimate of the costs of a fit, made before it begins: the result of `l0path.fit_cost`.
+
+    Attributes
+    ----------
+    bytes_held : int
+        Bytes of memory that the fit takes beside X, at its largest.
+    bytes_x : int
+        Bytes of X as it is stored.
+    reads : int
+        How often the whole of X is read.
+    bytes_read : int
+        Bytes of X that are read: `reads` times `bytes_x`.
+    kernels : int or None
+        Kernels that are neither loaded nor stored and would be compiled first. None where they are
+        not known beforehand: for other algorithms than the default one, and in `fit` itself.
+    seconds : tuple of float
+        Roughly the least and the most seconds, compiling included where `kernels` is known. How
+        long a search takes depends on the data, so the truth may lie outside.
+    available : int or None
+        Bytes of memory that could be taken when this was made. None where that cannot be told.
+    """
+
+    bytes_held: int
+    bytes_x: int
+    reads: int
+    bytes_read: int
+    kernels: int | None
+    seconds: tuple[float, float]
+    available: int | None
+
+    def __str__(self):
+        low, high = self.seconds
+        free = "" if self.available is None else f" ({size(self.available)} free)"
+        kernels = f", {self.kernels} kernels to compile" if self.kernels else ""
+        return (
+            f"about {size(self.bytes_held)} of memory beside X{free}, about {self.reads} reads of "
+            f"X ({size(self.bytes_x)} each){kernels}, roughly {_seconds(low)} to {_seconds(high)}"
+        )
+
+    def __repr__(self):
+        return f"<l0path.FitCost: {self}>"
+
+
+def cost_of(request, kernels=None) -> FitCost:
+    """The cost of a request. kernels: how many are to be compiled, where that is known."""
+    counts, stored = counted(request), stored_bytes(request.data.design)
+    products, others = speeds()
+    with threads.limited(request.n_jobs):
+        cores = min(threads.count(), processes.cores())
+    middle = counts.products / (products * cores) + counts.others / others
+    squared = isinstance(request.data.loss, Squared)
+    middle += OVERHEAD + PER_SIZE[squared] * counts.largest
+    spread = FACTOR_OFF[squared]
+    compiling = PER_KERNEL * (kernels or 0)
+    return FitCost(
+        bytes_held=counts.held,
+        bytes_x=stored,
+        reads=counts.reads,
+        bytes_read=counts.reads * stored,
+        kernels=kernels,
+        seconds=(
+            middle / spread + compiling / (2.0 * cores),
+            middle * spread + 2.0 * compiling,
+        ),
+        available=processes.measured_memory(),
+    )
+
+
+def refuse_too_large(request) -> None:
+    """MemoryError where not even the least that such a fit holds can be had."""
+    free = processes.measured_memory()
+    if free is None:
+        return
+    counts, design = counted(request), request.data.design
+    if counts.least <= free:
+        return
+    blocks = (
+        f"give memory_limit= less than {size(design.memory_limit)} to designs.blocks"
+        if traits_of(design).memory_limit
+        else "pass X=l0path.designs.blocks(X, memory_limit='1GB'), which holds fewer Gram rows and "
+        "reads X more often"
+    )
+    raise MemoryError(
+        f"X of {design.n} rows and {design.p} columns with max_k={counts.largest} needs at least "
+        f"{size(counts.least)} of memory beside X, and {size(free)} are free; {blocks}, or a "
+        f"smaller max_k= than {counts.largest} (l0path.fit_cost tells what a fit needs)"
+    )
+
+
+def speeds():
+    """(operations per second of products of matrices on one thread, of all other work), the best
+    of a few timed products and sums that take some milliseconds.
+    """
+    A, v = np.full((TIMED_SIDE, TIMED_SIDE), 0.5), np.full(TIMED_LENGTH, 0.5)
+    out, sums = np.empty_like(A), np.empty_like(v)
+    with threads.one_blas_thread():
+        product = min(_timed(lambda: np.matmul(A, A, out=out)) for _ in range(5))
+    adding = min(_timed(lambda: np.add(v, v, out=sums)) for _ in range(5))
+    return 2.0 * TIMED_SIDE**3 / product, 2.0 * TIMED_LENGTH / adding
+
+
+def _timed(work):
+    began = time.perf_counter()
+    work()
+    return max(time.perf_counter() - began, 1e-7)
+
+
+def size(count):
+    """A number of bytes for people."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if count >= unit:
+            return (
+                f"{count / unit:.2g} {name}" if count < 10 * unit else f"{count / unit:.0f} {name}"
+            )
+    return f"{math.ceil(count / 1e3)} kB"
+
+
+def _seconds(value):
+    """Seconds for people, to one digit."""
+    for unit, name in ((3600.0, "h"), (60.0, "min")):
+        if value >= 2 * unit:
+            return f"{value / unit:.0f} {name}"
+    return f"{value:.1g} s" if value < 10 else f"{value:.0f} s"

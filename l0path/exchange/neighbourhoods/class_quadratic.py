@@ -1,0 +1,193 @@
+"""Predictions of the quadratic at a fit for exchanges under the multinomial loss.
+
+At the restricted optimum x of a support S the Hessian of all contrasts (`softmax.hessian`) has an
+inverse B, from which the optima of the quadratic follow by blocks of q = r - 1 rows, one for each
+contrast: after "add j", and after "drop i, add j".
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.dispatch import njit
+from ...working_set.linear_algebra import cholesky, cholesky_solve, copy, invert, products
+from ...working_set.several.softmax import (
+    curvatures,
+    gradient,
+    hessian,
+    value_at,
+    work_space,
+)
+from ..table import COLLINEAR
+
+
+class ClassTable(NamedTuple):
+    """The quadratic at a fit with support S (k,), positions in W: coefficients x (K, q), inverse
+    Hessian B (q K, q K), the Newton step (q K,) there, probabilities P (r, n), slopes D (q, n), and
+    the curvatures V (q (q + 1) / 2, n) of pairs of contrasts.
+    """
+
+    S: np.ndarray
+    x: np.ndarray
+    B: np.ndarray
+    step: np.ndarray
+    P: np.ndarray
+    D: np.ndarray
+    V: np.ndarray
+
+
+class Added(NamedTuple):
+    """A column j beside the support: blocks C (q, q K) of the Hessian, U = C B, factor (q, q) of
+    what its own block keeps, the step (q K,) of the quadratic to the optimum with it, of which own
+    (q,) is that of j, right (q,) its gradient before, and what it lowers F by.
+    """
+
+    C: np.ndarray
+    U: np.ndarray
+    factor: np.ndarray
+    step: np.ndarray
+    own: np.ndarray
+    right: np.ndarray
+    gain: np.ndarray
+
+
+@njit
+def fill_table(rows, S, lambda2, x, table):
+    """Fill a ClassTable at x (K, q); returns the number of directions without clear curvature."""
+    (K, q), (r, n), k = x.shape, table.P.shape, S.size
+    eta, g, H = np.empty((r, n)), np.empty((q, K)), np.empty((q * K, q * K))
+    work = work_space(r, q, n, k, K)
+    value_at(rows, S, lambda2, x, work, eta)
+    gradient(rows, S, lambda2, x, work, g)
+    hessian(rows, S, lambda2, work, H)
+    weak, pair = invert(H, q * K, table.B), 0
+    for c in range(r):
+        copy(work.P[c], table.P[c])
+    for s in range(q):
+        copy(work.D[s], table.D[s])
+        for t in range(s + 1):
+            curvatures(rows, work, s, t, table.V[pair])
+            pair += 1
+    for l in range(q * K):
+        t = 0.0
+        for m in range(q * K):
+            t -= table.B[l, m] * g[m // K, m % K]
+        table.step[l] = t
+    return weak
+
+
+@njit
+def _blocks(rows, table, j, lambda2, added, z):
+    """Fill the blocks of working column j: C and, in `factor`, its own; the gradient in `own`."""
+    (K, q), k, column, pair = table.x.shape, table.S.size, rows.Z[j], 0
+    along = np.empty(k)
+    for s in range(q):
+        g = 0.0
+        for i in range(z.size):
+            g += table.D[s, i] * column[i]
+        added.own[s] = g
+        for t in range(s + 1):
+            V, total, square = table.V[pair], 0.0, 0.0
+            for i in range(z.size):
+                z[i] = V[i] * column[i]
+                total += z[i]
+                square += z[i] * column[i]
+            products(rows.Z, table.S, z, along)
+            for a in range(k):
+                added.C[s, t * K + a] = added.C[t, s * K + a] = along[a]
+            if rows.intercept:
+                added.C[s, t * K + k] = added.C[t, s * K + k] = total
+            added.factor[s, t] = square
+            pair += 1
+        added.factor[s, s] += 2.0 * lambda2
+
+
+@njit
+def _add(rows, table, j, lambda2, added, z):
+    """Fill the record of working column j, -1 for none; False where it is a combination."""
+    q, size = table.x.shape[1], table.step.size
+    copy(table.step, added.step)
+    added.gain[0] = 0.0
+    if j >= 0:
+        _blocks(rows, table, j, lambda2, added, z)
+        for s in range(q):
+            floor = COLLINEAR * added.factor[s, s]
+            for l in range(size):
+                t = 0.0
+                for m in range(size):
+                    t += table.B[l, m] * added.C[s, m]
+                added.U[s, l] = t
+            for t in range(s + 1):
+                u = 0.0
+                for l in range(size):
+                    u += added.C[s, l] * added.U[t, l]
+                added.factor[s, t] -= u
+            if not added.factor[s, s] > floor:
+                return False
+            t = -added.own[s]
+            for l in range(size):
+                t -= added.C[s, l] * table.step[l]
+            added.own[s] = added.right[s] = t
+        if cholesky(added.factor, q):
+            return False
+        cholesky_solve(added.factor, q, added.own)
+        for s in range(q):
+            added.gain[0] += 0.5 * added.own[s] * added.right[s]
+            for l in range(size):
+                added.step[l] -= added.U[s, l] * added.own[s]
+    return True
+
+
+@njit
+def _removal(table, i, j, added):
+    """What dropping member i beside column j costs by the quadratic; infinity where its block of
+    the inverse has no clear size.
+    """
+    (K, q), B, cost = table.x.shape, table.B, 0.0
+    M, E, rest, solved = np.empty((q, q)), np.zeros((q, q)), np.empty(q), np.empty(q)
+    for t in range(q if j >= 0 else 0):
+        for s in range(q):
+            E[t, s] = added.U[s, t * K + i]
+        cholesky_solve(added.factor, q, E[t])
+    for s in range(q):
+        for t in range(s + 1):
+            M[s, t] = B[s * K + i, t * K + i]
+            for u in range(q if j >= 0 else 0):
+                M[s, t] += added.U[u, s * K + i] * E[t, u]
+        rest[s] = table.x[i, s] + added.step[s * K + i]
+        solved[s] = rest[s]
+    if cholesky(M, q):
+        return np.inf
+    cholesky_solve(M, q, solved)
+    for s in range(q):
+        cost += 0.5 * rest[s] * solved[s]
+    return cost
+
+
+@njit
+def predict(rows, table, exchanges, lambda2, change):
+    """Fill change (m,) with what the quadratic predicts for exchanges (m, 2): positions in the
+    support and working columns, -1 for none; infinity for columns that are combinations.
+    """
+    (K, q), n, m = table.x.shape, table.P.shape[1], change.size
+    C, U = np.empty((m, q, q * K)), np.empty((m, q, q * K))
+    factors, steps, own = np.empty((m, q, q)), np.empty((m, q * K)), np.empty((m, 2, q))
+    gains, clear, where, z = (
+        np.empty((m, 1)),
+        np.zeros(m, np.bool_),
+        np.empty(m, np.int64),
+        np.empty(n),
+    )
+    for e in range(m):
+        i, j, at = exchanges[e, 0], exchanges[e, 1], e
+        for before in range(e):
+            if exchanges[before, 1] == j:
+                at = where[before]
+                break
+        where[e] = at
+        added = Added(C[at], U[at], factors[at], steps[at], own[at, 0], own[at, 1], gains[at])
+        if at == e:
+            clear[e] = _add(rows, table, j, lambda2, added, z)
+        change[e] = -added.gain[0] if clear[at] else np.inf
+        if i >= 0 and clear[at]:
+            change[e] += _removal(table, i, j, added)

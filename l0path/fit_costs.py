@@ -1,0 +1,82 @@
+"""`fit_cost`: the memory, the reads and roughly the time that a fit takes, before it is run."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from .compiled import cache, processes
+from .core.types import Matrix
+from .engine.costs import FitCost, cost_of
+from .engine.request import request
+from .engine.run import kinds_of_kernels
+
+
+def fit_cost(X: Matrix, y: ArrayLike | None = None, **arguments: Any) -> FitCost:
+    """Estimate what a fit costs before it is run: memory, reads of X, and roughly the time.
+
+    The arguments are checked as `l0path.fit` checks them, and nothing is fitted. Bytes follow from
+    the sizes of the arrays of a search and from how these usually grow, which was measured on
+    default paths; they are good to a factor of two there. Seconds follow from counted operations
+    and from two operations that are timed here, in some milliseconds. They are rough: how many
+    exchanges a search makes depends on the data, and other work on the machine slows it down.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        The columns to choose from, as for `l0path.fit`. Or a formula.
+    y : array-like of shape (n,) or (n, r), DataFrame or None
+        The response.
+    **arguments : dict
+        All other arguments of `l0path.fit`.
+
+    Returns
+    -------
+    FitCost
+        `bytes_held`, `bytes_x`, `reads`, `bytes_read`, `kernels`, `seconds` (least, most) and
+        `available`. Its text is the line that `fit(progress=True)` begins with.
+
+    Raises
+    ------
+    ValueError or TypeError
+        Where `l0path.fit` raises them.
+
+    Notes
+    -----
+    A fit that cannot have the least memory it needs raises MemoryError before it reads X, and says
+    how `l0path.designs.blocks` makes it smaller. The least is what no fit of these sizes does
+    without; `bytes_held` is what it is expected to hold.
+
+    Kernels are counted for default fits, whose kernels are known: a tiny fit of the kind runs as
+    plain Python, in about a second, unless `l0path` has compiled or loaded all of them already.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> X = np.random.default_rng(0).standard_normal((100, 2000))
+    >>> cost = l0path.fit_cost(X, X[:, 0], max_k=10)
+    >>> cost.bytes_x, cost.bytes_held > 0
+    (1600000, True)
+    """
+    asked = request(X, y, **arguments)
+    return cost_of(asked, kernels_to_compile(kinds_of_kernels(asked)))
+
+
+def kernels_to_compile(kinds: tuple[str, ...]) -> int | None:
+    """Number of kernels of these kinds of fits (`warm.recipes`) that are neither in this process
+    nor stored or shipped; None for no kinds.
+    """
+    from .warm import recipes  # it fits, and imports what it needs for that
+
+    if not kinds:
+        return None
+    run = recipes(kinds)
+
+    def as_far_as_it_goes():  # Python raises where a kernel gives inf: what was entered counts
+        with contextlib.suppress(Exception):
+            run()
+
+    names = [kernel._cache.entry(types) for kernel, types in processes.entered(as_far_as_it_goes)]
+    return sum(name is not None and cache.KERNEL_FOLDERS.state(name) is None for name in names)

@@ -1,0 +1,188 @@
+"""`fit_cost` beside what fits do: peaks of resident memory, reads, refusals."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import l0path
+from l0path.compiled import processes
+
+# run in a process of its own, where the peak of resident memory can be set back
+PEAKS = """
+import gc, json, sys
+import numpy as np, scipy.sparse as sp, l0path
+from l0path.engine.costs import counted
+from l0path.engine.request import request
+
+def resident(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
+
+def dense(n, p, order, dtype):
+    rng = np.random.default_rng(0)
+    shape = (p, n) if order == "F" else (n, p)
+    if np.dtype(dtype).kind == "f":
+        X = rng.standard_normal(shape, dtype=dtype)
+    else:
+        X = rng.integers(0, 9, shape, dtype=dtype)
+    return X.T if order == "F" else X
+
+def cases(cut):
+    yield dense(60000 // cut, 200, "F", "f8"), {"max_k": 40}
+    yield dense(2000 // cut, 6000 // cut, "C", "f8"), {"max_k": 60}
+    yield dense(2000 // cut, 6000 // cut, "C", "f4"), {"max_k": 60}
+    yield dense(2000 // cut, 6000 // cut, "F", "f4"), {"max_k": 60}
+    yield dense(60000 // cut, 200, "C", "i1"), {"max_k": 40}
+    X = sp.random(40000 // cut, 2000 // cut, 0.01, format="csc", random_state=0)
+    yield X, {"max_k": 20}
+    X = dense(20000 // cut, 1000 // cut, "F", "f8")
+    yield l0path.designs.blocks(X, memory_limit="20MB"), {"max_k": 20}
+    X = dense(20000 // cut, 600 // cut, "F", "f8")
+    yield X, {"max_k": 10, "groups": [j // 3 for j in range(X.shape[1])]}
+    yield dense(20000 // cut, 500 // cut, "F", "f8"), {"max_k": 8, "loss": "logistic"}
+
+for cut in (20, 1):
+    for number, (X, more) in enumerate(cases(cut)):
+        y = np.random.default_rng(1).standard_normal(X.shape[0] if hasattr(X, "shape") else X.n)
+        y = np.where(y > 0, 1, -1) if "loss" in more else y
+        gc.collect()
+        cost = l0path.fit_cost(X, y, **more)
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        before = resident("VmRSS")
+        path = l0path.fit(X, y, **more)
+        if cut == 1:
+            row = [number, cost.bytes_held, resident("VmHWM") - before]
+            least = counted(request(X, y, **more)).least
+            print(json.dumps([*row, least, cost.reads, int(path.rounds["reads"].iloc[-1])]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs /proc of Linux")
+@pytest.mark.slow
+def test_bytes_are_within_a_factor_of_two_of_the_peak():
+    done = subprocess.run(
+        [sys.executable, "-c", PEAKS],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+        # freed memory goes back to the system, so that no case uses that of an earlier one
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"},
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 9
+    for number, told, peak, least, reads, done in rows:
+        assert least <= peak, (number, least, peak)  # so nothing is refused that fits
+        assert peak / 2 <= told <= 2 * peak, (number, told, peak)
+        assert done / 3 <= reads <= 3 * done, (number, reads, done)
+
+
+def plain(n=30, p=8):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    return X, X[:, 0] + rng.standard_normal(n)
+
+
+def test_text_and_numbers_agree():
+    X, y = plain()
+    cost = l0path.fit_cost(X, y, max_k=3)
+    assert cost.bytes_x == X.nbytes and cost.bytes_read == cost.reads * X.nbytes
+    assert 0 < cost.seconds[0] < cost.seconds[1]
+    assert f"{cost.reads} reads of X" in str(cost) and str(cost) in repr(cost)
+    assert l0path.fit_cost(sp.csc_array(X), y).bytes_x > 0
+    assert l0path.fit_cost(X, y, algorithm="cd", grid="lambda0").kernels is None
+
+
+def test_more_sizes_columns_or_rows_cost_more():
+    X, y = plain(400, 300)
+    least = l0path.fit_cost(X, y, max_k=5, algorithm="cd")  # whose kernels are not counted
+    for more in (l0path.fit_cost(X, y, max_k=50, algorithm="cd"),):
+        assert more.bytes_held > least.bytes_held
+    wide, long = np.zeros((400, 3000)), np.zeros((4000, 300))
+    assert l0path.fit_cost(wide, y, max_k=5, algorithm="cd").bytes_held > least.bytes_held
+    y = np.zeros(4000)
+    y[0] = 1.0
+    assert l0path.fit_cost(long, y, max_k=5, algorithm="cd").bytes_held > least.bytes_held
+
+
+def test_arguments_are_those_of_fit():
+    X, y = plain()
+    with pytest.raises(TypeError, match="max_size"):
+        l0path.fit_cost(X, y, max_size=3)
+    with pytest.raises(ValueError, match="tol=1"):
+        l0path.fit_cost(X, y, tol=1.0)
+
+
+class Reading:
+    """A design that counts what is asked of it."""
+
+    def __init__(self, n, p):
+        self.n, self.p, self.asked = n, p, 0
+
+    def _verb(self, *_):
+        self.asked += 1
+        raise AssertionError("X was read")
+
+    correlate = columns = dot = moments = nonfinite = _verb
+
+
+def test_a_fit_that_cannot_fit_is_refused_before_x_is_read(monkeypatch):
+    monkeypatch.setattr(processes, "measured_memory", lambda: 50_000_000)
+    X, y = Reading(200, 10**6), np.arange(200.0)
+    with pytest.raises(MemoryError, match=r"max_k=40 needs at least .*designs.blocks") as refused:
+        l0path.fit(X, y, max_k=40)
+    assert "50 MB are free" in str(refused.value) and X.asked == 0
+    cost = l0path.fit_cost(X, y, max_k=40, algorithm="cd")
+    assert cost.bytes_held > cost.available == 50_000_000
+
+
+def test_blocks_are_told_to_hold_less(monkeypatch):
+    monkeypatch.setattr(processes, "measured_memory", lambda: 1000)
+    X, y = plain()
+    with pytest.raises(MemoryError, match=r"less than 20 MB to designs\.blocks"):
+        l0path.fit(l0path.designs.blocks(X, memory_limit="20MB"), y)
+
+
+def test_nothing_is_refused_where_memory_is_not_known_or_enough(monkeypatch):
+    X, y = plain()
+    monkeypatch.setattr(processes, "measured_memory", lambda: None)
+    assert l0path.fit_cost(X, y).available is None
+    assert l0path.fit(X, y, max_k=2).status.startswith("complete")
+    monkeypatch.setattr(processes, "measured_memory", lambda: 10_000_000)
+    assert l0path.fit(X, y, max_k=2).status.startswith("complete")
+
+
+def test_progress_begins_with_the_cost(capsys):
+    X, y = plain()
+    l0path.fit(X, y, max_k=2, progress=True)
+    assert "of memory beside X" in capsys.readouterr().err.splitlines()[0]
+    l0path.fit(X, y, max_k=2)
+    assert not capsys.readouterr().err
+
+
+def test_memory_of_a_cgroup_counts_without_its_cached_files(monkeypatch, tmp_path):
+    files = {
+        "/proc/meminfo": "MemAvailable: 9000 kB\nSwapFree: 1000 kB\n",
+        "/sys/fs/cgroup/memory.max": "5000000",
+        "/sys/fs/cgroup/memory.current": "4000000",
+        "/sys/fs/cgroup/memory.stat": "anon 1\ninactive_file 700000\n",
+    }
+
+    def read(path):
+        if str(path) not in files:
+            raise FileNotFoundError(path)
+        return files[str(path)]
+
+    monkeypatch.setattr(processes.Path, "read_text", read)
+    assert processes.measured_memory() == 1_700_000
+    files["/sys/fs/cgroup/memory.max"] = "max"
+    assert processes.measured_memory() == 10_000 * 1024
+    files.clear()
+    assert processes.measured_memory() is None and processes.free_memory() == 8 << 30

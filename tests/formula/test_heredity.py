@@ -1,0 +1,522 @@
+"""Hierarchies of terms that the search keeps: every size against all closed sets of terms, by their
+definition from the names of the terms, and what depends on no choice of first levels.
+"""
+
+import itertools
+import pickle
+import re
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+import survival
+
+import l0path
+from l0path.formula import opened
+from l0path.formula.hierarchy import Hierarchy, hierarchy
+from l0path.solvers import LocalSearch
+
+RULES = ("strong", "weak")
+FORMULAS = [
+    "y ~ (a + b + c) ** 2",
+    "y ~ a*c*d",
+    "y ~ a*c + b*d + x",
+    "y ~ (a + x) ** 2 + I(a ** 2) + I(x ** 2)",
+    "y ~ a/c + b + c:d",
+    "y ~ c*e + b:d",  # c and e have an empty cell
+    "y ~ z*c + a*d",  # z is constant
+    "y ~ (a + s + c) ** 2",  # s is a copy of a, or a + b
+    "y ~ c:a + d:a + b",
+    "y ~ 0 + c*a + d",
+]
+
+
+def table(seed, n=40, loss="squared"):
+    """y depends on the slope of a in a level of c, on a product, or on a cell of c and d."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: rng.standard_normal(n) for name in "abx"})
+    frame["z"], frame["s"] = 1.0, frame.a if seed % 2 else frame.a + frame.b
+    frame["c"] = rng.choice(["u", "v", "w"], n, p=[0.5, 0.3, 0.2])
+    frame["d"] = rng.choice(["p", "q"], n)
+    frame["e"] = np.where(frame.c == "w", "k", rng.choice(["k", "m"], n))
+    parts = [frame.a * (frame.c == "w"), frame.a * frame.b, (frame.c == "v") * (frame.d == "q")]
+    eta = sum(rng.choice([0.0, 1.0]) * part for part in parts) + 0.3 * frame.x
+    y = (eta - eta.mean()) / eta.std() + 0.6 * rng.standard_normal(n)
+    if loss in oracles.CLASSES:
+        y = np.where(y + rng.logistic(size=n) > 0, 1.0, -1.0)
+    elif loss in ("poisson", "negative_binomial"):
+        y = rng.poisson(np.exp(0.5 + 0.4 * y)).astype(float)
+    elif loss == "gamma":
+        y = np.exp(0.5 * y) * rng.gamma(2.0, 0.5, n)
+    elif loss == "tweedie":
+        y = rng.poisson(2.0, n) * rng.gamma(2.0, 0.5, n) * np.exp(0.4 * y)
+    elif loss == "binomial":
+        y = np.clip(1.0 / (1.0 + np.exp(-y)) + 0.1 * rng.standard_normal(n), 0.0, 1.0)
+    frame.insert(0, "y", y)
+    return frame
+
+
+# -------------------- the definition
+
+
+def parts(term):
+    """{variable: its power} of a term's name."""
+    out = {}
+    for piece in term.split(":"):
+        square = re.fullmatch(r"I\((\w+) \*\* 2\)", piece)
+        name, power = (square[1], 2) if square else (piece, 1)
+        out[name] = out.get(name, 0) + power
+    return out
+
+
+def contains(term, other):
+    """Whether a term is another one times something."""
+    mine, its = parts(term), parts(other)
+    return mine != its and all(mine.get(name, 0) >= power for name, power in its.items())
+
+
+def keeps(terms, every, rule):
+    """Whether a set of terms has what each of them needs among all terms of the formula."""
+    for term in terms:
+        lower = [other for other in every if contains(term, other)]
+        if rule == "weak":
+            lower = [one for one in lower if not any(contains(two, one) for two in lower)]
+            if lower and not set(lower) & set(terms):
+                return False
+        elif not set(lower) <= set(terms):
+            return False
+    return True
+
+
+def closed_sets(terms, rule, constant=()):
+    """All sets of terms that keep the rule; constant terms are in none, and are not missed."""
+    free = [term for term in terms if term not in constant]
+    subsets = itertools.chain.from_iterable(
+        itertools.combinations(free, k) for k in range(len(free) + 1)
+    )
+    return [S for S in subsets if keeps([*S, *constant], terms, rule)]
+
+
+def encoded(text, data):
+    """(X (n, p), {term: its columns}, whether there is an intercept)."""
+    made = opened(text, data, {})[0]
+    return np.asarray(made.X, dtype=float), dict(made.formula.terms), made.formula.intercept
+
+
+def least_squares(text, data, rule, lambda2):
+    """{k: least objective over closed sets} by orthogonal factorisations."""
+    X, at, intercept = encoded(text, data)
+    y, best = data.y.to_numpy(), {}
+    mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+    scale = np.sqrt(((X - mean) ** 2).mean(axis=0))
+    Z = (X - mean) / np.where(scale > 1e-12, scale, np.inf)
+    y = y - y.mean() if intercept else y
+    constant = [term for term, J in at.items() if not Z[:, J].any()]
+    for S in closed_sets(list(at), rule, constant):
+        J = [j for term in S for j in at[term]]
+        A = np.vstack([Z[:, J], np.sqrt(2 * lambda2 * y.size) * np.eye(len(J))])
+        r = np.append(y, np.zeros(len(J)))
+        r = r - A @ np.linalg.lstsq(A, r, rcond=1e-10)[0]
+        best[len(S)] = min(best.get(len(S), np.inf), 0.5 * r @ r / y.size)
+    return best
+
+
+def check(path, best, rule):
+    """Number of sizes above the enumerated optimum; none is below it, nor is any claim wrong."""
+    above, every = 0, list(path.meta.groups.labels)
+    for model, s in zip(path, path.solutions, strict=True):
+        constant = ["z"] if "z" in every else []
+        assert keeps([*model.groups, *constant], every, rule), model.groups
+        ahead = (s.objective - best[s.k]) / max(abs(best[s.k]), 1e-2)
+        assert ahead > -1e-7, (s.k, s.objective, best[s.k])
+        assert not s.lower_bound > best[s.k] + 1e-7 * max(abs(best[s.k]), 1e-2)
+        assert s.optimality != "global" or ahead < 1e-7, (s.k, s.objective, best[s.k])
+        above += ahead > 1e-7
+    return above
+
+
+# -------------------- every size
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(s, marks=pytest.mark.slow) for s in range(4, 120))]
+)
+def test_every_size_is_the_best_of_all_closed_sets(seed):
+    text, rule = FORMULAS[seed % len(FORMULAS)], RULES[seed % 3 == 2]
+    data, lambda2 = table(seed), (0.0, 0.02)[seed % 4 == 3]
+    if text == FORMULAS[8]:  # d:a rests on c:a by its coding, which no name tells
+        rule = "weak"
+    best = least_squares(text, data, rule, lambda2)
+    how = {"heredity": rule, "lambda2": lambda2, "max_k": len(best) - 1}
+    path = l0path.fit(text, data, **how)
+    assert check(path, best, rule) == 0 and set(path.table.optimality) == {"global"}
+    check(l0path.fit(text, data, certify=False, **how), best, rule)
+    proven = l0path.fit(text, data, algorithm="exact", **how)
+    assert check(proven, best, rule) == 0 and set(proven.table.optimality) == {"global"}
+
+
+@pytest.mark.slow
+def test_the_search_alone_finds_nearly_every_optimum():
+    above = sizes = 0
+    for seed in range(60):
+        text, rule = FORMULAS[seed % 8], RULES[seed % 2]
+        data = table(1000 + seed)
+        best = least_squares(text, data, rule, 0.0)
+        path = l0path.fit(text, data, heredity=rule, certify=False, max_k=len(best) - 1)
+        above, sizes = above + check(path, best, rule), sizes + len(path)
+    assert above <= 0.01 * sizes
+
+
+NUMBER = {"negative_binomial": "theta", "tweedie": "power", "quantile": "quantile"}
+GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6, "quantile": 0.3}
+MARKED = [
+    pytest.param(loss, marks=() if loss in ("logistic", "poisson", "huber") else pytest.mark.slow)
+    for loss in oracles.EVERY
+    if loss != "squared"
+]
+
+
+@pytest.mark.parametrize("loss", MARKED)
+@pytest.mark.parametrize("rule", RULES)
+def test_every_loss_is_compared_over_closed_sets(loss, rule):
+    data = table(5, 60, loss)
+    text = "y ~ (a + b + d) ** 2" if rule == "strong" else "y ~ a*c + b:d"
+    given = {NUMBER[loss]: GIVEN[loss]} if loss in NUMBER else {}
+    given |= {"delta": 1.345} if loss == "huber" else {}
+    given |= {"sample_weight": np.full(60, 4.0)} if loss == "binomial" else {}
+    how = given | {"loss": loss, "heredity": rule, "lambda2": 0.02, "max_k": 6}
+    path = l0path.fit(text, data, algorithm=LocalSearch(effort="high"), **how)
+    X, at, _ = encoded(text, data)
+    same = {"loss": loss, "lambda2": 0.02, "delta": GIVEN.get(loss, 1.345)}
+    if loss == "quantile":
+        same["gamma"] = path.loss_record().width
+    best = {}
+    for S in closed_sets(list(at), rule):
+        J = [j for term in S for j in at[term]]
+        value = oracles.restricted(X, data.y.to_numpy(), J, **same)[0]
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, rule) == 0
+    proven = l0path.fit(text, data, algorithm="exact", **how)
+    assert check(proven, best, rule) == 0 and set(proven.table.optimality) == {"global"}
+
+
+@pytest.mark.slow
+def test_survival_times_are_compared_over_closed_sets():
+    rng = np.random.default_rng(3)
+    data = table(3, 50)
+    times = survival.draw(rng, 50, eta=0.8 * data.a * (data.d == "q"))
+    data["time"], data["event"] = times.stop, times.event
+    text = "Surv(time, event) ~ (a + b + d) ** 2"
+    path = l0path.fit(text, data, loss="cox", max_k=6, algorithm=LocalSearch(effort="high"))
+    X, at, _ = encoded(text, data)
+    Z, best = survival.standardised(X, times.weights)[0], {}
+    for S in closed_sets(list(at), "strong"):
+        J = [j for term in S for j in at[term]]
+        value = survival.minimum(survival.Problem(Z[:, J], times, np.zeros(50)))[0]
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, "strong") == 0
+
+
+def test_values_of_lambda0_are_those_of_closed_sets():
+    text, data = FORMULAS[0], table(6)
+    best = least_squares(text, data, "strong", 0.0)
+    path = l0path.fit(text, data, lambda0=[0.2, 0.05, 0.01, 0.001])
+    for s in path.solutions:
+        assert s.objective == pytest.approx(min(v + s.lambda0 * k for k, v in best.items()))
+    assert set(path.table.optimality) == {"global"}
+
+
+@pytest.mark.parametrize("text", FORMULAS[:2])
+def test_no_exchange_of_terms_improves_what_was_checked(text):
+    data = table(7)
+    path = l0path.fit(text, data, certify=False, heredity="strong")
+    X, at, _ = encoded(text, data)
+    checked = [m for m in path if m.optimality == "refit_swap" and 0 < m.k < len(at)]
+    assert checked
+
+    def loss(terms):
+        A = np.column_stack([np.ones(len(X)), X[:, [j for term in terms for j in at[term]]]])
+        r = data.y - A @ np.linalg.lstsq(A, data.y)[0]
+        return 0.5 * r @ r / len(X)
+
+    for model in checked:
+        for out, into in itertools.product(model.groups, set(at) - set(model.groups)):
+            others = [*(term for term in model.groups if term != out), into]
+            if keeps(others, list(at), "strong"):
+                assert loss(others) > model.objective * (1 - 1e-9)
+
+
+# -------------------- the choice of first levels
+
+
+def first_levels(data):
+    """data with every pair of first levels of c and d."""
+    for firsts in itertools.product("uwv", "pq"):
+        out = data.copy()
+        for name, first in zip("cd", firsts, strict=True):
+            levels = sorted(data[name].unique(), key=lambda v, first=first: (v != first, v))
+            out[name] = pd.Categorical(data[name], categories=levels)
+        yield out
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    "text", ["y ~ c:a + d:a + b", pytest.param("y ~ a*c*d", marks=pytest.mark.slow)]
+)
+def test_models_depend_on_no_choice_of_first_levels(loss, text):
+    data = table(8, 150, loss)
+    codings = list(first_levels(data))[::2]
+    paths = [(l0path.fit(text, one, loss=loss, max_k=5, certify=False), one) for one in codings]
+    first = paths[0][0]
+    assert len(first) > 3 and not any("first level" in note for note in first.notes)
+    for path, rows in paths[1:]:
+        assert [m.groups for m in path] == [m.groups for m in first]
+        np.testing.assert_allclose(path.table.objective, first.table.objective, rtol=1e-9)
+        for m in first:
+            np.testing.assert_allclose(
+                path.predict(rows, k=m.k), first.predict(data, k=m.k), rtol=1e-5, atol=1e-6
+            )
+
+
+def test_a_note_says_where_models_depend_on_the_first_levels():
+    data = table(9)
+
+    def said(**how):
+        path = l0path.fit("y ~ a*c", data, max_k=2, **how)
+        return any("first level" in note for note in path.notes)
+
+    assert not said()
+    assert said(lambda2=0.1) and said(lambda1=0.01) and said(upper=5.0)
+    free = [l0path.fit("y ~ a*c", table(s), heredity=None, max_k=2) for s in range(6)]
+    assert any("without a" in note for path in free for note in path.notes)
+
+
+# -------------------- what is asked for
+
+
+def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
+    data = table(10)
+    rules = {
+        "y ~ a*c": "strong",
+        "y ~ a + b*d": "strong",
+        "y ~ a*b + c": None,
+        "y ~ a + c + d": None,
+        "y ~ a:c": None,  # rests on no other term
+    }
+    for text, rule in rules.items():
+        groups = l0path.fit(text, data, max_k=2).meta.groups
+        found = None if groups is None or groups.hierarchy is None else groups.hierarchy.rule
+        assert found == rule, text
+    single = l0path.fit("y ~ a*c", data, max_k=2, groups=False)
+    assert single.meta.groups is None
+    assert l0path.fit("y ~ a*d", data, max_k=2, algorithm="cd").meta.groups is None
+    plain = l0path.fit("y ~ a*b", data)
+    same = l0path.fit("y ~ a*b", data, heredity=None)
+    pd.testing.assert_frame_equal(plain.table, same.table)
+    both = pd.DataFrame({"y": data.y, "w": data.b})
+    two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)
+    assert two.meta.groups is None
+
+
+def test_excluded_and_included_terms_take_others_with_them():
+    data, text = table(11), "y ~ (a + b + c) ** 2"
+    path = l0path.fit(text, data, exclude=["c"])
+    assert {term for m in path for term in m.groups} == {"a", "b", "a:b"}
+    assert any("exclude keeps out a:c, b:c as well" in note for note in path.notes)
+    path = l0path.fit(text, data, always_include=["a:c"])
+    assert all({"a", "c", "a:c"} <= set(m.groups) for m in path) and len(path) == 4
+    assert any("always_include brings in a, c as well" in note for note in path.notes)
+    weak = l0path.fit(text, data, exclude=["c"], heredity="weak")
+    assert "a:c" in weak.model(k=5).groups and "b:c" in weak.model(k=5).groups
+    for seed in range(4):
+        weak = l0path.fit(text, table(seed), exclude=["c"], heredity="weak", certify=False)
+        assert len(weak) == 6 and not any("c" in m.groups for m in weak)
+    path = l0path.fit(text, data, always_include=["a"], heredity="weak", max_k=1)
+    best = l0path.fit("y ~ a + a:c + a:b + b + c", data, always_include=["a"], heredity=None)
+    assert path.table.objective[1] == pytest.approx(best.table.objective[1])
+    for how, message in [
+        ({"always_include": ["a:c"], "exclude": ["c"]}, "needs c, which exclude= keeps out"),
+        ({"always_include": ["a:c"], "heredity": "weak"}, "none of a, c, of which it needs one"),
+        ({"heredity": "both"}, "heredity='both' must be"),
+        ({"heredity": "weak", "groups": False}, "leave groups= out"),
+        ({"heredity": "weak", "algorithm": "cd"}, "not served with algorithm='cd'"),
+        ({"heredity": "weak", "loss": "multinomial"}, "not served with loss='multinomial'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            l0path.fit(text, data, **how)
+    with pytest.raises(ValueError, match="pass a formula"):
+        l0path.fit(data[["a", "b"]], data.y, heredity="strong")
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_what_needs_a_term_that_separates_the_classes_is_left_out_with_it():
+    data = table(1, 60, "logistic")
+    data.loc[data.c == "w", "y"] = 1.0
+    path = l0path.fit("y ~ (a + b + c + d) ** 2", data, loss="logistic", max_k=6)
+    beyond = [m for m, s in zip(path, path.solutions, strict=True) if s.left_out]
+    assert len(beyond) > 2 and not any("c" in m.groups for m in beyond)
+    for model in beyond:
+        assert keeps(model.groups, path.meta.groups.labels, "strong")
+
+
+# -------------------- results
+
+
+def test_folds_files_and_copies_keep_the_hierarchy(tmp_path):
+    data, text = table(12, 60), "y ~ a*c + b*d"
+    rows = np.arange(60)
+    splits = [(rows[rows % 3 != 0], rows[rows % 3 == 0]), (rows[20:], rows[:20])]
+    cv = l0path.cv_fit(text, data, cv=splits, scoring="mse", max_k=4)
+    for number, (train, test) in enumerate(splits):
+        alone = l0path.fit(text, data.iloc[train], max_k=4, certify=False)
+        for model in alone:
+            error = np.mean((data.y[test] - model.predict(data.iloc[test])) ** 2)
+            assert cv.folds.iloc[model.k, number] == pytest.approx(error)
+    cv.path.save(tmp_path / "path")
+    for path in (l0path.load(tmp_path / "path"), pickle.loads(pickle.dumps(cv.path))):
+        kept = path.meta.groups.hierarchy
+        assert kept.rule == "strong"
+        np.testing.assert_array_equal(kept.needs, cv.path.meta.groups.hierarchy.needs)
+        assert path.notes == cv.path.notes
+    draws = {"n_subsamples": 4, "random_state": 0, "n_jobs": 1}
+    stable = l0path.stability_selection(text, data, k=3, **draws)
+    every = cv.path.meta.groups.labels
+    assert all(keeps(S, every, "strong") for S in stable.subsets.features)
+
+
+def test_summaries_and_proofs_are_about_closed_sets():
+    data, text = table(13), "y ~ a*c + b*d"
+    path = l0path.fit(text, data, certify=False)
+    model = path.model(k=4)
+    every = path.meta.groups.labels
+    assert "strong heredity" in repr(path) and "strong heredity" in str(model.summary())
+    rows = model.summary().table
+    for term in model.groups:
+        left = [other for other in model.groups if other != term]
+        assert np.isfinite(rows.increase_if_dropped[term]) == keeps(left, every, "strong")
+    found = path.alternatives(k=4, n=50)
+    assert len(found)
+    for dropped, added in zip(found.dropped, found.added, strict=True):
+        others = [*(term for term in model.groups if term != dropped), added]
+        assert keeps(others, every, "strong")
+    proof = path.certify(k=3, n_best=3)
+    assert proof.proven and any("heredity='strong'" in text for text in proof.assumptions)
+    sets = [S for S in closed_sets(every, "strong") if len(S) == 3]
+    assert proof.nodes == len(sets)
+    assert all(keeps(m.groups, every, "strong") for m in proof.best)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_exact_search_compares_sets_of_more_terms_where_few_keep_the_hierarchy(rule):
+    data = table(17, 50)
+    text = "y ~ (a + b + c + d) ** 3"  # 14 terms: 166 sets by the strong rule, 6368 by the weak one
+    terms = list(encoded(text, data)[1])
+    how = {"lambda1": 0.01, "algorithm": "exact", "heredity": rule, "max_k": 2}
+    if rule == "weak":
+        with pytest.raises(ValueError, match="at most 4096 of them; here, with 14 terms"):
+            l0path.fit(text, data, **how)
+        return
+    path = l0path.fit(text, data, **how)
+    assert set(path.table.optimality) == {"global"}
+    pairs = [S for S in itertools.combinations(terms, 2) if keeps(S, terms, rule)]
+    assert path.certify(k=2).nodes == len(pairs)
+
+
+def test_the_best_by_a_criterion_are_those_of_closed_sets():
+    data, text = table(16, 60), "y ~ (a + b + d) ** 2"
+    X, at, _ = encoded(text, data)
+    found = []
+    for S in closed_sets(list(at), "strong"):
+        A = np.column_stack([np.ones(60), X[:, [j for term in S for j in at[term]]]])
+        r = data.y - A @ np.linalg.lstsq(A, data.y)[0]
+        deviance = 60 * np.log(2 * np.pi * r @ r / 60) + 60
+        found.append((deviance + np.log(60) * (len(S) + 1), set(S)))
+    found.sort(key=lambda pair: pair[0])
+    best = l0path.best_subset(text, data, criterion="bic", n_best=4)
+    assert best.proven and any("heredity='strong'" in text for text in best.assumptions)
+    assert best.incumbent == pytest.approx(found[0][0])
+    assert [set(m.groups) for m in best.best] == [terms for _, terms in found[:4]]
+    near = l0path.fit(text, data).near_best(criterion="bic", within=2.0)
+    close = [terms for value, terms in found if value <= found[0][0] + 2.0]
+    assert near.complete and [set(m.groups) for m in near.models] == close
+    with pytest.raises(ValueError, match="heredity=None, groups=False"):
+        l0path.best_subset("y ~ a*c", data)
+    knockoffs = l0path.knockoff_filter("y ~ a*d + b + x", data, random_state=0)
+    assert len(knockoffs.statistic) == 5
+
+
+# -------------------- polynomials
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_products_and_squares_enter_with_their_columns(rule):
+    rng = np.random.default_rng(14)
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.3 * rng.standard_normal(40)
+    design = l0path.designs.polynomial(X, heredity=rule, names=list("abc"))
+    path = l0path.fit(design, y)
+    frame = pd.DataFrame(X - X.mean(axis=0), columns=list("abc")).assign(y=y)
+    squares = " + ".join(f"I({name} ** 2)" for name in "abc")
+    same = l0path.fit(f"y ~ (a + b + c) ** 2 + {squares}", frame, heredity=rule)
+    np.testing.assert_allclose(path.table.objective, same.table.objective, rtol=1e-9)
+    assert set(path.table.optimality) == {"global"}
+    for model in path:
+        names = [re.sub(r"(\w)\^2", r"I(\1 ** 2)", name) for name in model.groups]
+        assert keeps(names, list(same.meta.groups.labels), rule)
+    asked = l0path.fit(l0path.designs.polynomial(X), y, heredity=rule)
+    np.testing.assert_allclose(asked.table.objective, path.table.objective, rtol=1e-9)
+    free = l0path.fit(l0path.designs.polynomial(X, heredity=rule, parents=[0, 1]), y, max_k=2)
+    assert free.meta.groups is None
+    np.testing.assert_allclose(path.predict(X, k=3), same.predict(frame, k=3), rtol=1e-7)
+
+
+def test_too_many_features_are_refused():
+    design = l0path.designs.polynomial(np.random.default_rng(0).random((5, 70)), heredity="weak")
+    with pytest.raises(ValueError, match="at most 2000 terms, and here are 2555"):
+        l0path.fit(design, np.arange(5.0))
+
+
+# -------------------- closed sets
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_closed_sets_are_those_of_the_definition(rule):
+    rng = np.random.default_rng(15)
+    for _ in range(10):
+        G = 5
+        needs = np.tril(rng.random((G, G)) < 0.3, -1)
+        found = hierarchy(rule, needs)
+        sets = []
+        for bits in range(1 << G):
+            inside = np.array([bits >> g & 1 for g in range(G)], dtype=bool)
+            lacks = [
+                needs[g].any()
+                and (not inside[needs[g]].all() if rule == "strong" else not inside[needs[g]].any())
+                for g in np.flatnonzero(inside)
+            ]
+            assert found.closed(inside) == (not any(lacks))
+            if not any(lacks):
+                sets.append(inside)
+            largest = found.largest(inside)
+            within = [S for S in sets if not (S & ~inside).any()]
+            assert (largest == np.any(within, axis=0)).all()
+        for inside in sets:
+            keys = {S.tobytes() for S in sets}
+            for g in range(G):
+                other = inside.copy()
+                other[g] = not inside[g]
+                if inside[g]:
+                    assert found.removable(inside)[g] == (other.tobytes() in keys)
+                else:
+                    assert found.met(inside)[g] == (other.tobytes() in keys)
+                    free = rng.random(G) < 0.7
+                    free[g] = True
+                    chains = found.chains(g, inside, free)
+                    for chain in chains:
+                        grown = inside.copy()
+                        grown[chain] = True
+                        assert g in chain and free[chain].all() and grown.tobytes() in keys
+                    within = found.largest(inside | free)
+                    assert bool(chains) == within[g]
+        assert isinstance(found, Hierarchy)

@@ -1,0 +1,207 @@
+"""Plots of cross-validation, ROC curves, calibration and recovery."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from plot_samples import fake_cv, response
+
+import l0path
+from l0path import plots
+
+# -------------------- cross-validation
+
+
+def test_plot_cv_marks_both_choices(path, paths):
+    ax = plots.plot_cv(fake_cv(path, 7, 5))
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["one standard error: k = 5", "best score: k = 7"] or sorted(texts) == [
+        "best score: k = 7",
+        "one standard error: k = 5",
+    ]
+    assert ax.get_ylabel() == "held-out mse"
+    curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
+    np.testing.assert_allclose(curve.get_ydata(), fake_cv(path, 7, 5).table["cv_mean"])
+    same = plots.plot_cv(fake_cv(path, 7, 7))
+    assert [text.get_text() for text in same.texts] == ["best score = one standard error: k = 7"]
+    many = paths["slices"]
+    assert plots.plot_cv(fake_cv(many, 3, 2)).get_title(loc="left").startswith("slice 0 of 3")
+    assert plots.plot_cv(fake_cv(paths["grid"], 3, 2)).get_xscale() == "log"
+    with pytest.raises(ValueError, match="x='lambda0'"):
+        plots.plot_cv(fake_cv(path, 3, 2), x="lambda0")
+
+
+def test_the_real_cross_validation_is_drawn(X):
+    cv = l0path.cv_fit(X, response(X), cv=4, max_k=6, random_state=0)
+    ax = cv.plot()
+    ax.get_figure().draw_without_rendering()
+    text = " ".join(text.get_text() for text in ax.texts)
+    assert "best score" in text and f"k = {cv.model('min').k}" in text
+    assert "<svg" in cv._repr_html_() and "cv_mean" in cv._repr_html_()
+
+
+# -------------------- classes
+
+
+@pytest.fixture(scope="module")
+def classes(X):
+    y = np.where(
+        response(X) + 2 * np.random.default_rng(5).standard_normal(len(X)) > 0, "sick", "well"
+    )
+    return l0path.cv_fit(X, y, loss="logistic", lambda2=1e-2, max_k=5, cv=4, random_state=0), X, y
+
+
+def rank_area(score, positive, weight):
+    """The share of pairs (weighted) that are in order: the definition of the area."""
+    more, same = (
+        score[positive][:, None] > score[~positive],
+        score[positive][:, None] == score[~positive],
+    )
+    return (weight[positive] @ (more + 0.5 * same) @ weight[~positive]) / (
+        weight[positive].sum() * weight[~positive].sum()
+    )
+
+
+def test_roc_of_new_rows_and_of_the_fit(classes):
+    cv, X, y = classes
+    weight = np.random.default_rng(1).uniform(0.5, 2, 50)
+    ax = cv.path.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
+    line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
+    area = np.trapezoid(line.get_ydata(), line.get_xdata())
+    assert math.isclose(
+        area,
+        rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight),
+        rel_tol=1e-9,
+    )
+    low, high = plots.auc(y[:50] == "well", cv.path.predict(X[:50], k=3), weight).iloc[1:]
+    text = f"k = 3\nAUC = {area:.3f} (95 % CI {low:.3f} to {high:.3f})"
+    assert ax.get_legend().get_texts()[0].get_text() == text
+    assert ax.get_xlabel() == "1 − specificity (false positive rate)"
+    assert ax.get_ylabel() == "sensitivity (true positive rate)"
+    assert ax.get_title(loc="left") == "positive class: well"
+    again = cv.path.plot_roc(k=1, ax=ax, label="one")
+    assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
+    assert [text.get_text().split("\n")[0] for text in ax.get_legend().get_texts()] == [
+        "k = 3",
+        "one",
+    ]
+    line = [line for line in ax.lines if line.get_gid() == "l0path-roc"][-1]
+    assert math.isclose(
+        np.trapezoid(line.get_ydata(), line.get_xdata()),
+        rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))),
+        rel_tol=1e-9,
+    )
+
+
+def test_roc_of_held_out_rows(classes):
+    cv, _, y = classes
+    ax = cv.plot_roc("1se")
+    line = next(line for line in ax.lines if line.get_gid())
+    assert math.isclose(
+        np.trapezoid(line.get_ydata(), line.get_xdata()),
+        rank_area(cv.held_out("1se", type="link"), y == "well", np.ones(len(y))),
+        rel_tol=1e-9,
+    )
+    assert "held-out" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
+    from sklearn.calibration import calibration_curve
+    from statsmodels.stats.proportion import proportion_confint
+
+    rng = np.random.default_rng(0)
+    p = rng.permutation(np.linspace(0.01, 0.99, 200))
+    z = rng.uniform(size=200) < p
+    table = plots.calibration(z, p, 8)
+    share, mean = calibration_curve(z, p, n_bins=8, strategy="quantile")
+    np.testing.assert_allclose(table[["share", "probability"]], np.column_stack([share, mean]))
+    np.testing.assert_allclose(
+        table[["low", "high"]],
+        np.column_stack(proportion_confint(table.share * table.n, table.n, method="wilson")),
+    )
+    pd.testing.assert_frame_equal(
+        table, plots.calibration(np.where(z, 1, -1), p, 8, np.full(200, 3.0))
+    )
+    twice = rng.integers(0, 3, 200)
+    weighted, repeated = (
+        plots.calibration(z, p, 5, twice),
+        plots.calibration(np.repeat(z, twice), np.repeat(p, twice), 5),
+    )
+    np.testing.assert_allclose(
+        weighted[["probability", "share"]], repeated[["probability", "share"]]
+    )
+    assert len(plots.calibration(z, np.full(200, 0.5), 10)) == 1
+    cv, X, y = classes
+    ax = cv.plot_calibration(k=3, bins=6)
+    line = next(line for line in ax.lines if line.get_gid())
+    np.testing.assert_allclose(
+        line.get_xydata(),
+        plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]],
+    )
+    assert ax.get_xlabel() == "predicted probability of well"
+    ax = cv.path.plot_calibration(X[:60], y[:60], "bic", bins=4)
+    np.testing.assert_allclose(
+        next(line for line in ax.lines if line.get_gid()).get_xydata(),
+        plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[
+            ["probability", "share"]
+        ],
+    )
+
+
+def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
+    cv, _, y = classes
+    with pytest.raises(ValueError, match="loss='squared'"):
+        path.plot_roc(k=2)
+    hinge = l0path.Path(
+        replace(cv.path.meta, loss="squared_hinge"), cv.path.solutions, "", [], [], cv.path._source
+    )
+    hinge.plot_roc(k=2)
+    with pytest.raises(ValueError, match="no probabilities"):
+        hinge.plot_calibration(k=2)
+    with pytest.raises(ValueError, match="only one class"):
+        cv.path.plot_roc(X[y == "well"], y[y == "well"], k=2)
+    with pytest.raises(ValueError, match="X= and y="):
+        cv.path.plot_roc(X, k=2)
+    with pytest.raises(ValueError, match="those of the fit"):
+        cv.path.plot_roc(k=2, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="bins=0"):
+        cv.plot_calibration(bins=0)
+    with pytest.raises(TypeError, match="choose a solution"):
+        cv.path.plot_roc(X, y)
+
+
+# -------------------- recovery
+
+
+def test_recovery_draws_its_table(path):
+    table = l0path.diagnostics.support_recovery(path, np.arange(8))
+    ax = l0path.diagnostics.plot_recovery(table)
+    curves = [line for line in ax.lines if line.get_linestyle() != "None"]
+    for line, name in zip(curves, ("precision", "recall", "f1"), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), table[["k", name]])
+    rings = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert (
+        all(line.get_xdata().tolist() == table["k"][table["exact"]].tolist() for line in rings)
+        and table["exact"].sum() == 1
+    )
+    assert {text.get_text() for text in ax.texts} == {
+        "precision",
+        "recall",
+        "f1",
+    } and "k = 8" in ax.get_title(loc="left")
+    both = l0path.diagnostics.plot_recovery(
+        {"a": table, "b": table.iloc[:9]}, "true_positives", k=(2, 12)
+    )
+    assert {text.get_text() for text in both.texts} == {"a", "b"} and [
+        len(line.get_xdata()) for line in both.lines if line.get_linestyle() != "None"
+    ] == [11, 7]
+    with pytest.raises(ValueError, match="estimation_error has no values"):
+        l0path.diagnostics.plot_recovery(table, "error")
+    with pytest.raises(ValueError, match="compare tables by one"):
+        l0path.diagnostics.plot_recovery({"a": table, "b": table})
+    with pytest.raises(ValueError, match="kind='speed'"):
+        l0path.diagnostics.plot_recovery(table, "speed")
+    with pytest.raises(TypeError, match="support_recovery"):
+        l0path.diagnostics.plot_recovery(path)
