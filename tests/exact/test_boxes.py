@@ -10,7 +10,7 @@ from problems import plain, problem_of
 
 import l0path
 from l0path.exact.result import told_apart_by_box
-from l0path.relaxation import dual_problem
+from l0path.relaxation import dual_problem, split
 
 
 def boxes(p, rng):
@@ -118,3 +118,17 @@ def test_near_combinations_within_a_box_are_told_apart():
     best = best_subsets(X, y, 3, **box)
     assert found.status == "optimal"
     assert found.incumbent == pytest.approx(best[3][0], rel=1e-9)
+
+
+def test_diagonal_split_off_many_columns():
+    """The Gram matrix stays positive definite, and hardly more can be split off."""
+    X = np.random.default_rng(3).normal(size=(700, 420))
+    X[:, 1:] += 0.7 * X[:, :-1]
+    problem = problem_of(plain(X, X[:, 0]))
+    d = split(problem)
+    Z = problem.X.columns(np.arange(420))
+    G = (problem.weights[:, None] * Z).T @ Z
+    root = np.sqrt(1.0 / np.diag(np.linalg.inv(G)))
+    least = np.linalg.eigvalsh(G / np.outer(root, root))[0]
+    assert np.linalg.eigvalsh(G - np.diag(d))[0] > 0
+    assert (d >= 0.9 * least * root**2).all()
