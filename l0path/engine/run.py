@@ -12,6 +12,7 @@ import numpy as np
 from ..compiled import HELPING_PROCESSES
 from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
+from ..core.describing import spans
 from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
@@ -392,7 +393,7 @@ def _status(setting, slices, solutions):
     problem, control = setting.problem, setting.control
     control.finish()
     largest = max((s.k for s in solutions), default=0)
-    reach = f"k = 0..{largest}" if solutions else "nothing"
+    reach = f"k = {spans(s.k for s in solutions)}" if solutions else "nothing"
     passed = "; ".join(dict.fromkeys(one.passed for one in slices if one.passed))
     separated = [one.separated for one in slices if one.separated is not None]
     if separated:

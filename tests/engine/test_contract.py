@@ -10,6 +10,7 @@ import pytest
 
 import l0path
 from l0path.core.control import Clock, Stop
+from l0path.core.describing import spans
 from l0path.core.status import FitStatus, Optimality
 from l0path.engine.lambda0.path import Lambda0Path
 from l0path.engine.posing import resolved
@@ -195,6 +196,11 @@ def test_what_is_declared_to_prove_proves_and_nothing_else():
         proven = path.table.optimality[2] == Optimality.GLOBAL
         brings_bounds = row_of(name).ridge or name == "feature_generating"
         assert proven if row_of(name).proves else brings_bounds or not proven
+
+
+def test_sizes_in_words_name_every_size_and_no_other():
+    assert spans([0]) == "0..0" and spans(range(4)) == "0..3" and spans([]) == ""
+    assert spans([0, 1, 3, 3]) == "0..1, 3" and spans([5, 0, 2, 3, 4]) == "0, 2..5"
 
 
 class Impatient(Clock):
