@@ -173,7 +173,9 @@ class RowModel(WorkingColumns):
         return Fit(support, b, b0, value, flags)
 
     def first_below(self, supports, starts, b0, shrinkage, target):
-        """As `WorkingColumns.first_below`, in one kernel but for what needs a second look."""
+        """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
+        refit.
+        """
         capped = NO_RECESSION if any(shrinkage) else self.recession
         if self.near is not None or (capped and self.boxed) or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)
