@@ -1,15 +1,20 @@
-"""Runs the code of the first steps and of the pages of tasks, and keeps their figures:
-python docs/figures.py. The pages show docs/assets/*.png, which a change of the plots makes old.
+"""Runs the code of the first steps, of the pages of tasks and of the examples of docstrings that
+draw, and keeps their figures: python docs/figures.py. The pages show docs/assets/*.png and
+docs/assets/reference/*.png, which a change of the plots makes old.
 """
 
 import contextlib
+import doctest
+import inspect
 import io
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+PICTURES = FOLDER / "assets" / "reference"
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
@@ -26,8 +31,50 @@ def run(page, folder):
     return out
 
 
+def documented():
+    """(public name, function) of functions of the package and its modules, and of methods."""
+    import l0path
+
+    for name in l0path.__all__:
+        value = getattr(l0path, name)
+        for inner in dir(value):
+            if not inner.startswith("_") and inspect.isfunction(getattr(value, inner)):
+                yield f"l0path.{name}.{inner}", getattr(value, inner)
+
+
+def plotted():
+    """{example: names} of the functions and methods whose docstring has an example that draws.
+
+    Names that share a docstring share the picture, which is called after the first of them.
+    """
+    out = {}
+    for name, function in sorted(documented(), key=lambda pair: pair[0]):
+        lines = doctest.DocTestParser().get_examples(inspect.getdoc(function) or "")
+        if any(line.source.startswith("ax = ") for line in lines):
+            example = "".join(line.source for line in lines if not line.options)
+            out.setdefault(example, []).append(name)
+    return out
+
+
+def pictures():
+    """{public name: file} of the pictures of examples."""
+    return {name: PICTURES / f"{names[0]}.png" for names in plotted().values() for name in names}
+
+
+def draw(example, file):
+    """Run an example and keep what it drew."""
+    names = {}
+    exec(example, names)
+    figure = names["ax"].figure
+    figure.savefig(file, dpi=80, bbox_inches="tight")
+
+
 if __name__ == "__main__":
     os.environ["MPLBACKEND"] = "Agg"
+    sys.path.insert(0, str(FOLDER.parent))
+    PICTURES.mkdir(exist_ok=True)
+    for example, names in plotted().items():
+        draw(example, PICTURES / f"{names[0]}.png")
     for page in [FOLDER / "first_steps.md", *sorted((FOLDER / "tasks").glob("*.md"))]:
         with tempfile.TemporaryDirectory() as folder:
             for code, printed, said in run(page.read_text(encoding="utf-8"), folder):

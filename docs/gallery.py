@@ -85,14 +85,17 @@ def pictures(file):
 
 
 def thumbnail(file, width=480):
-    """PNG of the marked picture, else of the first; None where there is none."""
+    """PNG of the marked picture, else of the first that is not much wider than high, else of the
+    first; None where there is none.
+    """
     from PIL import Image
 
-    found = pictures(file)
+    found = [(Image.open(io.BytesIO(data)), marked) for data, marked in pictures(file)]
     if not found:
         return None
-    chosen = next((data for data, marked in found if marked), found[0][0])
-    picture = Image.open(io.BytesIO(chosen)).convert("RGB")
+    first = found[0][0]
+    compact = next((one for one, _ in found if one.width <= 2.2 * one.height), first)
+    picture = next((one for one, marked in found if marked), compact).convert("RGB")
     picture.thumbnail((width, width))
     out = io.BytesIO()
     picture.quantize(64).save(out, "PNG", optimize=True)

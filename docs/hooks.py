@@ -17,6 +17,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]  # the package of the checkout, installed or not
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+import figures  # noqa: E402
 import gallery  # noqa: E402
 
 import l0path  # noqa: E402
@@ -113,6 +114,31 @@ def vignette_page(name):
     return gallery.page(next(one for one in gallery.stored() if one.name == name))
 
 
+@functools.cache
+def drawn():
+    """{anchor in the reference: picture of the example there}."""
+    out = {}
+    for name, file in figures.pictures().items():
+        owner, _, member = name.rpartition(".")
+        inner = inspect.isclass(found(owner))
+        out[f"{home(owner)}.{member}" if inner else home(name)] = file.name
+    return out
+
+
+def with_pictures(html):
+    """The page, with the picture of each example that draws below its code."""
+    for anchor, name in drawn().items():
+        image = f'<p><img alt="What the example draws" src="../assets/reference/{name}"></p>'
+        html = re.sub(
+            rf'(id="{re.escape(anchor)}".*?Examples:.*?</code></pre></div>)',
+            lambda m, image=image: m[1] + image,
+            html,
+            count=1,
+            flags=re.DOTALL,
+        )
+    return html
+
+
 def on_page_content(html, page, config, files):
     """Docstrings name pages and public objects in plain text; here they become links. Vignettes
     get their stored output.
@@ -122,6 +148,7 @@ def on_page_content(html, page, config, files):
         return gallery.filled(html, vignette_page(Path(place).stem)[2])
     if not place.startswith("reference/"):
         return html
+    html = with_pictures(html)
     html = re.sub(r"docs/(\w+)\.md", r'<a href="../\1.html">docs/\1.md</a>', html)
     return re.sub(
         r"(?<!>)<code>([\w.]+)</code>",

@@ -148,22 +148,32 @@ def load_sonar() -> Dataset:
     return _dataset("sonar", _table("sonar.csv"), "Class")
 
 
-def load_tecator() -> Dataset:
-    """Near infrared spectra of 215 samples of minced meat in 100 channels, and their fat.
+def load_tecator(responses: str | list[str] = "fat") -> Dataset:
+    """Near infrared spectra of 215 samples of minced meat in 100 channels, and their contents.
 
     The first 172 rows are the published training and monitoring samples (`train`), the last 43 the
     test sample.
+
+    Parameters
+    ----------
+    responses : str or list of str, default "fat"
+        Contents in percent: "fat", "water", "protein", or a list of them.
 
     Returns
     -------
     Dataset
         X (215, 100) holds absorbances; a column is named by its wavelength in nanometres, `nm850`
-        to `nm1050`. y (215,) is `fat`, in percent.
+        to `nm1050`. y (215,) is the content, or for a list (215, r), a column for each.
     """
-    table = _table("tecator.csv").drop(columns=["water", "protein"])
-    wavelengths = np.linspace(850, 1050, table.shape[1] - 1)
+    table, contents = _table("tecator.csv"), ["fat", "water", "protein"]
+    for name in [responses] if isinstance(responses, str) else responses:
+        if name not in contents:
+            raise ValueError(f"responses={name!r} is not known; choose among {', '.join(contents)}")
+    asked = responses if isinstance(responses, str) else list(responses)
+    table = table.drop(columns=[name for name in contents if name not in np.atleast_1d(asked)])
+    wavelengths = np.linspace(850, 1050, 100)
     names = {f"x_{i + 1:03d}": f"nm{w:.0f}" for i, w in enumerate(wavelengths)}
-    data = _dataset("tecator", table.rename(columns=names), "fat")
+    data = _dataset("tecator", table.rename(columns=names), asked)
     return replace(data, train=np.arange(len(data.y)) < 172)
 
 

@@ -41,7 +41,7 @@ def fit_cost(X: Matrix, y: ArrayLike | None = None, **arguments: Any) -> FitCost
     Raises
     ------
     ValueError or TypeError
-        As of `l0path.fit`.
+        Where `l0path.fit` raises them.
 
     Notes
     -----

@@ -219,9 +219,9 @@ def fit(
         lambda0 grid: no model at all) has an objective below the bound. Solutions whose gap is
         closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every column, or a squared
         loss with more rows than columns. With groups it needs lambda2 > 0, no bounds on
-        coefficients, and neither the Poisson nor the hinge loss. Elsewhere the bounds are NaN, and
-        `path.notes` says why (docs/bounds.md). `Path.certify` searches for the proof of one
-        solution.
+        coefficients, and a loss of bounded curvature (not Poisson, gamma, negative binomial,
+        Tweedie or hinge). Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md).
+        `Path.certify` searches for the proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all.
     random_state : int, Generator, or None

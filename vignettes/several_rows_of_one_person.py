@@ -75,7 +75,7 @@ ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0.05, 0.85));
 #
 # # Part 2: how much do rows say?
 #
-# The second error is that of the standard error. Take the trait that fits best, test it as if all rows were independent, and again with the persons as clusters; and do it where the trait was chosen beforehand, without a look at the response.
+# The second error is that of the standard error. A trait that was named beforehand, without a look at the response, is tested as if all rows were independent, and again with the persons as clusters. Then the trait that fits best of ten is tested, with clusters.
 
 # %%
 repeats = 40 if SHORT else 200
@@ -99,7 +99,7 @@ plain(ax, xlabel="p-value", ylabel="share of p-values up to it; no trait has an 
 ax.legend(frameon=False, loc="lower right");
 
 # %% [markdown]
-# A p-value of a column without effect is below 0.05 in 5 % of all cases, if it is honest (the grey line). By rows it is below in nearly half of the cases. Clusters mend that, up to a little because forty are few, but they do not mend the choice: the best of ten traits
+# A p-value of a column without effect is below 0.05 in 5 % of all cases, if it is honest (the grey line). By rows it is below in more than four of ten cases. Clusters mend that, up to a little because forty are few, but they do not mend the choice: the best of ten traits
 # is "significant" in most cases again. Both corrections are needed.
 #
 # # Part 3: wages
@@ -153,7 +153,7 @@ whole = l0path.fit(numbers, data.y).model("bic").refit()
 pd.DataFrame({"p by rows, same men": whole.pvalues.reindex(numbers.columns), "p by men, split": honest}).style.format("{:.2g}", na_rep="not chosen")
 
 # %% [markdown]
-# Schooling, union membership and marriage stand; a column that fewer than half of the splits choose has the p-value 1. That says how little 272 men can tell about it, not that it has no effect.
+# Schooling, union membership and, less surely, marriage stand; a column that fewer than half of the splits choose has the p-value 1. That says how little 272 men can tell about it, not that it has no effect.
 #
 # # What to take
 #

@@ -1,4 +1,6 @@
-"""One docstring for a method and for the function of a higher package that does its work."""
+"""Texts: one docstring for a method and for the function of a higher package that does its work,
+and sizes in words.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +31,14 @@ def described_by(method: Callable, **more: str) -> Callable[[Callable[P, T]], Ca
         return function
 
     return described
+
+
+def spans(sizes):
+    """Whole numbers as text, neighbours as a span: "0..3, 5"; "0..0" for a single one."""
+    sizes = sorted(set(sizes))
+    last = [one for one, after in zip(sizes, [*sizes[1:], None], strict=False) if after != one + 1]
+    first = [one for one, before in zip(sizes, [None, *sizes], strict=False) if before != one - 1]
+    return ", ".join(
+        str(a) if a == b and len(first) > 1 else f"{a}..{b}"
+        for a, b in zip(first, last, strict=True)
+    )

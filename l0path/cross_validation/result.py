@@ -31,9 +31,8 @@ SCORED = [
     "cv_se",
     "n_folds",
 ]
-SAME = (
-    1e-12  # means closer than this (relative) are equal: sums of the same numbers in another order
-)
+# means closer than this (relative) are equal: sums of the same numbers in another order
+SAME = 1e-12
 
 
 class CVPath(ShowingScores):

@@ -353,6 +353,12 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_roc("min")
         """
         from ..plots import plot_cv_roc
 
@@ -388,6 +394,12 @@ class ShowingScores:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_calibration("min", bins=5)
         """
         from ..plots import plot_cv_calibration
 

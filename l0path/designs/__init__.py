@@ -76,7 +76,7 @@ def polynomial(
     X : array-like of shape (n, p), DataFrame or sparse matrix
         Finite numbers.
     degree : int, default 2
-        2 is the only one.
+        Only 2 is available.
     interaction_only : bool, default False
         Whether to leave out squares. The square of a column with at most two different values is
         always left out: it is a combination of the column and the intercept.
@@ -86,11 +86,12 @@ def polynomial(
         models that hold both parents and an intercept span the same either way. x_j itself is in
         the units of X.
     heredity : str, optional
-        Without `parents` the rule that the search keeps: "strong" models have a product with both
-        of its columns only, and a square with its column; "weak" ones with at least one of them. It
-        is what heredity="auto" of the fit takes, for at most 2000 features. With `parents` a rule
-        on the candidates: "strong" allows products with both factors among them, "weak" those with
-        at least one; the search is not constrained, unless the fit has `heredity=` too.
+        Without `parents` the rule that the search keeps: "strong" models have a product only
+        together with both of its columns, and a square only with its column; "weak" ones with at
+        least one of them. The default heredity="auto" of the fit takes it, for at most 2000
+        features. With `parents` a rule on the candidates: "strong" allows products with both
+        factors among them, "weak" those with at least one; the search is not constrained, unless
+        the fit has `heredity=` too.
     names : sequence of str, optional
         Names of the p columns of an array or sparse X; a DataFrame brings its own. None means x0,
         x1, ... Products are called "age:bmi", squares "age^2".

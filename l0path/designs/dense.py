@@ -11,12 +11,9 @@ from l0path.designs import kernels
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.protocol import DesignTraits
 
-TILE = (
-    1 << 18
-    # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the
-    # 64
-    # MB allowed
-)
+# entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the 64
+# MB allowed
+TILE = 1 << 18
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation

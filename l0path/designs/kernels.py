@@ -119,8 +119,8 @@ def moments_of_columns(X, weights, center, start, stop, mean, second):
 
 @njit
 def moments_of_rows(X, weights, center, start, stop, mean, second):
-    """`moments_of_columns` for X (n, p) whose rows lie one after another, but for columns of equal
-    entries. Two passes over a tile that the cache holds, tiles merged as in `Dense.moments`.
+    """`moments_of_columns` for X (n, p) whose rows lie one after another, except for columns of
+    equal entries. Two passes over a tile that the cache holds, tiles merged as in `Dense.moments`.
     """
     pivot, middle, shift, spread = (
         np.empty(SIDE_BY_SIDE),

@@ -1,7 +1,7 @@
 """From the arguments of `fit` to a `Request`: the data and the plan of a path, checked.
 
-Every message names the argument, its value and the remedy. X is not read here, but for its missing
-values where `pose` would not see them.
+Every message names the argument, its value and the remedy. X is not read here, except for its
+missing values where `pose` would not see them.
 """
 
 import math

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiled import HELPING_PROCESSES
 from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
+from ..core.describing import spans
 from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
@@ -290,7 +291,7 @@ def _bounds(setting, solutions):
     notes = []
     bar = Bar(request.progress, "l0path lower bounds")
     with control.stage(" while bounds were computed"), bar:
-        if setting.problem.loss.traits.coupled:
+        if setting.problem.loss.traits.coupled or setting.problem.turn is not None:
             notes = bound_by_tangents(setting.problem, out, control.clock.over)
         elif groups:
             notes = _group_bounds(setting, out)
@@ -320,7 +321,7 @@ def _group_bounds(setting, solutions):
     if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
         return [
             "no lower bounds: those on groups are for losses of bounded curvature (not "
-            "poisson, not the hinge) without lower= and upper="
+            "poisson, gamma, negative_binomial, tweedie or hinge) without lower= and upper="
         ]
     without = [number for number, (_, lambda2) in enumerate(setting.slices) if not lambda2 > 0]
     if not isinstance(setting.request.plan.settings, FeatureGenerating):
@@ -392,7 +393,7 @@ def _status(setting, slices, solutions):
     problem, control = setting.problem, setting.control
     control.finish()
     largest = max((s.k for s in solutions), default=0)
-    reach = f"k = 0..{largest}" if solutions else "nothing"
+    reach = f"k = {spans(s.k for s in solutions)}" if solutions else "nothing"
     passed = "; ".join(dict.fromkeys(one.passed for one in slices if one.passed))
     separated = [one.separated for one in slices if one.separated is not None]
     if separated:

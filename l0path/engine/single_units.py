@@ -354,7 +354,7 @@ class SingleFits(OneUnit):
         return True
 
     def _fits(self, which, target):
-        """Fits of some units, but for those that cannot come below the target."""
+        """Fits of some units, except those that cannot come below the target."""
         fits = self._fits_of_columns if self.groups is None else self._fits_of_groups
         bounds, found = [*range(0, which.size, max(MODELS_PER_POLL // 16, 1)), which.size], {}
 

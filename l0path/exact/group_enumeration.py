@@ -1,5 +1,6 @@
 """The best models of a number of groups, or of a lambda0, by refitting every set of groups: at most
-MOST_GROUPS that may be chosen, 4096 sets. It serves every loss, box and shrinkage.
+MOST_GROUPS that may be chosen, 4096 sets; or as many sets that keep a hierarchy. It serves every
+loss, box and shrinkage.
 """
 
 import math
@@ -8,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ..core.status import SearchEnd
+from ..formula.hierarchy import STRONG
 from ..working_set.groups import GroupFit
 from .all_sizes.nested import refits_bound
 from .contest import Contest
@@ -18,7 +20,28 @@ MOST_GROUPS = 12  # groups that may be chosen at most
 
 def enumerable(groups, usable):
     """Whether all sets of the groups that may be chosen are compared."""
+    if groups.hierarchy is not None:
+        return closed_sets(groups, usable) is not None
     return int(groups.selectable(usable).sum()) <= MOST_GROUPS
+
+
+def closed_sets(groups, usable):
+    """All sets of groups that may be chosen, beside the forced ones, and keep the hierarchy: a list
+    of tuples, smaller sets first; None where they are more than 2^MOST_GROUPS.
+    """
+    hierarchy, forced = groups.hierarchy, groups.factor == 0
+    free, held, sets = groups.selectable(usable), forced.copy(), [()]
+    needs = hierarchy.less(forced).needs
+    while (left := free & ~held).any():  # parents come first
+        g = int(np.flatnonzero(left & ~(needs & left).any(axis=1))[0])
+        held[g], own = True, set(np.flatnonzero(needs[g]).tolist())
+        if hierarchy.rule == STRONG:
+            sets += [(*S, g) for S in sets if own.issubset(S)]
+        else:
+            sets += [(*S, g) for S in sets if not own or not own.isdisjoint(S)]
+        if len(sets) > 2**MOST_GROUPS:
+            return None
+    return sorted((tuple(sorted(S)) for S in sets), key=lambda S: (len(S), S))
 
 
 def refuse_groups(data, settings, lambda1):
@@ -34,6 +57,14 @@ def refuse_groups(data, settings, lambda1):
     ):
         return
     count = int(data.groups.selectable(~data.excluded).sum())
+    if data.groups.hierarchy is not None:
+        raise ValueError(
+            "with lambda1, bounds on coefficients, the hinge or a loss of your own, "
+            "algorithm='exact' and certify compare all sets of terms that keep the hierarchy, "
+            f"which is done for at most {2**MOST_GROUPS} of them; here, with {count} terms that "
+            "may be chosen, there are more. Name some of them in exclude= or always_include=, or "
+            "fit with algorithm='swap' (certify=True and lambda2= give bounds)"
+        )
     raise ValueError(
         "with lambda1, bounds on coefficients, the hinge or a loss of your own, algorithm='exact' "
         "and certify compare all sets of groups (with a formula: of terms), which is done for at "
@@ -65,18 +96,12 @@ class GroupEnumeration(Contest):
         self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
         sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
-        every = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
-        self.todo = [one for one in every if self._closed(one)]
+        if groups.hierarchy is None:
+            self.todo = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
+        else:
+            every = closed_sets(groups, problem.usable)
+            self.todo = [one for one in every if len(one) in sizes][::-1]
         self.best, self.nodes, self.lower, self.open_groups = [], 0, -math.inf, None
-
-    def _closed(self, chosen):
-        """Whether the forced groups and `chosen` keep the hierarchy."""
-        hierarchy = self.problem.groups.hierarchy
-        if hierarchy is None:
-            return True
-        inside = np.zeros(len(self.problem.groups.labels), dtype=bool)
-        inside[[*self.forced, *chosen]] = True
-        return hierarchy.closed(inside)
 
     def run(self, poll=None):
         """Refit sets until all are ("closed"), or poll() is True ("stopped"); "no_optimum" where a

@@ -35,9 +35,8 @@ from .nodes.leaps import Cut, Space, Stack, search
 # find
 WORKERS = 4
 BETWEEN_POLLS = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
-DEPENDENT = (
-    1e-8  # pivot of a unit column given others, below which it counts as a combination of them
-)
+# pivot of a unit column given others, below which it counts as a combination of them
+DEPENDENT = 1e-8
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
 READY = 512  # searches that are made ready at a time, where dependent columns split one
 MOST_SUBTREES = 1 << 16  # of them at most

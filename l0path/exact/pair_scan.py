@@ -33,9 +33,8 @@ PAIR_ENTRIES = 1 << 25  # entries of A up to which it is held; beyond, blocks ar
 NEAR_COPY = 1e-5  # 1 - |r| below which a pair is computed from its difference
 MORE_REFITS = 8  # models that are refitted beyond those that are wanted: rounding may change ranks
 ROUNDED = 1e-13  # length below which a column, or a difference of two, is rounding
-AGREEMENT = (
-    1e-7  # relative difference of a scanned value and its refit, above which nothing is claimed
-)
+# relative difference of a scanned value and its refit, above which nothing is claimed
+AGREEMENT = 1e-7
 
 
 def scannable(problem, *, size, lambda1):

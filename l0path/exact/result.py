@@ -14,6 +14,8 @@ from ..problem.solution import in_user_units
 from ..relaxation.path_bounds import bounded
 from .bounding import IN_BOX, TWICE
 
+# of an objective: rounding that is smaller changes no proof
+TOLD_APART = 1e-9
 NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
 
 
@@ -50,6 +52,29 @@ def hidden(problem, lambda2):
         return []
     J = np.flatnonzero(problem.usable)
     return dependent(problem, (max(2e-14, problem.rounding(J)), HIDDEN))
+
+
+def told_apart_by_box(dual, objective, size=None, lambda0=None):
+    """Whether a box keeps coefficients so small that rounding of a Gram matrix moves no objective
+    of a model of `size` chosen columns, or at lambda0, by more than TOLD_APART of `objective`.
+    """
+    with np.errstate(invalid="ignore"):
+        reach = np.maximum(-dual.lower, dual.upper) * np.sqrt(dual.problem.square)
+    reach = np.where(dual.problem.usable, reach, 0.0)
+    forced, chosen = reach[~dual.counted].sum(), np.sort(reach[dual.counted])[::-1]
+    most = size
+    if size is None:  # no better model pays for more columns than these
+        cost = lambda0 * float(dual.problem.factor[dual.counted].min(initial=np.inf))
+        most = int(min(objective / cost, chosen.size)) if cost > 0 else chosen.size
+    moved = dual.gamma * (forced + chosen[:most].sum()) ** 2
+    return bool(moved <= TOLD_APART * abs(objective))
+
+
+def hidden_within_box(dual, lambda2, objective, **target):
+    """`hidden`, nothing where a box tells columns of a squared loss apart (`told_apart_by_box`)."""
+    if dual.problem.quadratic and told_apart_by_box(dual, objective, **target):
+        return []
+    return hidden(dual.problem, lambda2)
 
 
 def why_hidden(found, names):

@@ -24,9 +24,8 @@ NONE, START = (
     np.int64(-1),
     np.int64(0),
 )  # typed: a plain number would compile a second kernel for the constant
-REFRESH = (
-    40  # rank-one changes after which a state is built anew, so that rounding does not pile up
-)
+# rank-one changes after which a state is built anew, so that rounding does not pile up
+REFRESH = 40
 
 
 # share of F by which changes may differ that count as equal: rounding, which differs between

@@ -29,9 +29,8 @@ class GradientRun:
         )
         self.floor = (0.999 if self.settings.paper_defaults else 0.99) / self.view.lipschitz
         self.noise = 1e-14 * solver.scale
-        self.length = (
-            10.0 * self.floor if self.settings.rule != "fixed" else self.floor
-        )  # the next step
+        # the next step
+        self.length = 10.0 * self.floor if self.settings.rule != "fixed" else self.floor
         self.longest, self.maps, self.J = self.floor, 0, None
 
     def size_of(self, *points):

@@ -46,6 +46,14 @@ class ShowingFrequencies:
         ------
         ValueError
             If the kind is unknown.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> options = {"k": 5, "n_subsamples": 20, "random_state": 1}
+        >>> stable = l0path.stability_selection(data.X, data.y, **options)
+        >>> ax = stable.plot()
         """
         from ..plots import plot_stability
 
@@ -83,6 +91,13 @@ class ShowingCompetition:
         -------
         Axes
             The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.simulate.linear(200, 30, 6, snr=5, random_state=1)
+        >>> chosen = l0path.knockoff_filter(data.X, data.y, fdr=0.2, random_state=1)
+        >>> ax = chosen.plot()
         """
         from ..plots import plot_knockoffs
 

@@ -14,9 +14,8 @@ from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
 from .neighbours import ExchangePairs, check_refitted, fit_data
 
-GRAM_COLUMNS = (
-    2000  # columns up to which every exchange may be refitted: their Gram matrix is held then
-)
+# columns up to which every exchange may be refitted: their Gram matrix is held then
+GRAM_COLUMNS = 2000
 
 
 class GroupNeighbours:

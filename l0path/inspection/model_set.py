@@ -258,6 +258,12 @@ class ModelSet:
         -------
         Axes
             The axes.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> ax = path.near_best(criterion="bic", within=4).plot()
         """
         import matplotlib.pyplot as plt
 

@@ -337,9 +337,8 @@ def alternatives(
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):
         cost = near.cost_change(out, into)
-        limit = (
-            sorted(kept)[n - 1] if len(kept) >= n else np.inf
-        )  # of objectives without lambda0; with it the cost may change the order
+        # of objectives without lambda0; with it the cost may change the order
+        limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf
         fit = _swapped(near, out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue

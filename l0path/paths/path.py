@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import spans
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..problem.losses import kind_named, make_loss
@@ -185,9 +186,8 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         return self.__dict__ | kept
 
     def __repr__(self):
-        sizes = [s.k for s in self.solutions]
         slices = len({s.slice for s in self.solutions})
-        span = f"k = {min(sizes)}..{max(sizes)}" if sizes else "no solution"
+        span = f"k = {spans(s.k for s in self.solutions)}" if self.solutions else "no solution"
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""

@@ -359,7 +359,7 @@ def given_offset(meta, given, n):
 
 
 def offset_of_table(path, X, given):
-    """The offset of new rows but for the terms of a formula: `given`, which may name a column of
+    """The offset of new rows without the terms of a formula: `given`, which may name a column of
     the DataFrame X, else the column that the fit named, if X has it; None without.
     """
     name = given if isinstance(given, str) else path.meta.offset_name if given is None else None

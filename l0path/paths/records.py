@@ -18,8 +18,8 @@ from ..problem.losses import canonical_name, traits_named
 class Meta:
     """Facts that all models of a path share. center, scale (p,): of the standardisation; null_loss:
     mean loss of intercept and offset alone; n_eff: the n of the criteria; floor: mean loss of
-    predicting every y, 0 but for poisson; has_offset: whether new rows need an offset besides the
-    terms offset(...) of a formula; offset_name: the column of a table it is in.
+    predicting every y, 0 except for poisson; has_offset: whether new rows need an offset besides
+    the terms offset(...) of a formula; offset_name: the column of a table it is in.
     """
 
     names: list
@@ -51,9 +51,8 @@ class Meta:
     checksum: str = ""
     groups: Any = None  # `l0path.problem.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
-    log_constant: float = (
-        0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
-    )
+    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
+    log_constant: float = 0.0
     floor: float = 0.0
     trials: float | None = None  # of shares, their sum over the rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one

@@ -437,7 +437,7 @@ class Showing:
         Raises
         ------
         OSError
-            If the file cannot be written, for want of space say.
+            If the file cannot be written, for example because the disk is full.
         """
         from .storage import save
 

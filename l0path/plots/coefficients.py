@@ -22,9 +22,8 @@ def coef(plot):
     shown = list(dict.fromkeys(family[name] for name in order))[:MOST_LABELS]
     members = {label: [name for name in order if family[name] == label] for label in shown}
     style_of = styles(path, members)
-    wide = (
-        sum(map(len, members.values())) <= MOST_LABELS * 3 // 2
-    )  # room for a label of each column
+    # room for a label of each column
+    wide = sum(map(len, members.values())) <= MOST_LABELS * 3 // 2
     top = [name for label in shown for name in (members[label] if wide else members[label][:1])]
     names = [
         column_label(labels, name, family[name])

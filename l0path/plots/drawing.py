@@ -95,7 +95,7 @@ def curve(frame, x, values):
 
 
 def entered(values):
-    """Zeros as NaN, but for those next to a nonzero value, so that no line runs along zero."""
+    """Zeros as NaN, except those next to a nonzero value, so that no line runs along zero."""
     out = values != 0
     near = out | np.append(out[1:], False) | np.append(False, out[:-1])
     return np.where(near, values, np.nan)

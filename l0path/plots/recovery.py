@@ -59,6 +59,14 @@ def plot_recovery(
     ValueError
         If the kind is unknown, a column has no values, or several tables come with a kind of
         several columns.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(200, 50, 8, rho=0.5, snr=3, random_state=1)
+    >>> path = l0path.fit(data.X, data.y, max_k=20)
+    >>> table = l0path.diagnostics.support_recovery(path, data)
+    >>> ax = l0path.plots.plot_recovery(table)
     """
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
     columns = _columns(kind, len(tables))

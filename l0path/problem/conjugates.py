@@ -36,9 +36,8 @@ from .losses import (
 from .verbs import derivatives
 
 NEWTON_STEPS = 60
-CLASS_MARGIN = (
-    1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
-)
+# logistic: how far from the ends of its domain a slope is taken, so that it is finite
+CLASS_MARGIN = 1e-12
 
 
 def smooth(loss):

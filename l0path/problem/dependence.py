@@ -5,9 +5,8 @@ matrices would spoil.
 
 import numpy as np
 
-NEARLY_DEPENDENT = (
-    1e-4  # length of what earlier columns leave of a unit column, below which it is named
-)
+# length of what earlier columns leave of a unit column, below which it is named
+NEARLY_DEPENDENT = 1e-4
 LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse
@@ -39,6 +38,8 @@ def dependent(problem, between=(0.0, NEARLY_DEPENDENT)):
         residual -= basis @ (basis.T @ residual)
         length = float(np.sqrt(residual @ residual))
         if length <= between[1] or len(kept) == Q.shape[1]:
+            if between[0] and length <= between[0]:
+                continue  # too short to be named, whatever the combination
             b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
             part = np.abs(b) > LEAST_SHARE * np.abs(b).max(initial=0.0)
             if between[0] * (1.0 + np.abs(b).sum()) < length or not between[0]:
@@ -58,18 +59,27 @@ def described(found, names, most=5):
     return "; ".join(texts) + ("; ..." if len(found) > most else "")
 
 
+def nearly_dependent(model, support, lambda2):
+    """Whether the Gram matrix of a support, with the ridge, is so badly conditioned that fits are
+    better made from the rows.
+    """
+    at = model.where[support]
+    if at.size < 2:
+        return False
+    G = model.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size)
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(G), 1e-300))
+    return bool(np.linalg.eigvalsh(G * np.outer(unit, unit))[0] <= LEAST_EIGENVALUE)
+
+
 def from_rows(model, fit, lambda2):
     """A fit of a squared loss (without lambda1 and box) by least squares on the rows of X, which
     costs the root of the condition of its Gram matrix, where its columns are nearly dependent; else
     the fit as it is. model: that has made it.
     """
+    if not nearly_dependent(model, fit.support, lambda2):
+        return fit
     problem, at = model.problem, model.where[fit.support]
-    if at.size < 2:
-        return fit
-    G = model.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size)
-    unit = 1.0 / np.sqrt(np.diagonal(G))
-    if np.linalg.eigvalsh(G * np.outer(unit, unit))[0] > LEAST_EIGENVALUE:
-        return fit
+    unit = 1.0 / np.sqrt(np.diagonal(model.G)[at] + 2.0 * lambda2)
     root, Y = np.sqrt(problem.weights), problem.y.reshape(problem.X.n, -1)
     A = np.vstack([root[:, None] * problem.X.columns(fit.support), np.zeros((at.size, at.size))])
     A[problem.X.n :] = np.sqrt(2.0 * lambda2) * np.eye(at.size)

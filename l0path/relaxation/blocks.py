@@ -102,11 +102,9 @@ def project(u, owner, count, ratio, budget=1):
     order = np.argsort(turns, kind="stable")
     turns, slope = turns[order], np.cumsum(np.concatenate([some, -some])[order])
     total = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(turns))])
-    e = (
-        int(np.searchsorted(total, budget * (1.0 - 1e-12))) - 1
-        # where the sum stands still at the budget, its first point: rounding would give blocks that
-        # vanish a coefficient
-    )
+    # where the sum stands still at the budget, its first point: rounding would give blocks that
+    # vanish a coefficient
+    e = int(np.searchsorted(total, budget * (1.0 - 1e-12))) - 1
     t = turns[e] + (budget - total[e]) / slope[e]
     d = np.clip(norm * t - ratio, 0.0, 1.0)
     return u * (d / (d + ratio))[owner]

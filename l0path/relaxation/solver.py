@@ -242,15 +242,13 @@ class RestrictedRelaxation:
         B = np.zeros((W.size, self.B.shape[1]))
         B[np.searchsorted(W, self.W)] = self.B
         self.W, self.B = W, B
-        small = (
-            self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n
-        )  # W only grows, so a Gram matrix is made from a smaller one
+        # W only grows, so a Gram matrix is made from a smaller one
+        small = self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n
         self.model = (SmoothGram if small else SmoothRows)(self.dual, W, self.model)
         self.terms = terms(self.dual, W)
         smooth, steep = smoothness(self.loss), self.model.largest()
-        self.top = (
-            steep * smooth
-        )  # no curvature along the working columns is larger; infinite for the Poisson loss
+        # no curvature along the working columns is larger; infinite for the Poisson loss
+        self.top = steep * smooth
         guess = steep if np.isinf(smooth) else self.top
         self.curvature = (
             np.full(self.x.size, guess)

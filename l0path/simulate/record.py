@@ -28,7 +28,7 @@ class Simulation:
     beta, support : ndarray of shape (p,) and (k,)
         The coefficients in units of X (with `scale`), and the columns whose coefficient is not 0.
     sigma, intercept : float
-        The standard deviation of the noise (NaN but for "linear"), and what is added to X beta.
+        The standard deviation of the noise (NaN except for "linear"), and what is added to X beta.
     kind : str
         "linear", "logistic", "poisson", "gamma", "negative_binomial", "tweedie" or "ordinal".
     extra : float or tuple of float

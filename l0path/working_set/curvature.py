@@ -10,12 +10,10 @@ from ..core import threads
 from .linear_algebra import invert, weighted_squares
 
 COLUMNS_WEIGHTED = 64  # working columns weighted at a time
-CLOSE = (
-    0.6  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
-)
-CURVATURE_BYTES = (
-    48 << 20
-)  # what the kept matrices may take together, and what the kept local models may take
+# L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
+CLOSE = 0.6
+# what the kept matrices may take together, and what the kept local models may take
+CURVATURE_BYTES = 48 << 20
 
 
 class WeightedGram:

@@ -89,7 +89,7 @@ class GramModel(WorkingColumns):
         self.refits += 1
         at = self.where[support]
         if (lambda1 or self.boxed) and self.hidden(support, lambda2):
-            return self._within(support, lambda1, lambda2, start)
+            return self.within(support, lambda1, lambda2, start)
         if self.near is not None and self.negligible_ridge(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
@@ -142,7 +142,7 @@ class GramModel(WorkingColumns):
             self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
         return self._spare.get(lambda2, 0)
 
-    def _within(self, support, lambda1, lambda2, start):
+    def within(self, support, lambda1, lambda2, start):
         """Like `on_rows` with lambda1 and within the bounds: Fit."""
         p, k, root = self.problem, support.size, np.sqrt(self.problem.weights)
         A, y = (self.Z[self.where[support]] * root).T, np.append(root * p.y, np.zeros(k))

@@ -13,9 +13,8 @@ from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
 
 BLOCK_TASKS = 32  # of a read of all groups for each thread at most
-GROUP_ENTRIES = (
-    1 << 17
-)  # of columns held while Gram blocks of all groups are made: 1 MB stay in cache
+# of columns held while Gram blocks of all groups are made: 1 MB stay in cache
+GROUP_ENTRIES = 1 << 17
 RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
 INVERSES = 64  # that are held
 

@@ -24,9 +24,8 @@ from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert, predictor, weighted_squares
 
-SLOPE_BYTES = (
-    1 << 28
-)  # bytes of slopes and their products with all columns that are kept for bounds
+# bytes of slopes and their products with all columns that are kept for bounds
+SLOPE_BYTES = 1 << 28
 
 
 class Weighted(NamedTuple):
@@ -48,9 +47,8 @@ class RowModel(WorkingColumns):
     """
 
     BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
-    REACH = (
-        10.0  # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
-    )
+    # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
+    REACH = 10.0
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -175,7 +173,9 @@ class RowModel(WorkingColumns):
         return Fit(support, b, b0, value, flags)
 
     def first_below(self, supports, starts, b0, shrinkage, target):
-        """As `WorkingColumns.first_below`, in one kernel but for what needs a second look."""
+        """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
+        refit.
+        """
         capped = NO_RECESSION if any(shrinkage) else self.recession
         if self.near is not None or (capped and self.boxed) or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)

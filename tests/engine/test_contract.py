@@ -10,6 +10,7 @@ import pytest
 
 import l0path
 from l0path.core.control import Clock, Stop
+from l0path.core.describing import spans
 from l0path.core.status import FitStatus, Optimality
 from l0path.engine.lambda0.path import Lambda0Path
 from l0path.engine.posing import resolved
@@ -23,6 +24,7 @@ from l0path.working_set.hinge import make_model
 N, P, LARGEST = 30, 8, 3
 RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short
 GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
+OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
 RESPONSES = "several responses"  # of the squared loss
 LOSSES = (*NAMES, *EXACT, *COUPLED, *SEVERAL, RESPONSES)
 # where no algorithm but these takes a loss, with columns; loss="cox" has groups too
@@ -106,12 +108,16 @@ def response(loss, signal, rng):
     return np.digitize(noisy, [-0.5, 0.5])
 
 
-def keeps_the_contract(path, unit, grid):
-    """Sizes ascend, states are states, and coefficients belong to the units that are counted."""
+def keeps_the_contract(path, unit, grid, gaps=False):
+    """Sizes ascend, states are states, and coefficients belong to the units that are counted. gaps:
+    whether sizes may be missing.
+    """
     table = path.table
     assert len(path) and table.k.max() <= LARGEST
     if grid == "support":
-        assert table.k.tolist() == list(range(len(path))) and table.lambda0.isna().all()
+        sizes = table.k.tolist()
+        assert sizes == (sorted({0, *sizes}) if gaps else list(range(len(path))))
+        assert table.lambda0.isna().all()
     else:
         assert table.k.is_monotonic_increasing and table.lambda0.is_monotonic_decreasing
     assert set(table.optimality) <= {str(state) for state in Optimality}
@@ -158,7 +164,7 @@ def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
         X, y, on_solution=lambda model: heard.append(model.k) or len(heard) == 2, **arguments
     )
     assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
-    keeps_the_contract(stopped, unit, grid)
+    keeps_the_contract(stopped, unit, grid, gaps=name in OVER_LAMBDA0)
     if grid == "support" and not row.proves:
         assert set(heard) <= set(stopped.table.k)
 
@@ -190,6 +196,11 @@ def test_what_is_declared_to_prove_proves_and_nothing_else():
         proven = path.table.optimality[2] == Optimality.GLOBAL
         brings_bounds = row_of(name).ridge or name == "feature_generating"
         assert proven if row_of(name).proves else brings_bounds or not proven
+
+
+def test_sizes_in_words_name_every_size_and_no_other():
+    assert spans([0]) == "0..0" and spans(range(4)) == "0..3" and spans([]) == ""
+    assert spans([0, 1, 3, 3]) == "0..1, 3" and spans([5, 0, 2, 3, 4]) == "0, 2..5"
 
 
 class Impatient(Clock):

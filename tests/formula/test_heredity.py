@@ -349,6 +349,17 @@ def test_excluded_and_included_terms_take_others_with_them():
         l0path.fit(data[["a", "b"]], data.y, heredity="strong")
 
 
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_what_needs_a_term_that_separates_the_classes_is_left_out_with_it():
+    data = table(1, 60, "logistic")
+    data.loc[data.c == "w", "y"] = 1.0
+    path = l0path.fit("y ~ (a + b + c + d) ** 2", data, loss="logistic", max_k=6)
+    beyond = [m for m, s in zip(path, path.solutions, strict=True) if s.left_out]
+    assert len(beyond) > 2 and not any("c" in m.groups for m in beyond)
+    for model in beyond:
+        assert keeps(model.groups, path.meta.groups.labels, "strong")
+
+
 # -------------------- results
 
 
@@ -394,6 +405,22 @@ def test_summaries_and_proofs_are_about_closed_sets():
     sets = [S for S in closed_sets(every, "strong") if len(S) == 3]
     assert proof.nodes == len(sets)
     assert all(keeps(m.groups, every, "strong") for m in proof.best)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_exact_search_compares_sets_of_more_terms_where_few_keep_the_hierarchy(rule):
+    data = table(17, 50)
+    text = "y ~ (a + b + c + d) ** 3"  # 14 terms: 166 sets by the strong rule, 6368 by the weak one
+    terms = list(encoded(text, data)[1])
+    how = {"lambda1": 0.01, "algorithm": "exact", "heredity": rule, "max_k": 2}
+    if rule == "weak":
+        with pytest.raises(ValueError, match="at most 4096 of them; here, with 14 terms"):
+            l0path.fit(text, data, **how)
+        return
+    path = l0path.fit(text, data, **how)
+    assert set(path.table.optimality) == {"global"}
+    pairs = [S for S in itertools.combinations(terms, 2) if keeps(S, terms, rule)]
+    assert path.certify(k=2).nodes == len(pairs)
 
 
 def test_the_best_by_a_criterion_are_those_of_closed_sets():

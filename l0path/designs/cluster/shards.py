@@ -24,9 +24,8 @@ from l0path.designs.disk.bed import Packed
 from l0path.designs.disk.column_blocks import ColumnBlocks
 from l0path.designs.disk.sources import ArraySource
 
-SHARDS = (
-    2  # shards for each thread of the cluster: those of a worker that dies are shared by the others
-)
+# shards for each thread of the cluster: those of a worker that dies are shared by the others
+SHARDS = 2
 STRIP = 1 << 20  # entries made at a time on a worker
 SMALL = 1 << 18  # bytes that rather travel with each task than take a round trip of their own
 SHARE = 0.2  # of the memory of the workers, for Gram rows

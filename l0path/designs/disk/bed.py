@@ -23,9 +23,8 @@ COPIES = np.array(
 CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3  # (256, 4): the codes of a byte
 VALUES = np.nan_to_num(COPIES)[CODES]  # (256, 4): copies, 0 for a missing one
 COPIES_OF, MISSING_OF = VALUES.sum(axis=1).astype(np.int64), (CODES == 1).sum(axis=1)
-BYTES = (
-    np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()
-)  # (256,): the four genotypes of a byte as signed bytes, -1 where missing
+# (256,): the four genotypes of a byte as signed bytes, -1 where missing
+BYTES = np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()
 FEW = 16  # right-hand sides up to which the kernel is faster than decoding and BLAS
 DECODED_TILE = 1 << 16  # genotypes decoded before a product: 512 KB
 

@@ -29,9 +29,8 @@ OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in 
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
 AHEAD = 32  # blocks ahead of which the system is told
 RUN = 32  # blocks that a thread takes at a time at most
-LARGEST_GAP = (
-    1 << 16
-)  # bytes that are rather read than skipped between two columns that are asked for
+# bytes that are rather read than skipped between two columns that are asked for
+LARGEST_GAP = 1 << 16
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
 

@@ -260,9 +260,8 @@ class SparseTable:
         c, single, wanted = self.center, None, np.ones((R.shape[1], self.base.p), dtype=bool)
         if least is not None:
             nu = self.weights_of(R) * (1 + SLACK)
-            wanted = (
-                nu * np.maximum.accumulate(nu[:, ::-1], axis=1)[:, ::-1] > least
-            )  # partners come after the first factor
+            # partners come after the first factor
+            wanted = nu * np.maximum.accumulate(nu[:, ::-1], axis=1)[:, ::-1] > least
         if c.any():
             single, total = self.base.correlate(R), R.sum(axis=0)
         here = PairRange(pairs.offsets, pairs.partner, int(start), int(stop))

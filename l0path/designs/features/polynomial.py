@@ -20,9 +20,8 @@ LOSES = 1e-6  # share of the mean square below which a variance is taken anew, f
 # standard deviations from 0 beyond which sparse columns are not centred: the expanded formula would
 # lose 4 digits or more
 FAR = 100.0
-LARGEST = (
-    1e70  # entries beyond have products whose squares leave the range of floating point numbers
-)
+# entries beyond have products whose squares leave the range of floating point numbers
+LARGEST = 1e70
 
 
 class Polynomial(DerivedDesign):

@@ -24,9 +24,8 @@ SCREENED = 60  # that its first reads add
 CURVATURES = 48 * MEGABYTE  # most bytes of Gram matrices of curvatures, and of their inverses
 SLOPES = 64 * MEGABYTE  # most bytes of dual points
 PRODUCTS = 32 * MEGABYTE  # most bytes of products made at a time
-NEWTON_PASSES = (
-    1500.0  # passes over the rows of a model, for each of its sizes, of Newton steps in trials
-)
+# passes over the rows of a model, for each of its sizes, of Newton steps in trials
+NEWTON_PASSES = 1500.0
 PROOF = 2e7  # operations of a search over all sizes at least
 BOUND_COPY = 256 * MEGABYTE  # most bytes of a copy of columns for bounds
 

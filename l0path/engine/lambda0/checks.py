@@ -61,7 +61,7 @@ class EntryCheck:
         return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
     def _outside(self, fits, values):
-        """For each fit the largest gain / f over all penalised columns (an estimate but for the
+        """For each fit the largest gain / f over all penalised columns (an estimate except for the
         squared loss), and the best columns outside W whose gain may pass value f.
         """
         descent, p = self.descent, self.model.problem

@@ -58,9 +58,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         change, position, column = self._swaps(fit, first, keep)
         exchanges = Exchanges(position, column + first)
         target, key = fit.value - self._tolerance(fit.value), fit.key
-        last = (
-            self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        )  # columns that came later must beat the first pairs of before
+        # columns that came later must beat the first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
         full = change.size == keep
         # on the way a guess will do; the last word on a size is had by bounds
         thorough = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)

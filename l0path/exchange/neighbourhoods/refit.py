@@ -198,9 +198,8 @@ class RefitNeighbourhood:
         failed = self.failed.setdefault(fit.key, set())
         best = self._ranked_swaps(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
-        last = (
-            self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        )  # columns that came later must beat the first pairs of before
+        # columns that came later must beat the first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
         swaps = [(one.out, one.into) for one in best if one.out >= 0 and one.change <= last]
         swaps = [pair for pair in swaps if pair not in failed]
         e, new = self._first_below(fit, swaps, target)

@@ -86,7 +86,7 @@ class ResponseModel(GramModel):
         return Fit(support, b, p.shift, 0.5 * float(((y - A @ b) ** 2).sum())), int(rank)
 
     def derivatives(self, fit):
-        """The Derivatives of a fit, (n, q) but for the curvatures."""
+        """The Derivatives of a fit, (n, q) except for the curvatures."""
         p = self.problem
         eta = self.Z[self.where[fit.support]].T @ fit.b
         return Derivatives(eta, p.weights[:, None] * (eta - p.y), p.weights)
