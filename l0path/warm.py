@@ -4,6 +4,7 @@ compiled in several processes.
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Sequence
@@ -179,4 +180,5 @@ def warm_up(
 
 def compile_beside(kinds: Sequence[str]) -> None:
     """Compile a share of the kernels of these kinds, in a process beside the one that fits."""
+    gc.disable()  # this process ends soon: what it leaves behind is not worth going through
     processes.compile_share(recipes(kinds))

@@ -158,6 +158,28 @@ def test_classes_that_separate_completely_end_the_path():
     assert ridge.status.startswith("complete") and len(ridge) == 6
 
 
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 40))]
+)
+def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
+    X, y, rng = drawn(seed)
+    lambda2 = (0.02, 0.2, 2.0)[seed % 3]
+    weights = rng.uniform(0.5, 2.0, len(X)) if seed % 2 else None
+    how = {"loss": "multinomial", "lambda2": lambda2, "sample_weight": weights, "certify": True}
+    path = l0path.fit(X, y, max_k=3, **how)
+    best = [
+        min(optimum(X, y, list(S), lambda2, weights) for S in combinations(range(5), k))
+        for k in range(4)
+    ]
+    lower = path.table["lower_bound"].to_numpy()
+    assert len(lower) == 4 and (lower <= np.array(best) + 1e-9).all()
+    assert lower[0] == pytest.approx(best[0]) and (lower > 0.5 * np.array(best)).all()
+    for s in l0path.fit(X, y, grid="lambda0", max_k=3, **how).solutions:
+        assert s.lower_bound <= (np.array(best) + s.lambda0 * np.arange(4)).min() + 1e-9
+    plain = l0path.fit(X, y, max_k=1, **{**how, "lambda2": 0.0})
+    assert np.isnan(plain.table["lower_bound"][1])
+
+
 def test_two_classes_are_the_logistic_loss_at_half_the_ridge():
     X, y, _ = drawn(0)
     two = np.where(y == "elm", "elm", "other")
@@ -246,7 +268,6 @@ def test_scorers_of_scikit_learn_score_several_classes():
         ({"groups": [0, 0, 1, 1, 2]}, "groups"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
-        ({"certify": True}, "certify"),
         ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),
         ({"pos_label": "elm"}, "pos_label"),
         ({"response_weights": [1.0, 2.0, 1.0]}, "response_weights"),

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import l0path
+from l0path.problem.problem import pose
+from l0path.relaxation.tangent_bounds import bound_by_tangents
 
 
 def best_of_size(X, Y, k, *, weights=None, offset=0.0, v=None, forced=(), lambda2=0.0):
@@ -102,6 +104,40 @@ def test_few_columns_are_proven_by_default(seed):
     assert set(grid.table.optimality) <= {"global", "refit_swap"}
     quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
     assert quiet.table.optimality[2] == "refit_swap"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lower_bounds_by_tangents_are_never_above_the_enumerated_optimum(seed):
+    X, Y, rng = drawn(seed)
+    how = {"lambda2": (0.3, 1.0, 3.0)[seed % 3], "weights": rng.uniform(0.5, 2.0, len(X))}
+    v = rng.uniform(0.5, 2.0, Y.shape[1])
+    forced = [0] if seed % 2 else []
+    path = l0path.fit(
+        X,
+        Y,
+        max_k=3,
+        certify=False,
+        lambda2=how["lambda2"],
+        sample_weight=how["weights"],
+        response_weights=v,
+        always_include=forced or None,
+    )
+    rows = list(path.solutions)
+    assert bound_by_tangents(pose(path._source.data), rows, lambda: False) == []
+    for s in rows:
+        best = best_of_size(X, Y, s.k, v=v, forced=forced, **how)[0]
+        assert 0.5 * best < s.lower_bound <= best + 1e-9
+        if s.k == 0 and not forced:
+            assert s.lower_bound == pytest.approx(best)
+
+
+def test_more_columns_have_lower_bounds_with_a_ridge():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 60))
+    path = l0path.fit(X, X[:, :2] @ np.ones((2, 3)), max_k=2, lambda2=1.0, certify=True)
+    assert (path.table["gap"] < 0.5).all() and path.table["lower_bound"].notna().all()
+    plain = l0path.fit(X, X[:, :2] + rng.standard_normal((40, 2)), max_k=2, certify=True)
+    assert plain.table["lower_bound"][1:].isna().all() and "no lower bounds" in plain.notes[-1]
 
 
 def test_forced_columns_that_are_copies():
@@ -207,7 +243,6 @@ def test_the_regressor_takes_several_responses():
         ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": "exact"}, "'exact'"),
-        ({"certify": True}, "certify"),
         ({"lambda_scale": "l0learn"}, "l0learn"),
         ({"grid": "lambda0", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
         ({"loss": "huber"}, "3"),

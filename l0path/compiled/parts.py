@@ -20,11 +20,11 @@ from numba.core import event
 
 try:
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
     from numba.core.compiler_machinery import register_pass
-    from numba.core.typed_passes import NativeLowering
+
+    from .front_end import LoweringWithFewCounts, ShortCompiler
 except ImportError:
-    CALLEE_OPTIONS = {}
+    ENTRY_OPTIONS = CALLEE_OPTIONS = {}
 else:
 
     class CalleeLibrary(JITCodeLibrary):
@@ -38,8 +38,8 @@ else:
             self._finalized = True
 
     @register_pass(mutates_CFG=True, analysis_only=False)
-    class CalleeLowering(NativeLowering):
-        """numba's lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
+    class CalleeLowering(LoweringWithFewCounts):
+        """Lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
 
         _name = "l0path_callee_lowering"
 
@@ -55,19 +55,12 @@ else:
             state["cr"] = state.cr._replace(cfunc=entry_point)
             return True
 
-    class CalleeCompiler(Compiler):
-        """numba's pipeline of passes with `CalleeLowering` in it."""
+    class CalleeCompiler(ShortCompiler):
+        """The compiler with `CalleeLowering` in it."""
 
-        def define_pipelines(self):
-            """Return the pipelines that numba tries."""
-            pipelines = super().define_pipelines()
-            for pipeline in pipelines:
-                pipeline.passes = [
-                    (CalleeLowering if step is NativeLowering else step, text)
-                    for step, text in pipeline.passes
-                ]
-            return pipelines
+        lowering = CalleeLowering
 
+    ENTRY_OPTIONS = {"pipeline_class": ShortCompiler, "no_cfunc_wrapper": True}
     CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
 
 

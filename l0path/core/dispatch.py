@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from ..compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package, shipped
-from ..compiled.parts import CALLEE_OPTIONS, compile_into_callers
+from ..compiled.parts import CALLEE_OPTIONS, ENTRY_OPTIONS, compile_into_callers
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -22,7 +22,7 @@ def njit(function):
     be reordered so that loops use vector units; NaN and infinity keep their meaning. Kernels from
     outside this package are not stored, for what they reach has no stamp.
     """
-    kernel = _njit(nogil=True, **OPTIONS)(function)
+    kernel = _njit(nogil=True, **ENTRY_OPTIONS, **OPTIONS)(function)
     if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
         kernel._cache = KernelCache(kernel)
         compile_into_callers(kernel, _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)(function))

@@ -156,7 +156,7 @@ def prepared(request, control):
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
     model = make_model(soft, plan.max_iter)
     model.grow(problem.forced)
-    if request.certify is True:
+    if request.certify is True and problem.turn is None:
         model.remember_slopes()
     slices = request.slices
     return Setting(

@@ -159,8 +159,6 @@ def refuse_unserved(data, plan, a):
         what = "bounds on coefficients: leave lower= and upper= out"
     elif data.groups is not None:
         what = "groups: leave groups= out (with a formula, groups=False)"
-    elif not isinstance(a.certify, str) and a.certify:
-        what = "certify=True: leave it out"
     elif a.lambda_scale != "mean":
         what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
     elif plan.grid == "lambda0" and np.unique(costs).size > 1:

@@ -291,7 +291,7 @@ def _bounds(setting, solutions):
     notes = []
     bar = Bar(request.progress, "l0path lower bounds")
     with control.stage(" while bounds were computed"), bar:
-        if setting.problem.loss.traits.coupled:
+        if setting.problem.loss.traits.coupled or setting.problem.turn is not None:
             notes = bound_by_tangents(setting.problem, out, control.clock.over)
         elif groups:
             notes = _group_bounds(setting, out)

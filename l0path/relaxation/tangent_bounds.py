@@ -1,11 +1,13 @@
-"""Lower bounds by tangents of the loss, for losses that couple rows.
+"""Lower bounds by tangents of the loss, for losses that couple rows, and several responses.
 
 A convex loss F lies above its tangent at any predictor eta: with its slopes a there,
 
     F(o + Z b) >= F(eta) + a'(o + Z b - eta).
 
 What the penalties and bounds allow the right side to fall to is a sum over columns, of which a
-model of size k has the k largest, and a model at lambda0 those that are worth their cost.
+model of size k has the k largest, and a model at lambda0 those that are worth their cost. The
+intercepts of several classes have no penalty: at their optimum the slopes sum to zero. The
+thresholds of ordered classes are at their best for every predictor, which leaves F convex in it.
 """
 
 import math
@@ -13,10 +15,13 @@ import math
 import numpy as np
 
 from ..core.status import FitStatus
+from ..problem.several import log_losses, probabilities
 from ..problem.verbs import derivatives
 from .path_bounds import bounded, standardized
 
 SUMMED = 1e-12  # of what a bound is summed from
+POLISHED = 8  # Newton steps of the intercepts alone
+BALANCED = 1e-13  # slopes that sum to more give no bound
 
 
 def bound_by_tangents(problem, solutions, poll):
@@ -42,7 +47,8 @@ def bound_by_tangents(problem, solutions, poll):
 
 def _bounds(problem, solutions):
     """(t,) the largest bound of every solution of a slice; -inf for none."""
-    base, gains, margin = _tangents(problem, solutions)
+    tangents = _tangents if problem.turn is None else _tangents_of_responses
+    base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin
     free = np.flatnonzero(problem.selectable)
     gains, out = gains[free], np.empty(len(solutions))
@@ -79,3 +85,53 @@ def _tangents(problem, solutions):
         gains = -(g * b + lambda1 * np.abs(b) + lambda2 * b * b)
     gains = np.where(p.usable[:, None], np.where(np.isnan(gains), np.inf, gains), 0.0)
     return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
+
+
+def _tangents_of_responses(problem, solutions):
+    """As `_tangents`, for several responses or classes."""
+    p, lambda2 = problem, solutions[0].lambda2
+    slopes, base, size = [], [], []
+    for s in solutions:
+        kept = p.usable[s.support]
+        support = s.support[kept]
+        b = s.beta[kept] * p.X.scale[support][:, None] @ np.linalg.pinv(p.turn)
+        move = p.X.columns(support) @ b if support.size else np.zeros((p.X.n, len(p.turn)))
+        value, one = (_of_squares if p.quadratic else _of_classes)(p, move, s)
+        slopes.append(one)
+        base.append(value - (one * move).sum())
+        size.append(abs(value) + np.abs(one * move).sum())
+    g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = (g * g).sum(axis=2) / (4.0 * lambda2)
+    gains = np.where(p.usable[:, None], np.where(np.isnan(gains), np.inf, gains), 0.0)
+    return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
+
+
+def _of_squares(problem, move, _solution):
+    """(value, slopes (n, q)) of the squared loss at predictors move (n, q); columns and responses
+    are centred, so that the best intercept is 0.
+    """
+    rest = move - problem.y
+    one = problem.weights[:, None] * rest
+    return 0.5 * float((one * rest).sum()), one
+
+
+def _of_classes(problem, move, solution):
+    """(value, slopes (n, q)) of the multinomial loss at predictors move (n, q) of the contrasts and
+    the best intercepts; -inf for the value where they were not found.
+    """
+    p, T = problem, problem.turn
+    a = np.zeros(len(T))
+    if p.intercept:
+        a = T @ (solution.intercept + p.X.center[solution.support] @ solution.beta)
+    for step in range(POLISHED + 1):
+        eta = p.offset + (move + a) @ T
+        P = probabilities(eta)
+        one = p.weights[:, None] * ((P - p.y) @ T.T)
+        if step == POLISHED or not p.intercept:
+            break
+        PT = P @ T.T
+        H = (T * (p.weights @ P)) @ T.T - (p.weights[:, None] * PT).T @ PT
+        a = a - np.linalg.lstsq(H, one.sum(axis=0), rcond=None)[0]
+    balanced = not p.intercept or np.abs(one.sum(axis=0)).max() <= BALANCED
+    return float(p.weights @ log_losses(p.y, eta)) if balanced else -np.inf, one

@@ -28,10 +28,6 @@ def refuse_what_ordinal_lacks(a):
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='ordinal'; leave it out"
         )
-    if a.certify is True:
-        raise ValueError(
-            "certify=True: there are no lower bounds for loss='ordinal' yet; leave certify out"
-        )
 
 
 def refuse_texts_without_order(series, classes):

@@ -1,0 +1,131 @@
+"""Kernels compiled by the short pipeline: what they compute, that arrays made in them are freed,
+and that what it leaves out is compiled by numba's own.
+"""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+from numba.core import types
+from numba.core.registry import cpu_target
+from numba.core.runtime import _nrt_python, rtsys
+
+import l0path
+from l0path.compiled.front_end import RememberingContext, ShortCompiler
+from l0path.core.dispatch import njit
+
+
+@njit
+def total(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i]
+    return s
+
+
+@njit
+def halves(a):
+    half = a[: a.shape[0] // 2]
+    new = np.empty(half.shape[0])
+    for i in range(half.shape[0]):
+        new[i] = half[i] / 2
+    return new
+
+
+@njit
+def sum_of_halves(a):
+    return total(halves(a)) + total(a[1:])
+
+
+@njit
+def squares_of(a):
+    return np.array([v * v for v in a]) + a
+
+
+@njit
+def maybe(a, weights):
+    if weights is None:
+        return total(a)
+    return total(weights)
+
+
+@pytest.fixture
+def counted():
+    """numba counts what its kernels allocate and free."""
+    _nrt_python.memsys_enable_stats()
+    yield
+    _nrt_python.memsys_disable_stats()
+
+
+def code(kernel):
+    """LLVM code of the only specialisation of a kernel."""
+    (text,) = kernel.inspect_llvm().values()
+    return text
+
+
+def test_kernels_that_make_no_array_count_no_references():
+    a = np.arange(6.0)
+    before = sys.getrefcount(a)
+    assert total(a) == 15.0
+    assert sys.getrefcount(a) == before
+    assert "NRT_" not in code(total)
+
+
+@pytest.mark.usefixtures("counted")
+def test_arrays_made_in_kernels_are_freed():
+    a = np.arange(6.0)
+    assert np.array_equal(halves(a), [0.0, 0.5, 1.0])
+    assert sum_of_halves(a) == 16.5
+    before = rtsys.get_allocation_stats()
+    for _ in range(5):
+        sum_of_halves(a)
+        halves(a)
+    after = rtsys.get_allocation_stats()
+    made = after.mi_alloc - before.mi_alloc
+    assert made >= 10
+    assert after.mi_free - before.mi_free == made
+
+
+def test_what_the_short_pipeline_leaves_out_is_compiled():
+    a = np.arange(3.0)
+    assert np.array_equal(squares_of(a), [0.0, 2.0, 6.0])
+    assert maybe(a, None) == 3.0
+    assert maybe(a, 2 * a) == 6.0
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_fits_free_what_their_kernels_allocate(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 6))
+    y = np.where(X[:, 0] + rng.standard_normal(30) > 0, 1, -1)
+    counts = []
+    for _ in range(3):
+        l0path.fit(X, y, loss=loss, max_k=3, certify=False, n_jobs=1)
+        gc.collect()
+        stats = rtsys.get_allocation_stats()
+        counts.append((stats.alloc - stats.free, stats.mi_alloc - stats.mi_free))
+    assert counts[1] == counts[2]
+
+
+def test_the_remembering_context_finds_what_numba_finds():
+    numbas = cpu_target.typing_context
+    ours = RememberingContext(numbas)
+    kinds = [types.int64, types.int32, types.float64, types.boolean, types.intp]
+    for operator in ("add", "truediv", "floordiv", "lt"):
+        function = getattr(__import__("operator"), operator)
+        for left in kinds:
+            for right in kinds:
+                found = [ours.resolve_function_type(function, (left, right), {}) for _ in range(2)]
+                expected = numbas.resolve_function_type(function, (left, right), {})
+                assert found == [expected, expected]
+    array = types.Array(types.float64, 2, "F")
+    index = types.UniTuple(types.int64, 2)
+    assert ours.resolve_setitem(array, index, types.float64) == numbas.resolve_setitem(
+        array, index, types.float64
+    )
+
+
+def test_kernels_go_the_short_way():
+    assert issubclass(total._compiler.pipeline_class, ShortCompiler)
