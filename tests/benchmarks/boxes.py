@@ -17,7 +17,7 @@ from scipy.fft import dct
 import l0path
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-PATIENCE = 60.0  # seconds beyond its limit after which El0ps is ended
+PATIENCE = 300.0  # seconds beyond its limit, for compiling, after which El0ps is ended
 
 
 def ar1(rng, n, p, rho):
@@ -77,7 +77,12 @@ def rival(args, folder, X, y, **task):
     call = [args.python, script, str(folder / "X.npy"), str(folder / "y.npy"), json.dumps(task)]
     env = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
     limit = task["limit"] + PATIENCE
-    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=limit, env=env)
+    try:
+        done = subprocess.run(
+            call, capture_output=True, text=True, check=True, timeout=limit, env=env
+        )
+    except subprocess.TimeoutExpired:
+        return {"seconds": np.inf, "objective": np.nan, "status": "ended", "nodes": -1}
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 

@@ -117,6 +117,7 @@ def keeps_the_contract(path, unit, grid, gaps=False):
     if grid == "support":
         sizes = table.k.tolist()
         assert sizes == (sorted({0, *sizes}) if gaps else list(range(len(path))))
+        assert f"k = {spans(sizes)}" in path.status
         assert table.lambda0.isna().all()
     else:
         assert table.k.is_monotonic_increasing and table.lambda0.is_monotonic_decreasing
