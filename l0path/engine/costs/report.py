@@ -17,6 +17,7 @@ TIMED_LENGTH = 1 << 18  # of the vectors that are added
 FACTOR_OFF = {True: 3.0, False: 5.0}  # by which seconds may be off: squared loss, others
 OVERHEAD = 0.02  # seconds of a fit whatever its size
 PER_SIZE = {True: 0.001, False: 0.03}  # seconds for each size whatever n, likewise
+NEGLIGIBLE = 1 << 24  # bytes for which nobody is asked: asking takes 0.1 ms
 PER_KERNEL = 1.5  # seconds of a processor to compile one
 
 
@@ -92,11 +93,11 @@ def cost_of(request, kernels=None) -> FitCost:
 
 def refuse_too_large(request) -> None:
     """MemoryError where not even the least that such a fit holds can be had."""
-    free = processes.measured_memory()
-    if free is None:
-        return
     counts, design = counted(request), request.data.design
-    if counts.least <= free:
+    if counts.least <= NEGLIGIBLE:
+        return
+    free = processes.measured_memory()
+    if free is None or counts.least <= free:
         return
     blocks = (
         f"give memory_limit= less than {size(design.memory_limit)} to designs.blocks"
