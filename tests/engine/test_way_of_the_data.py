@@ -6,6 +6,7 @@ the objects, and a function that only asks X something is none. A *climb* is a s
 of a layer above its own.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -68,7 +69,7 @@ class Walk:
 
     def __call__(self, frame, event, result):
         code = frame.f_code
-        if self.made or not code.co_filename.startswith(str(ROOT)):
+        if self.made or not code.co_filename.startswith(f"{ROOT}{os.sep}"):
             return
         if event == "call":
             caller = self.running[-1].stay if self.running else None
