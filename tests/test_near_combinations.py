@@ -9,6 +9,10 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import l0path
+from l0path.core.control import Clock
+from l0path.engine.posing import resolved
+from l0path.engine.request import request
+from l0path.working_set.hinge import make_model
 
 
 def least(X, y, k, intercept):
@@ -265,3 +269,23 @@ def test_groups_of_columns_far_from_the_origin(p):
             assert model.objective == pytest.approx(least(model.support), rel=1e-6)
     assert path.model(k=1).optimality == "global"
     assert path.model(k=1).objective == pytest.approx(min(map(least, groups)), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_near_pairs_are_found_however_the_working_columns_grow(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 260))
+    for first, second in ((3, 250), (240, 255), (10, 20), (150, 230)):
+        X[:, second] = -2.0 * X[:, first] + 1e-6 * rng.normal(size=40)
+    y = np.where(rng.random(40) < 0.5, 1, 0) if loss == "logistic" else rng.normal(size=40)
+    problem = resolved(request(X, y, loss=loss, max_k=2), Clock())[1]
+    at_once, stepwise = make_model(problem, 100), make_model(problem, 100)
+    at_once.grow(np.arange(260))
+    found = at_once.find_near()
+    for end in (205, 206, 245, 260):
+        stepwise.grow(np.arange(end))
+        stepwise.find_near()
+    assert found == (loss == "squared") and stepwise.find_near() == found
+    if found:
+        assert at_once.near.tolist() == [3, 10, 20, 150, 230, 240, 250, 255]
+        assert stepwise.near.tolist() == at_once.near.tolist()

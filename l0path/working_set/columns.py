@@ -59,6 +59,7 @@ class WorkingColumns:
         self.refits = self.tables = self.reads = 0
         self.max_iter = 1000
         self.boxed, self.near = problem.boxed, None
+        self.paired, self.compared = np.empty(0, dtype=np.int64), 0  # by `_paired`
         self.unclear = False  # whether some of `near` are beyond CLAIMED
 
     def remember_slopes(self):
@@ -133,16 +134,13 @@ class WorkingColumns:
         G = self._gram()
         if G is None:
             return False
-        G = G * unit[:, None] * unit
         few = paired = np.arange(self.width)
         if self.width > NEAR_COLUMNS:
-            pairs = np.abs(G) > 1.0 - 0.5 * APART**2
-            np.fill_diagonal(pairs, False)
-            paired = np.flatnonzero(pairs.any(axis=0))
+            paired = self._paired(G, unit)
             few = paired[:NEAR_COLUMNS]
         if few.size < 2:
             return False
-        H = G[np.ix_(few, few)]
+        H = G[np.ix_(few, few)] * np.outer(unit[few], unit[few])
         L, weak = lapack.dpotrf(H, lower=1)
         if not weak and np.diagonal(L).min() > APART:
             return False
@@ -161,6 +159,19 @@ class WorkingColumns:
             self.near = np.union1d(found, found if self.near is None else self.near)
             self.unclear |= bool((near & (gap <= 2.0 * size / CLAIMED)).any())
         return bool(near.any())
+
+    def _paired(self, G, unit):
+        """Positions of the working columns that are nearly equal or opposite to another one. Those
+        that came since the last call are compared with all; the others were before.
+        """
+        old, self.compared = self.compared, self.width
+        close = np.abs(G[old:] * unit)
+        close *= unit[old:, None]
+        pairs = close > 1.0 - 0.5 * APART**2
+        pairs[np.arange(self.width - old), np.arange(old, self.width)] = False
+        new, other = np.nonzero(pairs)
+        self.paired = np.unique(np.concatenate([self.paired, old + new, other]))
+        return self.paired
 
     def _gram(self):
         """The Gram matrix of the working columns, None where that would be a lot of work."""
@@ -201,6 +212,6 @@ class WorkingColumns:
 
     def share(self, other):
         """Use the working columns of another model, which has all of this one's."""
-        old = self.width
+        old, self.compared = self.width, 0
         self.Z, self.W, self.where, self.width = other.Z, other.W, other.where, other.width
         self._extend(old, self.width)
