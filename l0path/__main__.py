@@ -190,8 +190,10 @@ def positive(text, y, loss):
 def in_order(y, options):
     """The response with the order of its classes that --order names."""
     if options.order is None:
-        numbers = pd.api.types.is_numeric_dtype(y) or isinstance(y.dtype, pd.CategoricalDtype)
-        if options.loss == "ordinal" and not numbers and y.nunique() > 2:
+        if options.loss != "ordinal":
+            return y
+        ordered = pd.api.types.is_numeric_dtype(y) or isinstance(y.dtype, pd.CategoricalDtype)
+        if not ordered and y.nunique() > 2:
             raise ValueError(
                 f"the order of the classes {', '.join(map(str, y.unique()[:4]))} is not known; "
                 "pass --order with all of them, from the lowest to the highest"
