@@ -284,12 +284,52 @@ def test_methods_for_two_classes_say_so():
     X, y, _ = drawn(0)
     path = l0path.fit(X, y, loss="multinomial", lambda2=0.02, max_k=2)
     for call in (
-        lambda: path.refit(k=2),
         lambda: path.certify(k=2),
         lambda: path.plot_roc(k=2),
         lambda: path.coef(k=2, baseline="yew"),
     ):
         with pytest.raises(ValueError, match="multinomial"):
+            call()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_refits_are_those_of_statsmodels(weighted):
+    import statsmodels.api as sm
+
+    X, y, rng = drawn(0, n=60)
+    weights = rng.integers(0, 3, 60) if weighted else np.ones(60, int)
+    given = {"sample_weight": weights.astype(float)} if weighted else {}
+    path = l0path.fit(X, y, loss="multinomial", max_k=2, **given)
+    results, again = path.refit(k=2), np.repeat(np.arange(60), weights)
+    exog = sm.add_constant(X[np.ix_(again, path.support(k=2))])
+    known = sm.MNLogit(np.searchsorted(LABELS, y[again]), exog).fit(disp=0)
+    np.testing.assert_allclose(results.params, known.params, atol=1e-7)
+    np.testing.assert_allclose(results.bse, known.bse, rtol=1e-6)
+    odds = path.coef(k=2, baseline="ash")[["elm", "oak"]]
+    np.testing.assert_allclose(results.params, odds, atol=1e-7)
+    assert results.llf == pytest.approx(-path.table.loss[2] * len(again), rel=1e-9)
+    assert "y=elm" in str(results.summary()) and "too optimistic" in str(results.summary())
+    np.testing.assert_allclose(results.predict(exog), path.predict(X[again], k=2), atol=1e-7)
+    fresh = path.refit(k=2, X=X[::2], y=y[::2])
+    half = sm.MNLogit(np.searchsorted(LABELS, y[::2]), sm.add_constant(X[::2, path.support(k=2)]))
+    np.testing.assert_allclose(fresh.params, half.fit(disp=0).params, atol=1e-6)
+    assert "held-out rows" in fresh.selection
+
+
+def test_refits_that_statsmodels_lacks_are_refused():
+    X, y, rng = drawn(0)
+    same = {"loss": "multinomial", "lambda2": 0.02, "max_k": 1}
+    path = l0path.fit(X, y, **same)
+    some, apart = y != "oak", X.copy()
+    apart[:, 4] = (y == "oak") + 0.001 * X[:, 0]
+    for call, word in (
+        (lambda: path.refit(k=1, cov_type="HC0"), "cov_type='HC0'"),
+        (lambda: l0path.fit(X, y, sample_weight=rng.uniform(1, 2, 50), **same).refit(k=1), "whole"),
+        (lambda: l0path.fit(X, y, offset=rng.normal(size=50), **same).refit(k=1), "no offset"),
+        (lambda: path.refit(k=1, X=X[some], y=y[some]), "none of the class 'oak'"),
+        (lambda: l0path.fit(apart, y, **same).refit(k=1), "separate the classes"),
+    ):
+        with pytest.raises(ValueError, match=word):
             call()
 
 

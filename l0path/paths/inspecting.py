@@ -204,8 +204,8 @@ class Inspecting:
         Raises
         ------
         ValueError or TypeError
-            If an argument is not one of the above, for losses without a likelihood (hinge losses),
-            and for the multinomial loss.
+            If an argument is not one of the above, and for losses without a likelihood (hinge
+            losses).
 
         Notes
         -----
@@ -217,7 +217,8 @@ class Inspecting:
         - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
           residuals as scale.
         - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
-          ordinal: OrderedModel. These take no weights but whole numbers.
+          ordinal: OrderedModel. multinomial: MNLogit, whose coefficients are log odds against the
+          first class; it takes no offset. These take no weights but whole numbers.
         - cox: PHReg, on the rows of the fit only.
 
         Examples

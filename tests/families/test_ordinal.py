@@ -181,6 +181,20 @@ def test_refits_are_those_of_statsmodels(offset):
     assert path.score_table().aic[2] == pytest.approx(known.aic)
 
 
+def test_refits_take_whole_number_weights_as_rows():
+    X, codes, rng = drawn(0)
+    weights = rng.integers(0, 3, 60)
+    again = np.repeat(np.arange(60), weights)
+    path = l0path.fit(X, codes, loss="ordinal", max_k=2, sample_weight=weights.astype(float))
+    repeated = l0path.fit(X[again], codes[again], loss="ordinal", max_k=2)
+    results = path.refit(k=2)
+    np.testing.assert_allclose(results.params, repeated.refit(k=2).params, atol=1e-6)
+    np.testing.assert_allclose(results.params[:2], path.coef(k=2).iloc[3:], atol=1e-5)
+    uneven = l0path.fit(X, codes, loss="ordinal", max_k=1, sample_weight=weights + 0.5)
+    with pytest.raises(ValueError, match="whole-number weights"):
+        uneven.refit(k=1)
+
+
 def test_two_ordered_classes_are_the_logistic_loss():
     X, codes, _ = drawn(0)
     y = np.where(codes > 1, "b", "a")
@@ -262,6 +276,26 @@ def test_predictions_scores_folds_and_files(tmp_path):
     assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
 
 
+def test_weights_of_classes_and_splitters_know_every_class():
+    X, codes, _ = drawn(0)
+    y, same = as_classes(codes), {"loss": "ordinal", "lambda2": 0.01, "max_k": 2}
+    each = {"low": 3.0, "high": 0.5}
+    weights = np.array([each.get(label, 1.0) for label in y])
+    balanced = (1.0 / np.bincount(codes))[codes]
+    for given, by_row in ((each, weights), ("balanced", balanced)):
+        one = l0path.fit(X, y, class_weight=given, **same)
+        other = l0path.fit(X, y, sample_weight=by_row, **same)
+        np.testing.assert_allclose(one.table.objective, other.table.objective, rtol=1e-10)
+
+    class Seen:
+        def split(self, X, y, groups=None):
+            np.testing.assert_array_equal(y, np.array(LABELS)[codes])
+            rows = np.arange(60)
+            yield from ((rows[i::2], rows[1 - i :: 2]) for i in range(2))
+
+    assert l0path.cv_fit(X, y, cv=Seen(), **same).folds.shape == (3, 2)
+
+
 def test_recovery_leaves_the_thresholds_out():
     data = l0path.simulate.ordinal(150, 6, 2, scale=2.0, random_state=0)
     path = l0path.fit(data.X, data.y, loss="ordinal", max_k=3)
@@ -276,7 +310,7 @@ def test_recovery_leaves_the_thresholds_out():
     ("given", "word"),
     [
         ({"fit_intercept": False}, "fit_intercept"),
-        ({"class_weight": "balanced"}, "class_weight"),
+        ({"class_weight": {"lowest": 2.0}}, "'lowest'.*'low', 'mid', 'high', 'top'"),
         ({"pos_label": "low"}, "pos_label"),
         ({"groups": [0, 0, 1, 1, 2]}, "groups"),
         ({"algorithm": "cd"}, "'swap'"),
@@ -300,7 +334,6 @@ def test_methods_that_are_not_served_say_so():
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
         lambda: path.model(k=2).to_sql(),
-        lambda: l0path.L0Classifier(loss="ordinal").fit(X, codes),
     ):
         with pytest.raises(ValueError, match="ordinal"):
             call()
