@@ -7,7 +7,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 
@@ -88,21 +87,6 @@ def describe_survival(results, path, s, rows):
     inner.selection = label(s, path, rows)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
-
-
-def fit_ordered(path, s, table, how):
-    """The results of the proportional odds model of statsmodels, whose thresholds are the first one
-    and logarithms of differences. table: a `refits.RefitTable`.
-    """
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
-    labels, at = [str(label) for label in path.classes], table.endog
-    codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
-    y = pd.Series(codes, index=at.index, name=at.name)
-    model = OrderedModel(y, table.exog, offset=table.offset, distr="logit")
-    start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
-    how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
-    return model.fit(**how)
 
 
 def label(s, path, rows):

@@ -22,13 +22,13 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
-from ..paths.records import one_response
 from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
-from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
+from ..problem.losses import Huber, Logistic, Multinomial, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe, describe_survival, fit_ordered, refit_each
+from .class_refits import fit_classes, fit_ordered
+from .refit_results import describe, describe_survival, refit_each
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
@@ -61,8 +61,6 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
-    if self.meta.classes is not None:
-        one_response(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     if self.meta.traits.response == "survival":
         given = (X, y, sample_weight, offset, cov_type, cov_kwds, scale)
@@ -81,7 +79,7 @@ def refit(
     rows = _rows(self, X, y, sample_weight, offset)
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
-    if self.meta.responses is not None:
+    if self.meta.responses is not None and self.meta.classes is None:
         return refit_each(self, s, rows, how, refit_rows)
     results = refit_rows(self, s, rows, **how)
     (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
@@ -192,7 +190,8 @@ def _table(path, s, rows, repeat_all):
     counts = w is not None and not shares and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    repeat = counts and (repeat_all or additive or path.theta) and fits
+    several = path.meta.traits.link in ("ordered", "softmax")  # whose models take no weights
+    repeat = counts and (repeat_all or additive or several or path.theta) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
             "cov_type= needs rows of whole-number weights repeated, which here makes "
@@ -208,7 +207,7 @@ def _table(path, s, rows, repeat_all):
     if additive and offset is not None:
         y, name = y - offset, f"{name} - offset"
     if path.classes is not None and not path.meta.ordered:
-        y = (y > 0).astype(float)
+        y = (y > 0).astype(float) if y.ndim == 1 else y.argmax(axis=1)
     if w is not None and not counts and not shares:
         w = w / w.mean()
     exog = pd.DataFrame(A, columns=names, index=index)
@@ -331,10 +330,11 @@ def _(loss, sm, path, s, table, how):
     return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
 
 
+@fitted.register(Multinomial)
 @fitted.register(Ordinal)
 def _(loss, sm, path, s, table, how):
-    _unweighted(path, table, "ordered regression")
-    return fit_ordered(path, s, table, how)
+    _unweighted(path, table, "regression of several classes")
+    return (fit_ordered if path.meta.ordered else fit_classes)(path, s, table, how)
 
 
 def _unweighted(path, table, what):

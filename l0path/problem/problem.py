@@ -169,6 +169,12 @@ class Problem:
         return out
 
 
+def codes_of(data):
+    """The class numbers (n,) of the rows of `Data` with classes, ordered ones among them."""
+    ordered = data.loss.traits.response == "ordered"
+    return data.y.astype(np.int64) if ordered else class_codes(data.y)
+
+
 def row_weights(data, keep=None):
     """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities
     restricts to a training set. Class balance is taken within it.
@@ -176,7 +182,7 @@ def row_weights(data, keep=None):
     w = data.weights / data.weights.max()  # so that no sum overflows
     w = w if keep is None else w * keep
     if data.class_weight is not None:
-        codes, r = class_codes(data.y), len(data.classes)
+        codes, r = codes_of(data), len(data.classes)
         if isinstance(data.class_weight, str):  # "balanced": all classes get the same
             totals = np.bincount(codes, weights=w, minlength=r)
             each = (1.0 / r) / np.maximum(totals, 1e-300)

@@ -16,7 +16,6 @@ def refuse_what_ordinal_lacks(a):
             "leave fit_intercept out"
         )
     given = {
-        "class_weight": (a.class_weight, "use sample_weight"),
         "pos_label": (a.pos_label, "the order of the classes is that of a category dtype"),
         "groups": (a.groups, "leave it out, with a formula groups=False"),
         "response_weights": (a.response_weights, "leave it out"),
