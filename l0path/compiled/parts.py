@@ -22,7 +22,10 @@ try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
 
-    from .front_end import LoweringWithFewCounts, ShortCompiler
+    from numba.core.typed_passes import NativeLowering
+
+    from .front_end import ShortCompiler, falling_back
+    from .lowering import ShortLower
 except ImportError:
     ENTRY_OPTIONS = CALLEE_OPTIONS = {}
 else:
@@ -38,7 +41,7 @@ else:
             self._finalized = True
 
     @register_pass(mutates_CFG=True, analysis_only=False)
-    class CalleeLowering(LoweringWithFewCounts):
+    class CalleeLowering(NativeLowering):
         """Lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
 
         _name = "l0path_callee_lowering"
@@ -55,10 +58,22 @@ else:
             state["cr"] = state.cr._replace(cfunc=entry_point)
             return True
 
-    class CalleeCompiler(ShortCompiler):
-        """The compiler with `CalleeLowering` in it."""
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class ShortCalleeLowering(CalleeLowering):
+        """The same by `ShortLower`."""
 
-        lowering = CalleeLowering
+        _name = "l0path_short_callee_lowering"
+        lowering_class = ShortLower
+
+        def run_pass(self, state):
+            """Lower one callee."""
+            with falling_back():
+                return super().run_pass(state)
+
+    class CalleeCompiler(ShortCompiler):
+        """The compiler for callees."""
+
+        lowering, numbas_lowering = ShortCalleeLowering, CalleeLowering
 
     ENTRY_OPTIONS = {"pipeline_class": ShortCompiler, "no_cfunc_wrapper": True}
     CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
