@@ -14,6 +14,7 @@ one of them is not as expected, `front_end` lets numba's own lowering do it.
 from contextlib import contextmanager
 
 from numba.core import cgutils, ir, types
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.lowering import Lower
 
@@ -52,6 +53,27 @@ def counted(code, kinds, models):
     return found
 
 
+def held(code):
+    """Names of the variables with one assignment that comes before all their uses: their values
+    need no place in memory.
+    """
+    made, used = {}, {}
+    for label, block in code.blocks.items():
+        for statement in block.body:
+            if isinstance(statement, ir.Assign):
+                made.setdefault(statement.target.name, []).append(label)
+            if not isinstance(statement, ir.Del):
+                for part in statement.list_vars():
+                    used.setdefault(part.name, set()).add(label)
+    before = compute_cfg_from_blocks(code.blocks).dominators()
+    return {
+        name
+        for name, labels in made.items()
+        if len(labels) == 1
+        and all(labels[0] in before[use] and labels[0] <= use for use in used.get(name, ()))
+    }
+
+
 def _borrowed(value, kinds, found):
     """Whether a value is an argument, a constant, or derived from variables outside `found`."""
     if isinstance(value, (ir.Arg, ir.Global, ir.FreeVar, ir.Const)):
@@ -87,6 +109,7 @@ class ShortLower(Lower):
         super().init()
         kinds, models = self.fndesc.typemap, self.context.data_model_manager
         self.counted = counted(self.func_ir, kinds, models)
+        self.held, self.values = held(self.func_ir) - self.counted, {}
         self.uncounting = self.context.subtarget(enable_nrt=False)
         if not self.counted:
             self.context = self.uncounting
@@ -111,11 +134,17 @@ class ShortLower(Lower):
         """Store a variable; what it held before is given up only where it is counted."""
         if name in self.counted:
             super().storevar(value, name, argidx)
+        elif name in self.held:
+            self.values[name] = value
         elif name in self._singly_assigned_vars:
             self._blk_local_varmap[name] = value
         else:
             self._alloca_var(name, self.typeof(name))
             self.builder.store(value, self.getvar(name))
+
+    def loadvar(self, name):
+        """The value of a variable."""
+        return self.values[name] if name in self.held else super().loadvar(name)
 
     def delvar(self, name):
         """Forget a variable."""
