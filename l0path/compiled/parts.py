@@ -16,7 +16,8 @@ callees are compiled numba's way.
 
 import gc
 
-from numba.core import event
+from llvmlite import binding as llvm
+from numba.core import config, event
 
 try:
     from numba.core.codegen import JITCodeLibrary
@@ -24,21 +25,65 @@ try:
 
     from numba.core.typed_passes import NativeLowering
 
-    from .front_end import ShortCompiler, falling_back
+    from .front_end import ShortCompiler, ShortLowering, falling_back
     from .lowering import ShortLower
 except ImportError:
     ENTRY_OPTIONS = CALLEE_OPTIONS = {}
 else:
 
-    class CalleeLibrary(JITCodeLibrary):
-        """LLVM code to be linked into callers: not optimised as a whole, never machine code."""
+    class WholeLibrary(JITCodeLibrary):
+        """LLVM code of a kernel and its callees, optimised once, as a whole: not each function
+        before it, and with loops in vector units but not unrolled beyond that, which would double
+        the machine code.
+        """
+
+        def _optimize_functions(self, ll_module):
+            ll_module.data_layout = self._codegen._data_layout
 
         def _optimize_final_module(self):
-            pass
+            tuning = llvm.create_pipeline_tuning_options(int(config.OPT))
+            tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
+            tuning.slp_vectorization = bool(config.SLP_VECTORIZE)
+            tuning.loop_unrolling = False
+            builder = llvm.create_pass_builder(self._codegen._tm, tuning)
+            builder.getModulePassManager().run(self._final_module, builder)
 
-        def _finalize_final_module(self):
-            self._finalize_dynamic_globals()
+        def finalize(self):
+            """Link all that the kernel reaches, and make machine code of it."""
+            reached = list(self._linking_libraries)
+            for library in reached:  # which grows
+                if isinstance(library, CalleeLibrary):
+                    new = [one for one in library._linking_libraries if one not in reached]
+                    reached.extend(dict.fromkeys(new))
+            self._linking_libraries = reached
+            super().finalize()
+
+    class CalleeLibrary(WholeLibrary):
+        """LLVM code of one callee, to be linked into callers: not optimised, never machine code."""
+
+        def finalize(self):
+            """Nothing is added any more."""
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "linkonce_odr"
             self._finalized = True
+
+        def _get_module_for_linking(self):
+            return self._final_module
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class EntryLowering(ShortLowering):
+        """Lowering of typed code to LLVM, into a `WholeLibrary`."""
+
+        _name = "l0path_entry_lowering"
+
+        def run_pass(self, state):
+            """Lower one kernel that Python enters."""
+            with falling_back():
+                name = state.func_id.func_qualname
+                state.library = WholeLibrary(state.targetctx.codegen(), name)
+                state.library.enable_object_caching()
+            return super().run_pass(state)
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class CalleeLowering(NativeLowering):
@@ -75,7 +120,12 @@ else:
 
         lowering, numbas_lowering = ShortCalleeLowering, CalleeLowering
 
-    ENTRY_OPTIONS = {"pipeline_class": ShortCompiler, "no_cfunc_wrapper": True}
+    class EntryCompiler(ShortCompiler):
+        """The compiler for kernels that Python enters."""
+
+        lowering = EntryLowering
+
+    ENTRY_OPTIONS = {"pipeline_class": EntryCompiler, "no_cfunc_wrapper": True}
     CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
 
 
