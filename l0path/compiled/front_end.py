@@ -48,6 +48,7 @@ PLAIN_KINDS = (
     types.SliceType,
 )
 
+
 class RememberingContext(Context):
     """numba's typing context, with a memory of the signatures of operators and built-in functions
     on numbers and arrays. It shares the state of the context that it stands for.

@@ -22,7 +22,6 @@ from numba.core import config, event
 try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
-
     from numba.core.typed_passes import NativeLowering
 
     from .front_end import ShortCompiler, ShortLowering, falling_back
