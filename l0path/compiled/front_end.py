@@ -1,14 +1,13 @@
 """numba's way from bytecode to typed code, shorter for kernels that are plain loops.
 
-Two thirds of the time of a compilation pass in Python code of numba, before LLVM begins. Three
-things in it serve what our kernels do not use, and are left out here: passes for closures, with
-blocks and literal unrolling; the search through all overloads of an operator, which is done once
-per kinds of operands and process here instead of at each place; and reference counts in kernels
-that neither make an array nor return one. A kernel that needs what is left out fails to be typed
-by the short pipeline, and numba's own, which is always tried after it, compiles it.
+Half of the time of a compilation passes in Python code of numba. Three things in it serve what our
+kernels do not use, and are left out here: passes for closures, with blocks and literal unrolling;
+the search through all overloads of an operator, which is done once per kinds of operands and
+process here instead of at each place; and what `lowering` leaves out. A kernel that needs what is
+left out fails in the short pipeline, and numba's own, which is always tried after it, compiles it.
 
-Of numba this file uses pipelines of passes, which are documented, and the typing context, the data
-models and `subtarget`, which are not. Where a release has none of them, numba's own way is used.
+Of numba this file uses pipelines of passes, which are documented, and the typing context, which is
+not. Where a release has none of them, numba's own way is used.
 """
 
 import operator
@@ -144,10 +143,22 @@ class ShortLowering(NativeLowering):
             return super().run_pass(state)
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class NumbasLowering(NativeLowering):
+    """numba's own lowering, in a pipeline that may come after one that failed."""
+
+    _name = "l0path_numbas_lowering"
+
+    def run_pass(self, state):
+        """Lower one kernel."""
+        state.status.fail_reason = None  # which numba reports even where a later pipeline succeeds
+        return super().run_pass(state)
+
+
 class ShortCompiler(Compiler):
     """numba's compiler with the short pipeline, and its own where that fails."""
 
-    lowering, numbas_lowering = ShortLowering, NativeLowering
+    lowering, numbas_lowering = ShortLowering, NumbasLowering
 
     def __init__(self, typingctx, *args):
         super().__init__(RememberingContext(typingctx), *args)

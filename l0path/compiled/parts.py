@@ -2,9 +2,9 @@
 
 numba compiles what a kernel calls as if Python called it: it optimises it, makes machine code of
 it, with wrappers that unpack Python objects, and then does all of it again within each caller.
-Here a callee ends as LLVM code that has only seen the passes over single functions; the caller
-inlines and optimises it, and none of its own machine code is ever made. This halves the time of
-a first fit.
+Here a callee ends as LLVM code that is not optimised; the kernel that Python enters inlines and
+optimises all that it reaches, once, and none of a callee's own machine code is ever made. This
+halves the time of a first fit.
 
 A kernel that is called both by Python and by kernels is compiled for each of the two. Callees are
 not stored on disk: they are in what is stored of their callers.
@@ -22,9 +22,8 @@ from numba.core import config, event
 try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
-    from numba.core.typed_passes import NativeLowering
 
-    from .front_end import ShortCompiler, ShortLowering, falling_back
+    from .front_end import NumbasLowering, ShortCompiler, ShortLowering, falling_back
     from .lowering import ShortLower
 except ImportError:
     ENTRY_OPTIONS = CALLEE_OPTIONS = {}
@@ -85,7 +84,7 @@ else:
             return super().run_pass(state)
 
     @register_pass(mutates_CFG=True, analysis_only=False)
-    class CalleeLowering(NativeLowering):
+    class CalleeLowering(NumbasLowering):
         """Lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
 
         _name = "l0path_callee_lowering"
