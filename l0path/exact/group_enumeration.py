@@ -53,7 +53,7 @@ def refuse_groups(data, settings, lambda1):
         )
     bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
     if enumerable(data.groups, ~data.excluded) or not (
-        lambda1 or bounded or data.loss.traits.coupled or not refits_bound(data.loss)
+        lambda1 or bounded or not refits_bound(data.loss)
     ):
         return
     count = int(data.groups.selectable(~data.excluded).sum())

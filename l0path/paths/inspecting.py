@@ -276,7 +276,9 @@ class Inspecting:
         columns, for as long as they gain something. Fixed columns leave the problem, which tightens
         the bounds of the next round. Then branch and bound searches the remaining models, until the
         gap is closed or a limit is met. Ctrl-C ends it too. In every case the certificate holds the
-        best model found and the bound reached.
+        best model found and the bound reached. Survival times, ordered classes, several classes and
+        several responses are searched by leaps and bounds over fits: the fit of all columns that
+        are left bounds every model of some of them.
 
         Parameters
         ----------
@@ -298,7 +300,8 @@ class Inspecting:
             M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that
             have no other bound (a squared loss with more rows than columns has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
-            says so, and nothing is called proven under it. None assumes nothing.
+            says so, and nothing is called proven under it. None assumes nothing. Not for several
+            responses or classes.
         algorithm : settings record, optional
             `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first,
             with the gap and node_limit given here.

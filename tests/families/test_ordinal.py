@@ -7,7 +7,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog, minimize
+from class_samples import ordered_drawn as drawn
+from class_samples import ordered_optimum as optimum
+from scipy.optimize import linprog
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -17,58 +19,8 @@ from l0path.problem.coupled.ordinal import Ordinal
 LABELS = ["low", "mid", "high", "top"]
 
 
-def drawn(seed, n=60, p=5, K=4):
-    """Correlated columns, a copy or a constant among them by turns, and K ordered classes."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((n, 1))
-    if seed % 3 == 1:
-        X[:, 2] = -2.0 * X[:, 0]
-    if seed % 3 == 2:
-        X[:, -1] = 2.0
-    eta = X[:, 0] - X[:, 1] + rng.logistic(size=n)
-    codes = np.digitize(eta, np.quantile(eta, np.arange(1, K) / K))
-    return X, codes, rng
-
-
 def as_classes(codes):
     return pd.Categorical.from_codes(codes, LABELS[: codes.max() + 1], ordered=True)
-
-
-def negative_log(codes, eta, t, w):
-    """(the mean of -log P(class) with thresholds t, its gradients in eta and t)."""
-    rows, below = np.arange(len(eta)), 1.0 / (1.0 + np.exp(eta[:, None] - t))
-    edges = np.column_stack([np.zeros(len(eta)), below, np.ones(len(eta))])
-    P = np.maximum(np.diff(edges, axis=1)[rows, codes], 1e-300)
-    slope = edges * (1.0 - edges)
-    by_edge = np.zeros(edges.shape)
-    by_edge[rows, codes + 1] -= w * slope[rows, codes + 1] / P
-    by_edge[rows, codes] += w * slope[rows, codes] / P
-    return -w @ np.log(P), -by_edge.sum(axis=1), by_edge[:, 1:-1].sum(axis=0)
-
-
-def optimum(X, codes, support, *, lambda1=0.0, lambda2=0.0, weights=None, offset=0.0, low=-np.inf):
-    """The least penalised loss on a support, from coefficients of either sign and thresholds."""
-    w = np.ones(len(X)) if weights is None else weights
-    w, m, k = w / w.sum(), int(codes.max()), len(support)
-    Z = X - w @ X
-    s = np.sqrt(w @ Z**2)
-    Z = (Z / np.where(s > 1e-12, s, 1.0))[:, support]
-
-    def value(v):
-        b = v[:k] - v[k : 2 * k]
-        gaps = np.exp(v[2 * k + 1 :])
-        t = v[2 * k] + np.concatenate([[0.0], np.cumsum(gaps)])
-        loss, by_eta, by_t = negative_log(codes, offset + Z @ b, t, w)
-        by_b = Z.T @ by_eta + 2.0 * lambda2 * b
-        after = np.cumsum(by_t[::-1])[::-1]
-        gradient = np.concatenate([by_b + lambda1, lambda1 - by_b, after[:1], gaps * after[1:]])
-        return loss + lambda1 * v[: 2 * k].sum() + lambda2 * b @ b, gradient
-
-    bounds = [(0, None)] * k + [(0, -low * s[j] if np.isfinite(low) else None) for j in support]
-    start = np.concatenate([np.zeros(2 * k), [-1.0], np.zeros(m - 1)])
-    options = {"ftol": 1e-15, "gtol": 1e-9, "maxfun": 100_000, "maxiter": 5000}
-    bounds += [(None, None)] * m
-    return minimize(value, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).fun
 
 
 def check_every_size(seed, p=4, max_k=2):
@@ -140,6 +92,10 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
     for s in path.solutions:
         assert s.objective == pytest.approx(best[s.k], rel=1e-8)
         assert s.objective >= best[s.k] * (1 - 1e-9)
+    if "lower" not in given:
+        proof = path.certify(k=2)
+        assert proof.proven and proof.bound <= best[2] * (1 + 1e-9)
+        assert proof.objective == pytest.approx(best[2], rel=1e-8)
     penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
     for s in penalised.solutions:
         known = min(value + s.lambda0 * k for k, value in best.items())
@@ -372,7 +328,6 @@ def test_methods_that_are_not_served_say_so():
     X, codes, _ = drawn(0)
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
-        lambda: path.certify(k=2),
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
         lambda: path.model(k=2).to_sql(),
