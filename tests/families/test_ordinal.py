@@ -94,8 +94,8 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         assert s.objective >= best[s.k] * (1 - 1e-9)
     if "lower" not in given:
         proof = path.certify(k=2)
-        assert proof.proven and proof.bound <= best[2] * (1 + 1e-9)
-        assert proof.objective == pytest.approx(best[2], rel=1e-8)
+        assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
+        assert proof.incumbent == pytest.approx(best[2], rel=1e-8)
     penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
     for s in penalised.solutions:
         known = min(value + s.lambda0 * k for k, value in best.items())
