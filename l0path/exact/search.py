@@ -20,7 +20,7 @@ from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served
 from .bounding import Bounding
 from .contest import BranchAndBound, around, compact
-from .group_enumeration import GroupEnumeration, enumerable
+from .group_enumeration import GroupEnumeration, enumerable, spares_one
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
@@ -196,7 +196,7 @@ class CertificateSearch:
         slack = GLOBAL_GAP * abs(least) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > least + slack:
             return  # a set of all columns can hold some that nothing needs
-        if self.bounds.penalised and self.solution.lambda0 == 0:
+        if self.solution.lambda0 == 0 or spares_one(p, member, least + slack, self.value):
             return
         self.bounds.into, self.bounds.out, self.unique = member, counted & ~member, True
 

@@ -20,6 +20,8 @@ from .responses import EPS, rounding, saturated
 from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
 
+LAST_DIGITS = 8  # relative roundings that a column may vary by and still be constant
+
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
@@ -241,6 +243,8 @@ def pose(data, keep=None, all_rows=None):
         mean, second = (
             data.design.moments(full, centred) if held is None else (held.mean, held.second)
         )
+        if centred:
+            second = np.where(constant(mean, second), 0.0, second)
     nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if nonfinite.size:
         check_finite(data.design, data.names)
@@ -281,6 +285,13 @@ def pose(data, keep=None, all_rows=None):
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,
     )
+
+
+def constant(mean, second):
+    """(p,) whether columns are constant up to rounding, from their means and second moments about
+    these: sums such as a + (1 - a) differ from 1 in their last digits, and no more is in them.
+    """
+    return np.sqrt(second) <= LAST_DIGITS * EPS * np.abs(mean)
 
 
 def _centred(data, y, offset, weights):
