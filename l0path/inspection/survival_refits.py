@@ -30,7 +30,7 @@ from .refit_results import (
     labels_by_row,
 )
 
-LEAST_EIGENVALUE = 1e-12  # of a correlation matrix: columns below it are combinations of others
+OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
 COVARIANCES = ("nonrobust", "robust", "cluster")
 
@@ -199,7 +199,7 @@ def _inverse(H):
     """
     unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
     values, vectors = np.linalg.eigh(H * np.outer(unit, unit))
-    flat = values <= LEAST_EIGENVALUE * max(values[-1] if values.size else 0.0, 1.0)
+    flat = values <= OPEN_DIRECTION * max(values[-1] if values.size else 0.0, 1.0)
     inverse = (vectors[:, ~flat] / values[~flat]) @ vectors[:, ~flat].T
     known = np.abs(vectors[:, flat]).max(axis=1, initial=0.0) < MOVED
     return inverse * np.outer(unit, unit), known & (np.diagonal(H) > 0)
