@@ -103,7 +103,7 @@ def _blocks(rows, table, j, lambda2, added, z):
 
 
 @njit
-def _add(rows, table, j, lambda2, added, z):
+def add_column(rows, table, j, lambda2, added, z):
     """Fill the record of working column j, -1 for none; False where it is a combination."""
     q, size = table.x.shape[1], table.step.size
     copy(table.step, added.step)
@@ -187,7 +187,7 @@ def predict(rows, table, exchanges, lambda2, change):
         where[e] = at
         added = Added(C[at], U[at], factors[at], steps[at], own[at, 0], own[at, 1], gains[at])
         if at == e:
-            clear[e] = _add(rows, table, j, lambda2, added, z)
+            clear[e] = add_column(rows, table, j, lambda2, added, z)
         change[e] = -added.gain[0] if clear[at] else np.inf
         if i >= 0 and clear[at]:
             change[e] += _removal(table, i, j, added)

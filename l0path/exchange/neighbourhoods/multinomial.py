@@ -8,7 +8,8 @@ from ...core.status import FitStatus
 from .. import response_table
 from ..ranking import Candidate
 from .class_quadratic import ClassTable, fill_table, predict
-from .refit import RefitNeighbourhood
+from .class_trials import Goal, first_open
+from .refit import RefitNeighbourhood, exchanged
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
 HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
@@ -45,12 +46,48 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
         if table is None:
             return None
-        exchanges, change = np.array(pairs, dtype=np.int64), np.empty(len(pairs))
+        change = np.empty(len(pairs))
+        exchanges = self._positions(fit, pairs)
+        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
+        return change
+
+    def _first_below(self, fit, pairs, target):
+        """As in `RefitNeighbourhood`; chord steps refute most exchanges, and start refits."""
+        table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
+        if table is None:
+            return super()._first_below(fit, pairs, target)
+        exchanges, rows = self._positions(fit, pairs), self.model.class_rows()
+        goal, first = Goal(self.lambda2, float(target), self.thorough), 0
+        x = np.empty((len(table.x) + 1, table.x.shape[1]))
+        while first < len(pairs):
+            e, good = first_open(rows, table, exchanges[first:], goal, x)
+            if e < 0:
+                break
+            first += e + 1
+            new = self._refit_from(fit, pairs[first - 1], x if good else None, target)
+            if new is not None and new.value < target:
+                return first - 1, new
+            self._refused(fit, new)
+        return -1, None
+
+    def _refit_from(self, fit, pair, x, target):
+        """The refit after an exchange from the coefficients x of `first_open`, or those of fit."""
+        support = exchanged(fit.support, *pair)
+        if x is None:
+            return self.refit(support, fit, target)
+        k, j = fit.support.size, np.searchsorted(support, pair[1])
+        b = x[:k][fit.support != pair[0]]
+        b = b if pair[1] < 0 else np.insert(b, j, x[-1], axis=0)
+        start = (b, x[k] @ self.model.T if len(x) > k + 1 else fit.b0)
+        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+
+    def _positions(self, fit, pairs):
+        """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""
+        exchanges = np.array(pairs, dtype=np.int64)
         out, into = exchanges.T
         out[out >= 0] = np.searchsorted(fit.support, out[out >= 0])
         into[into >= 0] = self.model.where[into[into >= 0]]
-        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
-        return change
+        return exchanges
 
     def swap(self, fit, thorough=False):
         """As in `RefitNeighbourhood`; on the way only swaps that are predicted to pay are tried."""
