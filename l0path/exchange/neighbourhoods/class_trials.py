@@ -19,10 +19,11 @@ from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve,
 from .class_quadratic import Added, add_column
 
 TRIES = 6  # chord steps after which an exchange that no bound refutes is left to a refit
+SLOW = 0.5  # of what a step before promised: chord steps that promise more do not converge
 DRAWN_BACK = 4  # chord steps for probabilities that are none below zero
 PROMISE_FACTOR = 3.0  # times what the quadratic promises: no further descent is expected
 SLACK = 1e-12  # of F, by which a bound must be above the target
-FAR = 60.0  # predictors beyond which coefficients are no start of a refit
+FAR = 200.0  # predictors beyond which coefficients are no start of a refit
 
 
 class Exchange(NamedTuple):
@@ -292,6 +293,7 @@ def _one(rows, table, exchange, goal, trial):
     they are a good start of a refit, 0 or 1.
     """
     lambda2, target, thorough = goal.lambda2, goal.target, goal.thorough
+    before = np.inf
     for step in range(TRIES):
         F, far = _value(rows, table, exchange, lambda2, trial)
         if not F < np.inf or far > FAR:
@@ -304,8 +306,9 @@ def _one(rows, table, exchange, goal, trial):
             return -1
         if F - promised > target and _refuted(rows, table, exchange, goal, F, trial):
             return -1
-        if step == TRIES - 1:
+        if step == TRIES - 1 or promised > SLOW * before:
             return 1
+        before = promised
         for l in range(trial.main.size):
             trial.main[l] -= trial.step[l]
         for s in range(trial.own.size):

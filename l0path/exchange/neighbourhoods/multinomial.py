@@ -61,6 +61,10 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         found = min(found, most)
         return exchanges[:found], change[:found]
 
+    def addition(self, fit, column, target):
+        """The refit with one more column; None once `target` is out of reach."""
+        return self._first_below(fit, [(-1, column)], target)[1]
+
     def _first_below(self, fit, pairs, target):
         """As in `RefitNeighbourhood`; chord steps refute most exchanges, and start refits."""
         table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
