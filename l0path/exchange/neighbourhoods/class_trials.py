@@ -18,7 +18,7 @@ from ...core.dispatch import njit
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
 from .class_quadratic import Added, add_column
 
-TRIES = 6  # chord steps after which an exchange that no bound refutes is left to a refit
+TRIES = 4  # chord steps after which an exchange that no bound refutes is left to a refit
 SLOW = 0.8  # of what a step before promised: chord steps that promise more do not converge
 DRAWN_BACK = 4  # chord steps for probabilities that are none below zero
 PROMISE_FACTOR = 3.0  # times what the quadratic promises: no further descent is expected

@@ -25,7 +25,7 @@ from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 QUADRATIC = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
-SAFETY = 100.0  # times the gain that is expected of a step left out
+SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
