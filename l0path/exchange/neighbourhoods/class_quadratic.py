@@ -249,7 +249,7 @@ def _insert(i, j, value, exchanges, change, last):
 @njit
 def _preselect(rows, table, among, lambda2, exchanges, change):
     """The exchanges that `response_table` ranks first: their number, -1 for combinations."""
-    (K, q), (r, n), S, G, w = table.x.shape, table.P.shape, table.S, among.G, among.open.size
+    (r, n), S, G, w, q = table.P.shape, table.S, among.G, among.open.size, table.x.shape[1]
     k, first, found, most, mean = S.size, among.first, 0, change.size, 0.0
     for i in range(n):
         t = 1.0

@@ -16,17 +16,16 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
+from ..trials import DRAWN_BACK, PROMISE_FACTOR
 from .class_quadratic import Added, add_column
 
-TRIES = 4  # chord steps after which an exchange that no bound refutes is left to a refit
+MOST_TRIES = 4  # chord steps after which an exchange that no bound refutes is left to a refit
 SLOW = 0.8  # of what a step before promised: chord steps that promise more do not converge
-DRAWN_BACK = 4  # chord steps for probabilities that are none below zero
-PROMISE_FACTOR = 3.0  # times what the quadratic promises: no further descent is expected
-SLACK = 1e-12  # of F, by which a bound must be above the target
-FAR = 200.0  # predictors beyond which coefficients are no start of a refit
+BOUND_SLACK = 1e-12  # of F, by which a bound must be above the target
+FARTHEST = 200.0  # predictors beyond which coefficients are no start of a refit
 
 
-class Exchange(NamedTuple):
+class ClassExchange(NamedTuple):
     """Drop position i of the support, add working column j (-1: none): what is known of j beside
     the support (`Added`), E (q, q), the rows of its U at i over its factor, and the factor M (q, q)
     of the block of i in the inverse Hessian with j.
@@ -39,7 +38,7 @@ class Exchange(NamedTuple):
     M: np.ndarray
 
 
-class Trial(NamedTuple):
+class ClassTrial(NamedTuple):
     """Coefficients main (q K,) of the support and own (q,) of the column added; right and left the
     gradient there, step and stepped a chord step, total a sum of steps. Predictors u (q, n), eta
     (r, n) those of the classes; probabilities P and p (r, n), slopes D (q, n), of the
@@ -61,7 +60,7 @@ class Trial(NamedTuple):
     mean: np.ndarray
 
 
-class Goal(NamedTuple):
+class ClassGoal(NamedTuple):
     """The ridge; the value below which F must be able to fall; whether only a bound refutes, else
     also what chord steps promise.
     """
@@ -73,10 +72,10 @@ class Goal(NamedTuple):
 
 @njit
 def work_space(r, q, n, size):
-    """The `Trial` of `size` coefficients of a support."""
+    """The `ClassTrial` of `size` coefficients of a support."""
     v, own = np.empty((4, size)), np.empty((4, q))
     A, B = np.empty((3, r, n)), np.empty((2, q, n))
-    return Trial(
+    return ClassTrial(
         v[0], own[0], v[1], own[1], v[2], own[2], v[3], B[0], A[0], A[1], A[2], B[1], np.empty(n)
     )
 
@@ -87,7 +86,7 @@ def first_open(rows, table, exchanges, goal, x):
     are; x (K + 1, q) has its coefficients: those of the support (0 at the one dropped), the
     intercepts, and those of the column added.
 
-    goal: a `Goal`. Returns (number, whether x is a good start).
+    goal: a `ClassGoal`. Returns (number, whether x is a good start).
     """
     (K, q), (r, n) = table.x.shape, table.P.shape
     size = q * K
@@ -97,7 +96,7 @@ def first_open(rows, table, exchanges, goal, x):
     trial = work_space(r, q, n, size)
     for e in range(len(exchanges)):
         i, j = exchanges[e, 0], exchanges[e, 1]
-        exchange = Exchange(i, j, added, F[1], F[2])
+        exchange = ClassExchange(i, j, added, F[1], F[2])
         if not add_column(rows, table, j, goal.lambda2, added, z) or not _start(
             table, exchange, trial
         ):
@@ -229,7 +228,7 @@ def _predictors(rows, table, j, main, own, trial):
 def _value(rows, table, exchange, lambda2, trial):
     """(F at the coefficients of the trial, the largest |predictor|); leaves trial.P."""
     _predictors(rows, table, exchange.j, trial.main, trial.own, trial)
-    (r, n), (K, q), P, eta, top = trial.P.shape, table.x.shape, trial.P, trial.eta, trial.mean
+    (r, n), P, eta, top = trial.P.shape, trial.P, trial.eta, trial.mean
     F, far = 0.0, 0.0
     for c in range(r):
         for m in range(n):
@@ -294,9 +293,9 @@ def _one(rows, table, exchange, goal, trial):
     """
     lambda2, target, thorough = goal.lambda2, goal.target, goal.thorough
     before = np.inf
-    for step in range(TRIES):
+    for step in range(MOST_TRIES):
         F, far = _value(rows, table, exchange, lambda2, trial)
-        if not F < np.inf or far > FAR:
+        if not F < np.inf or far > FARTHEST:
             return 0
         if F < target:
             return 1
@@ -306,7 +305,7 @@ def _one(rows, table, exchange, goal, trial):
             return -1
         if F - promised > target and _refuted(rows, table, exchange, goal, F, trial):
             return -1
-        if step == TRIES - 1 or promised > SLOW * before:
+        if step == MOST_TRIES - 1 or promised > SLOW * before:
             return 1
         before = promised
         for l in range(trial.main.size):
@@ -340,7 +339,7 @@ def _refuted(rows, table, exchange, goal, F, trial):
     copy(own, trial.stepped)
     if moved > 0:
         return False
-    least = F - goal.lambda2 * _ridge(table, total, sum_own) - SLACK * abs(F)
+    least = F - goal.lambda2 * _ridge(table, total, sum_own) - BOUND_SLACK * abs(F)
     if not least > goal.target:
         return False
     near = least - _divergence(rows, trial, False) >= goal.target

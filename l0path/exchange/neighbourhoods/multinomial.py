@@ -8,7 +8,7 @@ from ...core.status import FitStatus
 from .. import response_table
 from ..ranking import Candidate
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
-from .class_trials import Goal, first_open
+from .class_trials import ClassGoal, first_open
 from .refit import RefitNeighbourhood
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -76,7 +76,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
         whose refit lies below `target`; -1 and None where there is none.
         """
-        goal, first, rows = Goal(self.lambda2, float(target), self.thorough), 0, None
+        goal, first, rows = ClassGoal(self.lambda2, float(target), self.thorough), 0, None
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()

@@ -24,7 +24,7 @@ from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, produc
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
-QUADRATIC = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
+CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
@@ -312,7 +312,7 @@ def refit_classes(rows, S, limits, x, held, eta):
             if far <= ETA_CAP:
                 _copy_table(x, held)
         # where steps converge quadratically, the next one would gain gain^3 / before^2
-        ahead = SAFETY * gain * (gain / before) ** 2 if gain < QUADRATIC * before else gain
+        ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
         if min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
             if limits.capped and weak == 0 and far > FAR_APART:
