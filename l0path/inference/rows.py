@@ -21,7 +21,7 @@ from ..engine.request import request
 from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
-from ..problem.problem import counted_rows
+from ..problem.problem import constant, counted_rows
 from ..problem.responses import without_mean
 from ..problem.several import class_codes
 
@@ -89,7 +89,8 @@ def moving(data):
     rows of positive weight.
     """
     w = data.weights / data.weights.sum()
-    return data.design.moments(w, data.intercept)[1] > 0
+    mean, second = data.design.moments(w, data.intercept)
+    return ~constant(mean, second) if data.intercept else second > 0
 
 
 def whole(value, name, least, most=None):

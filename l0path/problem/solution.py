@@ -54,6 +54,11 @@ class Solution(NamedTuple):
         )
 
     @property
+    def n_nonzero(self):
+        """The number of coefficients that are not 0."""
+        return int(np.count_nonzero(self.beta))
+
+    @property
     def noticed(self):
         """The flags as one text, without the number of exchanges that were tried."""
         return ", ".join(flag for flag in self.flags if not flag.startswith(EXCHANGES))

@@ -24,6 +24,24 @@ def test_constant_columns_are_never_chosen_and_noted():
     )
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+@pytest.mark.parametrize("form", [np.asfortranarray, np.ascontiguousarray, sp.csc_array])
+def test_columns_that_rounding_alone_varies_are_constant(form, loss):
+    """Shares of a whole, a + (c - a), are one number up to their last digits."""
+    y = np.where(Y > np.median(Y), 1.0, -1.0) if loss == "logistic" else Y
+    whole = X[:, 0] + (0.3 - X[:, 0])
+    assert 0 < np.ptp(whole) < 1e-15
+    kept = 1e6 + X[:, 1]  # far from 0, and still a column
+    with_it = form(np.column_stack([X[:, :3], whole, 1e-3 * whole, kept]))
+    paths = [l0path.fit(with_it, y, loss=loss, lambda2=0.01, max_k=4)]
+    paths.append(l0path.cv_fit(with_it, y, loss=loss, lambda2=0.01, max_k=4, cv=2).path)
+    for path in paths:
+        assert any(note == "2 constant columns, never chosen: x3, x4" for note in path.notes)
+        assert set(path.support(k=4)) == {0, 1, 2, 5}
+    plain = l0path.fit(with_it[:, [0, 1, 2, 5]], y, loss=loss, lambda2=0.01, max_k=4)
+    np.testing.assert_allclose(paths[0].table.objective, plain.table.objective, rtol=1e-9)
+
+
 def test_a_column_constant_on_the_weighted_rows_is_not_chosen():
     w = (np.arange(N) < 30).astype(float)
     path = l0path.fit(np.column_stack([X, np.where(w > 0, 3.0, Y)]), Y, sample_weight=w)
