@@ -26,7 +26,7 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.responses import MultinomialExchanges, ResponseExchanges
+from .strategies.responses import MultinomialExchanges, ResponseExchanges, ResponseGroupExchanges
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -74,6 +74,8 @@ def _exchanges(model, plan, part, session):
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
         kind = GroupExchanges if model.problem.groups.hierarchy is None else ClosedExchanges
+        if model.problem.turn is not None:
+            kind = ResponseGroupExchanges
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)

@@ -8,9 +8,13 @@ from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
 from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.neighbourhoods.groups import ResponseGroupNeighbourhood
+from ...exchange.verification.groups import scores
+from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
 from ..size_path import SizePath
 from .columns import ColumnExchanges
+from .groups import GroupExchanges
 
 
 class ResponseExchanges(ColumnExchanges):
@@ -113,3 +117,36 @@ class MultinomialExchanges(ColumnExchanges):
 
     def compare_single(self):
         """Models of one column are compared by refits of those ranked first only."""
+
+
+class ResponseGroupExchanges(GroupExchanges):
+    """Every number of groups 0..max_k for one lambda2 under several responses or classes: the m
+    exchanges ranked first are decided by refits. Nothing is claimed with near combinations.
+    """
+
+    kind, units = ResponseGroupNeighbourhood, ResponseGroupModel
+
+    @property
+    def optimality_if_verified(self):
+        """The exchanges ranked first; nothing with near combinations, which are not ranked."""
+        return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP_M
+
+    def use_refits(self):
+        """Refits decide every exchange as it is."""
+        self.neighbourhood = self.kind(self.groups, self.scale, self.settings)
+
+    def compare_single(self):
+        """Models of one group are compared by refits of those ranked first only."""
+
+    def _screen(self, sizes, most, plain=False):
+        """As `GroupExchanges._screen`, by the gradients at the fits as they are."""
+        fits, new = [self.pool.fits[k] for k in sizes], []
+        for fit, (C, mean) in zip(fits, self.groups.gradients(fits), strict=True):
+            q = C.shape[1]
+            products = np.ascontiguousarray(C.T)
+            each = scores(self.groups, np.empty((0, q)), np.full(q, mean), products)
+            score = each.sum(axis=0)
+            score[fit.groups] = -1.0
+            best = np.argsort(-score, kind="stable")[:most]
+            new.append(best[score[best] > 0.0])
+        return self.groups.grow(np.unique(np.concatenate(new)))
