@@ -8,8 +8,8 @@ from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
 from ...exchange.neighbourhoods.choice import neighbourhood_of
-from ...exchange.neighbourhoods.groups import ResponseGroupNeighbourhood
-from ...exchange.verification.groups import scores
+from ...exchange.neighbourhoods.group_responses import ResponseGroupNeighbourhood
+from ...exchange.verification.groups import scores_of_responses
 from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
 from ..size_path import SizePath
@@ -141,11 +141,7 @@ class ResponseGroupExchanges(GroupExchanges):
     def _screen(self, sizes, most, plain=False):
         """As `GroupExchanges._screen`, by the gradients at the fits as they are."""
         fits, new = [self.pool.fits[k] for k in sizes], []
-        for fit, (C, mean) in zip(fits, self.groups.gradients(fits), strict=True):
-            q = C.shape[1]
-            products = np.ascontiguousarray(C.T)
-            each = scores(self.groups, np.empty((0, q)), np.full(q, mean), products)
-            score = each.sum(axis=0)
+        for fit, score in zip(fits, scores_of_responses(self.groups, fits), strict=True):
             score[fit.groups] = -1.0
             best = np.argsort(-score, kind="stable")[:most]
             new.append(best[score[best] > 0.0])

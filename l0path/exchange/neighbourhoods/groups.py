@@ -5,7 +5,7 @@ decided by the tables of `group_ranking`.
 import numpy as np
 
 from ...core.status import FitStatus
-from .. import group_ranking, group_responses
+from .. import group_ranking
 from ..local_search import ON_THE_WAY, flat
 from ..table import EQUAL, in_order
 from .protocol import Reach
@@ -158,19 +158,3 @@ class GroupNeighbourhood:
         expensive.
         """
         return Reach(max(2, int(FURTHER * last)), 0.5 * self.model.problem.n_eff, False)
-
-
-class ResponseGroupNeighbourhood(GroupNeighbourhood):
-    """`GroupNeighbourhood` of a ResponseGroupModel."""
-
-    def table(self, fit):
-        """As `GroupNeighbourhood.table`."""
-        known = self.tables.get(fit.key)
-        if known is None or known.width < self.model.W.size:
-            known = self.tables[fit.key] = group_responses.table(self.model, fit, self.tried)
-        return known
-
-    def drops(self, fit):
-        """As `GroupNeighbourhood.drops`."""
-        order = in_order(EQUAL * abs(fit.value))
-        return sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)

@@ -11,9 +11,10 @@ c_g + V M^-1 b_A and S_g + V M^-1 V', V = G_gS B_SA, take the places of c_g and 
 
 import numpy as np
 
-from ..working_set.linear_algebra import COLLINEAR
-from .group_ranking import GroupTable
-from .table import EQUAL, in_order
+from ...working_set.linear_algebra import COLLINEAR
+from ..group_ranking import GroupTable
+from ..table import EQUAL, in_order
+from .groups import GroupNeighbourhood
 
 
 def gains(S, c, unit):
@@ -82,3 +83,19 @@ def table(model, fit, keep):
         sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
         drops,
     )
+
+
+class ResponseGroupNeighbourhood(GroupNeighbourhood):
+    """`GroupNeighbourhood` of a ResponseGroupModel."""
+
+    def table(self, fit):
+        """As `GroupNeighbourhood.table`."""
+        known = self.tables.get(fit.key)
+        if known is None or known.width < self.model.W.size:
+            known = self.tables[fit.key] = table(self.model, fit, self.tried)
+        return known
+
+    def drops(self, fit):
+        """As `GroupNeighbourhood.drops`."""
+        order = in_order(EQUAL * abs(fit.value))
+        return sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)
