@@ -220,8 +220,8 @@ def _largest_size(data, fraction, k):
     most = int(min(fraction, 1.0 - fraction) * n) // 2
     if most < 1 + (data.groups is None) * data.forced.size:
         raise ValueError(
-            f"fraction={fraction:g} of {n} {_what(data)} leaves too few rows to choose or to test on; "
-            "choose fraction nearer to 0.5"
+            f"fraction={fraction:g} of {n} {_what(data)} leaves too few rows to choose or to test "
+            "on; choose fraction nearer to 0.5"
         )
     if k is not None and k > most:
         raise ValueError(
