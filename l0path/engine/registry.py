@@ -267,10 +267,10 @@ def without_hierarchy(a, dimensions):
     loss = a.loss if isinstance(a.loss, str) else ""
     if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
         return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
-    if loss in ("multinomial", "ordinal"):
+    if loss == "multinomial":
         return f"loss={loss!r}"
-    if loss == "cox" and a.certify is True:
-        return "certify=True and loss='cox': leave certify out"
+    if loss in COUPLED and a.certify is True:
+        return f"certify=True and loss={loss!r}: leave certify out"
     if loss == "squared" and dimensions > 1:
         return "several responses: fit them one by one"
     return ""

@@ -27,13 +27,14 @@ GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
 OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
 RESPONSES = "several responses"  # of the squared loss
 LOSSES = (*NAMES, *EXACT, *COUPLED, *SEVERAL, RESPONSES)
-# where no algorithm but these takes a loss, with columns; loss="cox" has groups too
+# where no algorithm but these takes a loss, with columns
 ONLY_SWAPS = {
     "cox": ("swap",),
     "ordinal": ("swap",),
     "multinomial": ("swap",),
     RESPONSES: ("swap", "double swaps"),
 }
+WITH_GROUPS = ("cox", "ordinal")  # of these losses
 SETTINGS = {
     **{name: name for name in names()},
     "integrality_generation": IntegralityGeneration(),
@@ -50,7 +51,7 @@ def row_of(name):
 def served(name, unit, loss):
     """Whether an algorithm takes a loss, with columns or groups."""
     if loss in ONLY_SWAPS:
-        return name in ONLY_SWAPS[loss] and (unit == "columns" or loss == "cox")
+        return name in ONLY_SWAPS[loss] and (unit == "columns" or loss in WITH_GROUPS)
     row = row_of(name)
     return unit in row.units and loss in row.losses
 

@@ -84,6 +84,23 @@ class MultinomialExchanges(ColumnExchanges):
         for support in path.result.starts:
             self.offer_support(support)
 
+    def offer_support(self, support):
+        """Compare a support from elsewhere with the best of its size; the refit starts from the
+        coefficients of the size before.
+        """
+        k = support.size - self.model.problem.forced.size
+        if not 0 < k <= self.pool.last:
+            return
+        self.model.grow(support)
+        if not self.lambda2 and self.model.dependent(support):
+            return  # sizes end where every other column is a combination of those chosen
+        near = self.pool.fits.get(k, self.pool.fits.get(k - 1, self.pool.fits[0]))
+        held = self.pool.fits.get(k)
+        target = np.inf if held is None else held.value - self.pool.tolerance(held.value)
+        new = self.neighbourhood.refit(support, near, target)
+        if new is not None:
+            self.pool.update(new)
+
     def use_refits(self):
         """Refits decide every exchange as it is."""
 
