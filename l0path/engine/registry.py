@@ -76,11 +76,6 @@ def _exchanges(model, plan, part, session):
         kind = GroupExchanges if model.problem.groups.hierarchy is None else ClosedExchanges
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
-        if model.problem.loss.traits.coupled:
-            raise ValueError(
-                "penalty_factor= differs among the columns, and lambda0 values with unequal costs "
-                f"are not served for loss={name_of(model.problem.loss)!r}; use grid='support'"
-            )
         return _lambda0_values(model, plan, part, session)
     kind = ColumnExchanges
     if model.problem.turn is not None:

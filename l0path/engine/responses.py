@@ -11,6 +11,7 @@ from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
+from ..problem.losses import name_of
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 
@@ -137,8 +138,16 @@ def weights_of_responses(value, names):
 
 def refuse_unserved(data, plan, a):
     """Raise ValueError, with the remedy, for arguments that are not available with several
-    responses.
+    responses, and costs that differ under a coupled loss.
     """
+    costs = data.factor if data.groups is None else data.groups.factor
+    costs = costs[np.isfinite(costs) & (costs > 0)]
+    uneven = plan.grid == "lambda0" and np.unique(costs).size > 1
+    if uneven and data.loss.traits.coupled:
+        raise ValueError(
+            "penalty_factor= differs, and lambda0 values with unequal costs are not served for "
+            f"loss={name_of(data.loss)!r}; use grid='support'"
+        )
     if data.responses is None:
         return
     settings, what = plan.settings, ""
@@ -150,7 +159,6 @@ def refuse_unserved(data, plan, a):
         and settings.neighbourhood is None
         and settings.swap_size <= most
     )
-    costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
     if not search:
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
@@ -161,7 +169,7 @@ def refuse_unserved(data, plan, a):
         what = "groups: leave groups= out (with a formula, groups=False)"
     elif a.lambda_scale != "mean":
         what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
-    elif plan.grid == "lambda0" and np.unique(costs).size > 1:
+    elif uneven:
         what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
