@@ -26,7 +26,7 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.responses import MultinomialExchanges, ResponseExchanges
+from .strategies.responses import MultinomialExchanges, ResponseExchanges, ResponseGroupExchanges
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -74,13 +74,10 @@ def _exchanges(model, plan, part, session):
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
         kind = GroupExchanges if model.problem.groups.hierarchy is None else ClosedExchanges
+        if model.problem.turn is not None:
+            kind = ResponseGroupExchanges
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
-        if model.problem.loss.traits.coupled:
-            raise ValueError(
-                "penalty_factor= differs among the columns, and lambda0 values with unequal costs "
-                f"are not served for loss={name_of(model.problem.loss)!r}; use grid='support'"
-            )
         return _lambda0_values(model, plan, part, session)
     kind = ColumnExchanges
     if model.problem.turn is not None:
@@ -267,10 +264,10 @@ def without_hierarchy(a, dimensions):
     loss = a.loss if isinstance(a.loss, str) else ""
     if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
         return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
-    if loss in ("multinomial", "ordinal"):
+    if loss == "multinomial":
         return f"loss={loss!r}"
-    if loss == "cox" and a.certify is True:
-        return "certify=True and loss='cox': leave certify out"
+    if loss in COUPLED and a.certify is True:
+        return f"certify=True and loss={loss!r}: leave certify out"
     if loss == "squared" and dimensions > 1:
         return "several responses: fit them one by one"
     return ""

@@ -11,6 +11,7 @@ import oracles
 import pandas as pd
 import pytest
 import survival
+from enumerated_families import least, ordered_loss
 from hierarchies import keeps
 
 import l0path
@@ -186,6 +187,26 @@ def test_survival_times_are_compared_over_closed_sets():
     for S in closed_sets(list(at), "strong"):
         J = [j for term in S for j in at[term]]
         value = survival.minimum(survival.Problem(Z[:, J], times, np.zeros(50)))[0]
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, "strong") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_ordered_classes_are_compared_over_closed_sets(seed):
+    rng, data = np.random.default_rng(seed), table(seed, 50)
+    noise = rng.logistic(size=50)
+    codes = np.digitize(2 * data.a * (data.d == "q") + data.b + noise, [-1.0, 1.0])
+    text = "y ~ (a + b + d) ** 2"
+    data = data.assign(y=codes)
+    effort = LocalSearch(effort="high")
+    path = l0path.fit(text, data, loss="ordinal", lambda2=0.01, max_k=6, algorithm=effort)
+    X, at, _ = encoded(text, data)
+    w, best = np.full(50, 0.02), {}
+    Z = survival.standardised(X, w)[0]
+    for S in closed_sets(list(at), "strong"):
+        J = [j for term in S for j in at[term]]
+        value = least(*ordered_loss(Z[:, J], codes, w, np.zeros(50), 0.01))
         best[len(S)] = min(best.get(len(S), np.inf), value)
     assert check(path, best, "strong") == 0
 
