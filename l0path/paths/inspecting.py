@@ -151,6 +151,7 @@ class Inspecting:
         cov_type: str | None = None,
         cov_kwds: dict | None = None,
         scale: float | str | None = None,
+        strata: ArrayLike | str | None = None,
         **selector: Any,
     ) -> Any:
         """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
@@ -179,7 +180,9 @@ class Inspecting:
         cov_type : str, optional
             The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for the
-            Huber loss "H1", "H2" or "H3". None means "nonrobust", and "H1" for the Huber loss.
+            Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust", "robust" or "cluster". None
+            means "nonrobust", "H1" for the Huber loss, and "robust" for Cox regressions with
+            weights that are no whole numbers, as in R's survival.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row; after a
             formula also the rows of the data before incomplete ones were dropped) or {"maxlags":
@@ -189,6 +192,8 @@ class Inspecting:
             degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
             model. "dev": the deviance over them. A number, which for the squared loss is a known
             error variance. None leaves it to the model.
+        strata : array-like of shape (m,) or str, optional
+            After loss="cox" with strata: those of the rows X, or the name of a column of X.
         **selector : Any
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. All other names go to
             statsmodels' `fit` (`use_t=True`, `maxiter=`).
@@ -219,7 +224,9 @@ class Inspecting:
         - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
           ordinal: OrderedModel. multinomial: MNLogit, whose coefficients are log odds against the
           first class; it takes no offset. These take no weights but whole numbers.
-        - cox: PHReg, on the rows of the fit only.
+        - cox: PHReg. It takes no weights: with weights, or another cov_type, the columns are
+          refitted here, by maximum partial likelihood, with the results that R's coxph has
+          (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
 
         Examples
         --------
@@ -249,6 +256,7 @@ class Inspecting:
             cov_type=cov_type,
             cov_kwds=cov_kwds,
             scale=scale,
+            strata=strata,
             **selector,
         )
 

@@ -60,6 +60,48 @@ def test_every_size_is_the_enumerated_best_of_more_columns(seed):
     check_every_size(seed, p=7, max_k=3)
 
 
+def least_of_groups(X, codes, sets, sizes, **same):
+    """{k: the least value of k groups} over all sets of them."""
+    return {
+        k: min(
+            optimum(X, codes, sorted({j for g in chosen for j in sets[g]}), **same)
+            for chosen in combinations(range(len(sets)), k)
+        )
+        for k in sizes
+    }
+
+
+@pytest.mark.parametrize(
+    "seed", [1, 2, 3, *(pytest.param(i, marks=pytest.mark.slow) for i in range(4, 104))]
+)
+def test_groups_are_as_low_as_enumeration_finds(seed):
+    X, codes, rng = drawn(seed, p=6)
+    sets = [[0, 1], [2], [3, 4], [4, 5, 1] if seed % 2 else [5]]
+    same, given = {}, {}
+    if seed % 3 == 0:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 3, 60).astype(float)
+    if seed % 3 == 1:
+        same["offset"] = given["offset"] = 0.5 * rng.standard_normal(60)
+    if seed % 4 == 1:
+        same["lambda2"] = given["lambda2"] = 0.02
+    if seed % 4 == 3:
+        same["low"] = given["lower"] = -0.4
+    given |= {"loss": "ordinal", "groups": sets}
+    path = l0path.fit(X, codes, algorithm=l0path.solvers.LocalSearch(effort="high"), **given)
+    best = least_of_groups(X, codes, sets, range(5), **same)
+    for s in path.solutions:
+        assert s.objective == pytest.approx(best[s.k], rel=1e-8)
+        assert s.objective >= best[s.k] * (1 - 1e-9)
+    if "lower" not in given:
+        proof = path.certify(k=2)
+        assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
+        assert proof.incumbent == pytest.approx(best[2], rel=1e-8)
+    penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
+    for s in penalised.solutions:
+        known = min(value + s.lambda0 * k for k, value in best.items())
+        assert s.objective == pytest.approx(known, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     "seed", [0, 1, 2, *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 40))]
 )
@@ -225,6 +267,10 @@ def test_predictions_scores_folds_and_files(tmp_path):
     assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
     formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
     assert formula.predict(table, k=2).shape == (60, 4)
+    factor = table.assign(y=y, f=np.array(list("uvw"))[np.arange(60) % 3])
+    terms = l0path.fit("y ~ a + f + a:f + b", factor, loss="ordinal")
+    assert terms.notes[0].startswith("heredity='strong'")
+    assert terms.model(k=1).groups in (["a"], ["b"]) and "f" in terms.model(k=4).groups
     assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
 
 
@@ -264,7 +310,7 @@ def test_recovery_leaves_the_thresholds_out():
         ({"fit_intercept": False}, "fit_intercept"),
         ({"class_weight": {"lowest": 2.0}}, "'lowest'.*'low', 'mid', 'high', 'top'"),
         ({"pos_label": "low"}, "pos_label"),
-        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "cd"}, "'swap'"),
         ({"algorithm": "exact"}, "'swap'"),
         ({"lambda_scale": "l0learn"}, "lambda_scale"),
