@@ -39,6 +39,8 @@ else:
             ll_module.data_layout = self._codegen._data_layout
 
         def _optimize_final_module(self):
+            for name in self.callees:  # what is inlined everywhere is dropped
+                self._final_module.get_function(name).linkage = "linkonce_odr"
             tuning = llvm.create_pipeline_tuning_options(int(config.OPT))
             tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
             tuning.slp_vectorization = bool(config.SLP_VECTORIZE)
@@ -48,12 +50,9 @@ else:
 
         def finalize(self):
             """Link all that the kernel reaches, and make machine code of it."""
-            reached = list(self._linking_libraries)
-            for library in reached:  # which grows
-                if isinstance(library, CalleeLibrary):
-                    new = [one for one in library._linking_libraries if one not in reached]
-                    reached.extend(dict.fromkeys(new))
-            self._linking_libraries = reached
+            self._linking_libraries = in_order(self._linking_libraries)
+            callees = [one for one in self._linking_libraries if isinstance(one, CalleeLibrary)]
+            self.callees = {name for one in callees for name in one.names}
             super().finalize()
 
     class CalleeLibrary(WholeLibrary):
@@ -61,13 +60,18 @@ else:
 
         def finalize(self):
             """Nothing is added any more."""
-            for function in self._final_module.functions:
-                if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                    function.linkage = "linkonce_odr"
+            functions = self._final_module.functions
+            self.names = [one.name for one in functions if not one.is_declaration]
             self._finalized = True
 
         def _get_module_for_linking(self):
             return self._final_module
+
+    def in_order(libraries):
+        """Libraries once each, callees first: LLVM drops what numba's own have and nobody calls
+        yet.
+        """
+        return sorted(dict.fromkeys(libraries), key=lambda one: not isinstance(one, CalleeLibrary))
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class EntryLowering(ShortLowering):
@@ -97,7 +101,8 @@ else:
             super().run_pass(state)
             # numba finds a callee by its entry point, a built-in function; nobody calls this one
             entry_point = state.library.__sizeof__
-            state.targetctx.insert_user_function(entry_point, state.cr.fndesc, [state.library])
+            libraries = [state.library, *in_order(state.library._linking_libraries)]
+            state.targetctx.insert_user_function(entry_point, state.cr.fndesc, libraries)
             state["cr"] = state.cr._replace(cfunc=entry_point)
             return True
 

@@ -6,6 +6,7 @@ import gc
 import sys
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba.core import types
@@ -16,6 +17,7 @@ import l0path
 from l0path.compiled.front_end import RememberingContext, ShortCompiler
 from l0path.compiled.lowering import ShortLower
 from l0path.core.dispatch import njit
+from l0path.working_set.linear_algebra import invert
 
 
 class Pair(NamedTuple):
@@ -221,3 +223,14 @@ def test_where_numba_is_not_as_expected_its_own_lowering_is_used(monkeypatch):
         return inner(a) + b[0]
 
     assert outer(np.array([2.0, 5.0])) == 9.0
+
+
+def test_numbas_own_kernels_may_call_ours():
+    @numba.njit
+    def foreign(A, k, B):
+        return invert(A, k, B)
+
+    rng = np.random.default_rng(0)
+    X, B = rng.standard_normal((20, 3)), np.empty((3, 3))
+    assert foreign(X.T @ X, 3, B) == 0
+    assert np.allclose(B, np.linalg.inv(X.T @ X))
