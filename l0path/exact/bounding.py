@@ -52,6 +52,7 @@ class Bounding:
         self.lower = solution.lower_bound if known else -math.inf
         self.loss, self.member_cost, self.reason = problem.floor - problem.noise, 0.0, ""
         self.last = None  # (dual, target) of the last round
+        self.gram, self.split = relaxation.GramMatrix(), (None, None)  # problem and its diagonal
 
     @property
     def gap(self):
@@ -91,8 +92,10 @@ class Bounding:
     def dual(self):
         """The dual problem of the remaining columns."""
         s = self.solution
+        if self.split[0] is not self.problem:
+            self.split = self.problem, divided(self.problem, self.gram)
         return relaxation.dual_problem(
-            self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem)
+            self.problem, s.lambda1, s.lambda2, box=self.box, split=self.split[1]
         )
 
     def round(self, worst=None):
@@ -113,7 +116,7 @@ class Bounding:
         self.last = dual, target
         found = relaxation.improve(
             dual,
-            start=starting_points(dual, [fit], s.lambda2),
+            start=starting_points(dual, [fit], s.lambda2, self.gram),
             goal=goal,
             coefficients=[fit],
             steps=reads,
@@ -166,7 +169,7 @@ class Bounding:
         target = {"lambda0": np.zeros(1)} if self.penalised else target
         found = relaxation.improve(
             bare,
-            start=starting_points(bare, [fit], 0.0),
+            start=starting_points(bare, [fit], 0.0, self.gram),
             goal=np.array([s.loss]),
             coefficients=[fit],
             steps=BARE_READS,

@@ -14,7 +14,7 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
-from ..relaxation.path_bounds import GLOBAL_GAP, divided, relative_gap
+from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne
@@ -226,9 +226,8 @@ class CertificateSearch:
             self.seeds()
         problem, J = compact(bounds.problem)
         box = None if bounds.box is None else np.full(J.size, bounds.box)
-        dual = relaxation.dual_problem(
-            problem, s.lambda1, s.lambda2, box=box, split=divided(problem)
-        )
+        diagonal = None if dual.split is None else dual.split[J]
+        dual = relaxation.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=diagonal)
         if isinstance(self.settings, IntegralityGeneration):
             self.generate(problem, J, box)
             return
