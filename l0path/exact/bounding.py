@@ -23,7 +23,7 @@ from .leaps import searchable
 
 MOST_READS = 60  # batched reads of X in a round, at most, where no search can follow
 PATIENCE = 6  # reads in a row that gain less than half of GLOBAL_GAP end a round
-BEFORE_TREE = 10  # reads in a round before a search of a tree
+BEFORE_TREE = 4  # reads in a round before a search of a tree, which solves its root quicker
 BEFORE_LEAPS = 2  # the same before leaps and bounds
 BARE_READS = 3  # for the bound of the loss without any penalty
 # of the shrinkage, for the bound of the loss alone

@@ -36,7 +36,8 @@ from .result import (
 )
 from .tree import Tree
 
-FAVOURED = 4.0  # in time, of the search that gets along better with the number of rows
+# in time, of the search that gets along better with the number of rows: leaps and bounds, trees
+FAVOURED_LEAPS, FAVOURED_TREE = 4.0, 16.0
 FIRST_TURN = 0.1  # seconds of a search's first turn, where two take turns
 MOST_ROUNDS = 20  # rounds of bounding and fixing
 
@@ -305,12 +306,13 @@ class CertificateSearch:
         ended, turn = SearchEnd.STOPPED, FIRST_TURN
         live, asked, problem = list(searches), self.poll(searches), self.bounds.problem
         # the fit on all columns, the bound of leaps, says little where rows are fewer
-        favoured = Leaps if problem.X.n > problem.usable.sum() else Tree
+        tall = problem.X.n > problem.usable.sum()
+        favoured, more = (Leaps, FAVOURED_LEAPS) if tall else (Tree, FAVOURED_TREE)
         while live and not self.clock.over():
             for one in list(live):
                 end = math.inf
                 if len(live) > 1:
-                    share = FAVOURED if isinstance(one, favoured) else 1.0
+                    share = more if isinstance(one, favoured) else 1.0
                     end = time.perf_counter() + turn * share
                 ended = one.run(lambda end=end: asked() or time.perf_counter() > end)
                 if ended == SearchEnd.CLOSED:

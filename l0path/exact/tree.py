@@ -32,6 +32,7 @@ from .contest import Contest
 from .nodes.columns import Node, NodeColumns
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
+from .nodes.pricing import Priced, price
 from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
 # nodes split at a time, at most: their children share a read of X (four times as many where that is
@@ -82,6 +83,7 @@ class Tree(Contest):
         # disk
         self.batch = (4 * BATCH, 1) if isinstance(problem.X.design, ColumnBlocks) else (BATCH, 4)
         self.best, self.seen, self.allowed = [], set(), None
+        self.priced = None  # columns that are in or free, and what `price` fills
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
@@ -216,7 +218,7 @@ class Tree(Contest):
                 return
             solved = self._relaxed(nodes)
             nodes, fresh = [], []
-            checked = [(node, None) for node in solved] if self.complete else self._read(solved)
+            checked = [(node, None) for node in solved] if self.complete else self._checked(solved)
             for node, J in checked:
                 if J is not None and J.size and node.bound < self.cutoff:
                     nodes.append(node)
@@ -358,6 +360,35 @@ class Tree(Contest):
             )
             coarse |= lack
         return coarse
+
+    def _checked(self, nodes):
+        """The same as `_read`, from products of the working columns where these are few enough."""
+        every = self.work.all_columns(self.rounding)
+        if every is None:
+            return self._read(nodes)
+        if self.priced is None:
+            p = every.q.size
+            whole = np.where(self.dual.counted, 0, 1).astype(np.int8)
+            joining = np.empty(JOINING, dtype=np.int64)
+            self.priced = whole, Priced(*np.empty((2, p)), np.empty(0, dtype=np.int8), joining)
+        out, work, (whole, found) = [], self.work, self.priced
+        found = found._replace(fixed=np.empty(work.W.size, dtype=np.int8))
+        for node in nodes:
+            state, b = whole.copy(), np.zeros(work.W.size)
+            state[work.W[node.into]], state[work.W[node.out]], b[node.at] = 1, -1, node.b
+            value, number = price(
+                every,
+                work.across,
+                Branch(state, self._left(node)),
+                0.0 if self.size is not None else self.lambda0,
+                work.W,
+                b,
+                self.cutoff,
+                found,
+            )
+            node = self._narrowed(node, value, found.fixed < 0, found.fixed > 0)
+            out.append((node, found.entering[:number].copy()))
+        return out
 
     def _read(self, nodes):
         """[(node with its bound over all columns, columns that should become working ones)]: one

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .penalty import Penalty
+from .pricing import MOST_PRODUCTS, AllColumns
 
 
 class Node(NamedTuple):
@@ -37,7 +38,42 @@ class NodeColumns:
             np.empty(0),
             np.empty((0, 0)),
         )
+        self.across = self.every = None
+        self.rows = 0  # of the products with all columns
         self.take()
+
+    def all_columns(self, gamma):
+        """`AllColumns` at the working columns and the penalty of all columns, made when they are
+        first asked for; None where they would be too large.
+        """
+        dual, problem = self.dual, self.dual.problem
+        if not problem.quadratic or 2 * self.W.size * problem.X.p > MOST_PRODUCTS:
+            return None
+        if self.every is None:
+            top = float(np.max(problem.square[problem.usable], initial=0.0))
+            q = problem.X.correlate(problem.weights * problem.y)
+            half = 0.5 * float(problem.weights @ problem.y**2)
+            self.every = AllColumns(np.empty((0, problem.X.p)), q, self.position, half, top, gamma)
+            factor = np.where(dual.counted, problem.factor, 0.0)
+            self.across = Penalty(dual.lambda1, dual.ridge, dual.lower, dual.upper, factor)
+        if self.rows < self.W.size:
+            self._products(problem.weights[:, None] * self.Z[:, self.rows :])
+        return self.every
+
+    def _products(self, weighted):
+        """Fill in the products of the working columns that came since, which times the weights are
+        `weighted`.
+        """
+        dual, (known, w) = self.dual, (self.rows, self.W.size)
+        G = self.every.G
+        if G.shape[0] < w:
+            G = np.empty((2 * w, dual.problem.X.p))
+            G[:known] = self.every.G[:known]
+            self.every = self.every._replace(G=G)
+        G[known:w] = dual.problem.X.correlate(weighted).T
+        if dual.split is not None:
+            G[np.arange(known, w), self.W[known:]] -= dual.split[self.W[known:]]
+        self.rows = w
 
     def take(self):
         dual, W = self.dual, self.W
