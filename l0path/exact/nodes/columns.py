@@ -4,8 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .penalty import Penalty
-from .pricing import MOST_PRODUCTS, AllColumns
+from .penalty import Branch, Penalty
+from .pricing import MOST_PRODUCTS, AllColumns, Priced, price
+
+# columns that become working ones for a node at a time
+JOINING = 30
 
 
 class Node(NamedTuple):
@@ -38,27 +41,45 @@ class NodeColumns:
             np.empty(0),
             np.empty((0, 0)),
         )
-        self.across = self.every = None
+        self.across = self.every = self.found = None
         self.rows = 0  # of the products with all columns
         self.take()
 
-    def all_columns(self, gamma):
-        """`AllColumns` at the working columns and the penalty of all columns, made when they are
-        first asked for; None where they would be too large.
+    def few(self, gamma):
+        """Whether products of the working columns with all columns are few enough to be kept; they
+        then are up to date. gamma: relative rounding of a product.
         """
         dual, problem = self.dual, self.dual.problem
         if not problem.quadratic or 2 * self.W.size * problem.X.p > MOST_PRODUCTS:
-            return None
+            return False
         if self.every is None:
-            top = float(np.max(problem.square[problem.usable], initial=0.0))
+            p, top = problem.X.p, float(np.max(problem.square[problem.usable], initial=0.0))
             q = problem.X.correlate(problem.weights * problem.y)
             half = 0.5 * float(problem.weights @ problem.y**2)
-            self.every = AllColumns(np.empty((0, problem.X.p)), q, self.position, half, top, gamma)
+            self.every = AllColumns(np.empty((0, p)), q, self.position, half, top, gamma)
             factor = np.where(dual.counted, problem.factor, 0.0)
             self.across = Penalty(dual.lambda1, dual.ridge, dual.lower, dual.upper, factor)
+            entering = np.empty(JOINING, dtype=np.int64)
+            self.found = Priced(*np.empty((2, p)), np.empty(0, dtype=np.int8), entering)
         if self.rows < self.W.size:
             self._products(problem.weights[:, None] * self.Z[:, self.rows :])
-        return self.every
+        return True
+
+    def priced(self, node, left, lambda0, cutoff):
+        """(bound of a node over all columns, (w,) -1 for columns that it fixes out, 1 for those in,
+        columns that should become working ones), after `few`.
+        """
+        W, b = self.W, np.zeros(self.W.size)
+        state = np.where(self.dual.counted, 0, 1).astype(np.int8)
+        state[W[node.into]], state[W[node.out]], b[node.at] = 1, -1, node.b
+        if self.found.fixed.size != W.size:
+            self.found = self.found._replace(fixed=np.empty(W.size, dtype=np.int8))
+        found = self.found
+        cost = 0.0 if lambda0 is None else lambda0
+        value, number = price(
+            self.every, self.across, Branch(state, left), cost, W, b, cutoff, found
+        )
+        return value, found.fixed, found.entering[:number].copy()
 
     def _products(self, weighted):
         """Fill in the products of the working columns that came since, which times the weights are
