@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .penalty import Branch, Penalty
-from .pricing import MOST_PRODUCTS, AllColumns, Priced, price
+from .pricing import MOST_PRODUCTS, Priced, WholeModel, price
 
 # columns that become working ones for a node at a time
 JOINING = 30
@@ -56,7 +56,7 @@ class NodeColumns:
             p, top = problem.X.p, float(np.max(problem.square[problem.usable], initial=0.0))
             q = problem.X.correlate(problem.weights * problem.y)
             half = 0.5 * float(problem.weights @ problem.y**2)
-            self.every = AllColumns(np.empty((0, p)), q, self.position, half, top, gamma)
+            self.every = WholeModel(np.empty((0, p)), q, self.position, half, top, gamma)
             factor = np.where(dual.counted, problem.factor, 0.0)
             self.across = Penalty(dual.lambda1, dual.ridge, dual.lower, dual.upper, factor)
             entering = np.empty(JOINING, dtype=np.int64)

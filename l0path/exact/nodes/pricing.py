@@ -13,10 +13,11 @@ from .penalty import bound, insert
 MOST_PRODUCTS = 1 << 24  # entries of the products of working columns with all columns, at most
 
 
-class AllColumns(NamedTuple):
-    """G (rows, p): products of working columns, in their order, with all columns, less the split;
-    q (p,) = Z'diag(w)y; position (p,): the row of each column, -1 for those that do not work; half
-    = sum w y^2 / 2; top: the largest square of a column; gamma: relative rounding of a product.
+class WholeModel(NamedTuple):
+    """The squared loss over all columns. G (rows, p): products of working columns, in their order,
+    with all columns, less the split; q (p,) = Z'diag(w)y; position (p,): the row of each column, -1
+    for those that do not work; half = sum w y^2 / 2; top: the largest square of a column; gamma:
+    relative rounding of a product.
     """
 
     G: np.ndarray
