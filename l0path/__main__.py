@@ -158,7 +158,7 @@ def choose_loss(options, y, say):
             say("loss: cox")
         return canonical_name(options.loss or "cox", coupled=True)
     if options.loss:
-        return canonical_name(loss_meant(options.loss, y))
+        return canonical_name(loss_meant(options.loss, y), coupled=options.loss == "ordinal")
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     labels = list(y.unique()) if classes else []
     if classes and not 2 <= len(labels) <= MOST_CLASSES:
@@ -177,7 +177,7 @@ def positive(text, y, loss):
     """The label of y that --pos-label names by its text, None without one."""
     if text is None or loss not in CLASSIFICATION:
         if text is not None:
-            raise ValueError(f"--pos-label {text} names a class, but loss {loss} takes numbers")
+            raise ValueError(f"--pos-label {text} is for two classes, and not for loss {loss}")
         return None
     labels = {str(label): label for label in y.unique()}
     if text not in labels:
@@ -187,10 +187,31 @@ def positive(text, y, loss):
     return labels[text]
 
 
-def run_fit(options, say=print):
-    """Fit, choose, print and write; returns (path, index of the chosen model)."""
-    import l0path
+def in_order(y, options):
+    """The response with the order of its classes that --order names."""
+    if options.order is None:
+        if options.loss != "ordinal":
+            return y
+        ordered = pd.api.types.is_numeric_dtype(y) or isinstance(y.dtype, pd.CategoricalDtype)
+        if not ordered and y.nunique() > 2:
+            raise ValueError(
+                f"the order of the classes {', '.join(map(str, y.unique()[:4]))} is not known; "
+                "pass --order with all of them, from the lowest to the highest"
+            )
+        return y
+    labels, text = listed(options.order), y.astype(str)
+    unknown = sorted(set(text) - set(labels))
+    if unknown or len(set(labels)) < len(labels):
+        what = f"lacks {unknown[0]!r}" if unknown else "names a class twice"
+        raise ValueError(
+            f"--order {options.order} {what}; name every class of the response once, from the "
+            "lowest to the highest"
+        )
+    return pd.Series(pd.Categorical(text, categories=labels, ordered=True), y.index, name=y.name)
 
+
+def refuse_options(options):
+    """Refuse options that do not go together, before the file is read."""
     for option, value in (("--groups-cv", options.groups_cv), ("--scoring", options.scoring)):
         if value and not options.cv:
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
@@ -198,12 +219,21 @@ def run_fit(options, say=print):
         raise ValueError("--certify is not served for survival times; leave it out")
     if options.strata and not of_survival(options):
         raise ValueError("--strata is for survival times, --response 'Surv(time, event)'")
+    if options.order and options.loss != "ordinal":
+        raise ValueError("--order is for ordered classes: pass --loss ordinal too")
+
+
+def run_fit(options, say=print):
+    """Fit, choose, print and write; returns (path, index of the chosen model)."""
+    import l0path
+
+    refuse_options(options)
     check_out(options.out)
     frame = ready(read(options.file, options), say)
     X, y, encoded, levels = (from_formula if options.formula else prepare)(frame, options, say)
-    loss = choose_loss(options, y, say)
+    loss, y = choose_loss(options, y, say), in_order(y, options)
     lambda2 = options.lambda2
-    if lambda2 is None and loss in CLASSIFICATION:
+    if lambda2 is None and (loss in CLASSIFICATION or loss == "ordinal"):
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
@@ -271,7 +301,7 @@ def write(path, cv, index, options, say):
     chosen, every = path.coef(index=index), path.coef()
     if not several:
         chosen = chosen.rename("coefficient").to_frame()
-    if path.classes is not None and not several:
+    if path.classes is not None and not several and not path.meta.ordered:
         chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")

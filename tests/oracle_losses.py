@@ -28,6 +28,11 @@ def _huber(y, eta, gamma, delta):
     return np.where(r <= delta, r**2 / 2, delta * r - delta**2 / 2)
 
 
+def _amount(y, eta, p):
+    """y exp((1 - p) eta), which is 0 where y is, however small eta is there."""
+    return y * np.exp(np.where(np.equal(y, 0), 0.0, (1 - p) * eta))
+
+
 def _in_hinge(y, eta, gamma, delta):
     return ((1 - y * eta > 0) & (1 - y * eta < gamma)) / gamma
 
@@ -93,11 +98,9 @@ FAMILIES = {
         lambda gamma: 0.25,
     ),
     "tweedie": Loss(
-        lambda y, eta, _, p: (
-            y * np.exp((1 - p) * eta) / (p - 1) + (np.exp((2 - p) * eta) - 1) / (2 - p)
-        ),
-        lambda y, eta, _, p: np.exp((2 - p) * eta) - y * np.exp((1 - p) * eta),
-        lambda y, eta, _, p: (2 - p) * np.exp((2 - p) * eta) + (p - 1) * y * np.exp((1 - p) * eta),
+        lambda y, eta, _, p: _amount(y, eta, p) / (p - 1) + (np.exp((2 - p) * eta) - 1) / (2 - p),
+        lambda y, eta, _, p: np.exp((2 - p) * eta) - _amount(y, eta, p),
+        lambda y, eta, _, p: (2 - p) * np.exp((2 - p) * eta) + (p - 1) * _amount(y, eta, p),
         lambda gamma: np.inf,
     ),
     "quantile": Loss(

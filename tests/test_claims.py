@@ -9,8 +9,10 @@ import numpy as np
 import oracles
 import pytest
 from claims.check import Report, check, check_certificate, check_path
-from claims.instances import FIRST_OF_FAMILIES, KINDS, LOSSES, instance
+from claims.hierarchies import TEXTS
+from claims.instances import FIRST_OF_FAMILIES, KINDS, LOSSES
 from claims.optima import Optima
+from claims.seeds import FIRST_OF_HIERARCHIES, instance
 from lazy import lazy
 from scipy.optimize import minimize
 
@@ -36,7 +38,14 @@ def false_claims(seeds):
 
 
 @pytest.mark.parametrize(
-    "first", [*range(0, DEFAULT, BLOCK), FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + BLOCK]
+    "first",
+    [
+        *range(0, DEFAULT, BLOCK),
+        FIRST_OF_FAMILIES,
+        FIRST_OF_FAMILIES + BLOCK,
+        FIRST_OF_HIERARCHIES,
+        FIRST_OF_HIERARCHIES + BLOCK,
+    ],
 )
 def test_no_claim_is_false(first):
     lines, _ = false_claims(range(first, first + BLOCK))
@@ -46,7 +55,11 @@ def test_no_claim_is_false(first):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
-    [*range(DEFAULT, ALL, 200), *range(FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + 1000, 200)],
+    [
+        *range(DEFAULT, ALL, 200),
+        *range(FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + 1000, 200),
+        *range(FIRST_OF_HIERARCHIES, FIRST_OF_HIERARCHIES + 2000, 200),
+    ],
 )
 def test_no_claim_is_false_in_many_problems(first):
     lines, checked = false_claims(range(first, first + 200))
@@ -60,7 +73,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # certificates and lambda0 intervals after replaced models, ties of perfect fits and of copies, a
 # separated size that no row shows, hinges with loss 0, near copies on lambda0 grids and with "cd",
 # intervals beside separated sizes that nothing follows, slopes of exp that overflow,
-# refits of exchanges that did not converge
+# refits of exchanges that did not converge; hierarchies: the only closed set of a size that is no
+# better than a smaller one, columns that are constant up to rounding, exchanges of one parent for
+# another
 @pytest.mark.parametrize(
     "seed",
     [
@@ -83,6 +98,14 @@ def test_no_claim_is_false_in_many_problems(first):
         2457,
         11063,
         11354,
+        20545,
+        20852,
+        20898,
+        20964,
+        21147,
+        21471,
+        21589,
+        21896,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -106,6 +129,13 @@ def test_the_problems_are_of_every_kind():
     assert {tag for d in those for tag in d.tags} >= {"F", "C", "float32", "CSC", "DataFrame"}
     assert {d.options["algorithm"] for d in those} >= {"swap", "exact", "cd"}
     assert {d.action for d in those} == {"none", "certify", "n_best"}
+    those = [instance(seed) for seed in range(FIRST_OF_HIERARCHIES, FIRST_OF_HIERARCHIES + 120)]
+    assert {d.rule for d in those} == {"strong", "weak"}
+    assert {d.tags[1] for d in those} == {*TEXTS, "polynomial"}
+    assert {option for d in those for option in d.options} >= {
+        "lambda0", "lambda1", "lambda2", "lower", "upper", "always_include", "exclude", "offset",
+        "sample_weight", "certify", "k", "grid", "algorithm",
+    }  # fmt: skip
 
 
 def record(loss, seed=0, n=30, p=4, **more):
@@ -241,6 +271,20 @@ def test_a_lie_is_found(cause, lie):
     rows[2] = lie(rows[2], worse)
     told = type(path)(path.meta, rows, path.status, path.notes, (), path._source)
     assert cause in causes(d, told)
+
+
+def test_a_model_that_breaks_a_hierarchy_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=40)
+    design = l0path.designs.polynomial(X, names=["a", "b"])
+    names, F = list(design.names), design.columns(np.arange(5))
+    d = replace(
+        honest()[0], record={**record("squared"), "X": F, "y": y}, units=[[j] for j in range(5)],
+        X=design, y=y, terms=names, rule="weak",
+    )  # fmt: skip
+    assert causes(d, l0path.fit(design, y, heredity="weak")) == set()
+    assert "hierarchy" in causes(d, l0path.fit(design, y, groups=names))
 
 
 @pytest.mark.parametrize(

@@ -433,6 +433,40 @@ def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
     assert (made["class"] == probability.idxmax(axis=1)).all()
 
 
+@pytest.mark.parametrize(
+    "how", [("--response", "size", "--drop", "y,sick,colour"), ("--formula", None)]
+)
+def test_ordered_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
+    frame = pd.read_csv(table)
+    frame["size"] = np.array(["small", "medium", "big"])[np.digitize(frame.y, [-1.0, 1.0])]
+    frame.to_csv(table, index=False)
+    how = [part or "size ~ a + b + c" for part in how]
+    out, order = tmp_path / "o", ["small", "medium", "big"]
+    given = ("fit", table, *how, "--loss", "ordinal", "--k", 2, "--max-k", 2, "--out", out)
+    for wrong, word in (((), "--order"), (("--order", "small,big"), "medium")):
+        code, _, err = run(capsys, *given, *wrong)
+        assert code == 2 and word in err and not out.exists()
+    code, said, _ = run(capsys, *given, "--order", ",".join(order), "--cv", 3, "--no-plots")
+    assert code == 0 and "lambda2 = 0.001" in said
+    chosen = pd.read_csv(out / "chosen.csv", index_col=0)
+    assert chosen.index.tolist() == ["small|medium", "medium|big", "a", "c"]
+    assert chosen.columns.tolist() == ["coefficient"]
+    path = l0path.load(out / "path.npz")
+    assert path.classes == tuple(order)
+    where = ("predict", out / "path.npz", table, "--out", tmp_path / "p.csv")
+    assert run(capsys, *where)[0] == 0
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+    probability = path.predict(frame if how[0] == "--formula" else frame[path.names], k=2)
+    assert made.columns.tolist() == [*(f"probability of {label}" for label in order), "class"]
+    np.testing.assert_allclose(made.filter(like="probability of "), probability)
+    assert (made["class"] == probability.idxmax(axis=1)).all()
+
+
+def test_the_order_of_classes_needs_the_ordinal_loss(table, tmp_path, capsys):
+    code, _, err = run(capsys, "fit", table, "--response", "sick", "--order", "no,yes")
+    assert code == 2 and "--loss ordinal" in err
+
+
 def test_a_formula_asks_for_the_columns_of_the_chosen_model_only(tmp_path, capsys):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "t"])

@@ -263,17 +263,6 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     assert again.selection[:11].capitalize() in str(again.summary())
 
 
-def test_what_refit_of_survival_refuses():
-    X, times = drawn(3, weighted=True)
-    with pytest.raises(ValueError, match="takes no weights"):
-        fitted(X, times, max_k=1).refit(k=1)
-    path = fitted(X, times._replace(weights=np.ones(len(X))), max_k=1)
-    with pytest.raises(ValueError, match="rows of the fit only"):
-        path.refit(k=1, X=X, y=response(times))
-    with pytest.raises(ValueError, match="k >= 1"):
-        path.refit(k=0)
-
-
 def test_a_monotone_likelihood_is_named_and_passed():
     rng = np.random.default_rng(0)
     X, stop = rng.standard_normal((30, 4)), np.arange(1.0, 31)

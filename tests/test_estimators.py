@@ -185,6 +185,65 @@ def test_more_than_two_classes_are_multinomial_by_default():
         l0path.L0Classifier(1, loss="squared_hinge").fit(X, y)
 
 
+@pytest.mark.parametrize("kind", ["numbers", "texts", "two"])
+def test_ordered_classes_keep_their_order(kind, tmp_path):
+    X, _ = sample()
+    codes = np.digitize(X[:, 1] + 0.3 * X[:, 4], [1.0] if kind == "two" else [0.5, 1.8])
+    order = [3, 5, 9] if kind == "numbers" else ["small", "medium", "big"]
+    labels = np.array(order)[codes]
+    y = labels if kind == "numbers" else pd.Categorical(labels, order, ordered=True)
+    if kind == "texts":
+        y = pd.Series(y, index=np.arange(90)[::-1])
+    path = l0path.fit(X, y, loss="ordinal", lambda2=1e-3, max_k=2)
+    est = clone(l0path.L0Classifier(2, loss="ordinal")).fit(X, y)
+    assert est.classes_.tolist() == sorted(set(labels)) and est.path_.classes == path.classes
+    np.testing.assert_allclose(est.coef_[0], path.coef(k=2, full=True)[len(est.intercept_) :])
+    np.testing.assert_allclose(-est.intercept_, path.model(k=2).intercept)
+    probability = pd.DataFrame(path.predict(X, k=2), columns=path.classes)[list(est.classes_)]
+    np.testing.assert_allclose(est.predict_proba(X), probability, rtol=1e-12)
+    np.testing.assert_allclose(est.predict_log_proba(X), np.log(probability), rtol=1e-9)
+    np.testing.assert_array_equal(est.predict(X), probability.idxmax(axis=1))
+    assert est.score(X, labels) > 0.8 and est.get_support(indices=True).tolist() == [1, 4]
+    again = pickle.loads(pickle.dumps(est))
+    np.testing.assert_array_equal(again.decision_function(X), est.decision_function(X))
+    kept = clone(est).set_params(memory=str(tmp_path))
+    np.testing.assert_array_equal(kept.fit(X, y).coef_, kept.fit(X, y).coef_)
+
+
+def test_ordered_classes_in_folds_and_searches():
+    X, _ = sample()
+    order = ["small", "medium", "big"]
+    labels = np.array(order)[np.digitize(X[:, 1] + 0.3 * X[:, 4], [0.5, 1.8])]
+    y = pd.Series(pd.Categorical(labels, order, ordered=True))
+    same = {"max_k": 2, "cv": 3, "random_state": 0, "loss": "ordinal"}
+    chosen = l0path.L0ClassifierCV(**same).fit(X, y)
+    own = l0path.cv_fit(X, y, lambda2=1e-3, **same)
+    np.testing.assert_allclose(chosen.cv_.table.cv_mean, own.table.cv_mean)
+    folds = StratifiedKFold(3)
+    found = cross_val_score(
+        l0path.L0Classifier(2, loss="ordinal"), X, y, cv=folds, scoring="neg_log_loss"
+    )
+    for score, (train, test) in zip(found, folds.split(X, labels), strict=True):
+        path = l0path.fit(X[train], y.iloc[train], loss="ordinal", lambda2=1e-3, max_k=2)
+        assert score == pytest.approx(-path.score(X[test], y.iloc[test], k=2)["deviance"] / 2)
+    with pytest.raises(ValueError, match=r"whose order is not known.*pd.Categorical"):
+        l0path.L0Classifier(2, loss="ordinal").fit(X, labels)
+    with pytest.raises(ValueError, match="use L0Classifier"):
+        l0path.L0Regressor(2, loss="ordinal").fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+def test_checks_of_scikit_learn_for_ordered_classes():
+    expected = {
+        "check_classifiers_classes": "its texts have no order, which is refused",
+        "check_classifiers_train": "one direction does not part three clouds without an order",
+    }
+    check_estimator(
+        l0path.L0Classifier(loss="ordinal"), on_skip=None, expected_failed_checks=expected
+    )
+
+
 @pytest.mark.parametrize("which", ["min", "1se", "bic"])
 def test_the_cv_estimators_are_cv_fit(which):
     X, y = sample()

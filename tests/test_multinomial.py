@@ -8,49 +8,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog, minimize
+from class_samples import LABELS
+from class_samples import classes_drawn as drawn
+from class_samples import classes_optimum as optimum
+from scipy.optimize import linprog
 
 import l0path
 from l0path.errors import SeparationWarning
-
-LABELS = ["ash", "elm", "oak"]
-
-
-def drawn(seed, n=50, p=5):
-    """Correlated columns, a copy or a constant among them by turns, and three classes."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((n, 1))
-    if seed % 3 == 1:
-        X[:, 3] = X[:, 0]
-    if seed % 3 == 2:
-        X[:, 4] = 2.0
-    eta = 1.5 * X[:, :2] @ rng.standard_normal((2, 3))
-    y = np.array([rng.choice(LABELS, p=np.exp(e) / np.exp(e).sum()) for e in eta])
-    y[:3] = LABELS
-    return X, y, rng
-
-
-def optimum(X, y, support, lambda2, weights=None, offset=0.0):
-    """The least penalised loss on a support, from all 3 (k + 1) coefficients by BFGS."""
-    w = np.ones(len(X)) if weights is None else weights
-    w = w / w.sum()
-    Z = X - w @ X
-    s = np.sqrt(w @ Z**2)
-    Z = (Z / np.where(s > 1e-12, s, 1.0))[:, support]
-    Y = (y[:, None] == np.array(LABELS)).astype(float)
-
-    def value(v):
-        B = v.reshape(-1, 3)
-        eta = offset + Z @ B[:-1] + B[-1]
-        top = eta.max(axis=1, keepdims=True)
-        E = np.exp(eta - top)
-        g = w[:, None] * (E / E.sum(axis=1, keepdims=True) - Y)
-        rows = (top + np.log(E.sum(axis=1, keepdims=True)))[:, 0] - (Y * eta).sum(axis=1)
-        gradient = np.vstack([Z.T @ g + 2 * lambda2 * B[:-1], g.sum(axis=0)])
-        return w @ rows + lambda2 * (B[:-1] ** 2).sum(), gradient.ravel()
-
-    start = np.zeros(3 * (len(support) + 1))
-    return minimize(value, start, jac=True, method="BFGS", options={"gtol": 1e-9}).fun
 
 
 @pytest.mark.parametrize("lambda2", [0.02, 0.0])
@@ -265,7 +229,7 @@ def test_scorers_of_scikit_learn_score_several_classes():
     [
         ({"lambda1": 0.1}, "lambda1"),
         ({"upper": 1.0}, "bounds"),
-        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
         ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),
@@ -284,12 +248,51 @@ def test_methods_for_two_classes_say_so():
     X, y, _ = drawn(0)
     path = l0path.fit(X, y, loss="multinomial", lambda2=0.02, max_k=2)
     for call in (
-        lambda: path.refit(k=2),
-        lambda: path.certify(k=2),
         lambda: path.plot_roc(k=2),
         lambda: path.coef(k=2, baseline="yew"),
     ):
         with pytest.raises(ValueError, match="multinomial"):
+            call()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_refits_are_those_of_statsmodels(weighted):
+    import statsmodels.api as sm
+
+    X, y, rng = drawn(0, n=60)
+    weights = rng.integers(0, 3, 60) if weighted else np.ones(60, int)
+    given = {"sample_weight": weights.astype(float)} if weighted else {}
+    path = l0path.fit(X, y, loss="multinomial", max_k=2, **given)
+    results, again = path.refit(k=2), np.repeat(np.arange(60), weights)
+    exog = sm.add_constant(X[np.ix_(again, path.support(k=2))])
+    known = sm.MNLogit(np.searchsorted(LABELS, y[again]), exog).fit(disp=0)
+    np.testing.assert_allclose(results.params, known.params, atol=1e-7)
+    np.testing.assert_allclose(results.bse, known.bse, rtol=1e-6)
+    odds = path.coef(k=2, baseline="ash")[["elm", "oak"]]
+    np.testing.assert_allclose(results.params, odds, atol=1e-7)
+    assert results.llf == pytest.approx(-path.table.loss[2] * len(again), rel=1e-9)
+    assert "y=elm" in str(results.summary()) and "too optimistic" in str(results.summary())
+    np.testing.assert_allclose(results.predict(exog), path.predict(X[again], k=2), atol=1e-7)
+    fresh = path.refit(k=2, X=X[::2], y=y[::2])
+    half = sm.MNLogit(np.searchsorted(LABELS, y[::2]), sm.add_constant(X[::2, path.support(k=2)]))
+    np.testing.assert_allclose(fresh.params, half.fit(disp=0).params, atol=1e-6)
+    assert "held-out rows" in fresh.selection
+
+
+def test_refits_that_statsmodels_lacks_are_refused():
+    X, y, rng = drawn(0)
+    same = {"loss": "multinomial", "lambda2": 0.02, "max_k": 1}
+    path = l0path.fit(X, y, **same)
+    some, apart = y != "oak", X.copy()
+    apart[:, 4] = (y == "oak") + 0.001 * X[:, 0]
+    for call, word in (
+        (lambda: path.refit(k=1, cov_type="HC0"), "cov_type='HC0'"),
+        (lambda: l0path.fit(X, y, sample_weight=rng.uniform(1, 2, 50), **same).refit(k=1), "whole"),
+        (lambda: l0path.fit(X, y, offset=rng.normal(size=50), **same).refit(k=1), "no offset"),
+        (lambda: path.refit(k=1, X=X[some], y=y[some]), "none of the class 'oak'"),
+        (lambda: l0path.fit(apart, y, **same).refit(k=1), "separate the classes"),
+    ):
+        with pytest.raises(ValueError, match=word):
             call()
 
 

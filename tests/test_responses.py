@@ -1,52 +1,14 @@
 """Several responses with one support: enumeration, invariances, results, and what is refused."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
+from class_samples import best_of_size
+from class_samples import responses_drawn as drawn
 
 import l0path
 from l0path.problem.problem import pose
 from l0path.relaxation.tangent_bounds import bound_by_tangents
-
-
-def best_of_size(X, Y, k, *, weights=None, offset=0.0, v=None, forced=(), lambda2=0.0):
-    """(objective, support) of the best k columns beside the forced ones, by least squares of each
-    response on every subset.
-    """
-    w = np.ones(len(X)) if weights is None else weights
-    w, v = w / w.sum(), np.ones(Y.shape[1]) if v is None else np.asarray(v)
-    R, Z = Y - offset, X - w @ X
-    R = R - w @ R
-    s = np.sqrt(w @ Z**2)
-    Z = Z / np.where(s > 1e-12, s, 1.0) * (s > 1e-12)
-    free = [j for j in range(X.shape[1]) if j not in forced and s[j] > 1e-12]
-    found = []
-    for chosen in combinations(free, k):
-        S = sorted({*chosen, *(j for j in forced if s[j] > 1e-12)})
-        A = np.vstack([np.sqrt(w)[:, None] * Z[:, S], np.sqrt(2 * lambda2) * np.eye(len(S))])
-        total = 0.0
-        for r in range(Y.shape[1]):
-            y = np.append(np.sqrt(w) * R[:, r], np.zeros(len(S)))
-            b = np.linalg.lstsq(A, y, rcond=1e-12)[0] if S else np.empty(0)
-            total += v[r] * 0.5 * ((y - A @ b) ** 2).sum()
-        found.append((total, S))
-    return min(found)
-
-
-def drawn(seed, n=30, p=6, r=3):
-    """Correlated columns, with a copy, a constant and a combination among them by turns."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + 0.7 * rng.standard_normal((n, 1))
-    if seed % 4 == 1:
-        X[:, 3] = X[:, 0]
-    if seed % 4 == 2:
-        X[:, 2], X[:, 4] = 5.0, X[:, 0] - 2 * X[:, 1]
-    Y = X[:, :3] @ rng.standard_normal((3, r)) + rng.standard_normal((n, r)) + 10.0
-    if seed % 4 == 3:
-        Y = np.column_stack([Y, Y[:, 0] - Y[:, 1]])
-    return X, Y, rng
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -240,7 +202,7 @@ def test_the_regressor_takes_several_responses():
         ({"lambda1": 0.1}, "lambda1"),
         ({"penalty": "L0L1"}, "lambda1"),
         ({"lower": 0.0}, "bounds"),
-        ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"lambda_scale": "l0learn"}, "l0learn"),
@@ -262,7 +224,6 @@ def test_methods_that_take_one_response_say_so():
     X, Y, _ = drawn(0)
     path = l0path.fit(X, Y, max_k=2)
     calls = [
-        lambda: path.certify(k=2),
         lambda: path.model(2).to_sql(),
         lambda: path.model(2).to_python(),
         lambda: path.model(2).to_sklearn(),

@@ -67,6 +67,12 @@ def add_model(fit):
         help="for classes: the one whose probability the model is about (default: the last label "
         "in sorted order)",
     )
+    fit.add_argument(
+        "--order",
+        metavar="LABELS",
+        help="with --loss ordinal: the classes from the lowest to the highest, separated by commas "
+        "(numbers need none)",
+    )
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
     fit.add_argument(
         "--lambda2",

@@ -48,8 +48,8 @@ def run_predict(options, say=print):
     if usable.any():
         value = np.asarray(path.predict(X[usable], index=index, offset=offset))
         names = ["prediction"]
-        if path.meta.responses is not None:
-            names = [f"probability of {label}" for label in path.meta.responses]
+        if path.meta.responses is not None or path.meta.ordered:
+            names = [f"probability of {label}" for label in path.meta.response_index]
         out[names] = np.nan
         out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:
@@ -65,7 +65,7 @@ def run_predict(options, say=print):
                 out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
     if path.meta.traits.response == "survival":
         out = out.rename(columns={"prediction": "linear predictor"})
-    if path.classes is not None and path.meta.responses is None and path.meta.traits.link:
+    if path.classes is not None and "prediction" in out and path.meta.traits.link:
         out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
     out.to_csv(options.out)
     say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")

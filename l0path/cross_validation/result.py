@@ -98,21 +98,26 @@ class CVPath(ShowingScores):
         self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
         self._notes = list(notes)  # without those about the choice, which depend on the metric
-        self.notes += self._edges()
-        self._prefer_slice()
+        try:
+            best = path.solutions[self.index("min")]
+        except LookupError:
+            return
+        self.notes += self._edges(best)
+        path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
 
     @property
     def table(self) -> pd.DataFrame:
         """A DataFrame of the scores, with the rows of `path.table`."""
-        out = self.path.table[SCORED[:5]].copy()
+        mean, sd, se = self._scores()
+        scores = {"cv_mean": mean, "cv_sd": sd, "cv_se": se, "n_folds": self.folds.shape[1]}
+        return self.path.table.assign(**scores)[SCORED]
+
+    def _scores(self):
+        """(mean, standard deviation, standard error) of the scores of each solution."""
         scores = self.folds.to_numpy()
         with np.errstate(invalid="ignore"):
-            out["cv_mean"] = scores.mean(axis=1)
-            out["cv_sd"], out["cv_se"] = (
-                spread(scores, self.repeats) if self._spread is None else self._spread
-            )
-        out["n_folds"] = scores.shape[1]
-        return out[SCORED]
+            sd, se = spread(scores, self.repeats) if self._spread is None else self._spread
+            return scores.mean(axis=1), sd, se
 
     def index(self, which: Rule | None = None, **selector: Unpack[Selector]) -> int:
         """The index of a solution, by its score or by a selector.
@@ -157,9 +162,9 @@ class CVPath(ShowingScores):
                 f"choose a solution by which={which!r} or by {', '.join(selector)}, not both"
             )
         rows = self.path._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
-        table = self.table
-        loss = (-table["cv_mean"] if self.greater_is_better else table["cv_mean"]).to_numpy()
-        count, se = table["n_nonzero"].to_numpy(), table["cv_se"].to_numpy()
+        mean, _, se = self._scores()
+        loss = -mean if self.greater_is_better else mean
+        count = [s.n_nonzero for s in self.path.solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
         # a separated model is none to recommend, unless there is no other
         rows = [i for i in rows if not self.path.solutions[i].separated] or rows
@@ -371,20 +376,8 @@ class CVPath(ShowingScores):
             return pd.DataFrame(values, index=meta.formula.index, columns=meta.response_index)
         return pd.Series(values, index=meta.formula.index, name=meta.response)
 
-    def _prefer_slice(self):
-        """Tell the path which slice was chosen, for its plots."""
-        try:
-            best = self.path.solutions[self.index("min")].slice
-        except LookupError:
-            return
-        self.path._source.extra.setdefault("slice", best)
-
-    def _edges(self):
+    def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""
-        try:
-            best = self.path.solutions[self.index("min")]
-        except LookupError:
-            return []
         notes = []
         for name in ("lambda1", "lambda2"):
             tried = sorted({getattr(s, name) for s in self.path.solutions})

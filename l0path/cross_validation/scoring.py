@@ -116,9 +116,9 @@ def deviance_rows(held):
         return 2.0 * log_losses(held.y, held.eta)
     if held.path.meta.responses is not None:
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
-    out = np.empty(held.y.size)
-    losses(held.path.loss_record(), held.y, held.eta, out)
-    return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
+    out, loss = np.empty(held.y.size), held.path.loss_record()
+    losses(loss, held.y, held.eta, out)
+    return unit_deviance(loss, held.y, held.eta, out)
 
 
 def predicted_codes(held):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..core.arguments import shown, whole
 from ..errors import refuse_masked
-from ..problem.several import class_codes
+from ..problem.problem import codes_of
 
 WHAT = (
     "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
@@ -57,7 +57,7 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
             for pair in _drawn(int(cv), data, groups, (seed + r) % 2**32)
         ]
     elif is_splitter(cv):
-        y = data.y if data.classes is None else np.asarray(data.classes)[class_codes(data.y)]
+        y = data.y if data.classes is None else np.asarray(data.classes)[codes_of(data)]
         shown = X if hasattr(X, "shape") and X.shape[0] == n else np.zeros((n, 1))
         try:
             pairs = list(cv.split(shown, y, groups))
@@ -129,8 +129,7 @@ def _drawn(count, data, groups, seed):
         )
     survival = data.loss.traits.response == "survival"  # stratified by events
     plain = data.classes is None and not survival
-    coded = data.classes is None or data.loss.traits.response == "ordered"
-    y = data.y[rows] if coded else class_codes(data.y)[rows]
+    y = (data.y if data.classes is None else codes_of(data))[rows]
     if groups is not None:
         groups = groups[rows]
         many = np.unique(groups).size

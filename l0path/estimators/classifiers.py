@@ -19,7 +19,8 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
 
     The problem is that of `L0Regressor`. With two classes the response is -1 for classes_[0] and 1
     for classes_[1], the sorted labels. More than two share the columns of the model, and each has
-    coefficients of its own (loss="multinomial", docs/responses.md).
+    coefficients of its own (loss="multinomial", docs/responses.md). Classes with an order have one
+    coefficient for each column (loss="ordinal").
 
     Parameters
     ----------
@@ -37,9 +38,10 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
         no minimum where the columns separate the classes.
     loss : str, default "logistic"
-        "logistic", "multinomial", "squared_hinge", "smoothed_hinge" (width `gamma`), or with
-        algorithm="exact" "hinge". Only the first two have `predict_proba`. With more than two
-        classes "logistic" means "multinomial", and the others are refused.
+        "logistic", "multinomial", "ordinal", "squared_hinge", "smoothed_hinge" (width `gamma`), or
+        with algorithm="exact" "hinge". Only the first three have `predict_proba`. With more than
+        two classes "logistic" means "multinomial", and the hinges are refused. For "ordinal" y
+        holds numbers, or it is a Series or Categorical of a category dtype with ordered=True.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for sum w / (r times the sum of w in the class), r classes.
         It multiplies sample_weight. None means 1 for each class.
@@ -84,8 +86,11 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The sorted labels.
     coef_ : ndarray of shape (1, p), or (r, p) for r > 2 classes
         The coefficients in units of X; those of several classes sum to zero over the classes.
+        Ordered classes have one row: positive numbers favour higher classes, in the order of
+        `path_.classes`.
     intercept_ : ndarray of shape (1,) or (r,)
-        The intercept.
+        The intercept. Of ordered classes (r - 1,), the thresholds with a minus sign: the
+        intercepts of the log odds of a higher class.
     k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
         The size, rounds of the search, the path, the chosen model, and the number and names of
         columns.

@@ -1,14 +1,31 @@
-"""Columns of X as the estimators take them."""
+"""X, y and the loss as the estimators take them."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from ..core.tables import pandas_of
 from ..designs.protocol import is_design
+from ..problem.losses import canonical_name
 
 SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
+
+
+def loss_named(loss):
+    """The own name of a loss of regressors and classifiers, ordered classes among them."""
+    return canonical_name(loss, exact=True, coupled=isinstance(loss, str) and loss == "ordinal")
+
+
+def categories_of(y):
+    """The category dtype of labels, which holds their order; None for other types."""
+    y = pandas_of(y, "y")
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    kind = getattr(y, "dtype", None)
+    return kind if isinstance(kind, pd.CategoricalDtype) else None
 
 
 def checked(estimator, X, *y, **options):

@@ -7,8 +7,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..core.types import Matrix
-from ..problem.losses import canonical_name, traits_named
+from ..paths.predicting import class_predictors
+from ..problem.losses import traits_named
 from ..problem.several import probabilities
+from .columns import loss_named
 from .selecting import MULTICLASS
 
 
@@ -37,7 +39,7 @@ class RegressorMethods(RegressorMixin):
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and traits_named(canonical_name(self.loss, exact=True)).link:
+    if isinstance(self.loss, str) and traits_named(loss_named(self.loss)).link:
         return True
     raise AttributeError(
         f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"
@@ -51,7 +53,7 @@ class ClassifierMethods(ClassifierMixin):
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:
-        """The linear predictor of new rows.
+        """The linear predictor of new rows; of ordered classes the logarithms of probabilities.
 
         Parameters
         ----------
@@ -61,9 +63,14 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,) or (m, r)
-            Positive values favour classes_[1]; of several classes the largest of a row is favoured.
+            Positive values favour classes_[1] (for two ordered classes they are differences of the
+            logarithms); of several classes the largest of a row is favoured.
         """
         eta = self._predict(X, "link")
+        if self.path_.meta.ordered:
+            places = [self.path_.classes.index(label) for label in self.classes_]
+            logs = class_predictors(self.path_.solutions[self.model_.index], eta)[:, places]
+            return logs if len(places) > 2 else logs[:, 1] - logs[:, 0]
         if eta.ndim == 2:
             return eta
         return eta if self.path_.classes[1] == self.classes_[1] else -eta

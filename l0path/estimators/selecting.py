@@ -9,6 +9,7 @@ from typing import Self
 
 import joblib
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
@@ -24,9 +25,9 @@ from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..problem.groups import make_groups
-from ..problem.losses import CLASSIFICATION, canonical_name
+from ..problem.losses import CLASSIFICATION
 from ..problem.problem import effective_rows
-from .columns import checked, column_of, without_column
+from .columns import categories_of, checked, column_of, loss_named, without_column
 
 PASSED = (
     "loss",
@@ -54,8 +55,8 @@ PASSED = (
     "ties",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
-# what classifiers call the multinomial loss where there are more than two classes
-MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial")
+# losses of classifiers that take more than two classes; all but the last mean the multinomial one
+MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial", "ordinal")
 
 
 class Unfinished(Exception):
@@ -118,10 +119,10 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for
         classes, classes_ are set. NaN in X is found by `fit`.
         """
-        loss, classes = canonical_name(self.loss, exact=True), isinstance(self, ClassifierMixin)
+        loss, classes = loss_named(self.loss), isinstance(self, ClassifierMixin)
         if classes and loss == "binomial":  # glmnet's name
             loss = "logistic"
-        if (loss in CLASSIFICATION) != classes:
+        if (loss in CLASSIFICATION or loss == "ordinal") != classes:
             other = "Regressor" if classes else "Classifier"
             raise ValueError(
                 f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} "
@@ -131,6 +132,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             refuse_masked(value, name)
         if classes:
             refuse_shares(y, self.loss)
+        kind = categories_of(y)
         X, y = checked(
             self,
             X,
@@ -142,13 +144,14 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         )
         return (
             X,
-            self._labels(y) if classes else y,
+            self._labels(y, kind) if classes else y,
             None if sample_weight is None else np.asarray(sample_weight),
         )
 
-    def _labels(self, y):
+    def _labels(self, y, categories):
         """Classes of any dtype, as an array of labels that sort. More than two take the multinomial
-        loss, which extends the logistic one.
+        loss, which extends the logistic one. Ordered classes keep the order of their categories (a
+        dtype, or None).
         """
         y = np.asarray(y)
         if y.dtype == object and len({type(label) for label in y}) == 1:
@@ -161,7 +164,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
                 f"target is {kind}. For more than two classes use loss='logistic'"
             )
         self.classes_ = np.unique(y)
-        return y
+        ordered = self.loss == "ordinal" and categories is not None
+        return pd.Series(pd.Categorical(y, dtype=categories)) if ordered else y
 
     def _arguments(self, names):
         """Arguments of `fit` or `cv_fit` from the parameters."""
@@ -169,7 +173,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
         out = {name: value for name, value in vars(self).items() if name in names}
-        if isinstance(self, ClassifierMixin) and self.classes_.size > 2:
+        if isinstance(self, ClassifierMixin) and self.classes_.size > 2 and self.loss != "ordinal":
             out["loss"] = "multinomial"
         return out | {
             "random_state": seed,
@@ -217,11 +221,13 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         if path.meta.responses is not None:
             coef = np.ascontiguousarray(coef.T)
         two = isinstance(self, ClassifierMixin) and path.meta.responses is None
-        if two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
+        if path.meta.ordered:
+            intercept = -s.thresholds
+        elif two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
             coef, intercept = -coef, -intercept
         self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)
         self.coef_, self.intercept_ = (
-            (coef[None, :], np.array([intercept])) if two else (coef, intercept)
+            (coef[None, :], np.atleast_1d(intercept)) if two else (coef, intercept)
         )
         return self
 

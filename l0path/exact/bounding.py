@@ -19,6 +19,7 @@ from ..relaxation.path_bounds import (
     why_unbounded,
 )
 from ..relaxation.safe_rules import fix_cardinality, fix_penalised
+from ..relaxation.tangent_bounds import tangent_bounds
 from .leaps import searchable
 
 MOST_READS = 60  # batched reads of X in a round, at most, where no search can follow
@@ -55,6 +56,27 @@ class Bounding:
         self.gram, self.split = relaxation.GramMatrix(), (None, None)  # problem and its diagonal
 
     @property
+    def by_tangents(self):
+        """Whether bounds are those of tangents: the loss couples rows, or there are several
+        responses or classes.
+        """
+        return self.whole.turn is not None or self.whole.loss.traits.coupled
+
+    def tangents(self):
+        """Bound the solution by the tangent of the loss at its fit."""
+        problem = self.whole
+        if self.box is not None:
+            lower, upper = np.maximum(problem.lower, -self.box), np.minimum(problem.upper, self.box)
+            problem, self.conditional = replace(problem, lower=lower, upper=upper), True
+        bound = tangent_bounds(problem, [self.solution])[0]
+        if math.isfinite(bound):
+            self.lower = max(self.lower, min(float(bound), self.objective))
+        elif not math.isfinite(self.lower):
+            self.reason = f"without a ridge no tangent bounds a model: {UNBOUNDED_REMEDY}"
+            if problem.turn is not None:
+                self.reason = "without a ridge no tangent bounds a model: fit with lambda2=1e-3"
+
+    @property
     def gap(self):
         """Relative gap of the best model known."""
         return relative_gap(self.objective, self.lower)
@@ -70,6 +92,11 @@ class Bounding:
         """The box as a number, "auto" filled in."""
         if box is None:
             return None
+        if self.whole.turn is not None:
+            raise ValueError(
+                f"box={box!r} is not served for several responses or classes; leave it out, and "
+                "fit with a ridge (lambda2=1e-3) for bounds"
+            )
         largest = float(np.abs(standardized(self.whole, self.solution)[1]).max(initial=0.0))
         if isinstance(box, str) and box == "auto":
             return TWICE * largest or None

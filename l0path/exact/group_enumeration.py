@@ -11,6 +11,8 @@ import numpy as np
 from ..core.status import SearchEnd
 from ..formula.hierarchy import STRONG
 from ..working_set.groups import GroupFit
+from ..working_set.hinge import make_model
+from .all_sizes.choice import union
 from .all_sizes.nested import refits_bound
 from .contest import Contest
 from .integrality_generation import IntegralityGeneration
@@ -44,6 +46,21 @@ def closed_sets(groups, usable):
     return sorted((tuple(sorted(S)) for S in sets), key=lambda S: (len(S), S))
 
 
+def spares_one(problem, member, limit, value):
+    """Whether the best closed set `member` (G,) of its size is within the limit without one of its
+    groups, too; value(model, support) -> (value, fit) of columns. A smaller set that is as good
+    grows to others of the size, which tell, except where a hierarchy leaves it one way to grow.
+    """
+    groups = problem.groups
+    if groups is None or groups.hierarchy is None:
+        return False
+    model, inside = make_model(problem), member | (groups.factor == 0)
+    return any(
+        value(model, union(problem, np.setdiff1d(np.flatnonzero(inside), g)))[0] <= limit
+        for g in np.flatnonzero(groups.hierarchy.removable(inside) & member)
+    )
+
+
 def refuse_groups(data, settings, lambda1):
     """Raise ValueError where the groups of `Data` cannot be searched with these settings."""
     if isinstance(settings, IntegralityGeneration):
@@ -53,7 +70,7 @@ def refuse_groups(data, settings, lambda1):
         )
     bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
     if enumerable(data.groups, ~data.excluded) or not (
-        lambda1 or bounded or data.loss.traits.coupled or not refits_bound(data.loss)
+        lambda1 or bounded or not refits_bound(data.loss)
     ):
         return
     count = int(data.groups.selectable(~data.excluded).sum())

@@ -43,6 +43,7 @@ def scannable(problem, *, size, lambda1):
     used = np.union1d(J, problem.forced)
     return (
         problem.quadratic
+        and problem.turn is None
         and problem.groups is None
         and lambda1 == 0
         and 1 <= size <= min(2, J.size)

@@ -7,16 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.status import Optimality, SearchEnd
+from ..core.status import FitStatus, Optimality, SearchEnd
 from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
 from ..problem.solution import in_user_units
+from ..problem.traits import MONOTONE
 from ..relaxation.path_bounds import bounded
 from .bounding import IN_BOX, TWICE
 
 # of an objective: rounding that is smaller changes no proof
 TOLD_APART = 1e-9
 NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
+# how a search over all sizes may end without a proof
+WHY_ENDED = {
+    SearchEnd.NO_OPTIMUM: "a model of this size or a smaller one has no finite optimum",
+    SearchEnd.TOO_CLOSE: "columns are almost linear combinations of others, and their fits prove "
+    "nothing; leave some out with exclude=, or fit with a ridge, lambda2=1e-3",
+}
 
 
 class CertificateResult(NamedTuple):
@@ -95,6 +102,23 @@ def too_dependent(problem, names):
     )
 
 
+def why_no_optimum(loss, solution):
+    """The reason why a solution, or its size, need not have a finite optimum, "" for none."""
+    remedy = "add a little shrinkage, lambda2=1e-3"
+    monotone = loss.traits.recession == MONOTONE
+    if solution.status == FitStatus.SEPARATED:
+        how = "the columns separate the classes"
+        how = "the likelihood is monotone in the columns" if monotone else how
+        return f"{how}, so the model has no finite optimum; {remedy}"
+    if solution.left_out:
+        what = "make the likelihood monotone" if monotone else "separate the classes"
+        return (
+            f"the search left out columns that {what}: over all columns the size need not have a "
+            f"finite optimum; {remedy}"
+        )
+    return ""
+
+
 def why_not_compared(search, ended, names, labels):
     """The reason why a search that computes every model has no proof, "" where it has one; names of
     columns, labels of groups.
@@ -137,7 +161,8 @@ def assumptions(search):
         out.append(f"the search did not branch: {search.unsearched}")
     if bounds.reason and not math.isfinite(bounds.lower):
         out.append(f"no lower bound: {bounds.reason}")
-    if search.obstacle and not bounds.reason and search.status() != "optimal":
+    alone = bounds.by_tangents or not bounds.reason
+    if search.obstacle and alone and search.status() != "optimal":
         out.append(f"no proof: {search.obstacle}")
     return out
 

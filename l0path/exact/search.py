@@ -11,27 +11,29 @@ import numpy as np
 
 from .. import relaxation
 from ..core.progress import Bar
-from ..core.status import End, FitStatus, SearchEnd
+from ..core.status import End, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
-from .all_sizes.choice import BestOfOne
+from .all_sizes.choice import BestOfOne, why_not_served
 from .bounding import Bounding
 from .contest import BranchAndBound, around, compact
-from .group_enumeration import GroupEnumeration, enumerable
+from .group_enumeration import GroupEnumeration, enumerable, spares_one
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
 from .pair_scan import PairScan, scannable
 from .result import (
     NO_BOUNDS,
+    WHY_ENDED,
     CertificateResult,
     assumptions,
     hidden_within_box,
     too_dependent,
     why_hidden,
+    why_no_optimum,
     why_not_compared,
 )
 from .tree import Tree
@@ -95,17 +97,9 @@ class CertificateSearch:
         """Compute all models where they are few; else bound and fix in turn until the gap is
         closed, nothing is fixed any more or the time is up, and search what is left.
         """
-        if self.solution.status == FitStatus.SEPARATED:
-            self.bounds.reason = (
-                "the columns separate the classes, so the model has no finite optimum; add a "
-                "little shrinkage, lambda2=1e-3"
-            )
-            return self.result
-        if self.solution.left_out:
-            self.bounds.reason = (
-                "the search left out columns that separate the classes: over all columns the size "
-                "need not have a finite optimum; add a little shrinkage, lambda2=1e-3"
-            )
+        apart = why_no_optimum(self.bounds.problem.loss, self.solution)
+        if apart:
+            self.bounds.reason = apart
             return self.result
         every = self.every_model()
         if every is not None:
@@ -148,19 +142,21 @@ class CertificateSearch:
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
         whole = self.bounds.whole
-        usual = isinstance(self.settings, BranchAndBound) and self.settings.node_limit is None
+        limit = self.settings.node_limit if isinstance(self.settings, BranchAndBound) else 0
+        usual = limit is None or (limit and self.bounds.by_tangents)
         if self.given is not None or not usual or self.clock.over():
             return False
-        one = BestOfOne(whole, self.solution, self.n_best, self.clock)
+        one = BestOfOne(whole, self.solution, self.n_best, self.clock, limit)
         if one.ended is None:
+            if self.bounds.by_tangents:
+                self.obstacle = why_not_served(whole, self.solution, self.data.names)
             return False
         self.searched = f"leaps and bounds: {one.nodes} node{'' if one.nodes == 1 else 's'}"
         self.take_over(np.arange(whole.X.p), one.nodes, one.lower, one.best, one.others)
         self.bounds.loss = max(self.bounds.loss, one.loss)
-        if one.ended == SearchEnd.NO_OPTIMUM:
-            self.obstacle = "a model of this size or a smaller one has no finite optimum"
-        self.ended = one.ended if one.ended == SearchEnd.CLOSED else None
-        return bool(self.ended)
+        self.obstacle = WHY_ENDED.get(one.ended, self.obstacle)
+        self.ended = one.ended if one.ended in (SearchEnd.CLOSED, SearchEnd.NODE_LIMIT) else None
+        return one.ended == SearchEnd.CLOSED
 
     def compare(self, search):
         """Let a search compute every model."""
@@ -196,17 +192,20 @@ class CertificateSearch:
         if self.status() != "optimal" or not self.values or self.bounds.conditional:
             return
         least, p = self.values[0], self.bounds.whole
-        null = 0.5 * float(p.weights @ p.y**2)  # with y = -1, 1 too: what a perfect fit is 0 beside
+        # with y = -1, 1 too: what a perfect fit is 0 beside
+        null = 0.5 * float((p.weights @ p.y**2).sum())
         slack = GLOBAL_GAP * abs(least) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > least + slack:
             return  # a set of all columns can hold some that nothing needs
-        if self.bounds.penalised and self.solution.lambda0 == 0:
+        if self.solution.lambda0 == 0 or spares_one(p, member, least + slack, self.value):
             return
         self.bounds.into, self.bounds.out, self.unique = member, counted & ~member, True
 
     def bound_and_search(self):
         """Rounds of bounds and of safe rules, then a search of the remaining problem."""
         bounds = self.bounds
+        if bounds.by_tangents:
+            return bounds.tangents()
         for _ in range(MOST_ROUNDS):
             if self.clock.over():
                 break

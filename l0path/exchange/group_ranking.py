@@ -81,7 +81,6 @@ def closed_table(model, fit, keep):
     removals, every = _removals(quadratic), slice(0, W.size)
     inside = np.isin(np.arange(model.free.size), fit.groups)
     may_enter = model.free & ~inside & hierarchy.met(inside)
-    may_leave = hierarchy.removable(inside)[quadratic.ids]
     crossing = _crossing(model, fit, quadratic, every)
 
     def best(leave, enter):
@@ -89,18 +88,16 @@ def closed_table(model, fit, keep):
         some = removals._replace(loss=np.where(leave, removals.loss, 1e300))
         return _best(model, fit, (quadratic, some, crossing), keep, W, ~enter[W])
 
-    # those whose removal forbids no addition are looked at together
-    apart, together, swaps = [], may_leave.copy(), []
-    for i in np.flatnonzero(may_leave):
-        rest = inside.copy()
-        rest[quadratic.ids[i]] = False
-        left = may_enter & hierarchy.met(rest)
-        if (left != may_enter).any():
-            together[i] = False
-            apart.append((np.arange(may_leave.size) == i, left))
+    # those in whose place all may come that can be added are looked at together
+    apart, together = [], np.zeros(quadratic.ids.size, dtype=bool)
+    for i, g in enumerate(quadratic.ids):
+        instead = model.free & hierarchy.instead(g, inside)
+        together[i] = (instead == may_enter).all()
+        if not together[i] and instead.any():
+            apart.append((np.arange(together.size) == i, instead))
     additions, swaps = best(together, may_enter)
     for leave, enter in apart:
-        swaps += best(leave, enter)[1] if enter.any() else []
+        swaps += best(leave, enter)[1]
     return GroupTable(
         W.size,
         sorted(additions, key=order)[:keep],

@@ -51,6 +51,18 @@ class Hierarchy(NamedTuple):
             own = own[own.sum(axis=1) == 1]
         return inside & ~own.any(axis=0)
 
+    def instead(self, g, inside):
+        """(G,) the units outside with one of which in the place of its member g a set is closed.
+        Under the weak rule another parent may take the place of one.
+        """
+        rest = inside.copy()
+        rest[g] = False
+        met = self.met(rest)
+        out, orphans = met & ~inside, rest & ~met
+        if orphans.any():
+            out &= self.needs[orphans].all(axis=0) & (self.rule == WEAK)
+        return out
+
     def largest(self, inside):
         """The largest closed set (G,) within a set of units."""
         while not self.closed(inside):

@@ -25,7 +25,6 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
-from ..paths.records import one_response, sums_over_rows
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -188,8 +187,6 @@ def certify(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Certificate:
-    one_response(self, "certify")
-    sums_over_rows(self, "certify")
     began = time.perf_counter()
     if criterion is not None:
         others = {"box": box, "node_limit": node_limit, "algorithm": algorithm, "rule": rule}
@@ -199,7 +196,7 @@ def certify(
         limits = {"n_best": n_best, "time_limit": time_limit}
         return certify_by(self, criterion, **limits, X=X, y=y)
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
-    _check(settings, n_best, time_limit)
+    _check(self, settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
     control = Control(clock)
     if self.loss in OWN_LOSSES:
@@ -255,13 +252,20 @@ def check_limits(n_best, time_limit, name="n_best"):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
 
 
-def _check(settings, n_best, time_limit):
+def _check(path, settings, n_best, time_limit):
     """Raise ValueError for arguments that no search takes."""
     check_limits(n_best, time_limit)
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(
             f"algorithm={settings!r} must be None, or BranchAndBound(...) or "
             "IntegralityGeneration(...) of l0path.solvers"
+        )
+    if isinstance(settings, IntegralityGeneration) and (
+        path.meta.responses is not None or path.meta.traits.coupled
+    ):
+        raise ValueError(
+            "integrality generation serves one response and losses that are sums over rows; leave "
+            "algorithm=None"
         )
     if n_best > 1 and isinstance(settings, IntegralityGeneration):
         raise ValueError(

@@ -51,14 +51,14 @@ class GroupNeighbours:
         self.outside = np.flatnonzero(free)
 
     def _instead_of(self, g):
-        """The groups outside that keep the hierarchy in the place of member g: none where another
-        member needs it.
-        """
+        """The groups outside that keep the hierarchy in the place of member g."""
         hierarchy = self.problem.groups.hierarchy
         if hierarchy is None:
             return self.outside
-        rest = np.isin(np.arange(self.model.free.size), self.units[self.units != g])
-        return self.outside[hierarchy.met(rest)[self.outside] & hierarchy.closed(rest)]
+        return self.outside[hierarchy.instead(g, self._inside())[self.outside]]
+
+    def _inside(self):
+        return np.isin(np.arange(self.model.free.size), self.units)
 
     @property
     def total(self):
@@ -85,10 +85,14 @@ class GroupNeighbours:
     def without(self, i):
         """The Fit without member i; None where its box leaves out 0, or another one needs it."""
         hierarchy = self.problem.groups.hierarchy
-        if hierarchy is not None:
-            inside = np.isin(np.arange(self.model.free.size), self.units)
-            if not hierarchy.removable(inside)[self.units[i]]:
-                return None
+        if hierarchy is not None and not hierarchy.removable(self._inside())[self.units[i]]:
+            return None
+        return self._rest(i)
+
+    def _rest(self, i):
+        """The Fit of the members but i, whether they keep the hierarchy or not; None where its box
+        leaves out 0.
+        """
         own = self.problem.groups.of(self.units[i])
         if (self.problem.lower[own] > 0).any() or (self.problem.upper[own] < 0).any():
             return None
@@ -108,22 +112,26 @@ class GroupNeighbours:
             else 0.0
         )
 
+    def _scores(self, fits):
+        """Scores (m, G) of all groups at m fits."""
+        sides = [self.model.slopes(fit) for fit in fits]
+        return scores(
+            self.model,
+            np.column_stack([-slopes for slopes, _ in sides]),
+            np.array([float(v.sum()) for _, v in sides]),
+        )
+
     def ranked_each(self, count):
         """For each member the `count` groups of best score in its place: list of ExchangePairs."""
-        members = np.flatnonzero(~self.locked)
-        fits = {i: self.without(i) for i in members}
+        members = [i for i in np.flatnonzero(~self.locked) if self._instead_of(self.units[i]).size]
+        fits = {i: self._rest(i) for i in members}
         members = np.array([i for i in members if fits[i] is not None], dtype=np.int64)
         empty = ExchangePairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         out = [empty] * self.units.size
         if not members.size or not self.outside.size:
             return out
         fits = [fits[i] for i in members]
-        sides = [self.model.slopes(fit) for fit in fits]
-        found = scores(
-            self.model,
-            np.column_stack([-slopes for slopes, _ in sides]),
-            np.array([float(v.sum()) for _, v in sides]),
-        )
+        found = self._scores(fits)
         for i, fit, score in zip(members, fits, found, strict=True):
             into = self._instead_of(self.units[i])
             change = (

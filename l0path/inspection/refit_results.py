@@ -10,6 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
+WEIGHTED = (
+    "the fit had weights, which a path file does not hold: pass sample_weight= (times the class "
+    "weights)"
+)
+
+
+class RefitRows(NamedTuple):
+    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
+    index of the frame or None; same: they are the rows of the fit.
+    """
+
+    design: object
+    y: np.ndarray
+    weights: np.ndarray | None
+    offset: np.ndarray | None
+    index: object
+    same: bool
+
 
 class ModelTerm(NamedTuple):
     """A term by its name and its factors."""
@@ -88,21 +107,6 @@ def describe_survival(results, path, s, rows):
     inner.selection = label(s, path, rows)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
-
-
-def fit_ordered(path, s, table, how):
-    """The results of the proportional odds model of statsmodels, whose thresholds are the first one
-    and logarithms of differences. table: a `refits.RefitTable`.
-    """
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
-    labels, at = [str(label) for label in path.classes], table.endog
-    codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
-    y = pd.Series(codes, index=at.index, name=at.name)
-    model = OrderedModel(y, table.exog, offset=table.offset, distr="logit")
-    start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
-    how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
-    return model.fit(**how)
 
 
 def label(s, path, rows):
@@ -233,3 +237,38 @@ def _intercept():
 
         return INTERCEPT
     return FormulaManager().intercept_term
+
+
+def exog_of(path, s, rows, keep):
+    """The columns of the support with their names, the intercept first where the fit had one."""
+    names = [path.meta.names[j] for j in s.support]
+    A = rows.design.columns(s.support)[keep]
+    if path.meta.intercept:
+        A, names = np.column_stack([np.ones(len(A)), A]), ["(Intercept)", *names]
+    return A, names
+
+
+def _rows_before(formula):
+    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    return -1 if formula.kept is None else formula.kept.size
+
+
+def labels_by_row(value, name, path, rows):
+    """Labels in the order of the rows of the refit; after a formula they may be of all rows of its
+    data, incomplete ones included.
+    """
+    array = np.asarray(value)
+    formula = path.meta.formula
+    if array.ndim < 1 or (
+        len(array) != rows.design.n
+        and (formula is None or not rows.same or len(array) != _rows_before(formula))
+    ):
+        raise ValueError(
+            f"cov_kwds[{name!r}] has shape {array.shape}, the refit has {rows.design.n} rows: pass "
+            "one label for each row"
+        )
+    if len(array) != rows.design.n:
+        array = array[formula.kept]  # only the rows that the formula kept
+    if pd.isna(array).any():
+        raise ValueError(f"cov_kwds[{name!r}] has missing values; give every row a label")
+    return pd.factorize(array)[0] if array.ndim == 1 and array.dtype.kind in "OUSM" else array

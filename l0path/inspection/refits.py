@@ -22,29 +22,25 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
-from ..paths.records import one_response
-from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
-from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
+from ..problem.losses import Huber, Logistic, Multinomial, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe, describe_survival, fit_ordered, refit_each
+from .class_refits import fit_classes, fit_ordered
+from .refit_results import (
+    NO_CLUSTERS,
+    WEIGHTED,
+    RefitRows,
+    describe,
+    describe_survival,
+    exog_of,
+    labels_by_row,
+    refit_each,
+)
+from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
-
-
-class RefitRows(NamedTuple):
-    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
-    index of the frame or None; same: they are the rows of the fit.
-    """
-
-    design: object
-    y: np.ndarray
-    weights: np.ndarray | None
-    offset: np.ndarray | None
-    index: object
-    same: bool
 
 
 @described_by(Path.refit)
@@ -59,14 +55,15 @@ def refit(
     cov_type: str | None = None,
     cov_kwds: dict | None = None,
     scale: float | str | None = None,
+    strata: ArrayLike | str | None = None,
     **selector: Any,
 ) -> Any:
-    if self.meta.classes is not None:
-        one_response(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     if self.meta.traits.response == "survival":
-        given = (X, y, sample_weight, offset, cov_type, cov_kwds, scale)
+        given = (X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale)
         return refit_survival(self, self.solutions[i], given, selector)
+    if strata is not None:
+        raise ValueError(f"strata is for loss='cox', and this path has loss={self.loss!r}")
     if not self.meta.traits.link:
         raise ValueError(
             f"refit needs a likelihood, which loss={self.meta.loss!r} does not have; fit with "
@@ -81,47 +78,10 @@ def refit(
     rows = _rows(self, X, y, sample_weight, offset)
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
-    if self.meta.responses is not None:
+    if self.meta.responses is not None and self.meta.classes is None:
         return refit_each(self, s, rows, how, refit_rows)
     results = refit_rows(self, s, rows, **how)
     (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
-    return results
-
-
-def refit_survival(path, s, given, how):
-    """PHReg of statsmodels on the rows of the fit; given: what it cannot take; how: for `fit`."""
-    from statsmodels.duration.hazard_regression import PHReg
-
-    if any(value is not None for value in given):
-        raise ValueError(
-            "refit of loss='cox' takes the rows of the fit only, without sample_weight, offset, "
-            "cov_type, cov_kwds and scale; leave these arguments out"
-        )
-    data = path.data()
-    loss, keep = data.loss, np.flatnonzero(data.weights > 0)
-    if np.ptp(data.weights[keep]) > 0:
-        raise ValueError(
-            "PHReg of statsmodels takes no weights, and the fit had some; use R's survival, or fit "
-            "without sample_weight"
-        )
-    if not s.support.size:
-        raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
-    rows = RefitRows(data.design, data.y, None, data.offset, None, True)
-    A, names = _exog(path, s, rows, keep)
-    # PHReg takes times from 0 on, and counts a row at risk at its start too
-    first = loss.start if loss.start.size else loss.stop
-    origin = min(float(first[keep].min()), 0.0)
-    entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
-    results = PHReg(
-        loss.stop[keep] - origin,
-        pd.DataFrame(A, columns=names),
-        status=data.y[keep],
-        entry=entry,
-        strata=loss.stratum[keep] if loss.stratum.any() else None,
-        offset=None if data.offset is None else data.offset[keep],
-        ties=ties_of(loss),
-    ).fit(**how)
-    describe_survival(results, path, s, rows)
     return results
 
 
@@ -165,20 +125,8 @@ def _rows(path, X, y, sample_weight, offset):
     if path.meta.has_offset and rows.offset is None:
         raise missing_offset(path, X, "refit")
     if rows.same and path.meta.weighted and rows.weights is None:
-        raise ValueError(
-            "the fit had weights, which a path file does not hold: pass sample_weight= (times the "
-            "class weights)"
-        )
+        raise ValueError(WEIGHTED)
     return rows
-
-
-def _exog(path, s, rows, keep):
-    """The columns of the support with their names, the intercept first where the fit had one."""
-    names = [path.meta.names[j] for j in s.support]
-    A = rows.design.columns(s.support)[keep]
-    if path.meta.intercept:
-        A, names = np.column_stack([np.ones(len(A)), A]), ["(Intercept)", *names]
-    return A, names
 
 
 def _table(path, s, rows, repeat_all):
@@ -190,9 +138,10 @@ def _table(path, s, rows, repeat_all):
     w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
     shares = path.meta.trials is not None  # then the weights are trials, which no rows repeat
     counts = w is not None and not shares and bool((w == np.floor(w)).all())
-    A, names = _exog(path, s, rows, keep)
+    A, names = exog_of(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    repeat = counts and (repeat_all or additive or path.theta) and fits
+    several = path.meta.traits.link in ("ordered", "softmax")  # whose models take no weights
+    repeat = counts and (repeat_all or additive or several or path.theta) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
             "cov_type= needs rows of whole-number weights repeated, which here makes "
@@ -208,7 +157,7 @@ def _table(path, s, rows, repeat_all):
     if additive and offset is not None:
         y, name = y - offset, f"{name} - offset"
     if path.classes is not None and not path.meta.ordered:
-        y = (y > 0).astype(float)
+        y = (y > 0).astype(float) if y.ndim == 1 else y.argmax(axis=1)
     if w is not None and not counts and not shares:
         w = w / w.mean()
     exog = pd.DataFrame(A, columns=names, index=index)
@@ -331,10 +280,11 @@ def _(loss, sm, path, s, table, how):
     return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
 
 
+@fitted.register(Multinomial)
 @fitted.register(Ordinal)
 def _(loss, sm, path, s, table, how):
-    _unweighted(path, table, "ordered regression")
-    return fit_ordered(path, s, table, how)
+    _unweighted(path, table, "regression of several classes")
+    return (fit_ordered if path.meta.ordered else fit_classes)(path, s, table, how)
 
 
 def _unweighted(path, table, what):
@@ -372,11 +322,9 @@ def _checked(loss, how, path, rows, at):
     kind, kwds = how.get("cov_type"), dict(how.get("cov_kwds") or {})
     for name in ("groups", "time"):
         if name in kwds:
-            kwds[name] = _by_row(kwds[name], name, path, rows)[at]
+            kwds[name] = labels_by_row(kwds[name], name, path, rows)[at]
     if kind == "cluster" and "groups" not in kwds:
-        raise ValueError(
-            "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
-        )
+        raise ValueError(NO_CLUSTERS)
     if kwds:
         how["cov_kwds"] = kwds
     scale = how.get("scale")
@@ -401,32 +349,6 @@ def _checked(loss, how, path, rows, at):
             )
         how["cov"] = ROBUST[str(how.pop("cov_type")).lower()]
     return how
-
-
-def _rows_before(formula):
-    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
-    return -1 if formula.kept is None else formula.kept.size
-
-
-def _by_row(value, name, path, rows):
-    """Labels in the order of the rows of the refit; after a formula they may be of all rows of its
-    data, incomplete ones included.
-    """
-    array = np.asarray(value)
-    formula = path.meta.formula
-    if array.ndim < 1 or (
-        len(array) != rows.design.n
-        and (formula is None or not rows.same or len(array) != _rows_before(formula))
-    ):
-        raise ValueError(
-            f"cov_kwds[{name!r}] has shape {array.shape}, the refit has {rows.design.n} rows: pass "
-            "one label for each row"
-        )
-    if len(array) != rows.design.n:
-        array = array[formula.kept]  # only the rows that the formula kept
-    if pd.isna(array).any():
-        raise ValueError(f"cov_kwds[{name!r}] has missing values; give every row a label")
-    return pd.factorize(array)[0] if array.ndim == 1 and array.dtype.kind in "OUSM" else array
 
 
 def _robust(sm, path, s, endog, exog, how):

@@ -122,7 +122,7 @@ def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
     meta, n, squared = path.meta, observations(path.meta), path.meta.traits.gaussian
     loss = np.array([s.loss for s in path.solutions]) * (meta.n_eff / n)
-    df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(intercepts(meta))
+    df = np.array([s.n_nonzero for s in path.solutions]) + float(intercepts(meta))
     if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
         free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path.solutions]
         df = np.array(free) + float(intercepts(meta))
@@ -161,7 +161,10 @@ def criteria_of_sizes(path, name, chosen, held):
     df = chosen + float(held + path.meta.intercept)
     if name == "cp":
         return 2.0 * df - path.meta.n_eff
-    models = [SimpleNamespace(loss=path.meta.null_loss, beta=np.ones(s + held)) for s in chosen]
+    null = path.meta.null_loss
+    models = [
+        SimpleNamespace(loss=null, n_nonzero=s + held, beta=np.ones(s + held)) for s in chosen
+    ]
     like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
     found = _criteria(like, _columns(path.meta, None), chosen, 1.0)
     return found[name] + 2.0 * found["loglik"]
@@ -243,7 +246,7 @@ def select(
         if math.isfinite(best)
         else candidates
     )
-    return min(tied, key=lambda i: (np.count_nonzero(self.solutions[i].beta), i))
+    return min(tied, key=lambda i: (self.solutions[i].n_nonzero, i))
 
 
 def usable(path, i, separated=False):
@@ -276,7 +279,7 @@ def noise_variance(path):
             (
                 s
                 for s in path.solutions
-                if np.count_nonzero(s.beta) == meta.p * r and s.lambda1 == s.lambda2 == 0
+                if s.n_nonzero == meta.p * r and s.lambda1 == s.lambda2 == 0
             ),
             None,
         )
@@ -288,13 +291,13 @@ def noise_variance(path):
         return extra.get("sigma2", math.nan)
     largest = max(
         (s for i, s in enumerate(path.solutions) if usable(path, i)),
-        key=lambda s: (np.count_nonzero(s.beta), -s.loss),
+        key=lambda s: (s.n_nonzero, -s.loss),
         default=None,
     )
     return (
         math.nan
         if largest is None
-        else 2.0 * n * largest.loss / (n * r - np.count_nonzero(largest.beta) - meta.intercept * r)
+        else 2.0 * n * largest.loss / (n * r - largest.n_nonzero - meta.intercept * r)
     )
 
 

@@ -151,6 +151,7 @@ class Inspecting:
         cov_type: str | None = None,
         cov_kwds: dict | None = None,
         scale: float | str | None = None,
+        strata: ArrayLike | str | None = None,
         **selector: Any,
     ) -> Any:
         """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
@@ -179,7 +180,9 @@ class Inspecting:
         cov_type : str, optional
             The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for the
-            Huber loss "H1", "H2" or "H3". None means "nonrobust", and "H1" for the Huber loss.
+            Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust", "robust" or "cluster". None
+            means "nonrobust", "H1" for the Huber loss, and "robust" for Cox regressions with
+            weights that are no whole numbers, as in R's survival.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row; after a
             formula also the rows of the data before incomplete ones were dropped) or {"maxlags":
@@ -189,6 +192,8 @@ class Inspecting:
             degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
             model. "dev": the deviance over them. A number, which for the squared loss is a known
             error variance. None leaves it to the model.
+        strata : array-like of shape (m,) or str, optional
+            After loss="cox" with strata: those of the rows X, or the name of a column of X.
         **selector : Any
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. All other names go to
             statsmodels' `fit` (`use_t=True`, `maxiter=`).
@@ -204,8 +209,8 @@ class Inspecting:
         Raises
         ------
         ValueError or TypeError
-            If an argument is not one of the above, for losses without a likelihood (hinge losses),
-            and for the multinomial loss.
+            If an argument is not one of the above, and for losses without a likelihood (hinge
+            losses).
 
         Notes
         -----
@@ -217,8 +222,11 @@ class Inspecting:
         - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
           residuals as scale.
         - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
-          ordinal: OrderedModel. These take no weights but whole numbers.
-        - cox: PHReg, on the rows of the fit only.
+          ordinal: OrderedModel. multinomial: MNLogit, whose coefficients are log odds against the
+          first class; it takes no offset. These take no weights but whole numbers.
+        - cox: PHReg. It takes no weights: with weights, or another cov_type, the columns are
+          refitted here, by maximum partial likelihood, with the results that R's coxph has
+          (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
 
         Examples
         --------
@@ -248,6 +256,7 @@ class Inspecting:
             cov_type=cov_type,
             cov_kwds=cov_kwds,
             scale=scale,
+            strata=strata,
             **selector,
         )
 
@@ -275,7 +284,9 @@ class Inspecting:
         columns, for as long as they gain something. Fixed columns leave the problem, which tightens
         the bounds of the next round. Then branch and bound searches the remaining models, until the
         gap is closed or a limit is met. Ctrl-C ends it too. In every case the certificate holds the
-        best model found and the bound reached.
+        best model found and the bound reached. Survival times, ordered classes, several classes and
+        several responses are searched by leaps and bounds over fits: the fit of all columns that
+        are left bounds every model of some of them.
 
         Parameters
         ----------
@@ -297,7 +308,8 @@ class Inspecting:
             M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that
             have no other bound (a squared loss with more rows than columns has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
-            says so, and nothing is called proven under it. None assumes nothing.
+            says so, and nothing is called proven under it. None assumes nothing. Not for several
+            responses or classes.
         algorithm : settings record, optional
             `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first,
             with the gap and node_limit given here.

@@ -157,7 +157,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
         return {
             "k": s.k,
-            "n_nonzero": int(np.count_nonzero(s.beta)),
+            "n_nonzero": s.n_nonzero,
             "slice": s.slice,
             "lambda0": s.lambda0,
             "lambda1": s.lambda1,

@@ -331,7 +331,10 @@ def name_of(loss):
 
 def kind_named(name):
     """The class of the records of a public name."""
-    return (NAMES | EXACT | SEVERAL | COUPLED | OWN_LOSSES)[name]
+    for kinds in (OWN_LOSSES, COUPLED, SEVERAL, EXACT):
+        if name in kinds:
+            return kinds[name]
+    return NAMES[name]
 
 
 def traits_named(name):

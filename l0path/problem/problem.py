@@ -20,6 +20,8 @@ from .responses import EPS, rounding, saturated
 from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
 
+LAST_DIGITS = 8  # relative roundings that a column may vary by and still be constant
+
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
@@ -167,6 +169,12 @@ class Problem:
         return out
 
 
+def codes_of(data):
+    """The class numbers (n,) of the rows of `Data` with classes, ordered ones among them."""
+    ordered = data.loss.traits.response == "ordered"
+    return data.y.astype(np.int64) if ordered else class_codes(data.y)
+
+
 def row_weights(data, keep=None):
     """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities
     restricts to a training set. Class balance is taken within it.
@@ -174,7 +182,7 @@ def row_weights(data, keep=None):
     w = data.weights / data.weights.max()  # so that no sum overflows
     w = w if keep is None else w * keep
     if data.class_weight is not None:
-        codes, r = class_codes(data.y), len(data.classes)
+        codes, r = codes_of(data), len(data.classes)
         if isinstance(data.class_weight, str):  # "balanced": all classes get the same
             totals = np.bincount(codes, weights=w, minlength=r)
             each = (1.0 / r) / np.maximum(totals, 1e-300)
@@ -235,6 +243,8 @@ def pose(data, keep=None, all_rows=None):
         mean, second = (
             data.design.moments(full, centred) if held is None else (held.mean, held.second)
         )
+        if centred:
+            second = np.where(constant(mean, second), 0.0, second)
     nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if nonfinite.size:
         check_finite(data.design, data.names)
@@ -275,6 +285,13 @@ def pose(data, keep=None, all_rows=None):
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,
     )
+
+
+def constant(mean, second):
+    """(p,) whether columns are constant up to rounding, from their means and second moments about
+    these: sums such as a + (1 - a) differ from 1 in their last digits, and no more is in them.
+    """
+    return np.sqrt(second) <= LAST_DIGITS * EPS * np.abs(mean)
 
 
 def _centred(data, y, offset, weights):

@@ -54,6 +54,11 @@ class Solution(NamedTuple):
         )
 
     @property
+    def n_nonzero(self):
+        """The number of coefficients that are not 0."""
+        return int(np.count_nonzero(self.beta))
+
+    @property
     def noticed(self):
         """The flags as one text, without the number of exchanges that were tried."""
         return ", ".join(flag for flag in self.flags if not flag.startswith(EXCHANGES))
@@ -190,7 +195,7 @@ def _fewer(problem, support, beta, chosen):
     if problem.groups is None:
         return np.count_nonzero(present(beta)) < support.size
     counts = np.zeros(problem.X.p, dtype=bool)
-    counts[support[beta != 0]] = True
+    counts[support[present(beta)]] = True
     return any(not counts[problem.groups.of(g)].any() for g in chosen)
 
 

@@ -35,7 +35,7 @@ def bound_by_tangents(problem, solutions, poll):
         if not finite or poll():
             continue
         few = [solutions[i] for i in finite]
-        for i, bound in zip(finite, _bounds(problem, few), strict=True):
+        for i, bound in zip(finite, tangent_bounds(problem, few), strict=True):
             solutions[i] = bounded(problem, solutions[i], bound)
     if any(math.isnan(s.lower_bound) for s in solutions if s.status != FitStatus.SEPARATED):
         return [
@@ -45,8 +45,8 @@ def bound_by_tangents(problem, solutions, poll):
     return []
 
 
-def _bounds(problem, solutions):
-    """(t,) the largest bound of every solution of a slice; -inf for none."""
+def tangent_bounds(problem, solutions):
+    """(t,) the largest bound of every solution of a slice, which has no groups; -inf for none."""
     tangents = _tangents if problem.turn is None else _tangents_of_responses
     base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin

@@ -16,8 +16,9 @@ def _runs(at, mark, W, apart=ALIKE):
     """The working positions `at` whose marks lie together, an array each where there are two."""
     order = np.lexsort((W[at], mark))
     ends = np.flatnonzero(np.append(np.diff(mark[order]) > apart, True)) + 1
-    pieces = np.split(at[order], ends[:-1]) if at.size else []
-    return [piece for piece in pieces if piece.size > 1]
+    starts = np.concatenate([[0], ends[:-1]])
+    long = ends - starts > 1  # most columns are alone: no array is made for these
+    return [at[order[i:j]] for i, j in zip(starts[long], ends[long], strict=True)]
 
 
 class Twins:

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from .check import check
-from .instances import instance
+from .seeds import instance
 
 
 def main():

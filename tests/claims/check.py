@@ -15,7 +15,7 @@ import oracles
 import l0path
 from l0path.errors import ConvergenceWarning, SeparationWarning
 
-from .instances import instance
+from .seeds import instance
 from .truth import Row, Truth
 
 CLOSED = 1e-6  # relative gap up to which a model is called global
@@ -123,6 +123,7 @@ def _numbers(d, row, report):
     report.say("box", bool(out.any()), f"{row}: {row.beta}")
     allowed = row.use[0, : row.beta.size]
     report.say("support", bool((row.beta[~allowed] != 0).any()), f"{row}: {row.beta}")
+    report.say("hierarchy", not row.truth.kept[row.number], f"{row}")
     report.say("size", m.k != len(row.chosen), f"{row}")
     values = [m.objective, m.loss, m.deviance_ratio]
     report.say("not a number", bool(np.isnan(values[:2]).any()), f"{row}")
@@ -264,7 +265,7 @@ def _end(d, path, rows, report):
         return
     if "left_out" in last.model.flags:
         return
-    want = len(truth.units)
+    want = int(truth.size[truth.kept].max())
     for word in ("k", "max_k"):
         if word in d.options:
             want = min(want, d.options[word])
@@ -310,13 +311,13 @@ def check_certificate(d, c, n_best, truths, report):
     if math.isfinite(c.deviance_ratio_bound) and there.model.status == "converged":
         wrong = there.model.deviance_ratio > c.deviance_ratio_bound + 1e-7
         report.say("deviance ratio", wrong, f"{text}: {c.deviance_ratio_bound}")
-    _fixed(c, there, k, report)
+    _fixed(c, there, k, d.units, report)
     if n_best > 1 and c.status == "optimal":
         _ranked(c, there, k, n_best, report)
 
 
-def _fixed(c, row, k, report):
-    """fixed_in: no best model is without the column; fixed_out: none has it."""
+def _fixed(c, row, k, units, report):
+    """fixed_in: no best model is without the column (or group); fixed_out: none has it."""
     truth, o = row.truth, row.truth.optima
     value = truth.value + row.price * truth.cost
     allowed = np.ones(value.size, bool) if k is None else truth.size <= k
@@ -324,11 +325,13 @@ def _fixed(c, row, k, report):
     tied = np.flatnonzero(allowed & (value <= best + 1e-12 * abs(best)))
     t, size = o.table[1][truth.columns[tied]], np.abs(o.table[1]).max(initial=1e-300)
     for j in c.fixed_in:
-        without = tied[(truth.columns[tied] >> j) & 1 == 0]
+        without = tied[~truth.having(tied, j)]
         text = f"certify {row} {c.status}: {j} in {c.fixed_in}, but"
         report.say("fixed_in", without.size > 0, f"{text} {truth.name(without[:1].sum())}")
     for j in c.fixed_out:
-        having = tied[np.abs(t[:, j]) > 1e-6 * size]
+        own = [j] if units is None else units[j]
+        used = (np.abs(t[:, own]) > 1e-6 * size).any(axis=1)
+        having = tied[used & truth.having(tied, j)]
         text = f"certify {row} {c.status}: {j} in {c.fixed_out}, but"
         report.say("fixed_out", having.size > 0, f"{text} {truth.name(having[:1].sum())}")
 
@@ -340,7 +343,7 @@ def _ranked(c, row, k, n_best, report):
     right = truth.proper() if k is None else truth.proper() & (truth.size == k)
     value = np.sort(value[right])[:n_best]
     found = [model.objective for model in c.best]
-    supports = {tuple(model.support.tolist()) for model in c.best}
+    supports = {(*model.support.tolist(), *map(str, model.groups or ())) for model in c.best}
     text = f"certify {row} n_best={n_best}: {found}, true {value.tolist()}"
     report.say("n_best", len(supports) != len(found), f"{text}: supports repeat")
     slack = row.slack(CLOSED, row.number)

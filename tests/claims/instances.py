@@ -1,7 +1,7 @@
 """Random small problems: many kinds of columns, all losses, all options.
 
 Seeds from FIRST_OF_FAMILIES on have the responses of `l0path.problem.families`, the others those
-of the first losses. `instance(seed)` gives the same problem on every machine with the same NumPy.
+of the first losses.
 """
 
 from dataclasses import dataclass, field
@@ -178,7 +178,9 @@ def mixed(rng, n, p):
 class Instance:
     """record: what the oracle needs (see `optima.Optima`), with lambda-free keywords; forced,
     excluded: columns; factor (p,); units: the groups as lists of columns, None without groups;
-    X, y: as handed to fit; options: keywords of `l0path.fit`; action: what is done beside.
+    X, y: as handed to fit; options: keywords of `l0path.fit`; action: what is done beside; held,
+    barred: groups in every model, and in none; terms: names of the groups, of which models keep
+    the hierarchy by `rule`, "" for none.
     """
 
     seed: int
@@ -193,6 +195,10 @@ class Instance:
     options: dict
     action: str
     tags: list = field(default_factory=list)
+    held: list = field(default_factory=list)
+    barred: list = field(default_factory=list)
+    terms: list = field(default_factory=list)
+    rule: str = ""
 
     def describe(self):
         """One line about it."""
@@ -202,7 +208,7 @@ class Instance:
         return f"{self.kind} n={n} p={p} {words} and {others} action={self.action} {self.tags}"
 
 
-def _boxes(rng, p):
+def boxes(rng, p):
     """(lower, upper) arrays that contain 0."""
     shape = rng.choice(["nonnegative", "one bound", "small", "some", "mixed"])
     free = np.full(p, np.inf)
@@ -221,7 +227,7 @@ def _boxes(rng, p):
     return lower, upper
 
 
-def _weights(rng, n, y, loss):
+def row_weights(rng, n, y, loss):
     how = rng.choice(["real", "whole", "zeros", "wide"])
     w = {
         "real": rng.uniform(0.2, 2, n),
@@ -274,7 +280,7 @@ def _groups(rng, p):
     return [list(u) for u in units], units + [[j] for j in alone]
 
 
-def _penalties(rng, loss, options):
+def penalties(rng, loss, options):
     size = {"logistic": 0.25, "poisson": 1.0}.get(loss, 1.0)
     if rng.random() < 0.25:
         options["lambda1"] = float(size * 10 ** rng.uniform(-3, -0.5))
@@ -311,7 +317,7 @@ def _grid(rng, p, options, even):
         options["certify"] = True
 
 
-def instance(seed):
+def columns_or_groups(seed):
     """The problem of a seed."""
     rng = np.random.default_rng([14, seed])
     if seed >= FIRST_OF_FAMILIES:
@@ -332,14 +338,14 @@ def instance(seed):
         signal = np.sqrt(n) * U @ rng.normal(size=U.shape[1])
     y = response(loss, np.clip(signal, -50, 50), rng)
     options, tags = {"loss": loss}, [container]
-    _penalties(rng, loss, options)
+    penalties(rng, loss, options)
     record = {"X": X, "y": y, "loss": loss, "weights": None, "offset": None}
     record |= {"standardize": bool(rng.random() < 0.75), "intercept": bool(rng.random() < 0.7)}
     record |= {"gamma": float(rng.choice([0.25, 0.5, 1.0]))}
     record["delta"] = float(np.abs(y).mean() * rng.choice([0.1, 0.5, 1.345]) + 1e-3)
     record |= {"lower": np.full(p, -np.inf), "upper": np.full(p, np.inf)}
     if rng.random() < OFTEN:
-        options["sample_weight"] = record["weights"] = _weights(rng, n, y, loss)
+        options["sample_weight"] = record["weights"] = row_weights(rng, n, y, loss)
     if rng.random() < 0.2:
         options["offset"] = record["offset"] = rng.normal(size=n) * 0.4
     forced, excluded, factor, units = _columns(rng, p, record, options)
@@ -366,7 +372,7 @@ def _columns(rng, p, record, options):
     """Boxes, forced and excluded columns, factors and groups: (forced, excluded, factor, units)."""
     forced, excluded, factor, units = [], [], np.ones(p), None
     if rng.random() < 0.3:
-        record["lower"], record["upper"] = _boxes(rng, p)
+        record["lower"], record["upper"] = boxes(rng, p)
         options["lower"], options["upper"] = record["lower"], record["upper"]
     if rng.random() < 0.14:
         options["groups"], units = _groups(rng, p)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import oracles
+from hierarchies import parents
 
 from .optima import Optima
 
@@ -19,7 +20,8 @@ class Truth:
             self.units = [j for j in alive if j not in d.forced and j not in d.excluded]
             self.masks = np.array([1 << j for j in self.units], dtype=int)
         else:
-            self.units = [g for g, unit in enumerate(d.units) if any(j in alive for j in unit)]
+            there = [g for g, unit in enumerate(d.units) if any(j in alive for j in unit)]
+            self.units = [g for g in there if g not in d.held and g not in d.barred]
             self.masks = np.array([sum(1 << j for j in d.units[g]) for g in self.units], dtype=int)
         self.cost_of = d.factor[self.units]
         self.base = sum(1 << j for j in d.forced)
@@ -31,7 +33,8 @@ class Truth:
             self.columns[has] |= mask
             self.size[has] += 1
             self.cost[has] += self.cost_of[i]
-        self.value = o.values[self.columns]
+        self.kept = self._kept(d, alive)
+        self.value = np.where(self.kept, o.values[self.columns], np.inf)
         self.scale = self._scale()
 
     def _scale(self):
@@ -39,6 +42,31 @@ class Truth:
         o = self.optima
         rows = oracles.EVERY[o.loss].value(o.y, o.o, *o.parameters)
         return max(float(o.w @ (np.abs(rows) + np.abs(o.y * o.o))), 1e-300)
+
+    def _kept(self, d, alive):
+        """(sets,) bool: which sets have what their terms need; a constant term is not missed."""
+        out = np.ones(self.sets.size, dtype=bool)
+        if not d.rule:
+            return out
+        constant = [g for g, unit in enumerate(d.units) if not any(j in alive for j in unit)]
+        given = {d.terms[g] for g in [*d.held, *constant] if g not in d.barred}
+        at, needs = {d.terms[g]: i for i, g in enumerate(self.units)}, parents(d.terms, d.rule)
+        join = np.logical_and if d.rule == "strong" else np.logical_or
+        for term, i in at.items():
+            met = [
+                np.full(out.size, other in given)
+                if other not in at
+                else (self.sets >> at[other]) & 1 == 1
+                for other in needs[term]
+            ]
+            if met:
+                out &= join.reduce(met) | ((self.sets >> i) & 1 == 0)
+        return out
+
+    def having(self, numbers, unit):
+        """(m,) whether sets have a column, or a group, that is not in every model."""
+        at = self.units.index(unit) if unit in self.units else 63
+        return (numbers >> at) & 1 == 1
 
     def number(self, chosen):
         """The number of a set of units (columns, or numbers of groups)."""
@@ -55,7 +83,8 @@ class Truth:
         """Numbers of the sets one exchange away."""
         inside = [i for i in range(len(self.units)) if number >> i & 1]
         outside = [i for i in range(len(self.units)) if not number >> i & 1]
-        return np.array([number ^ (1 << i) ^ (1 << j) for i in inside for j in outside], dtype=int)
+        near = [number ^ (1 << i) ^ (1 << j) for i in inside for j in outside]
+        return np.array([other for other in near if self.kept[other]], dtype=int)
 
     def noise(self, number):
         """Rounding of the objective of a set's optimum."""
@@ -68,8 +97,10 @@ class Truth:
         for i in range(len(self.units)):
             has = (self.sets >> i) & 1 == 1
             less = self.value[self.sets[has] ^ (1 << i)]
-            out[has] &= self.value[has] < less - 1e-9 * np.abs(less) - 1e-10 * self.scale
-        return out
+            least = np.where(np.isfinite(less), less, 0.0)
+            limit = least - 1e-9 * np.abs(least) - 1e-10 * self.scale
+            out[has] &= np.isinf(less) | (self.value[has] < limit)
+        return out & self.kept
 
     def name(self, number):
         return [self.units[i] for i in range(len(self.units)) if number >> i & 1]
@@ -89,7 +120,8 @@ class Row:
         if d.units is None:
             self.chosen = [j for j in model.support.tolist() if j not in d.forced]
         else:
-            self.chosen = model.path.solutions[model.index].groups.tolist()
+            groups = model.path.solutions[model.index].groups.tolist()
+            self.chosen = [g for g in groups if g not in d.held]
         self.number = truth.number(self.chosen)
         self.on_price = math.isfinite(model.lambda0)
         self.price = model.lambda0 if self.on_price else 0.0

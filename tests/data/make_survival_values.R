@@ -33,6 +33,16 @@ for (ties in c("efron", "breslow")) for (model in names(models)) for (weighted i
   fit <- coxph(models[[model]], rows, weights = w, ties = ties, control = control)
   case <- paste(ties, model, if (weighted) "weighted" else "equal")
   for (name in names(coef(fit))) keep(case, name, coef(fit)[[name]])
+  robust <- coxph(models[[model]], rows, weights = w, ties = ties, control = control,
+                  cluster = seq_len(n))
+  wards <- coxph(models[[model]], rows, weights = w, ties = ties, control = control,
+                 cluster = seq_len(n) %% 12)
+  for (j in 1:3) {
+    name <- names(coef(fit))[j]
+    keep(case, paste("se", name), sqrt(robust$naive.var[j, j]))
+    keep(case, paste("robust", name), sqrt(robust$var[j, j]))
+    keep(case, paste("cluster", name), sqrt(wards$var[j, j]))
+  }
   keep(case, "loglik0", fit$loglik[1])
   keep(case, "loglik", fit$loglik[2])
   eta <- as.matrix(rows[c("a", "b", "c")]) %*% coef(fit)

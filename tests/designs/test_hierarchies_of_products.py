@@ -7,26 +7,10 @@ import itertools
 import numpy as np
 import oracles
 import pytest
+from hierarchies import keeps, parts
 
 import l0path
 from l0path.designs import polynomial
-
-
-def columns_of(name):
-    """The columns that a product or a square is made of; none for a column."""
-    if name.endswith("^2"):
-        return [name[:-2]]
-    return name.split(":") if ":" in name else []
-
-
-def keeps(inside, names, rule, given):
-    """Whether a set of features has the columns that its products need; `given`: constant columns,
-    which are not missed.
-    """
-    there = {names[j] for j in inside} | given
-    enough = all if rule == "strong" else any
-    needs = [columns_of(names[j]) for j in inside]
-    return all(enough(name in there for name in own) for own in needs if own)
 
 
 def drawn(seed):
@@ -60,13 +44,11 @@ def compared(seed):
     names = list(design.names)
     F = design.columns(np.arange(len(names)))
     given = {"x1", "x2"} & {names[j] for j in range(X.shape[1]) if np.ptp(X[:, j]) == 0.0}
-    usable = [
-        j for j, name in enumerate(names) if name not in given and not given & set(columns_of(name))
-    ]
+    usable = [j for j, name in enumerate(names) if not given & parts(name).keys()]
     best, among = {}, set()
     for k in range(len(usable) + 1):
         for S in itertools.combinations(usable, k):
-            if keeps(S, names, rule, given):
+            if keeps([*(names[j] for j in S), *given], names, rule):
                 value = oracles.restricted(F, y, list(S), **oracle)[0]
                 best[k] = min(best.get(k, np.inf), value)
                 among.add(S)

@@ -24,6 +24,24 @@ def test_constant_columns_are_never_chosen_and_noted():
     )
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+@pytest.mark.parametrize("form", [np.asfortranarray, np.ascontiguousarray, sp.csc_array])
+def test_columns_that_rounding_alone_varies_are_constant(form, loss):
+    """Shares of a whole, a + (c - a), are one number up to their last digits."""
+    y = np.where(Y > np.median(Y), 1.0, -1.0) if loss == "logistic" else Y
+    whole = X[:, 0] + (0.3 - X[:, 0])
+    assert 0 < np.ptp(whole) < 1e-15
+    kept = 1e6 + X[:, 1]  # far from 0, and still a column
+    with_it = form(np.column_stack([X[:, :3], whole, 1e-3 * whole, kept]))
+    paths = [l0path.fit(with_it, y, loss=loss, lambda2=0.01, max_k=4)]
+    paths.append(l0path.cv_fit(with_it, y, loss=loss, lambda2=0.01, max_k=4, cv=2).path)
+    for path in paths:
+        assert any(note == "2 constant columns, never chosen: x3, x4" for note in path.notes)
+        assert set(path.support(k=4)) == {0, 1, 2, 5}
+    plain = l0path.fit(with_it[:, [0, 1, 2, 5]], y, loss=loss, lambda2=0.01, max_k=4)
+    np.testing.assert_allclose(paths[0].table.objective, plain.table.objective, rtol=1e-9)
+
+
 def test_a_column_constant_on_the_weighted_rows_is_not_chosen():
     w = (np.arange(N) < 30).astype(float)
     path = l0path.fit(np.column_stack([X, np.where(w > 0, 3.0, Y)]), Y, sample_weight=w)
@@ -151,6 +169,29 @@ def test_counts_with_large_offsets():
     assert shifted.coef(k=1).to_numpy() == pytest.approx(
         path.coef(k=1).to_numpy() - [200, 0], rel=1e-8
     )
+
+
+@pytest.mark.parametrize("loss", ["cox", "ordinal"])
+def test_offsets_that_are_far_apart_are_fitted_or_refused(loss):
+    """Two kinds of rows, one of which counts as nothing beside the other."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = np.arange(N) % 3
+        if loss == "cox":
+            y = np.column_stack([rng.exponential(1.0, N), np.arange(N) % 3 > 0])
+        apart = rng.integers(0, 2, N) - 1e4  # a common number changes nothing
+        path = l0path.fit(X, y, loss=loss, offset=apart * 299.0, certify=False)
+        assert path.table.k.max() == P and path.table.converged.all()
+        assert np.isfinite(path.table.objective).all()
+        with pytest.raises(ValueError, match=r"offset differs by up to 600 .* at most 300"):
+            l0path.fit(X, y, loss=loss, offset=apart * 600.0)
+
+
+def test_a_class_of_next_to_no_weight():
+    weights = np.where(np.arange(N) % 2, 1e12, 1e-12)
+    y = np.where(np.arange(N) % 2, "yes", "no")
+    path = l0path.fit(X, y, loss="logistic", sample_weight=weights, certify=False)
+    assert path.model(k=0).intercept == pytest.approx(24 * np.log(10)) and path.table.k.max() == P
 
 
 def test_rates_that_run_to_zero_give_a_warning_and_a_low_objective():

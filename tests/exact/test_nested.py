@@ -9,7 +9,7 @@ import oracles
 import pytest
 
 import l0path
-from l0path.exact.all_sizes.node_bounds import sets_of_columns
+from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
 from l0path.inspection.neighbours import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model

@@ -7,7 +7,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog, minimize
+from class_samples import ordered_drawn as drawn
+from class_samples import ordered_optimum as optimum
+from scipy.optimize import linprog
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -17,58 +19,8 @@ from l0path.problem.coupled.ordinal import Ordinal
 LABELS = ["low", "mid", "high", "top"]
 
 
-def drawn(seed, n=60, p=5, K=4):
-    """Correlated columns, a copy or a constant among them by turns, and K ordered classes."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((n, 1))
-    if seed % 3 == 1:
-        X[:, 2] = -2.0 * X[:, 0]
-    if seed % 3 == 2:
-        X[:, -1] = 2.0
-    eta = X[:, 0] - X[:, 1] + rng.logistic(size=n)
-    codes = np.digitize(eta, np.quantile(eta, np.arange(1, K) / K))
-    return X, codes, rng
-
-
 def as_classes(codes):
     return pd.Categorical.from_codes(codes, LABELS[: codes.max() + 1], ordered=True)
-
-
-def negative_log(codes, eta, t, w):
-    """(the mean of -log P(class) with thresholds t, its gradients in eta and t)."""
-    rows, below = np.arange(len(eta)), 1.0 / (1.0 + np.exp(eta[:, None] - t))
-    edges = np.column_stack([np.zeros(len(eta)), below, np.ones(len(eta))])
-    P = np.maximum(np.diff(edges, axis=1)[rows, codes], 1e-300)
-    slope = edges * (1.0 - edges)
-    by_edge = np.zeros(edges.shape)
-    by_edge[rows, codes + 1] -= w * slope[rows, codes + 1] / P
-    by_edge[rows, codes] += w * slope[rows, codes] / P
-    return -w @ np.log(P), -by_edge.sum(axis=1), by_edge[:, 1:-1].sum(axis=0)
-
-
-def optimum(X, codes, support, *, lambda1=0.0, lambda2=0.0, weights=None, offset=0.0, low=-np.inf):
-    """The least penalised loss on a support, from coefficients of either sign and thresholds."""
-    w = np.ones(len(X)) if weights is None else weights
-    w, m, k = w / w.sum(), int(codes.max()), len(support)
-    Z = X - w @ X
-    s = np.sqrt(w @ Z**2)
-    Z = (Z / np.where(s > 1e-12, s, 1.0))[:, support]
-
-    def value(v):
-        b = v[:k] - v[k : 2 * k]
-        gaps = np.exp(v[2 * k + 1 :])
-        t = v[2 * k] + np.concatenate([[0.0], np.cumsum(gaps)])
-        loss, by_eta, by_t = negative_log(codes, offset + Z @ b, t, w)
-        by_b = Z.T @ by_eta + 2.0 * lambda2 * b
-        after = np.cumsum(by_t[::-1])[::-1]
-        gradient = np.concatenate([by_b + lambda1, lambda1 - by_b, after[:1], gaps * after[1:]])
-        return loss + lambda1 * v[: 2 * k].sum() + lambda2 * b @ b, gradient
-
-    bounds = [(0, None)] * k + [(0, -low * s[j] if np.isfinite(low) else None) for j in support]
-    start = np.concatenate([np.zeros(2 * k), [-1.0], np.zeros(m - 1)])
-    options = {"ftol": 1e-15, "gtol": 1e-9, "maxfun": 100_000, "maxiter": 5000}
-    bounds += [(None, None)] * m
-    return minimize(value, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).fun
 
 
 def check_every_size(seed, p=4, max_k=2):
@@ -106,6 +58,48 @@ def test_every_size_is_the_enumerated_best(seed):
 @pytest.mark.parametrize("seed", range(12, 112))
 def test_every_size_is_the_enumerated_best_of_more_columns(seed):
     check_every_size(seed, p=7, max_k=3)
+
+
+def least_of_groups(X, codes, sets, sizes, **same):
+    """{k: the least value of k groups} over all sets of them."""
+    return {
+        k: min(
+            optimum(X, codes, sorted({j for g in chosen for j in sets[g]}), **same)
+            for chosen in combinations(range(len(sets)), k)
+        )
+        for k in sizes
+    }
+
+
+@pytest.mark.parametrize(
+    "seed", [1, 2, 3, *(pytest.param(i, marks=pytest.mark.slow) for i in range(4, 104))]
+)
+def test_groups_are_as_low_as_enumeration_finds(seed):
+    X, codes, rng = drawn(seed, p=6)
+    sets = [[0, 1], [2], [3, 4], [4, 5, 1] if seed % 2 else [5]]
+    same, given = {}, {}
+    if seed % 3 == 0:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 3, 60).astype(float)
+    if seed % 3 == 1:
+        same["offset"] = given["offset"] = 0.5 * rng.standard_normal(60)
+    if seed % 4 == 1:
+        same["lambda2"] = given["lambda2"] = 0.02
+    if seed % 4 == 3:
+        same["low"] = given["lower"] = -0.4
+    given |= {"loss": "ordinal", "groups": sets}
+    path = l0path.fit(X, codes, algorithm=l0path.solvers.LocalSearch(effort="high"), **given)
+    best = least_of_groups(X, codes, sets, range(5), **same)
+    for s in path.solutions:
+        assert s.objective == pytest.approx(best[s.k], rel=1e-8)
+        assert s.objective >= best[s.k] * (1 - 1e-9)
+    if "lower" not in given:
+        proof = path.certify(k=2)
+        assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
+        assert proof.incumbent == pytest.approx(best[2], rel=1e-8)
+    penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
+    for s in penalised.solutions:
+        known = min(value + s.lambda0 * k for k, value in best.items())
+        assert s.objective == pytest.approx(known, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +173,20 @@ def test_refits_are_those_of_statsmodels(offset):
     assert "too optimistic" in str(results.summary())
     assert path.score_table().loglik[2] == pytest.approx(known.llf)
     assert path.score_table().aic[2] == pytest.approx(known.aic)
+
+
+def test_refits_take_whole_number_weights_as_rows():
+    X, codes, rng = drawn(0)
+    weights = rng.integers(0, 3, 60)
+    again = np.repeat(np.arange(60), weights)
+    path = l0path.fit(X, codes, loss="ordinal", max_k=2, sample_weight=weights.astype(float))
+    repeated = l0path.fit(X[again], codes[again], loss="ordinal", max_k=2)
+    results = path.refit(k=2)
+    np.testing.assert_allclose(results.params, repeated.refit(k=2).params, atol=1e-6)
+    np.testing.assert_allclose(results.params[:2], path.coef(k=2).iloc[3:], atol=1e-5)
+    uneven = l0path.fit(X, codes, loss="ordinal", max_k=1, sample_weight=weights + 0.5)
+    with pytest.raises(ValueError, match="whole-number weights"):
+        uneven.refit(k=1)
 
 
 def test_two_ordered_classes_are_the_logistic_loss():
@@ -259,7 +267,31 @@ def test_predictions_scores_folds_and_files(tmp_path):
     assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
     formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
     assert formula.predict(table, k=2).shape == (60, 4)
+    factor = table.assign(y=y, f=np.array(list("uvw"))[np.arange(60) % 3])
+    terms = l0path.fit("y ~ a + f + a:f + b", factor, loss="ordinal")
+    assert terms.notes[0].startswith("heredity='strong'")
+    assert terms.model(k=1).groups in (["a"], ["b"]) and "f" in terms.model(k=4).groups
     assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
+
+
+def test_weights_of_classes_and_splitters_know_every_class():
+    X, codes, _ = drawn(0)
+    y, same = as_classes(codes), {"loss": "ordinal", "lambda2": 0.01, "max_k": 2}
+    each = {"low": 3.0, "high": 0.5}
+    weights = np.array([each.get(label, 1.0) for label in y])
+    balanced = (1.0 / np.bincount(codes))[codes]
+    for given, by_row in ((each, weights), ("balanced", balanced)):
+        one = l0path.fit(X, y, class_weight=given, **same)
+        other = l0path.fit(X, y, sample_weight=by_row, **same)
+        np.testing.assert_allclose(one.table.objective, other.table.objective, rtol=1e-10)
+
+    class Seen:
+        def split(self, X, y, groups=None):
+            np.testing.assert_array_equal(y, np.array(LABELS)[codes])
+            rows = np.arange(60)
+            yield from ((rows[i::2], rows[1 - i :: 2]) for i in range(2))
+
+    assert l0path.cv_fit(X, y, cv=Seen(), **same).folds.shape == (3, 2)
 
 
 def test_recovery_leaves_the_thresholds_out():
@@ -276,9 +308,9 @@ def test_recovery_leaves_the_thresholds_out():
     ("given", "word"),
     [
         ({"fit_intercept": False}, "fit_intercept"),
-        ({"class_weight": "balanced"}, "class_weight"),
+        ({"class_weight": {"lowest": 2.0}}, "'lowest'.*'low', 'mid', 'high', 'top'"),
         ({"pos_label": "low"}, "pos_label"),
-        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "cd"}, "'swap'"),
         ({"algorithm": "exact"}, "'swap'"),
         ({"lambda_scale": "l0learn"}, "lambda_scale"),
@@ -296,11 +328,9 @@ def test_methods_that_are_not_served_say_so():
     X, codes, _ = drawn(0)
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
-        lambda: path.certify(k=2),
         lambda: path.plot_roc(k=2),
         lambda: path.model(k=2).to_python(),
         lambda: path.model(k=2).to_sql(),
-        lambda: l0path.L0Classifier(loss="ordinal").fit(X, codes),
     ):
         with pytest.raises(ValueError, match="ordinal"):
             call()

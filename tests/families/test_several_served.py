@@ -128,8 +128,8 @@ def test_a_class_that_training_rows_lack_is_named():
 
 REFUSED = {
     "several": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
-    "multinomial": ("refit", "to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
-    "ordinal": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
+    "multinomial": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
+    "ordinal": ("to_sql", "to_python", "to_sklearn", "knockoffs"),
 }
 
 
@@ -139,7 +139,6 @@ def test_what_is_not_served_is_refused_by_name(kind, what):
     call = {
         "split": lambda: l0path.split_inference(X, y, k=2, **KINDS[kind]),
         "knockoffs": lambda: l0path.knockoff_filter(X, y, **KINDS[kind]),
-        "refit": lambda: path.refit(k=2),
     }.get(what) or getattr(path.model(k=2), what)
     with pytest.raises(ValueError, match="2 responses" if kind == "several" else kind):
         call()

@@ -11,6 +11,8 @@ import oracles
 import pandas as pd
 import pytest
 import survival
+from enumerated_families import least, ordered_loss, softmax_loss
+from hierarchies import keeps
 
 import l0path
 from l0path.formula import opened
@@ -58,35 +60,6 @@ def table(seed, n=40, loss="squared"):
 
 
 # -------------------- the definition
-
-
-def parts(term):
-    """{variable: its power} of a term's name."""
-    out = {}
-    for piece in term.split(":"):
-        square = re.fullmatch(r"I\((\w+) \*\* 2\)", piece)
-        name, power = (square[1], 2) if square else (piece, 1)
-        out[name] = out.get(name, 0) + power
-    return out
-
-
-def contains(term, other):
-    """Whether a term is another one times something."""
-    mine, its = parts(term), parts(other)
-    return mine != its and all(mine.get(name, 0) >= power for name, power in its.items())
-
-
-def keeps(terms, every, rule):
-    """Whether a set of terms has what each of them needs among all terms of the formula."""
-    for term in terms:
-        lower = [other for other in every if contains(term, other)]
-        if rule == "weak":
-            lower = [one for one in lower if not any(contains(two, one) for two in lower)]
-            if lower and not set(lower) & set(terms):
-                return False
-        elif not set(lower) <= set(terms):
-            return False
-    return True
 
 
 def closed_sets(terms, rule, constant=()):
@@ -218,6 +191,61 @@ def test_survival_times_are_compared_over_closed_sets():
     assert check(path, best, "strong") == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_ordered_classes_are_compared_over_closed_sets(seed):
+    rng, data = np.random.default_rng(seed), table(seed, 50)
+    noise = rng.logistic(size=50)
+    codes = np.digitize(2 * data.a * (data.d == "q") + data.b + noise, [-1.0, 1.0])
+    text = "y ~ (a + b + d) ** 2"
+    data = data.assign(y=codes)
+    effort = LocalSearch(effort="high")
+    path = l0path.fit(text, data, loss="ordinal", lambda2=0.01, max_k=6, algorithm=effort)
+    X, at, _ = encoded(text, data)
+    w, best = np.full(50, 0.02), {}
+    Z = survival.standardised(X, w)[0]
+    for S in closed_sets(list(at), "strong"):
+        J = [j for term in S for j in at[term]]
+        value = least(*ordered_loss(Z[:, J], codes, w, np.zeros(50), 0.01))
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, "strong") == 0
+
+
+def least_of_responses(kind, data, Z, lambda2):
+    """The least value on columns Z for the responses u and v, or the classes y."""
+    n = len(Z)
+    if kind == "multinomial":
+        Y = (data.y.to_numpy()[:, None] == np.arange(3)).astype(float)
+        return least(*softmax_loss(Z, Y, np.full(n, 1 / n), 0.0, lambda2))
+    Y = data[["u", "v"]].to_numpy()
+    A = np.vstack([Z / np.sqrt(n), np.sqrt(2 * lambda2) * np.eye(Z.shape[1])])
+    T = np.vstack([(Y - Y.mean(axis=0)) / np.sqrt(n), np.zeros((Z.shape[1], 2))])
+    return 0.5 * ((T - A @ np.linalg.lstsq(A, T, rcond=None)[0]) ** 2).sum()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["several", "multinomial"])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(12))])
+def test_responses_and_classes_are_compared_over_closed_sets(seed, kind, rule):
+    rng, data = np.random.default_rng(seed), table(seed, 50)
+    signal = 2 * data.a * (data.d == "q") + data.b
+    data["u"] = signal + rng.standard_normal(50)
+    data["v"] = 0.5 * signal - data.a + rng.standard_normal(50)
+    classes = np.column_stack([signal, -signal, 0 * signal]) + rng.gumbel(size=(50, 3))
+    data["y"] = classes.argmax(axis=1)
+    terms = "(a + b + d) ** 2" if seed % 2 else "a*c + b + d"
+    text = f"u + v ~ {terms}" if kind == "several" else f"y ~ {terms}"
+    how = {} if kind == "several" else {"loss": "multinomial"}
+    how |= {"algorithm": LocalSearch(effort="high"), "certify": "auto" if seed % 4 < 2 else False}
+    path = l0path.fit(text, data, lambda2=0.01, heredity=rule, **how)
+    X, at, _ = encoded(f"y ~ {terms}", data)
+    Z, best = survival.standardised(X, np.ones(50))[0], {}
+    for S in closed_sets(list(at), rule):
+        value = least_of_responses(kind, data, Z[:, [j for term in S for j in at[term]]], 0.01)
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, rule) == 0
+
+
 def test_values_of_lambda0_are_those_of_closed_sets():
     text, data = FORMULAS[0], table(6)
     best = least_squares(text, data, "strong", 0.0)
@@ -227,10 +255,10 @@ def test_values_of_lambda0_are_those_of_closed_sets():
     assert set(path.table.optimality) == {"global"}
 
 
-@pytest.mark.parametrize("text", FORMULAS[:2])
-def test_no_exchange_of_terms_improves_what_was_checked(text):
+@pytest.mark.parametrize(("text", "rule"), list(zip(FORMULAS[:2], RULES, strict=True)))
+def test_no_exchange_of_terms_improves_what_was_checked(text, rule):
     data = table(7)
-    path = l0path.fit(text, data, certify=False, heredity="strong")
+    path = l0path.fit(text, data, certify=False, heredity=rule)
     X, at, _ = encoded(text, data)
     checked = [m for m in path if m.optimality == "refit_swap" and 0 < m.k < len(at)]
     assert checked
@@ -243,7 +271,7 @@ def test_no_exchange_of_terms_improves_what_was_checked(text):
     for model in checked:
         for out, into in itertools.product(model.groups, set(at) - set(model.groups)):
             others = [*(term for term in model.groups if term != out), into]
-            if keeps(others, list(at), "strong"):
+            if keeps(others, list(at), rule):
                 assert loss(others) > model.objective * (1 - 1e-9)
 
 
@@ -316,7 +344,7 @@ def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
     pd.testing.assert_frame_equal(plain.table, same.table)
     both = pd.DataFrame({"y": data.y, "w": data.b})
     two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)
-    assert two.meta.groups is None
+    assert two.meta.groups.hierarchy.rule == "strong"
 
 
 def test_excluded_and_included_terms_take_others_with_them():
@@ -341,7 +369,10 @@ def test_excluded_and_included_terms_take_others_with_them():
         ({"heredity": "both"}, "heredity='both' must be"),
         ({"heredity": "weak", "groups": False}, "leave groups= out"),
         ({"heredity": "weak", "algorithm": "cd"}, "not served with algorithm='cd'"),
-        ({"heredity": "weak", "loss": "multinomial"}, "not served with loss='multinomial'"),
+        (
+            {"heredity": "weak", "loss": "multinomial", "certify": True},
+            "not served with certify=True and loss='multinomial'",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             l0path.fit(text, data, **how)
@@ -405,6 +436,27 @@ def test_summaries_and_proofs_are_about_closed_sets():
     sets = [S for S in closed_sets(every, "strong") if len(S) == 3]
     assert proof.nodes == len(sets)
     assert all(keeps(m.groups, every, "strong") for m in proof.best)
+
+
+def test_one_parent_may_take_the_place_of_another():
+    data = table(18)
+    data["y"] = data.x + data.a * data.x + 0.3 * data.b
+    text = "y ~ (a + b + x) ** 2"
+    path = l0path.fit(text, data, heredity="weak", certify=False)
+    model, every = path.model(k=2), path.meta.groups.labels
+    assert set(model.groups) == {"x", "a:x"}
+    pairs = {
+        (out, into)
+        for out, into in itertools.product(model.groups, set(every) - set(model.groups))
+        if keeps({*model.groups, into} - {out}, every, "weak")
+    }
+    assert ("x", "a") in pairs and ("x", "b") not in pairs
+    for n in (50, 4):
+        found = path.alternatives(k=2, n=n)
+        listed = set(zip(found.dropped, found.added, strict=True))
+        assert listed == pairs if n == 50 else listed <= pairs
+    drops = model.summary().table.increase_if_dropped
+    assert np.isnan(drops["x"]) and np.isfinite(drops["a:x"])
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -510,6 +562,10 @@ def test_closed_sets_are_those_of_the_definition(rule):
                     assert found.removable(inside)[g] == (other.tobytes() in keys)
                 else:
                     assert found.met(inside)[g] == (other.tobytes() in keys)
+                    for member in np.flatnonzero(inside):
+                        swapped = other.copy()
+                        swapped[member] = False
+                        assert found.instead(member, inside)[g] == (swapped.tobytes() in keys)
                     free = rng.random(G) < 0.7
                     free[g] = True
                     chains = found.chains(g, inside, free)

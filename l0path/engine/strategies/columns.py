@@ -292,11 +292,8 @@ class ColumnExchanges(ExchangeStrategy):
         for c in candidates:
             if c.out < 0 and k + 1 in self.pool.fits:
                 held = self.pool.fits[k + 1]
-                new = self.neighbourhood.refit(
-                    np.sort(np.append(fit.support, c.into)),
-                    fit,
-                    held.value - self.pool.tolerance(held.value),
-                )
+                target = held.value - self.pool.tolerance(held.value)
+                new = self.neighbourhood.addition(fit, c.into, target)
                 if new is not None and self.pool.update(new):
                     improved = True
                 break

@@ -37,11 +37,10 @@ class ExchangeStrategy(SizeStrategy, ABC):
 
     def optimality(self, k):
         """The class that was checked for the best model of size k."""
-        found = super().optimality(k)
-        if found == Optimality.GLOBAL:
+        found, undecided = super().optimality(k), self.neighbourhood.undecided
+        if found == Optimality.GLOBAL or not undecided:
             return found
-        undecided = self.pool.fits[k].key in self.neighbourhood.undecided
-        return Optimality.UNVERIFIED if undecided else found
+        return Optimality.UNVERIFIED if self.pool.fits[k].key in undecided else found
 
     def offer_all(self):
         """Compare the supports of the session with the best ones of their sizes."""

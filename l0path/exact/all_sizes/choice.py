@@ -6,12 +6,16 @@ import math
 
 import numpy as np
 
+from ...core.status import SearchEnd
 from ...problem.dependence import from_rows
+from ...problem.traits import MONOTONE
 from ...working_set.groups import GroupFit
 from ...working_set.hinge import make_model
-from ..result import hidden
+from ..leaps import MOST_COLUMNS
+from ..result import hidden, why_hidden
+from .coupled_bounds import sets_of_columns
 from .nested import NestedSearch, servable_nested
-from .node_bounds import UnclearColumns, sets_of_columns
+from .node_bounds import UnclearColumns
 from .scores import BestSets, Score
 from .search import AllSizes, servable
 
@@ -61,17 +65,20 @@ def refits(problem, model, lambda2):
 
 
 def _nested(problem, lambda1, lambda2):
-    """Whether `NestedSearch` serves a problem. It sums the squared loss over several responses."""
+    """Whether `NestedSearch` serves a problem: with a ridge trees search columns under losses that
+    are sums over rows of one predictor.
+    """
     if problem.turn is not None:
-        return problem.quadratic and not lambda1
-    return servable_nested(problem, lambda1) and (problem.groups is not None or not lambda2)
+        return not lambda1
+    trees = problem.groups is None and lambda2 and not problem.loss.traits.coupled
+    return servable_nested(problem, lambda1) and not trees
 
 
 def make_search(model, lambda1, lambda2, wanted, **options):
     """`AllSizes` for columns under a squared loss, `NestedSearch` for what else it serves; None
     where neither does, or where columns are so nearly dependent that neither tells them apart.
 
-    options: of `AllSizes`. A loss other than the squared one with a ridge is left to trees.
+    options: of `AllSizes`.
     """
     problem = model.problem
     try:
@@ -102,6 +109,33 @@ def least_loss(model, solution):
         return -math.inf
 
 
+def _few(problem, lambda2):
+    """Whether there are so few columns that fits on all of them bound others. Without trees for
+    the loss, a ridge will do.
+    """
+    count = int(problem.usable.sum())
+    alone = problem.turn is not None or problem.loss.traits.coupled
+    return count < problem.n_eff or bool(alone and lambda2 and count <= MOST_COLUMNS)
+
+
+def why_not_served(problem, solution, names):
+    """The reason why no search over sets of all sizes serves a solution of a loss that couples
+    rows, or of several responses or classes.
+    """
+    if solution.lambda1 or problem.boxed:
+        return "with lambda1, or bounds on coefficients, no subsets are searched for this response"
+    if not _few(problem, solution.lambda2):
+        what = "events" if problem.loss.traits.recession == MONOTONE else "observations"
+        return (
+            f"subsets are searched where columns are fewer than {what}, or with a ridge where they "
+            f"are at most {MOST_COLUMNS}; leave columns out with exclude="
+        )
+    if solution.lambda0 >= 0 and even_cost(problem) is None:
+        return "subsets are searched where all columns cost the same"
+    found = hidden(problem, solution.lambda2)
+    return why_hidden(found, names) if found else ""
+
+
 class BestOfOne:
     """The n_best best sets of one size, or of one lambda0, by a search over sets of all sizes.
 
@@ -110,14 +144,13 @@ class BestOfOne:
     search; ended is None where none serves.
     """
 
-    def __init__(self, problem, solution, n_best, clock):
+    def __init__(self, problem, solution, n_best, clock, node_limit=None):
         s, model = solution, make_model(problem)
         self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
         self.ended, self.loss = None, -math.inf
         penalised = not math.isnan(s.lambda0)
         cost, most = even_cost(problem), units_to_choose(problem)
-        few = int(problem.usable.sum()) < problem.n_eff
-        if not few or (penalised and cost is None) or not most:
+        if not _few(problem, s.lambda2) or (penalised and cost is None) or not most:
             return
         penalty = np.full(most + 1, math.inf)
         if penalised:
@@ -134,9 +167,15 @@ class BestOfOne:
         known = s.support if problem.groups is None else s.groups
         if np.isfinite(penalty[known.size - search.held.size]):
             search.know(known)
-        alone = problem.groups is not None or not problem.quadratic
+        alone = problem.groups is not None or not problem.quadratic or problem.turn is not None
         budget = math.inf if alone else FIRST_OPERATIONS
-        self.ended, self.nodes = search.run(budget, clock.over), search.nodes
+
+        def over():
+            return clock.over() or (node_limit is not None and search.nodes >= node_limit)
+
+        self.ended, self.nodes = search.run(budget, over), search.nodes
+        if self.ended == SearchEnd.STOPPED and not clock.over():
+            self.ended = SearchEnd.NODE_LIMIT
         self.best = [(value, fit) for value, _, _, fit in wanted.found]
         self.others = wanted.bound(search.lower())
         self.lower = min([self.others, *(value for value, _ in self.best)])

@@ -24,7 +24,8 @@ from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
 from ...problem.losses import Hinge
-from .node_bounds import UnclearColumns, sets_of_columns
+from .coupled_bounds import sets_of_columns
+from .node_bounds import UnclearColumns
 from .search import REFIT_OPERATIONS
 
 
@@ -40,9 +41,11 @@ class OpenNode(NamedTuple):
 
 
 def refits_bound(loss):
-    """Whether fits of a loss give bounds: it is smooth, a sum over rows, and has a conjugate."""
+    """Whether fits of a loss give bounds: it is smooth, and has a conjugate or, where it couples
+    rows, a bound by weak duality.
+    """
     known = interval.dispatch(type(loss)) is not interval.dispatch(object)
-    return known and not isinstance(loss, Hinge) and not loss.traits.coupled
+    return loss.traits.coupled or (known and not isinstance(loss, Hinge))
 
 
 def servable_nested(problem, lambda1):

@@ -166,17 +166,36 @@ class RowSet:
         self.x = x = np.append(fit.b, np.full(len(ones), fit.b0))
         self.base = near.eta - x @ A  # what no coefficient changes
         ridge = np.append(np.full(fit.b.size, 2.0 * nodes.lambda2), np.zeros(len(ones)))
-        self.H = (A * near.v) @ A.T
+        self.expand(self.curvatures(), A @ near.slopes, ridge)
+
+    def curvatures(self):
+        """The Hessian (q, q) of the loss at the fit."""
+        return (self.A * self.near.v) @ self.A.T
+
+    def expand(self, H, g, ridge):
+        """Make the quadratic model at x of a loss with gradient g (q,) and Hessian H (q, q), and
+        of a ridge (q,), and bound the set.
+        """
+        self.H, x = H, self.x
         self.H[np.diag_indices(x.size)] += ridge
-        self.rhs = self.H @ x - A @ near.slopes - ridge * x
+        self.rhs = self.H @ x - g - ridge * x
         self.kept, self.B = independent(self.H)
         self.best = np.zeros(x.size)
         self.best[self.kept] = self.B @ self.rhs[self.kept]
         self.lower = float(self._dual(self.best[None], np.ones((1, x.size), dtype=bool))[0])
 
+    def positions(self, part):
+        """The entries of x that columns (positions) have."""
+        return part
+
+    def start(self, end, rest):
+        """(b, b0) at which a fit may start, of coefficients (q,), those that are left (q,) bool."""
+        k = self.fit.b.size
+        return end[:k][rest[:k]], float(end[k]) if end.size > k else self.fit.b0
+
     def without(self, parts):
         """`LeavingBounds` of the set without each of some parts, arrays of positions."""
-        q, k = self.x.size, self.fit.b.size
+        q, parts = self.x.size, [self.positions(part) for part in parts]
         ends, rest = np.zeros((len(parts), q)), np.ones((len(parts), q), dtype=bool)
         estimate, place = np.empty(len(parts)), np.argsort(self.kept)
         for i, part in enumerate(parts):
@@ -192,10 +211,7 @@ class RowSet:
                 apart = ends[i] - self.best
                 more = 0.5 * float(apart @ self.H @ apart)
             estimate[i] = self.value + more
-        starts = [
-            (end[:k][others[:k]], float(end[k]) if q > k else self.fit.b0)
-            for end, others in zip(ends, rest, strict=True)
-        ]
+        starts = [self.start(end, others) for end, others in zip(ends, rest, strict=True)]
         return LeavingBounds(self._dual(ends, rest), estimate, starts)
 
     def _dual(self, ends, rest):
@@ -225,8 +241,3 @@ class RowSet:
             taken += np.einsum("ij,jk,ik->i", left_kept, self.B, left_kept)
             value -= taken
         return np.where(feasible & np.isfinite(value), value, -np.inf)
-
-
-def sets_of_columns(model, lambda2):
-    """`GramNodes` or `RowNodes` of working columns, as their loss asks."""
-    return (GramNodes if model.problem.quadratic else RowNodes)(model, lambda2)

@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky, cholesky_solve, copy, invert, products
+from ...working_set.linear_algebra import (
+    cholesky,
+    cholesky_solve,
+    copy,
+    filled,
+    invert,
+    products,
+)
 from ...working_set.several.softmax import (
     curvatures,
     gradient,
@@ -103,7 +110,7 @@ def _blocks(rows, table, j, lambda2, added, z):
 
 
 @njit
-def _add(rows, table, j, lambda2, added, z):
+def add_column(rows, table, j, lambda2, added, z):
     """Fill the record of working column j, -1 for none; False where it is a combination."""
     q, size = table.x.shape[1], table.step.size
     copy(table.step, added.step)
@@ -187,7 +194,109 @@ def predict(rows, table, exchanges, lambda2, change):
         where[e] = at
         added = Added(C[at], U[at], factors[at], steps[at], own[at, 0], own[at, 1], gains[at])
         if at == e:
-            clear[e] = _add(rows, table, j, lambda2, added, z)
+            clear[e] = add_column(rows, table, j, lambda2, added, z)
         change[e] = -added.gain[0] if clear[at] else np.inf
         if i >= 0 and clear[at]:
             change[e] += _removal(table, i, j, added)
+
+
+class Among(NamedTuple):
+    """The exchanges of a fit that are ranked: the Gram matrix G of the working columns; which of
+    them may enter (w,), from position `first` on; which members of the support stay (k,); whether
+    swaps are ranked, else additions.
+    """
+
+    G: np.ndarray
+    open: np.ndarray
+    first: int
+    locked: np.ndarray
+    swaps: bool
+
+
+@njit
+def rank(rows, table, among, lambda2, exchanges, change):
+    """Fill exchanges (m, 2), positions in the support and in W, and change (m,) ascending with what
+    the quadratic predicts for those that the table of several responses, with the mean curvature of
+    the fit, ranks first. Returns their number, -1 where columns of the support are combinations.
+    """
+    found = _preselect(rows, table, among, lambda2, exchanges, change)
+    if found <= 0:
+        return found
+    predict(rows, table, exchanges[:found], lambda2, change[:found])
+    last = 0
+    for e in range(found):
+        i, j, value = exchanges[e, 0], exchanges[e, 1], change[e]
+        if value < np.inf:
+            _insert(i, j, value, exchanges, change, last)
+            last += 1
+    return last
+
+
+@njit
+def _insert(i, j, value, exchanges, change, last):
+    """Insert an exchange among the first `last` ones, after those of the same value."""
+    at = last
+    while at > 0 and change[at - 1] > value:
+        change[at], exchanges[at, 0], exchanges[at, 1] = (
+            change[at - 1],
+            exchanges[at - 1, 0],
+            exchanges[at - 1, 1],
+        )
+        at -= 1
+    change[at], exchanges[at, 0], exchanges[at, 1] = value, i, j
+
+
+@njit
+def _preselect(rows, table, among, lambda2, exchanges, change):
+    """The exchanges that `response_table` ranks first: their number, -1 for combinations."""
+    (r, n), S, G, w, q = table.P.shape, table.S, among.G, among.open.size, table.x.shape[1]
+    k, first, found, most, mean = S.size, among.first, 0, change.size, 0.0
+    for i in range(n):
+        t = 1.0
+        for c in range(r):
+            t -= table.P[c, i] * table.P[c, i]
+        mean += rows.weights[i] * t
+    mean = max(mean / q, 1e-8)
+    A, B, ridge = np.empty((k, k)), np.empty((k, k)), 2.0 * lambda2 / mean
+    for a in range(k):
+        for b in range(k):
+            A[a, b] = G[S[a], S[b]]
+        A[a, a] += ridge
+    if invert(A, k, B):
+        return -1
+    every, c, size = np.arange(first, w), np.empty((q, w - first)), filled(k, 0.0)
+    V, inner, along = np.empty(k), np.empty(k), np.empty(k)
+    for s in range(q):
+        products(rows.Z, every, table.D[s], c[s])
+        for j in range(w - first):
+            c[s, j] /= -mean
+        for a in range(k):
+            size[a] += table.x[a, s] * table.x[a, s]
+    for j in range(first, w):
+        if not among.open[j]:
+            continue
+        whole = G[j, j] + ridge
+        total, kept = 0.0, whole
+        for a in range(k):
+            along[a], V[a], inner[a] = G[j, S[a]], 0.0, 0.0
+        for a in range(k):
+            for b in range(k):
+                V[a] += B[a, b] * along[b]
+            kept -= V[a] * along[a]
+        for s in range(q):
+            t = c[s, j - first]
+            total += t * t
+            for a in range(k):
+                inner[a] += t * table.x[a, s]
+        for a in range(k if among.swaps else 1):
+            least, gain, rest = 0.0, total, kept
+            if among.swaps:
+                u = V[a] / B[a, a]
+                least = np.inf if among.locked[a] else 0.5 * size[a] / B[a, a]
+                gain, rest = total + u * (2.0 * inner[a] + u * size[a]), kept + V[a] * u
+            if rest > COLLINEAR * whole and rest > 0.0:
+                value = mean * (least - 0.5 * gain / rest)
+                if value < np.inf and (found < most or value < change[found - 1]):
+                    found = min(found + 1, most)
+                    _insert(a if among.swaps else -1, j, value, exchanges, change, found - 1)
+    return found

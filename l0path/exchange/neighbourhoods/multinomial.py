@@ -7,7 +7,8 @@ import numpy as np
 from ...core.status import FitStatus
 from .. import response_table
 from ..ranking import Candidate
-from .class_quadratic import ClassTable, fill_table, predict
+from .class_quadratic import Among, ClassTable, fill_table, predict, rank
+from .class_trials import ClassGoal, first_open
 from .refit import RefitNeighbourhood
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -20,6 +21,8 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.tables, self.thorough = {}, False
+        self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
+        self.locked[self.model.problem.forced] = True
 
     def _table(self, fit):
         """The `ClassTable` of a fit, None where its Hessian is singular."""
@@ -38,19 +41,80 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             self.tables[key] = None if weak else table
         return self.tables[key]
 
-    def _predicted(self, fit, pairs):
-        """The changes (m,) that the quadratic of a fit predicts for exchanges `pairs` (out, into);
-        None where its Hessian is singular.
+    def _ranked(self, fit, table, first, most, swaps):
+        """The `most` exchanges (m, 2) with working columns from position `first` on that the
+        quadratic ranks first, positions in the support and in W, and their changes; None where
+        columns of the support are combinations.
         """
+        self.model.tables += 1
+        model, W = self.model, self.model.W
+        may_enter = model.problem.usable[W]
+        may_enter[table.S] = False
+        among = Among(model.G, may_enter, first, self.locked[fit.support], swaps)
+        exchanges, change = (
+            np.empty((PRESELECTED * most, 2), np.int64),
+            np.empty(PRESELECTED * most),
+        )
+        found = rank(model.class_rows(), table, among, self.lambda2, exchanges, change)
+        if found < 0:
+            return None, None
+        found = min(found, most)
+        return exchanges[:found], change[:found]
+
+    def addition(self, fit, column, target):
+        """The refit with one more column; None once `target` is out of reach."""
+        return self._first_below(fit, [(-1, column)], target)[1]
+
+    def _first_below(self, fit, pairs, target):
+        """As in `RefitNeighbourhood`; chord steps refute most exchanges, and start refits."""
         table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
         if table is None:
-            return None
-        exchanges, change = np.array(pairs, dtype=np.int64), np.empty(len(pairs))
+            return super()._first_below(fit, pairs, target)
+        return self._first_of(fit, table, self._positions(fit, pairs), target)
+
+    def _first_of(self, fit, table, exchanges, target):
+        """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
+        whose refit lies below `target`; -1 and None where there is none.
+        """
+        goal, first, rows = ClassGoal(self.lambda2, float(target), self.thorough), 0, None
+        x = np.empty((len(table.x) + 1, table.x.shape[1]))
+        while first < len(exchanges):
+            rows = self.model.class_rows()
+            e, good = first_open(rows, table, exchanges[first:], goal, x)
+            if e < 0:
+                break
+            first += e + 1
+            new = self._refit_from(fit, exchanges[first - 1], x, good, target)
+            if new is not None and new.value < target:
+                return first - 1, new
+            self._refused(fit, new)
+        return -1, None
+
+    def _refit_from(self, fit, exchange, x, good, target):
+        """The refit after an exchange from the coefficients x of `first_open`, or those of fit."""
+        i, j = exchange.tolist()
+        k = fit.support.size
+        support, b = fit.support, x[:k]
+        if i >= 0:
+            stay = np.arange(k) != i
+            support, b = support[stay], b[stay]
+        if j >= 0:
+            column = self.model.W[j]
+            at = np.searchsorted(support, column)
+            support = np.concatenate([support[:at], [column], support[at:]])
+            b = np.concatenate([b[:at], x[-1:], b[at:]])
+        if not good:
+            return self.refit(support, fit, target)
+        b0 = x[k] @ self.model.T if len(x) > k + 1 else fit.b0
+        return self.model.refit(support, self.lambda1, self.lambda2, (b, b0), target)
+
+    def _positions(self, fit, pairs):
+        """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""
+        exchanges = np.array(pairs, dtype=np.int64)
         out, into = exchanges.T
         out[out >= 0] = np.searchsorted(fit.support, out[out >= 0])
         into[into >= 0] = self.model.where[into[into >= 0]]
-        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
-        return change
+        return exchanges
 
     def swap(self, fit, thorough=False):
         """As in `RefitNeighbourhood`; on the way only swaps that are predicted to pay are tried."""
@@ -60,6 +124,27 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         finally:
             self.thorough = False
 
+    def _improve(self, fit, first, keep):
+        """The first of the `keep` first swaps with working columns from position `first` on that a
+        refit confirms, or None.
+        """
+        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
+            return None
+        table = self._table(fit)
+        exchanges, change = (
+            (None, None) if table is None else self._ranked(fit, table, first, keep, True)
+        )
+        if change is None:
+            return super()._improve(fit, first, keep)
+        target, key = fit.value - self._tolerance(fit.value), fit.key
+        # columns that came later must beat the first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
+        tried = change <= last if self.thorough else change < min(last, 0.0)
+        new = self._first_of(fit, table, exchanges[tried], target)[1]
+        if new is None and change.size == keep:
+            self.last_ranked[key, keep] = min(last, float(change[-1]))
+        return new
+
     def _additions_tried(self, fit):
         """Two: the quadratic has the curvatures of the fit."""
         return 2
@@ -67,29 +152,37 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
     def _closed(self, fit, first):
         """Working columns from `first` on that may not enter, and members that stay."""
         p, W = self.model.problem, self.model.W[first:]
-        locked = np.isin(fit.support, p.forced, assume_unique=True)
-        return ~p.usable[W] | np.isin(W, fit.support), locked
+        return ~p.usable[W] | np.isin(W, fit.support), self.locked[fit.support]
 
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
+        table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
+        if table is not None:
+            exchanges, change = self._ranked(fit, table, first, most, False)
+            if change is not None:
+                return list(
+                    zip(change.tolist(), self.model.W[exchanges[:, 1]].tolist(), strict=True)
+                )
         self.model.tables += 1
         quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
-        skip = self._closed(fit, first)[0]
-        change = mean * response_table.additions(quadratic, self.lambda2 / mean, skip)[0]
-        best = np.argsort(change, kind="stable")[: PRESELECTED * most]
+        change = response_table.additions(
+            quadratic, self.lambda2 / mean, self._closed(fit, first)[0]
+        )[0]
+        best = np.argsort(change, kind="stable")[:most]
         best, W = best[np.isfinite(change[best])], self.model.W[first:]
-        change, into = change[best], W[best].tolist()
-        predicted = self._predicted(fit, [(-1, j) for j in into])
-        change = change if predicted is None else predicted
-        return sorted(zip(change.tolist(), into, strict=True))[:most]
+        return list(zip((mean * change[best]).tolist(), W[best].tolist(), strict=True))
 
     def _remove(self, fit):
         """The best of the two removals ranked first; None when only forced columns are left."""
-        pairs = [(int(j), -1) for j in self.removable(fit)[1]]
-        predicted = self._predicted(fit, pairs)
-        if predicted is not None:
-            pairs = [pairs[e] for e in np.argsort(predicted, kind="stable")[:2]]
-        return self._lowest(fit, pairs[:3])
+        may_leave = np.flatnonzero(~self.locked[fit.support])
+        table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
+        if table is None:
+            return self._lowest(fit, [(int(j), -1) for j in self.removable(fit)[1][:3]])
+        exchanges = np.column_stack([may_leave, np.full(may_leave.size, -1)])
+        change = np.empty(may_leave.size)
+        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
+        first = fit.support[may_leave[np.argsort(change, kind="stable")[:2]]]
+        return self._lowest(fit, [(j, -1) for j in first.tolist()])
 
     def _ranked_swaps(self, fit, first, keep):
         """The `keep` first swaps with working columns from position `first` on: Candidates."""
@@ -98,26 +191,17 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         skip, locked = self._closed(fit, first)
         swap = response_table.table(fit, quadratic, self.lambda2 / mean, skip, locked).swap
         change, W = swap.ravel(), self.model.W[first:]
-        most = min(PRESELECTED * keep, change.size)
-        best = np.argpartition(change, most - 1)[:most] if most else np.empty(0, np.int64)
+        best = np.argsort(change, kind="stable")[:keep]
         best = best[np.isfinite(change[best])]
-        best = best[np.argsort(change[best], kind="stable")]
         out, into = np.unravel_index(best, swap.shape)
-        pairs = list(zip(fit.support[out].tolist(), W[into].tolist(), strict=True))
-        predicted = self._predicted(fit, pairs)
-        change = mean * change[best] if predicted is None else predicted
-        found = [
-            Candidate(float(change[e]), *pairs[e])
-            for e in np.argsort(change, kind="stable")[:keep]
-            if np.isfinite(change[e])
-        ]
-        return found if self.thorough else [one for one in found if one.change < 0.0]
+        out, into, change = fit.support[out].tolist(), W[into].tolist(), mean * change[best]
+        return [Candidate(*one) for one in zip(change.tolist(), out, into, strict=True)]
 
     def removable(self, fit):
         """The quadratic cost of removing each unforced column, ascending, and the columns."""
         _, mean = self.model.quadratic(fit, self.lambda2, self.model.width)
         B, kept = self.model.kept_inverse(fit.support, self.lambda2 / mean)
-        locked = np.isin(fit.support, self.model.problem.forced, assume_unique=True)
+        locked = self.locked[fit.support]
         loss = response_table.removals(fit.b, B, kept, locked)
         order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
         return loss[order], fit.support[order]

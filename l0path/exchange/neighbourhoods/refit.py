@@ -53,6 +53,10 @@ class RefitNeighbourhood:
         start = b if self.model.problem.quadratic else (b, fit.b0)
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
+    def addition(self, fit, column, target):
+        """The refit with one more column; None once `target` is out of reach."""
+        return self.refit(exchanged(fit.support, -1, column), fit, target)
+
     def _tolerance(self, value):
         """The largest difference between values or changes that count as equal at a value of F."""
         return flat(value, self.scale, self.settings.tol)

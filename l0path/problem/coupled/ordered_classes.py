@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from ...core.arguments import shown
 from .ordinal import Ordinal
 
 
@@ -16,14 +17,17 @@ def refuse_what_ordinal_lacks(a):
             "leave fit_intercept out"
         )
     given = {
-        "class_weight": (a.class_weight, "use sample_weight"),
         "pos_label": (a.pos_label, "the order of the classes is that of a category dtype"),
-        "groups": (a.groups, "leave it out, with a formula groups=False"),
         "response_weights": (a.response_weights, "leave it out"),
     }
     for name, (value, remedy) in given.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} is not served for loss='ordinal'; {remedy}")
+    if a.certify is True and a.groups is not None:
+        raise ValueError(
+            "certify=True: there are no lower bounds on groups for loss='ordinal' yet; leave "
+            "certify out"
+        )
     if a.lambda_scale != "mean":
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='ordinal'; leave it out"
@@ -48,7 +52,7 @@ def ordered_response(codes, classes, weights):
     mass = np.bincount(codes, weights=weights, minlength=len(classes))
     if not (mass > 0).all():
         raise ValueError(
-            f"y has no row of positive weight in the class {classes[int(np.argmin(mass))]!r}; "
+            f"y has no row of positive weight in the class {shown(classes[int(np.argmin(mass))])}; "
             "leave its rows out"
         )
     return codes.astype(np.float64), Ordinal(len(classes))

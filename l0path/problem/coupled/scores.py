@@ -48,7 +48,7 @@ class ScoredTimes(NamedTuple):
 # -------------------- partial likelihood and pairs
 
 
-def _total(loss, event, eta, weights):
+def minus_log_likelihood(loss, event, eta, weights):
     """Minus the log partial likelihood of the rows of positive weight."""
     size = weights.sum()
     if not size > 0:
@@ -74,8 +74,8 @@ def held_out_deviance(times):
     float
     """
     loss, event, eta, train, test, _ = times
-    both = _total(loss, event, eta, np.maximum(train, test))
-    return 2.0 * (both - _total(loss, event, eta, train)) / (test @ event)
+    both = minus_log_likelihood(loss, event, eta, np.maximum(train, test))
+    return 2.0 * (both - minus_log_likelihood(loss, event, eta, train)) / (test @ event)
 
 
 def concordance(loss, event, eta, weights, more=None):

@@ -24,6 +24,8 @@ from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, produc
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
+CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
+SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
@@ -270,7 +272,7 @@ def refit_classes(rows, S, limits, x, held, eta):
     work = work_space(r, q, n, k, K)
     g, H, d = np.empty((q, K)), np.empty((q * K, q * K)), np.empty(q * K)
     step, new, lambda2 = np.empty((K, q)), np.empty((K, q)), limits.lambda2
-    F, far = value_at(rows, S, lambda2, x, work, eta), 0.0
+    F, far, before = value_at(rows, S, lambda2, x, work, eta), 0.0, 0.0
     _copy_table(x, held)
     for _it in range(limits.max_iter if K else 0):
         gradient(rows, S, lambda2, x, work, g)
@@ -309,7 +311,10 @@ def refit_classes(rows, S, limits, x, held, eta):
                 return SEPARATED, 0.0, far
             if far <= ETA_CAP:
                 _copy_table(x, held)
-        if gain <= LEAST_GAIN * abs(F) + 0.1 * rounding:
+        # where steps converge quadratically, the next one would gain gain^3 / before^2
+        ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
+        before = gain if size == 1.0 else 0.0
+        if min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
             if limits.capped and weak == 0 and far > FAR_APART:
                 far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
             return CONVERGED, F, far

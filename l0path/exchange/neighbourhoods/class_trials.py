@@ -1,0 +1,430 @@
+"""Exchanges tried under the multinomial loss by chord steps, which take gradients only.
+
+From the restricted optimum of a support S the quadratic with its Hessian H (`class_quadratic`)
+predicts the optimum after "drop i, add j". There the loss F, the probabilities P and the gradient
+are exact. A chord step -d, with H after the exchange, changes the predictors of row i by -e_i, and
+with the curvatures of the fit in S, p_i = P_i - (diag P0_i - P0_i P0_i') e_i balances the gradient
+of the ridge at x - d. Where no p_i is negative, weak duality bounds the optimum from below:
+
+    F >= F(x) - sum_i w_i KL(p_i || P_i) - lambda2 ||d||^2.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.dispatch import njit
+from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
+from ..trials import DRAWN_BACK, PROMISE_FACTOR
+from .class_quadratic import Added, add_column
+
+MOST_TRIES = 4  # chord steps after which an exchange that no bound refutes is left to a refit
+SLOW = 0.8  # of what a step before promised: chord steps that promise more do not converge
+BOUND_SLACK = 1e-12  # of F, by which a bound must be above the target
+FARTHEST = 200.0  # predictors beyond which coefficients are no start of a refit
+
+
+class ClassExchange(NamedTuple):
+    """Drop position i of the support, add working column j (-1: none): what is known of j beside
+    the support (`Added`), E (q, q), the rows of its U at i over its factor, and the factor M (q, q)
+    of the block of i in the inverse Hessian with j.
+    """
+
+    i: int
+    j: int
+    added: Added
+    E: np.ndarray
+    M: np.ndarray
+
+
+class ClassTrial(NamedTuple):
+    """Coefficients main (q K,) of the support and own (q,) of the column added; right and left the
+    gradient there, step and stepped a chord step, total a sum of steps. Predictors u (q, n), eta
+    (r, n) those of the classes; probabilities P and p (r, n), slopes D (q, n), of the
+    classes; mean (n,) scratch.
+    """
+
+    main: np.ndarray
+    own: np.ndarray
+    right: np.ndarray
+    left: np.ndarray
+    step: np.ndarray
+    stepped: np.ndarray
+    total: np.ndarray
+    u: np.ndarray
+    eta: np.ndarray
+    P: np.ndarray
+    p: np.ndarray
+    D: np.ndarray
+    mean: np.ndarray
+
+
+class ClassGoal(NamedTuple):
+    """The ridge; the value below which F must be able to fall; whether only a bound refutes, else
+    also what chord steps promise.
+    """
+
+    lambda2: float
+    target: float
+    thorough: bool
+
+
+@njit
+def work_space(r, q, n, size):
+    """The `ClassTrial` of `size` coefficients of a support."""
+    v, own = np.empty((4, size)), np.empty((4, q))
+    A, B = np.empty((3, r, n)), np.empty((2, q, n))
+    return ClassTrial(
+        v[0], own[0], v[1], own[1], v[2], own[2], v[3], B[0], A[0], A[1], A[2], B[1], np.empty(n)
+    )
+
+
+@njit
+def first_open(rows, table, exchanges, goal, x):
+    """The number of the first of the exchanges (m, 2) of a fit that is not refuted, -1 where all
+    are; x (K + 1, q) has its coefficients: those of the support (0 at the one dropped), the
+    intercepts, and those of the column added.
+
+    goal: a `ClassGoal`. Returns (number, whether x is a good start).
+    """
+    (K, q), (r, n) = table.x.shape, table.P.shape
+    size = q * K
+    C, F = np.empty((4, q, size)), np.empty((3, q, q))
+    v, own, z = np.empty(size), np.empty((2, q)), np.empty(n)
+    added = Added(C[0], C[1], F[0], v, own[0], own[1], np.empty(1))
+    trial = work_space(r, q, n, size)
+    for e in range(len(exchanges)):
+        i, j = exchanges[e, 0], exchanges[e, 1]
+        exchange = ClassExchange(i, j, added, F[1], F[2])
+        if not add_column(rows, table, j, goal.lambda2, added, z) or not _start(
+            table, exchange, trial
+        ):
+            for a in range(K):
+                for s in range(q):
+                    x[a, s] = table.x[a, s] if a != i else 0.0
+            for s in range(q):
+                x[K, s] = 0.0
+            return e, False
+        found = _one(rows, table, exchange, goal, trial)
+        if found >= 0:
+            for s in range(q):
+                for a in range(K):
+                    x[a, s] = trial.main[s * K + a]
+                x[K, s] = trial.own[s]
+            return e, found == 1
+    return -1, False
+
+
+@njit
+def _start(table, exchange, trial):
+    """The coefficients that the quadratic predicts after an exchange; False where the member that
+    leaves has no clear curvature.
+    """
+    (K, q), added, i = table.x.shape, exchange.added, exchange.i
+    E, M = exchange.E, exchange.M
+    for s in range(q):
+        trial.own[s] = added.own[s] if exchange.j >= 0 else 0.0
+        for a in range(K):
+            trial.main[s * K + a] = table.x[a, s] + added.step[s * K + a]
+    if i < 0:
+        return True
+    for t in range(q if exchange.j >= 0 else 0):
+        for s in range(q):
+            E[t, s] = added.U[s, t * K + i]
+        cholesky_solve(added.factor, q, E[t])
+    for s in range(q):
+        for t in range(s + 1):
+            M[s, t] = table.B[s * K + i, t * K + i]
+            for u in range(q if exchange.j >= 0 else 0):
+                M[s, t] += added.U[u, s * K + i] * E[t, u]
+    if cholesky(M, q):
+        return False
+    _without(table, exchange, trial.main, trial.own)
+    return True
+
+
+@njit
+def _without(table, exchange, main, own):
+    """Take the member that leaves out of a step of the quadratic (main, own), in place."""
+    (K, q), i, E, added = table.x.shape, exchange.i, exchange.E, exchange.added
+    y = np.empty(q)
+    for s in range(q):
+        y[s] = main[s * K + i]
+    cholesky_solve(exchange.M, q, y)
+    for t in range(q):
+        column = table.B[t * K + i]
+        for l in range(main.size):
+            main[l] -= y[t] * column[l]
+    for u in range(q if exchange.j >= 0 else 0):
+        both = 0.0
+        for t in range(q):
+            both += E[t, u] * y[t]
+        own[u] += both
+        for l in range(main.size):
+            main[l] -= both * added.U[u, l]
+    for s in range(q):
+        main[s * K + i] = 0.0
+
+
+@njit
+def _chord(table, exchange, trial):
+    """The chord step for the gradient (trial.right, trial.left); returns half its gain."""
+    (K, q), added, B = table.x.shape, exchange.added, table.B
+    right, left, step, stepped = trial.right, trial.left, trial.step, trial.stepped
+    if exchange.i >= 0:
+        for s in range(q):
+            right[s * K + exchange.i] = 0.0
+    for l in range(step.size):
+        t = 0.0
+        for m in range(step.size):
+            t += B[l, m] * right[m]
+        step[l] = t
+    for s in range(q):
+        stepped[s] = 0.0
+    if exchange.j >= 0:
+        for s in range(q):
+            t = left[s]
+            for l in range(step.size):
+                t -= added.U[s, l] * right[l]
+            stepped[s] = t
+        cholesky_solve(added.factor, q, stepped)
+        for s in range(q):
+            for l in range(step.size):
+                step[l] -= added.U[s, l] * stepped[s]
+    if exchange.i >= 0:
+        _without(table, exchange, step, stepped)
+    gain = 0.0
+    for l in range(step.size):
+        gain += right[l] * step[l]
+    for s in range(q if exchange.j >= 0 else 0):
+        gain += left[s] * stepped[s]
+    return 0.5 * gain
+
+
+@njit
+def _predictors(rows, table, j, main, own, trial):
+    """Leave in trial.eta (r, n) the predictors of the classes by coefficients, without offset."""
+    (K, q), k, u, eta = table.x.shape, table.S.size, trial.u, trial.eta
+    for s in range(q):
+        level = main[s * K + k] if rows.intercept else 0.0
+        for m in range(u.shape[1]):
+            u[s, m] = level
+        add_columns(rows.Z, table.S, main[s * K : s * K + k], u[s])
+        if j >= 0:
+            column, t = rows.Z[j], own[s]
+            for m in range(u.shape[1]):
+                u[s, m] += t * column[m]
+    for c in range(eta.shape[0]):
+        for m in range(u.shape[1]):
+            eta[c, m] = 0.0
+        for s in range(q):
+            t = rows.T[s, c]
+            for m in range(u.shape[1]):
+                eta[c, m] += t * u[s, m]
+
+
+@njit
+def _value(rows, table, exchange, lambda2, trial):
+    """(F at the coefficients of the trial, the largest |predictor|); leaves trial.P."""
+    _predictors(rows, table, exchange.j, trial.main, trial.own, trial)
+    (r, n), P, eta, top = trial.P.shape, trial.P, trial.eta, trial.mean
+    F, far = 0.0, 0.0
+    for c in range(r):
+        for m in range(n):
+            far = max(far, abs(eta[c, m]))
+            eta[c, m] += rows.offset[c, m]
+            top[m] = eta[c, m] if c == 0 else max(top[m], eta[c, m])
+    for c in range(r):
+        for m in range(n):
+            P[c, m] = math.exp(eta[c, m] - top[m])
+    for m in range(n):
+        total = 0.0
+        for c in range(r):
+            total += P[c, m]
+        F += rows.weights[m] * (top[m] - eta[rows.codes[m], m] + math.log(total))
+        share = 1.0 / total
+        for c in range(r):
+            P[c, m] *= share
+    return F + lambda2 * _ridge(table, trial.main, trial.own), far
+
+
+@njit
+def _gradient(rows, table, j, lambda2, trial):
+    """Leave the gradient of F in trial.right and trial.left."""
+    (K, q), (r, n), k, T = table.x.shape, trial.P.shape, table.S.size, rows.T
+    for s in range(q):
+        D = trial.D[s]
+        for m in range(n):
+            D[m] = -T[s, rows.codes[m]]
+        for c in range(r):
+            t = T[s, c]
+            for m in range(n):
+                D[m] += t * trial.P[c, m]
+        total = 0.0
+        for m in range(n):
+            D[m] *= rows.weights[m]
+            total += D[m]
+        _balance_of(rows, table, j, D, s, trial)
+        if rows.intercept:
+            trial.right[s * K + k] = total
+        for a in range(k):
+            trial.right[s * K + a] += 2.0 * lambda2 * trial.main[s * K + a]
+        trial.left[s] += 2.0 * lambda2 * trial.own[s]
+
+
+@njit
+def _balance_of(rows, table, j, D, s, trial):
+    """Products of slopes D (n,) of contrast s with the columns, in trial.right and trial.left."""
+    K, k = table.x.shape[0], table.S.size
+    products(rows.Z, table.S, D, trial.right[s * K : s * K + k])
+    t = 0.0
+    if j >= 0:
+        column = rows.Z[j]
+        for m in range(D.size):
+            t += D[m] * column[m]
+    trial.left[s] = t
+
+
+@njit
+def _one(rows, table, exchange, goal, trial):
+    """Try an exchange from the coefficients in the trial: -1 where it is refuted, else whether
+    they are a good start of a refit, 0 or 1.
+    """
+    lambda2, target, thorough = goal.lambda2, goal.target, goal.thorough
+    before = np.inf
+    for step in range(MOST_TRIES):
+        F, far = _value(rows, table, exchange, lambda2, trial)
+        if not F < np.inf or far > FARTHEST:
+            return 0
+        if F < target:
+            return 1
+        _gradient(rows, table, exchange.j, lambda2, trial)
+        promised = _chord(table, exchange, trial)
+        if not thorough and F - PROMISE_FACTOR * promised > target:
+            return -1
+        if F - promised > target and _refuted(rows, table, exchange, goal, F, trial):
+            return -1
+        if step == MOST_TRIES - 1 or promised > SLOW * before:
+            return 1
+        before = promised
+        for l in range(trial.main.size):
+            trial.main[l] -= trial.step[l]
+        for s in range(trial.own.size):
+            trial.own[s] -= trial.stepped[s]
+    return 1
+
+
+@njit
+def _refuted(rows, table, exchange, goal, F, trial):
+    """Whether the bound of the module's head is above the target. Rows that would have
+    probabilities below zero are drawn back, and a further chord step takes up what that leaves of
+    the balance; the first chord step is in trial.step and trial.stepped at the end again.
+    """
+    (r, n), total, rounds = trial.P.shape, trial.total, 0
+    first, own, sum_own = trial.step.copy(), trial.stepped.copy(), trial.stepped.copy()
+    for c in range(r):
+        copy(trial.P[c], trial.p[c])
+    copy(first, total)
+    moved = _move(rows, table, exchange.j, trial)
+    while 0 < moved <= 0.1 * n and rounds < DRAWN_BACK:
+        _left_over(rows, table, exchange.j, trial)
+        _chord(table, exchange, trial)
+        for l in range(total.size):
+            total[l] += trial.step[l]
+        for s in range(own.size):
+            sum_own[s] += trial.stepped[s]
+        moved, rounds = _move(rows, table, exchange.j, trial), rounds + 1
+    copy(first, trial.step)
+    copy(own, trial.stepped)
+    if moved > 0:
+        return False
+    least = F - goal.lambda2 * _ridge(table, total, sum_own) - BOUND_SLACK * abs(F)
+    if not least > goal.target:
+        return False
+    near = least - _divergence(rows, trial, False) >= goal.target
+    return near or least - _divergence(rows, trial, True) >= goal.target
+
+
+@njit
+def _move(rows, table, j, trial):
+    """Move the probabilities trial.p by what a chord step makes of them; rows that would go below
+    zero move by a share of it, and trial.eta has what is left of their moves. Returns the number
+    of such rows.
+    """
+    _predictors(rows, table, j, trial.step, trial.stepped, trial)
+    P0, p, eta, mean, moved = table.P, trial.p, trial.eta, trial.mean, 0
+    r, n = p.shape
+    for m in range(n):
+        mean[m] = 0.0
+    for c in range(r):
+        for m in range(n):
+            mean[m] += P0[c, m] * eta[c, m]
+    low = 0.0
+    for c in range(r):
+        for m in range(n):
+            eta[c, m] = P0[c, m] * (mean[m] - eta[c, m])
+            p[c, m] += eta[c, m]
+            low = min(low, p[c, m])
+    if low >= 0.0:
+        return 0
+    for m in range(n):
+        share = 1.0
+        for c in range(r):
+            if p[c, m] < 0.0:
+                share = min(share, 0.5 * (p[c, m] - eta[c, m]) / -eta[c, m])
+        for c in range(r):
+            eta[c, m] *= 1.0 - share
+            p[c, m] -= eta[c, m]
+        moved += share < 1.0
+    return moved
+
+
+@njit
+def _left_over(rows, table, j, trial):
+    """The part of the balance that is missing after `_move`, in trial.right and trial.left."""
+    (K, q), (r, n), k, T = table.x.shape, trial.P.shape, table.S.size, rows.T
+    for s in range(q):
+        D, total = trial.D[s], 0.0
+        for m in range(n):
+            D[m] = 0.0
+        for c in range(r):
+            t = T[s, c]
+            for m in range(n):
+                D[m] -= t * trial.eta[c, m]
+        for m in range(n):
+            D[m] *= rows.weights[m]
+            total += D[m]
+        _balance_of(rows, table, j, D, s, trial)
+        if rows.intercept:
+            trial.right[s * K + k] = total
+
+
+@njit
+def _ridge(table, main, own):
+    """The sum of squares of coefficients without the intercepts."""
+    (K, q), out = table.x.shape, 0.0
+    for s in range(q):
+        out += own[s] * own[s]
+        for a in range(table.S.size):
+            out += main[s * K + a] * main[s * K + a]
+    return out
+
+
+@njit
+def _divergence(rows, trial, exact):
+    """sum_i w_i KL(p_i || P_i), or what it is not above: with p = P (1 + d), a row's share of it is
+    P ((1 + d) log(1 + d) - d) <= P (d^2 / 2 - d^3 / 6 + (1 / 12 + max(-d, 0) / 4) d^4), by Taylor's
+    formula for d > 0, and for d < 0 because the rest over d^4 is convex, from 1 / 12 to 1 / 3.
+    """
+    (r, n), out = trial.P.shape, 0.0
+    for c in range(r):
+        P, p = trial.P[c], trial.p[c]
+        for m in range(n):
+            d = p[m] / P[m] - 1.0
+            if exact:
+                t = (1.0 + d) * math.log(1.0 + d) - d if d > -1.0 else 1.0
+            else:
+                t = d * d * (0.5 + d * (d * (1.0 / 12.0 + 0.25 * max(-d, 0.0)) - 1.0 / 6.0))
+            out += rows.weights[m] * P[m] * t
+    return out

@@ -1,0 +1,69 @@
+"""Refits of several classes, with or without an order, in statsmodels."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from ..core.warnings import recorded
+
+
+def fit_ordered(path, s, table, how):
+    """The results of the proportional odds model of statsmodels, whose thresholds are the first one
+    and logarithms of differences. table: a `refits.RefitTable`.
+    """
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    labels, at = [str(label) for label in path.classes], table.endog
+    codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
+    y = pd.Series(codes, index=at.index, name=at.name)
+    model = OrderedModel(y, table.exog, offset=table.offset, distr="logit")
+    start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
+    how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
+    return model.fit(**how)
+
+
+def fit_classes(path, s, table, how):
+    """The results of statsmodels' MNLogit: log odds of each class against the first one. table: a
+    `refits.RefitTable`.
+    """
+    import statsmodels.api as sm
+
+    odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
+    if odd:
+        raise ValueError(
+            f"{odd[0]}={how[odd[0]]!r}: statsmodels' MNLogit has the standard errors of maximum "
+            f"likelihood only; leave {odd[0]} out"
+        )
+    if table.offset is not None:
+        raise ValueError(
+            "statsmodels' MNLogit takes no offset, and the fit had one; fit without offset, or use "
+            "R's VGAM"
+        )
+    codes, at = table.endog.to_numpy().astype(np.int64), table.endog
+    absent = np.setdiff1d(np.arange(len(path.classes)), codes)
+    if absent.size:
+        raise ValueError(
+            f"the rows of the refit have none of the class {path.classes[absent[0]]!r}; pass rows "
+            "of every class"
+        )
+    labels = pd.Categorical.from_codes(codes, [str(label) for label in path.classes])
+    model = sm.MNLogit(pd.Series(labels, index=at.index, name=at.name), table.exog)
+    first = [np.atleast_2d(s.intercept)] if path.meta.intercept else []
+    start = np.vstack([*first, s.beta])
+    how = {"start_params": (start[:, 1:] - start[:, :1]).ravel(order="F"), "disp": 0} | how
+    try:
+        with recorded() as caught:
+            results = model.fit(**{"maxiter": 100, **how})
+    except np.linalg.LinAlgError:
+        results = None
+    if results is None or not results.mle_retvals["converged"]:
+        raise ValueError(
+            "the refit, which has no penalty, did not converge: these columns separate the "
+            "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
+        )
+    for w in caught:
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return results

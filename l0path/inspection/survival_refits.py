@@ -1,0 +1,349 @@
+"""Refits of survival times: by statsmodels, and with weights or robust covariances, which it has
+not, by maximum partial likelihood here. Ordered classes have the same, for sample splitting.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..cross_validation.validation import new_rows
+from ..designs import Dense
+from ..errors import SeparationWarning
+from ..problem.coupled.arguments import ties_of
+from ..problem.coupled.scores import minus_log_likelihood
+from ..problem.losses import restricted
+from ..problem.problem import Data, checksum, pose
+from ..working_set.hinge import make_model
+from .refit_results import (
+    NO_CLUSTERS,
+    WEIGHTED,
+    RefitRows,
+    describe_survival,
+    exog_of,
+    label,
+    labels_by_row,
+)
+
+OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
+MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
+COVARIANCES = ("nonrobust", "robust", "cluster")
+
+
+def refit_survival(path, s, given, how):
+    """PHReg of statsmodels, or `SurvivalResults` for weights and robust covariances, which it has
+    not; given: X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale; how: for its `fit`.
+    """
+    *of_rows, cov_type, cov_kwds, scale = given
+    if scale is not None:
+        raise ValueError(f"scale={scale!r}: a partial likelihood has no dispersion; leave it out")
+    if cov_type not in (None, *COVARIANCES):
+        raise ValueError(
+            f"cov_type={cov_type!r}: refit of loss='cox' has {', '.join(map(repr, COVARIANCES))}"
+        )
+    if not s.support.size:
+        raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
+    rows, loss = survival_rows(path, *of_rows)
+    keep = np.flatnonzero(rows.weights > 0)
+    A, names = exog_of(path, s, rows, keep)
+    whole = bool((rows.weights == np.floor(rows.weights)).all())
+    even = np.ptp(rows.weights[keep]) == 0
+    if even and cov_type in (None, "nonrobust"):
+        return _refit_in_statsmodels(path, s, rows, (A, names), loss, how)
+    if how:
+        raise ValueError(
+            f"{next(iter(how))}= is for statsmodels, whose PHReg takes neither weights nor robust "
+            "covariances; leave it out"
+        )
+    cov_type = cov_type or ("nonrobust" if whole else "robust")
+    kwds, clusters = dict(cov_kwds or {}), None
+    if cov_type == "cluster":
+        if "groups" not in kwds:
+            raise ValueError(NO_CLUSTERS)
+        clusters = labels_by_row(kwds["groups"], "groups", path, rows)[keep]
+    offset = None if rows.offset is None else rows.offset[keep]
+    event, mask = rows.y, rows.weights > 0
+    part = CoupledRows(
+        A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], offset
+    )
+    return survival_results(part, cov_type, clusters, path.meta.ties, label(s, path, rows))
+
+
+def _refit_in_statsmodels(path, s, rows, columns, loss, how):
+    """The results of PHReg, columns (A, names) of the rows of positive weight."""
+    from statsmodels.duration.hazard_regression import PHReg
+
+    (A, names), keep = columns, np.flatnonzero(rows.weights > 0)
+    # PHReg takes times from 0 on, and counts a row at risk at its start too
+    first = loss.start if loss.start.size else loss.stop
+    origin = min(float(first[keep].min()), 0.0)
+    entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
+    try:
+        results = PHReg(
+            loss.stop[keep] - origin,
+            pd.DataFrame(A, columns=names),
+            status=rows.y[keep],
+            entry=entry,
+            strata=loss.stratum[keep] if loss.stratum.any() else None,
+            offset=None if rows.offset is None else rows.offset[keep],
+            ties=ties_of(loss),
+        ).fit(**how)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "columns of the model are constant, or combinations of others, in these rows; choose a "
+            "smaller k, or more rows"
+        ) from None
+    describe_survival(results, path, s, rows)
+    return results
+
+
+def survival_rows(path, X, y, sample_weight, offset, strata):
+    """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones."""
+    if X is None and y is None:
+        if sample_weight is not None or offset is not None or strata is not None:
+            raise ValueError("sample_weight=, offset= and strata= go with new rows: pass X= and y=")
+        data = path.data()
+        return RefitRows(data.design, data.y, data.weights, data.offset, None, True), data.loss
+    seen = new_rows(path, X, y, sample_weight, offset, strata)
+    loss = seen.loss
+    response = (seen.y, loss.start, loss.stop, loss.stratum)
+    same = (
+        bool(path.meta.checksum)
+        and seen.design.n == path.n
+        and checksum(SimpleNamespace(design=seen.design, response=response)) == path.meta.checksum
+    )
+    if same and path.meta.weighted and sample_weight is None:
+        raise ValueError(WEIGHTED)
+    return RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same), loss
+
+
+class CoupledRows(NamedTuple):
+    """Rows of survival times or ordered classes, all of positive weight: columns A (n, k), their
+    names, y (n,) (events, or codes of classes), the loss, weights (n,) as they were given, offset
+    (n,) or None.
+    """
+
+    A: np.ndarray
+    names: list
+    y: np.ndarray
+    loss: Any
+    weights: np.ndarray
+    offset: np.ndarray | None
+
+
+class Maximum(NamedTuple):
+    """The maximum of a likelihood, by the Newton steps of the paths: coefficients (k,), the inverse
+    of their information (k, k), which of them the rows determine (k,), the predictor (n,), and
+    whether there is a maximum.
+    """
+
+    params: np.ndarray
+    covariance: np.ndarray
+    known: np.ndarray
+    eta: np.ndarray
+    attained: bool
+
+
+def maximum_likelihood(rows):
+    """The `Maximum` of `CoupledRows`. Weights that are whole numbers count rows; others are scaled
+    to a mean of 1, for survival times taken as they are. Thresholds of ordered classes are at their
+    best for all coefficients, which leaves the information of these.
+    """
+    k, survival = rows.A.shape[1], rows.loss.traits.response == "survival"
+    free = np.full(k, np.inf)
+    data = Data(
+        design=Dense(np.asfortranarray(rows.A, dtype=np.float64)),
+        y=np.asarray(rows.y, dtype=np.float64),
+        loss=rows.loss,
+        weights=rows.weights,
+        offset=rows.offset,
+        intercept=False,
+        lower=-free,
+        upper=free,
+        factor=np.zeros(k),
+        forced=np.arange(k),
+        excluded=np.zeros(k, dtype=bool),
+        names=rows.names,
+    )
+    problem = pose(data)
+    model = make_model(problem)
+    model.grow(problem.forced)
+    fit = model.null(0.0, 0.0)
+    at, Z, near = fit.support, model.Z[model.where[fit.support]], model.derivatives(fit)
+    taken = model.coupled(near.eta, Z)
+    count = float(rows.weights @ rows.y) if survival else problem.n_eff
+    inverse, known = _inverse(count * ((Z * near.v) @ Z.T - taken @ taken.T))
+    scale, params, certain = problem.X.scale[at], np.zeros(k), np.zeros(k, dtype=bool)
+    covariance = np.zeros((k, k))
+    params[at], certain[at] = fit.b / scale, known
+    covariance[np.ix_(at, at)] = inverse / np.outer(scale, scale)
+    return Maximum(params, covariance, certain, near.eta, not fit.flags)
+
+
+def jackknife(rows, found):
+    """(n, k) by how much each row of survival times moves the coefficients of their `Maximum`: the
+    infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse information, as in R's
+    `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling Survival Data, 2000,
+    section 7.1).
+    """
+    mean = np.average(rows.A, axis=0, weights=rows.weights)
+    residuals = _score_residuals(rows.loss, found.eta, rows.weights, rows.A - mean)
+    return rows.weights[:, None] * (residuals @ found.covariance)
+
+
+def _inverse(H):
+    """(the inverse of an information matrix (k, k), which coefficients it determines (k,)): those
+    of combinations of others are not determined.
+    """
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    values, vectors = np.linalg.eigh(H * np.outer(unit, unit))
+    flat = values <= OPEN_DIRECTION * max(values[-1] if values.size else 0.0, 1.0)
+    inverse = (vectors[:, ~flat] / values[~flat]) @ vectors[:, ~flat].T
+    known = np.abs(vectors[:, flat]).max(axis=1, initial=0.0) < MOVED
+    return inverse * np.outer(unit, unit), known & (np.diagonal(H) > 0)
+
+
+def _score_residuals(loss, eta, weights, Z):
+    """(n, k) the derivatives of the score in the weights of the rows; Z (n, k)."""
+    out = np.zeros(Z.shape)
+    tops = np.full(int(loss.stratum.max()) + 1, -np.inf)
+    np.maximum.at(tops, loss.stratum, eta)
+    e = np.exp(eta - tops[loss.stratum])
+    for tied, at in loss.risk_sets():
+        u, w = weights[at] * e[at], weights[tied]
+        share = np.arange(tied.size) / tied.size if loss.efron else np.zeros(1)
+        v = w.mean() if loss.efron else w.sum()
+        phi = u.sum() - share * (w @ e[tied])
+        means = (Z[at].T @ u)[:, None] - share * (Z[tied].T @ (w * e[tied]))[:, None]
+        means = means / phi
+        a, c = (v / phi).sum(), means @ (v / phi)
+        out[at] -= e[at, None] * (Z[at] * a - c)
+        a, c = (v * share / phi).sum(), means @ (v * share / phi)
+        out[tied] += e[tied, None] * (Z[tied] * a - c) + Z[tied] - means.mean(axis=1)
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurvivalResults:
+    """The results of a Cox regression, with the names that statsmodels has.
+
+    Attributes
+    ----------
+    params : Series
+        The coefficients, log hazard ratios.
+    covariance : DataFrame
+        Their covariance.
+    llf : float
+        The log partial likelihood.
+    nobs, events : float
+        The sums of the weights of all rows, and of those with an event.
+    cov_type : str
+        "nonrobust": the inverse of the information. "robust", "cluster": D'D for the infinitesimal
+        jackknife D of the rows, or of its sums over clusters.
+    ties : str
+        "efron" or "breslow".
+    selection : str
+        Which rows chose the columns.
+    """
+
+    params: pd.Series
+    covariance: pd.DataFrame
+    llf: float
+    nobs: float
+    events: float
+    cov_type: str
+    ties: str
+    selection: str
+    use_t = False
+
+    @property
+    def bse(self):
+        """The standard errors."""
+        return pd.Series(np.sqrt(np.diag(self.covariance)), index=self.params.index)
+
+    @property
+    def tvalues(self):
+        """The coefficients in units of their standard errors."""
+        return self.params / self.bse
+
+    @property
+    def pvalues(self):
+        """Two-sided p-values by the normal distribution."""
+        from scipy.stats import norm
+
+        return pd.Series(2.0 * norm.sf(np.abs(self.tvalues)), index=self.params.index)
+
+    def cov_params(self):
+        """The covariance of the coefficients."""
+        return self.covariance
+
+    def conf_int(self, alpha=0.05):
+        """Intervals of level 1 - alpha: a DataFrame with the columns 0 and 1."""
+        from scipy.stats import norm
+
+        half = norm.isf(0.5 * alpha) * self.bse
+        return pd.DataFrame({0: self.params - half, 1: self.params + half})
+
+    def summary(self):
+        """A table of statsmodels."""
+        from statsmodels.iolib.summary2 import Summary
+
+        low, high = (np.exp(part) for _, part in self.conf_int().items())
+        columns = {
+            "log HR": self.params,
+            "log HR SE": self.bse,
+            "HR": np.exp(self.params),
+            "z": self.tvalues,
+            "P>|z|": self.pvalues,
+            "[0.025": low,
+            "0.975]": high,
+        }
+        out = Summary()
+        out.add_title("Cox regression")
+        head = {
+            "Ties:": self.ties,
+            "Covariance:": self.cov_type,
+            "Sum of weights:": f"{self.nobs:g}",
+            "Of events:": f"{self.events:g}",
+            "Log-likelihood:": f"{self.llf:.4f}",
+        }
+        out.add_dict(head)
+        out.add_df(pd.DataFrame(columns), float_format="%.4f")
+        out.add_text(self.selection[0].upper() + self.selection[1:])
+        return out
+
+    summary2 = summary
+
+
+def survival_results(rows, cov_type, clusters, ties, selection):
+    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"."""
+    found = maximum_likelihood(rows)
+    if not found.attained:
+        text = (
+            "without shrinkage the partial likelihood of these columns is monotone: coefficients "
+            "and standard errors of the refit are not finite; choose a smaller k"
+        )
+        warnings.warn(SeparationWarning(text), stacklevel=4)
+    covariance = found.covariance
+    if cov_type != "nonrobust":
+        D = jackknife(rows, found)
+        if cov_type == "cluster":
+            D = pd.DataFrame(D).groupby(np.asarray(clusters)).sum().to_numpy()
+        covariance = D.T @ D
+    open_ = ~found.known | (not found.attained)
+    covariance = np.where(open_[:, None] | open_, np.nan, covariance)
+    return SurvivalResults(
+        params=pd.Series(found.params, index=rows.names),
+        covariance=pd.DataFrame(covariance, index=rows.names, columns=rows.names),
+        llf=-float(minus_log_likelihood(rows.loss, rows.y, found.eta, rows.weights)),
+        nobs=float(rows.weights.sum()),
+        events=float(rows.weights @ rows.y),
+        cov_type=cov_type,
+        ties=ties,
+        selection=selection,
+    )
