@@ -165,8 +165,8 @@ def refuse_unserved(data, plan, a):
         what = "lambda1: use lambda2, or penalty='L0L2'"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif data.groups is not None:
-        what = "groups: leave groups= out (with a formula, groups=False)"
+    elif data.groups is not None and a.certify is True:
+        what = "lower bounds on groups: leave certify=True out"
     elif a.lambda_scale != "mean":
         what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
     elif uneven:

@@ -32,7 +32,6 @@ ONLY_SWAPS = {
     "multinomial": ("swap",),
     RESPONSES: ("swap", "double swaps"),
 }
-WITH_GROUPS = ("cox", "ordinal")  # of these losses
 SETTINGS = {
     **{name: name for name in names()},
     "integrality_generation": IntegralityGeneration(),
@@ -49,7 +48,7 @@ def row_of(name):
 def served(name, unit, loss):
     """Whether an algorithm takes a loss, with columns or groups."""
     if loss in ONLY_SWAPS:
-        return name in ONLY_SWAPS[loss] and (unit == "columns" or loss in WITH_GROUPS)
+        return name in ONLY_SWAPS[loss] and (unit == "columns" or name == "swap")
     row = row_of(name)
     return unit in row.units and loss in row.losses
 

@@ -18,7 +18,6 @@ FORMS = (
     "pass a structured array (event, time), a DataFrame or array with the columns (time, event) or "
     '(start, stop, event), or a formula "Surv(time, event) ~ ..."'
 )
-LARGEST_OFFSET = 300.0  # of exp(offset): beyond it rows at risk count as none beside others
 
 
 class Rows(NamedTuple):

@@ -38,9 +38,9 @@ def loss_meant(loss, y):
     return loss if inside.any() else "logistic"
 
 
-def trials_of(y, sample_weight):
+def trials_of(y, sample_weight, n=None):
     """(shares (n,), weights (n,), trials (n,)) of counts of successes and failures, or of shares
-    whose sample weights are the trials.
+    whose sample weights are the trials; n: the rows that X has, where that is known.
     """
     if not in_two_columns(y):
         trials = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
@@ -48,6 +48,8 @@ def trials_of(y, sample_weight):
     y = pandas_of(y, "y")
     refuse_masked(y, "y")
     counts = np.asarray(y, dtype=np.float64)
+    if n is not None and len(counts) != n:
+        raise ValueError(f"X has {n} rows but y has {len(counts)}; pass one response per row")
     finite(counts.ravel(), "y")
     if (counts < 0).any():
         raise ValueError(
