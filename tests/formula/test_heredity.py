@@ -344,7 +344,7 @@ def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
     pd.testing.assert_frame_equal(plain.table, same.table)
     both = pd.DataFrame({"y": data.y, "w": data.b})
     two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)
-    assert two.meta.groups is None
+    assert two.meta.groups.hierarchy.rule == "strong"
 
 
 def test_excluded_and_included_terms_take_others_with_them():
