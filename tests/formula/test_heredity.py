@@ -11,7 +11,7 @@ import oracles
 import pandas as pd
 import pytest
 import survival
-from enumerated_families import least, ordered_loss
+from enumerated_families import least, ordered_loss, softmax_loss
 from hierarchies import keeps
 
 import l0path
@@ -211,6 +211,41 @@ def test_ordered_classes_are_compared_over_closed_sets(seed):
     assert check(path, best, "strong") == 0
 
 
+def least_of_responses(kind, data, Z, lambda2):
+    """The least value on columns Z for the responses u and v, or the classes y."""
+    n = len(Z)
+    if kind == "multinomial":
+        Y = (data.y.to_numpy()[:, None] == np.arange(3)).astype(float)
+        return least(*softmax_loss(Z, Y, np.full(n, 1 / n), 0.0, lambda2))
+    Y = data[["u", "v"]].to_numpy()
+    A = np.vstack([Z / np.sqrt(n), np.sqrt(2 * lambda2) * np.eye(Z.shape[1])])
+    T = np.vstack([(Y - Y.mean(axis=0)) / np.sqrt(n), np.zeros((Z.shape[1], 2))])
+    return 0.5 * ((T - A @ np.linalg.lstsq(A, T, rcond=None)[0]) ** 2).sum()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["several", "multinomial"])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(12))])
+def test_responses_and_classes_are_compared_over_closed_sets(seed, kind, rule):
+    rng, data = np.random.default_rng(seed), table(seed, 50)
+    signal = 2 * data.a * (data.d == "q") + data.b
+    data["u"] = signal + rng.standard_normal(50)
+    data["v"] = 0.5 * signal - data.a + rng.standard_normal(50)
+    classes = np.column_stack([signal, -signal, 0 * signal]) + rng.gumbel(size=(50, 3))
+    data["y"] = classes.argmax(axis=1)
+    terms = "(a + b + d) ** 2" if seed % 2 else "a*c + b + d"
+    text = f"u + v ~ {terms}" if kind == "several" else f"y ~ {terms}"
+    how = {} if kind == "several" else {"loss": "multinomial"}
+    how |= {"algorithm": LocalSearch(effort="high"), "certify": "auto" if seed % 4 < 2 else False}
+    path = l0path.fit(text, data, lambda2=0.01, heredity=rule, **how)
+    X, at, _ = encoded(f"y ~ {terms}", data)
+    Z, best = survival.standardised(X, np.ones(50))[0], {}
+    for S in closed_sets(list(at), rule):
+        value = least_of_responses(kind, data, Z[:, [j for term in S for j in at[term]]], 0.01)
+        best[len(S)] = min(best.get(len(S), np.inf), value)
+    assert check(path, best, rule) == 0
+
+
 def test_values_of_lambda0_are_those_of_closed_sets():
     text, data = FORMULAS[0], table(6)
     best = least_squares(text, data, "strong", 0.0)
@@ -309,7 +344,7 @@ def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
     pd.testing.assert_frame_equal(plain.table, same.table)
     both = pd.DataFrame({"y": data.y, "w": data.b})
     two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)
-    assert two.meta.groups is None
+    assert two.meta.groups.hierarchy.rule == "strong"
 
 
 def test_excluded_and_included_terms_take_others_with_them():
@@ -334,7 +369,10 @@ def test_excluded_and_included_terms_take_others_with_them():
         ({"heredity": "both"}, "heredity='both' must be"),
         ({"heredity": "weak", "groups": False}, "leave groups= out"),
         ({"heredity": "weak", "algorithm": "cd"}, "not served with algorithm='cd'"),
-        ({"heredity": "weak", "loss": "multinomial"}, "not served with loss='multinomial'"),
+        (
+            {"heredity": "weak", "loss": "multinomial", "certify": True},
+            "not served with certify=True and loss='multinomial'",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             l0path.fit(text, data, **how)

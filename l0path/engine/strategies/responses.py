@@ -7,12 +7,13 @@ import numpy as np
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
+from ...exchange.neighbourhoods import group_responses
 from ...exchange.neighbourhoods.choice import neighbourhood_of
-from ...exchange.neighbourhoods.group_responses import ResponseGroupNeighbourhood
 from ...exchange.verification.groups import scores_of_responses
 from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
 from ..size_path import SizePath
+from .closed import ClosedExchanges
 from .columns import ColumnExchanges
 from .groups import GroupExchanges
 
@@ -124,7 +125,7 @@ class ResponseGroupExchanges(GroupExchanges):
     exchanges ranked first are decided by refits. Nothing is claimed with near combinations.
     """
 
-    kind, units = ResponseGroupNeighbourhood, ResponseGroupModel
+    kind, units = group_responses.ResponseGroupNeighbourhood, ResponseGroupModel
 
     @property
     def optimality_if_verified(self):
@@ -146,3 +147,13 @@ class ResponseGroupExchanges(GroupExchanges):
             best = np.argsort(-score, kind="stable")[:most]
             new.append(best[score[best] > 0.0])
         return self.groups.grow(np.unique(np.concatenate(new)))
+
+
+class ResponseClosedExchanges(ResponseGroupExchanges, ClosedExchanges):
+    """`ResponseGroupExchanges` among sets of groups that keep a hierarchy."""
+
+    kind = group_responses.ResponseClosedNeighbourhood
+
+    def _additions(self, fit, most):
+        """As `ClosedExchanges._additions`."""
+        return group_responses.table(self.groups, fit, most, closed=False).additions

@@ -23,7 +23,7 @@ import numpy as np
 from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
-from ...problem.losses import Hinge
+from ...problem.losses import Hinge, Multinomial
 from .coupled_bounds import sets_of_columns
 from .node_bounds import UnclearColumns
 from .search import REFIT_OPERATIONS
@@ -42,10 +42,11 @@ class OpenNode(NamedTuple):
 
 def refits_bound(loss):
     """Whether fits of a loss give bounds: it is smooth, and has a conjugate or, where it couples
-    rows, a bound by weak duality.
+    rows or classes, a bound by weak duality.
     """
     known = interval.dispatch(type(loss)) is not interval.dispatch(object)
-    return loss.traits.coupled or (known and not isinstance(loss, Hinge))
+    coupled = loss.traits.coupled or isinstance(loss, Multinomial)
+    return coupled or (known and not isinstance(loss, Hinge))
 
 
 def servable_nested(problem, lambda1):

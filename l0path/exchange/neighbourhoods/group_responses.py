@@ -14,6 +14,7 @@ import numpy as np
 from ...working_set.linear_algebra import COLLINEAR
 from ..group_ranking import GroupTable
 from ..table import EQUAL, in_order
+from .closed import ClosedNeighbourhood
 from .groups import GroupNeighbourhood
 
 
@@ -41,9 +42,20 @@ def _members(model, fit, kept):
     ]
 
 
-def table(model, fit, keep):
+def _kept(hierarchy, fit, free, additions, swaps):
+    """The additions and swaps after which every group has what it needs."""
+    inside = np.isin(np.arange(free.size), fit.groups)
+    met = hierarchy.met(inside)
+    instead = {out: hierarchy.instead(out, inside) for out in {out for _, out, _ in swaps}}
+    return (
+        [one for one in additions if met[one[1]]],
+        [one for one in swaps if instead[one[1]][one[2]]],
+    )
+
+
+def table(model, fit, keep, closed=True):
     """The GroupTable of a fit over all working groups of a ResponseGroupModel: the `keep` best
-    additions and swaps.
+    additions and swaps. closed: only those that keep the hierarchy of the groups, if there is one.
     """
     model.model.tables += 1
     quadratic, mean = model.near_fit(fit)
@@ -76,7 +88,9 @@ def table(model, fit, keep):
                 after = mean * gains(S + np.einsum("amd,ame->mde", TA, VA), c_after, unit)
             change = drops[out] - after
             swaps += [(float(x), out, int(g)) for x, g in zip(change, some, strict=True)]
-    order = in_order(EQUAL * abs(fit.value))
+    hierarchy, order = model.problem.groups.hierarchy, in_order(EQUAL * abs(fit.value))
+    if closed and hierarchy is not None:
+        additions, swaps = _kept(hierarchy, fit, model.free, additions, swaps)
     return GroupTable(
         model.W.size,
         sorted(additions, key=order)[:keep],
@@ -99,3 +113,20 @@ class ResponseGroupNeighbourhood(GroupNeighbourhood):
         """As `GroupNeighbourhood.drops`."""
         order = in_order(EQUAL * abs(fit.value))
         return sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)
+
+
+class ResponseClosedNeighbourhood(ClosedNeighbourhood):
+    """`ClosedNeighbourhood` of a ResponseGroupModel."""
+
+    def table(self, fit):
+        """As `ClosedNeighbourhood.table`."""
+        if fit.key not in self.tables:
+            self.tables[fit.key] = table(self.model, fit, self.tried)
+        return self.tables[fit.key]
+
+    def drops(self, fit):
+        """As `ClosedNeighbourhood.drops`."""
+        may_leave = self.hierarchy.removable(self.inside(fit.groups))
+        order = in_order(EQUAL * abs(fit.value))
+        found = sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)
+        return [(x, g) for x, g in found if may_leave[g]]
