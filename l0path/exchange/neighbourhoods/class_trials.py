@@ -238,14 +238,16 @@ def _value(rows, table, exchange, lambda2, trial):
     for c in range(r):
         for m in range(n):
             P[c, m] = math.exp(eta[c, m] - top[m])
+    total = trial.p[0]  # which `_refuted` fills anew
+    for c in range(r):
+        for m in range(n):
+            total[m] = P[c, m] if c == 0 else total[m] + P[c, m]
     for m in range(n):
-        total = 0.0
-        for c in range(r):
-            total += P[c, m]
-        F += rows.weights[m] * (top[m] - eta[rows.codes[m], m] + math.log(total))
-        share = 1.0 / total
-        for c in range(r):
-            P[c, m] *= share
+        F += rows.weights[m] * (top[m] - eta[rows.codes[m], m] + math.log(total[m]))
+        total[m] = 1.0 / total[m]
+    for c in range(r):
+        for m in range(n):
+            P[c, m] *= total[m]
     return F + lambda2 * _ridge(table, trial.main, trial.own), far
 
 
