@@ -40,7 +40,7 @@ from ..traits import EMPTIES, LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
-GAP_STEPS = 10  # Newton steps of one row, from the linear change of its slope
+ROOT_STEPS = 10  # Newton steps of one row, from the linear change of its slope
 GAP_CLOSED = 1e-7  # the last of them, in the predictor
 SHAPE_STEPS = 100  # Newton steps of one number
 
@@ -211,7 +211,7 @@ def _(loss, y, eta, at, dual):
         return share * entropy_rise(rise / share) / (b if y <= 0.0 else 1.0)
     up, down = math.exp(b * eta), y * math.exp(-a * eta)
     d = (dual - at) / (b * up + a * down)
-    for _step in range(GAP_STEPS):
+    for _step in range(ROOT_STEPS):
         rise, fall = math.expm1(b * d), math.expm1(-a * d)
         left = at + up * rise - down * fall - dual
         bend = b * up * (1.0 + rise) + a * down * (1.0 + fall)

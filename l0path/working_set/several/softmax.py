@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
+from ...core.elementary import exp_minus
 from ...problem.losses import ETA_CAP
 from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, products, weighted_gram
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
@@ -105,15 +106,20 @@ def value_at(rows, S, lambda2, x, work, eta):
     for c in range(r):
         copy(rows.offset[c], eta[c])
     change_of(rows, S, x, work.b, eta)
-    F, P, top = 0.0, work.P, work.scratch
+    F, size, P, top, total = 0.0, 0.0, work.P, work.scratch, work.v
     # class by class, for vector units
     for c in range(r):
         for i in range(n):
+            size += abs(eta[c, i])
             top[i] = eta[c, i] if c == 0 else max(top[i], eta[c, i])
-    total = work.v
+    if not size < np.inf:  # an entry is no number, and `exp_minus` takes numbers
+        for c in range(r):
+            for i in range(n):
+                P[c, i] = 1.0 / r
+        return np.inf
     for c in range(r):
         for i in range(n):
-            P[c, i] = math.exp(eta[c, i] - top[i])
+            P[c, i] = exp_minus(top[i] - eta[c, i])
     for c in range(r):
         for i in range(n):
             total[i] = P[c, i] if c == 0 else total[i] + P[c, i]
