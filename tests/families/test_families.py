@@ -421,8 +421,8 @@ def test_a_column_that_fills_shares_is_named():
 
 @pytest.mark.parametrize("power", [1.2, 1.5, 1.9, 2.0])
 def test_the_fenchel_gap_of_a_tweedie_loss_is_not_below_its_definition(power):
-    """l*(r) + l(eta) - r eta, l* the sup over a fine grid; it is finite for all slopes that an
-    exchange has, else no exchange would be refuted by a bound.
+    """l*(r) + l(eta) - r eta, l* the sup over a fine grid; it is finite near the slope, else no
+    exchange would be refuted by a bound.
     """
     from l0path.problem.families.amounts import Tweedie
     from l0path.problem.verbs import fenchel_gap
@@ -447,4 +447,5 @@ def test_the_fenchel_gap_of_a_tweedie_loss_is_not_below_its_definition(power):
                 continue
             truth = (r * grid - loss(y, grid)).max() + loss(y, eta) - r * eta
             assert gap >= truth - 1e-9 * (1.0 + abs(truth))
-            assert gap <= truth + (1e-4 if abs(step) <= 1e-3 else 100.0)
+            assert gap <= truth + 1e-4 or abs(step) > 1e-3
+            assert gap < np.inf or abs(step) > 0.05
