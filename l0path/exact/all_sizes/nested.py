@@ -96,11 +96,10 @@ class NestedSearch:
         return units[self.hierarchy.largest(inside)[self.J[units]]]
 
     def _keeps(self, support):
-        inside = None if self.hierarchy is None else np.zeros(len(self.groups.labels), dtype=bool)
-        if inside is None:
+        """Whether a set of units, held ones included, keeps the hierarchy."""
+        if self.hierarchy is None:
             return True
-        inside[support] = True
-        return self.hierarchy.closed(inside)
+        return self.hierarchy.closed(np.isin(np.arange(len(self.groups.labels)), support))
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
@@ -185,9 +184,7 @@ class NestedSearch:
             less = node.units[node.units != node.free[i]]
             units, free = self.closed(less), node.free[order[at + 1 :]]
             start = found.starts[i]
-            if (
-                units.size < less.size
-            ):  # what needs a unit leaves with it, or else the node is empty
+            if units.size < less.size:  # what needs a unit leaves with it, or the node is empty
                 gone = np.setdiff1d(less, units)
                 if not np.isin(gone, free).all():
                     continue
