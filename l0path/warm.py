@@ -84,9 +84,14 @@ def _other(kind):
         if kind in ("groups", "certify"):
             _of_loss(loss, kind)
             continue
-        names = {"exact": ["exact"], "dual": ["dual_iht"], "gradient": ["pg", "apg+", "htp"]}
+        names = {
+            "exact": ["exact"],
+            "dual": ["dual_iht", "primal_dual", "feature_generating"],
+            "gradient": ["pg", "apg+", "htp"],
+        }
         for name in names[kind]:
-            fit(X, _response(loss, eta), loss=loss, max_k=2, lambda2=1e-2, algorithm=name)
+            y, grid = _response(loss, eta), "lambda0" if name == "primal_dual" else "support"
+            fit(X, y, loss=loss, max_k=2, lambda2=1e-2, algorithm=name, grid=grid)
 
 
 def recipes(kinds: Sequence[str]):

@@ -229,7 +229,7 @@ def test_scorers_of_scikit_learn_score_several_classes():
     [
         ({"lambda1": 0.1}, "lambda1"),
         ({"upper": 1.0}, "bounds"),
-        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
         ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),

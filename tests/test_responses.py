@@ -202,7 +202,7 @@ def test_the_regressor_takes_several_responses():
         ({"lambda1": 0.1}, "lambda1"),
         ({"penalty": "L0L1"}, "lambda1"),
         ({"lower": 0.0}, "bounds"),
-        ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
+        ({"groups": [0, 0, 1, 1, 2, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": "exact"}, "'exact'"),
         ({"lambda_scale": "l0learn"}, "l0learn"),

@@ -1,25 +1,28 @@
 """numba's way from bytecode to typed code, shorter for kernels that are plain loops.
 
-Two thirds of the time of a compilation pass in Python code of numba, before LLVM begins. Three
-things in it serve what our kernels do not use, and are left out here: passes for closures, with
-blocks and literal unrolling; the search through all overloads of an operator, which is done once
-per kinds of operands and process here instead of at each place; and reference counts in kernels
-that neither make an array nor return one. A kernel that needs what is left out fails to be typed
-by the short pipeline, and numba's own, which is always tried after it, compiles it.
+Half of the time of a compilation passes in Python code of numba. Three things in it serve what our
+kernels do not use, and are left out here: passes for closures, with blocks and literal unrolling;
+the search through all overloads of an operator, which is done once per kinds of operands and
+process here instead of at each place; and what `lowering` leaves out. A kernel that needs what is
+left out fails in the short pipeline, and numba's own, which is always tried after it, compiles it.
 
-Of numba this file uses pipelines of passes, which are documented, and the typing context, the data
-models and `subtarget`, which are not. Where a release has none of them, numba's own way is used.
+Of numba this file uses pipelines of passes, which are documented, and the typing context, which is
+not. Where a release has none of them, numba's own way is used.
 """
 
 import operator
+from contextlib import contextmanager
 from types import CodeType
 
 import numpy as np
 from numba.core import ir, types
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import LoweringError
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typing import Context
+
+from .lowering import ShortLower, assignments
 
 # passes for what plain loops do not have. Of those that prune branches, the first remains.
 SKIPPED_PASSES = {
@@ -43,10 +46,6 @@ PLAIN_KINDS = (
     types.Array,
     types.SliceType,
 )
-VIEW_INDICES = (
-    types.Integer,
-    types.SliceType,
-)  # indices that give an entry or a view, not a new array
 
 
 class RememberingContext(Context):
@@ -106,77 +105,60 @@ class RewritesWherePossible(NopythonRewrites):
         """Rewrite one function, or leave it as it is."""
         kinds = state.typemap
         found = any(isinstance(kind, (types.List, types.StringLiteral)) for kind in kinds.values())
-        if not found and not any(_of_arrays(*pair, kinds) for pair in _expressions(state.func_ir)):
+        if not found and not any(_of_arrays(*pair, kinds) for pair in assignments(state.func_ir)):
             return False
         return super().run_pass(state)
 
 
-def _expressions(code):
-    """(name of the variable, expression) of all assignments of expressions."""
-    for block in code.blocks.values():
-        for statement in block.find_insts(ir.Assign):
-            if isinstance(statement.value, ir.Expr):
-                yield statement.target.name, statement.value
-
-
 def _of_arrays(name, expression, kinds):
-    """Whether an expression computes a whole array."""
-    if not isinstance(kinds[name], types.Array):
+    """Whether what is assigned computes a whole array."""
+    if not isinstance(kinds[name], types.Array) or not isinstance(expression, ir.Expr):
         return False
     if expression.op != "call":
         return expression.op in ("unary", "binop", "inplace_binop")
     return getattr(kinds[expression.func.name], "typing_key", None) not in (np.empty, np.zeros)
 
 
-def without_reference_counts(state):
-    """The context for the lowering of a typed kernel: one without reference counts where all its
-    arrays belong to its callers.
+@contextmanager
+def falling_back():
+    """Within the block, errors that come of a numba that is not as expected are those of a pipeline
+    that fails, after which numba tries the next one.
     """
-    models, kinds = state.targetctx.data_model_manager, state.typemap
-
-    def holds_memory(kind):
-        return models[kind].contains_nrt_meminfo()
-
-    def borrowed(name, expression):
-        if not holds_memory(kinds[name]):
-            return True
-        if expression.op == "call":  # a record of what there is
-            return isinstance(kinds[expression.func.name], types.NamedTupleClass)
-        if expression.op == "getitem":
-            index = kinds[expression.index.name]
-            parts = index if isinstance(index, types.BaseTuple) else [index]
-            return all(isinstance(part, VIEW_INDICES) for part in parts)
-        if expression.op == "exhaust_iter":  # a, b = b, a
-            return isinstance(kinds[expression.value.name], types.BaseTuple)
-        return expression.op in ("getattr", "static_getitem", "build_tuple", "cast", "phi")
-
-    if holds_memory(state.return_type):
-        return state.targetctx
-    if all(borrowed(*pair) for pair in _expressions(state.func_ir)):
-        return state.targetctx.subtarget(enable_nrt=False)
-    return state.targetctx
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LoweringError(f"numba is not as expected: {error!r}") from error
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class LoweringWithFewCounts(NativeLowering):
-    """numba's lowering, without reference counts where they are not needed."""
+class ShortLowering(NativeLowering):
+    """Lowering by `ShortLower`."""
 
     _name = "l0path_lowering"
+    lowering_class = ShortLower
 
     def run_pass(self, state):
         """Lower one kernel."""
-        context = state.targetctx
-        state.targetctx = without_reference_counts(state)
-        try:
+        with falling_back():
             return super().run_pass(state)
-        finally:
-            state.targetctx = context
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class NumbasLowering(NativeLowering):
+    """numba's own lowering, in a pipeline that may come after one that failed."""
+
+    _name = "l0path_numbas_lowering"
+
+    def run_pass(self, state):
+        """Lower one kernel."""
+        state.status.fail_reason = None  # which numba reports even where a later pipeline succeeds
+        return super().run_pass(state)
 
 
 class ShortCompiler(Compiler):
     """numba's compiler with the short pipeline, and its own where that fails."""
 
-    lowering = LoweringWithFewCounts
+    lowering, numbas_lowering = ShortLowering, NumbasLowering
 
     def __init__(self, typingctx, *args):
         super().__init__(RememberingContext(typingctx), *args)
@@ -186,7 +168,7 @@ class ShortCompiler(Compiler):
         full = super().define_pipelines()
         for pipeline in full:
             pipeline.passes = [
-                (self.lowering if step is NativeLowering else step, text)
+                (self.numbas_lowering if step is NativeLowering else step, text)
                 for step, text in pipeline.passes
             ]
         constants = self.state.func_id.code.co_consts

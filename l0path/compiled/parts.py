@@ -2,9 +2,9 @@
 
 numba compiles what a kernel calls as if Python called it: it optimises it, makes machine code of
 it, with wrappers that unpack Python objects, and then does all of it again within each caller.
-Here a callee ends as LLVM code that has only seen the passes over single functions; the caller
-inlines and optimises it, and none of its own machine code is ever made. This halves the time of
-a first fit.
+Here a callee ends as LLVM code that is not optimised; the kernel that Python enters inlines and
+optimises all that it reaches, once, and none of a callee's own machine code is ever made. This
+halves the time of a first fit.
 
 A kernel that is called both by Python and by kernels is compiled for each of the two. Callees are
 not stored on disk: they are in what is stored of their callers.
@@ -16,29 +16,75 @@ callees are compiled numba's way.
 
 import gc
 
-from numba.core import event
+from llvmlite import binding as llvm
+from numba.core import config, event
 
 try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
 
-    from .front_end import LoweringWithFewCounts, ShortCompiler
+    from .front_end import NumbasLowering, ShortCompiler, ShortLowering, falling_back
+    from .lowering import ShortLower
 except ImportError:
     ENTRY_OPTIONS = CALLEE_OPTIONS = {}
 else:
 
-    class CalleeLibrary(JITCodeLibrary):
-        """LLVM code to be linked into callers: not optimised as a whole, never machine code."""
+    class WholeLibrary(JITCodeLibrary):
+        """LLVM code of a kernel and its callees, optimised once, as a whole: not each function
+        before it, and with loops in vector units but not unrolled beyond that, which would double
+        the machine code.
+        """
+
+        def _optimize_functions(self, ll_module):
+            ll_module.data_layout = self._codegen._data_layout
 
         def _optimize_final_module(self):
-            pass
+            tuning = llvm.create_pipeline_tuning_options(int(config.OPT))
+            tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
+            tuning.slp_vectorization = bool(config.SLP_VECTORIZE)
+            tuning.loop_unrolling = False
+            builder = llvm.create_pass_builder(self._codegen._tm, tuning)
+            builder.getModulePassManager().run(self._final_module, builder)
 
-        def _finalize_final_module(self):
-            self._finalize_dynamic_globals()
+        def finalize(self):
+            """Link all that the kernel reaches, and make machine code of it."""
+            reached = list(self._linking_libraries)
+            for library in reached:  # which grows
+                if isinstance(library, CalleeLibrary):
+                    new = [one for one in library._linking_libraries if one not in reached]
+                    reached.extend(dict.fromkeys(new))
+            self._linking_libraries = reached
+            super().finalize()
+
+    class CalleeLibrary(WholeLibrary):
+        """LLVM code of one callee, to be linked into callers: not optimised, never machine code."""
+
+        def finalize(self):
+            """Nothing is added any more."""
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "linkonce_odr"
             self._finalized = True
 
+        def _get_module_for_linking(self):
+            return self._final_module
+
     @register_pass(mutates_CFG=True, analysis_only=False)
-    class CalleeLowering(LoweringWithFewCounts):
+    class EntryLowering(ShortLowering):
+        """Lowering of typed code to LLVM, into a `WholeLibrary`."""
+
+        _name = "l0path_entry_lowering"
+
+        def run_pass(self, state):
+            """Lower one kernel that Python enters."""
+            with falling_back():
+                name = state.func_id.func_qualname
+                state.library = WholeLibrary(state.targetctx.codegen(), name)
+                state.library.enable_object_caching()
+            return super().run_pass(state)
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class CalleeLowering(NumbasLowering):
         """Lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
 
         _name = "l0path_callee_lowering"
@@ -55,12 +101,29 @@ else:
             state["cr"] = state.cr._replace(cfunc=entry_point)
             return True
 
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class ShortCalleeLowering(CalleeLowering):
+        """The same by `ShortLower`."""
+
+        _name = "l0path_short_callee_lowering"
+        lowering_class = ShortLower
+
+        def run_pass(self, state):
+            """Lower one callee."""
+            with falling_back():
+                return super().run_pass(state)
+
     class CalleeCompiler(ShortCompiler):
-        """The compiler with `CalleeLowering` in it."""
+        """The compiler for callees."""
 
-        lowering = CalleeLowering
+        lowering, numbas_lowering = ShortCalleeLowering, CalleeLowering
 
-    ENTRY_OPTIONS = {"pipeline_class": ShortCompiler, "no_cfunc_wrapper": True}
+    class EntryCompiler(ShortCompiler):
+        """The compiler for kernels that Python enters."""
+
+        lowering = EntryLowering
+
+    ENTRY_OPTIONS = {"pipeline_class": EntryCompiler, "no_cfunc_wrapper": True}
     CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
 
 

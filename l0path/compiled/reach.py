@@ -124,7 +124,8 @@ def _text(thing, reached, names):
         return f"{_name(type(thing))} ({inner})"
     if thing is None or isinstance(thing, (bool, int, float, complex, str, bytes, np.generic)):
         return f"{_name(type(thing))} {thing!r}"
-    if isinstance(thing, (BuiltinFunctionType, np.ufunc, range)) or thing is Ellipsis:
+    # from Python 3.14 on a slice of constants is a constant of the code itself
+    if isinstance(thing, (BuiltinFunctionType, np.ufunc, range, slice)) or thing is Ellipsis:
         return repr(getattr(thing, "__name__", thing))
     raise UnknownKind(f"no stamp for {thing!r}")
 

@@ -24,6 +24,8 @@ from .responses import (
     table_of_responses,
 )
 
+# difference of offsets beyond which exp counts rows of coupled losses as none beside others
+FARTHEST_OFFSETS = 300.0
 BY_OUTCOME = (
     "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
     "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
@@ -282,6 +284,13 @@ def offsets(value, weights, loss, shape):
         raise ValueError(
             f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
             "numbers; " + ("give the logarithm of the exposure" if rates else "rescale it")
+        )
+    apart = float(np.ptp(out[weights > 0]))
+    if loss in COUPLED and apart > FARTHEST_OFFSETS:
+        raise ValueError(
+            f"offset differs by up to {apart:.3g} between rows; loss={loss!r} takes at most "
+            f"{FARTHEST_OFFSETS:g}, beyond which probabilities leave the range of floating point "
+            "numbers; rescale it"
         )
     return out
 

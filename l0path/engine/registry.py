@@ -26,7 +26,12 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.responses import MultinomialExchanges, ResponseExchanges
+from .strategies.responses import (
+    MultinomialExchanges,
+    ResponseClosedExchanges,
+    ResponseExchanges,
+    ResponseGroupExchanges,
+)
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -73,14 +78,12 @@ def _exchanges(model, plan, part, session):
     """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
-        kind = GroupExchanges if model.problem.groups.hierarchy is None else ClosedExchanges
+        kinds = (GroupExchanges, ClosedExchanges)
+        if model.problem.turn is not None:
+            kinds = (ResponseGroupExchanges, ResponseClosedExchanges)
+        kind = kinds[model.problem.groups.hierarchy is not None]
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
-        if model.problem.loss.traits.coupled:
-            raise ValueError(
-                "penalty_factor= differs among the columns, and lambda0 values with unequal costs "
-                f"are not served for loss={name_of(model.problem.loss)!r}; use grid='support'"
-            )
         return _lambda0_values(model, plan, part, session)
     kind = ColumnExchanges
     if model.problem.turn is not None:
@@ -267,12 +270,9 @@ def without_hierarchy(a, dimensions):
     loss = a.loss if isinstance(a.loss, str) else ""
     if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
         return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
-    if loss == "multinomial":
-        return f"loss={loss!r}"
-    if loss in COUPLED and a.certify is True:
+    several = loss == "multinomial" or (loss == "squared" and dimensions > 1)
+    if (loss in COUPLED or several) and a.certify is True:
         return f"certify=True and loss={loss!r}: leave certify out"
-    if loss == "squared" and dimensions > 1:
-        return "several responses: fit them one by one"
     return ""
 
 

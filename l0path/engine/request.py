@@ -278,7 +278,7 @@ def data_of(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     trials = None
     if traits_named(a.loss).response == "shares":
-        y, given, trials = trials_of(y, a.sample_weight)
+        y, given, trials = trials_of(y, a.sample_weight, design.n)
         a = replace(a, sample_weight=given)
     if read:
         check_finite(design, names)

@@ -11,6 +11,7 @@ from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
+from ..problem.losses import name_of
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 
@@ -137,8 +138,16 @@ def weights_of_responses(value, names):
 
 def refuse_unserved(data, plan, a):
     """Raise ValueError, with the remedy, for arguments that are not available with several
-    responses.
+    responses, and costs that differ under a coupled loss.
     """
+    costs = data.factor if data.groups is None else data.groups.factor
+    costs = costs[np.isfinite(costs) & (costs > 0)]
+    uneven = plan.grid == "lambda0" and np.unique(costs).size > 1
+    if uneven and data.loss.traits.coupled:
+        raise ValueError(
+            "penalty_factor= differs, and lambda0 values with unequal costs are not served for "
+            f"loss={name_of(data.loss)!r}; use grid='support'"
+        )
     if data.responses is None:
         return
     settings, what = plan.settings, ""
@@ -150,18 +159,17 @@ def refuse_unserved(data, plan, a):
         and settings.neighbourhood is None
         and settings.swap_size <= most
     )
-    costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
     if not search:
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
         what = "lambda1: use lambda2, or penalty='L0L2'"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif data.groups is not None:
-        what = "groups: leave groups= out (with a formula, groups=False)"
+    elif data.groups is not None and a.certify is True:
+        what = "lower bounds on groups: leave certify=True out"
     elif a.lambda_scale != "mean":
         what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
-    elif plan.grid == "lambda0" and np.unique(costs).size > 1:
+    elif uneven:
         what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
@@ -176,12 +184,20 @@ def refuse_unserved(data, plan, a):
         )
 
 
-def refuse_responses(data, what):
-    """Raise ValueError where data of what takes one response have several, or ordered classes."""
-    if data.loss.traits.response == "ordered":
-        raise ValueError(f"loss='ordinal' is not served by {what}")
+def refuse_responses(data, what, ordered=False):
+    """Raise ValueError where data of what takes one response have several, or ordered classes
+    (unless it takes these).
+    """
+    if data.loss.traits.response == "ordered" and not ordered:
+        raise ValueError(
+            f"loss='ordinal' is not served by {what}; compare classes above a threshold with those "
+            "below: loss='logistic' with y > threshold"
+        )
     if data.responses is not None and data.classes is not None:
-        raise ValueError(f"loss='multinomial' is not served by {what}")
+        raise ValueError(
+            f"loss='multinomial' is not served by {what}; compare one class with the others: "
+            "loss='logistic' with y == label"
+        )
     if data.responses is not None:
         raise ValueError(
             f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "

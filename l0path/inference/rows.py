@@ -46,9 +46,10 @@ class Resolved(NamedTuple):
     competing: int
 
 
-def resolve(X, y, arguments, one_response="split_inference and knockoff_filter"):
+def resolve(X, y, arguments, one_response="split_inference and knockoff_filter", ordered=False):
     """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
-    gave them. one_response: what is said not to take several responses or classes; "" for nothing.
+    gave them. one_response: what is said not to take several responses or classes; "" for nothing;
+    ordered: whether it takes ordered classes.
     """
     for name in arguments:
         if OURS.get(name):
@@ -57,7 +58,7 @@ def resolve(X, y, arguments, one_response="split_inference and knockoff_filter")
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
     if one_response:
-        refuse_responses(asked.data, one_response)
+        refuse_responses(asked.data, one_response, ordered)
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
@@ -127,11 +128,13 @@ def _numbered(data):
     return data.y.ndim > 1 or data.loss.traits.response == "ordered"
 
 
-def strata(data):
+def strata(data, by_event=False):
     """The rows of positive weight by class, a list of arrays; those of two classes begin with the
-    positive one.
+    positive one. by_event: survival times by whether there was an event.
     """
     rows, y = np.flatnonzero(data.weights > 0), data.y
+    if by_event and data.loss.traits.response == "survival":
+        return [rows[y[rows] > 0], rows[y[rows] == 0]]
     if data.classes is None:
         return [rows]
     if not _numbered(data):
@@ -155,12 +158,13 @@ def both_classes(data, size):
         )
 
 
-def draw(data, size, rng, sets=1):
+def draw(data, size, rng, sets=1, by_event=False):
     """`sets` disjoint arrays of about `size` * rows row indices each, drawn without replacement
-    among the rows of positive weight; within each class, so that none loses one.
+    among the rows of positive weight; within each class, so that none loses one; by_event: see
+    `strata`.
     """
     parts = [[] for _ in range(sets)]
-    for stratum in strata(data):
+    for stratum in strata(data, by_event):
         m, order = math.floor(size * stratum.size + 1e-9), rng.permutation(stratum)
         for i, part in enumerate(parts):
             part.append(order[i * m : (i + 1) * m])

@@ -19,7 +19,8 @@ from ..core.warnings import recorded
 from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
 from ..inspection.refits import RefitRows, refit_rows
-from ..problem.losses import name_of
+from ..inspection.survival_refits import CoupledRows, jackknife, maximum_likelihood
+from ..problem.losses import name_of, restricted
 from ..problem.responses import without_mean
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
@@ -62,7 +63,8 @@ def split_inference(
     Columns are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
     and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
-    does), which gives p_j. Columns that were not chosen have p_j = 1.
+    does; survival times and ordered classes by maximum likelihood here, which takes all weights),
+    which gives p_j. Columns that were not chosen have p_j = 1.
 
     Parameters
     ----------
@@ -72,14 +74,15 @@ def split_inference(
         The response, as in `l0path.fit`.
     k : int, optional
         The size of the model chosen in each split. None lets `rule` choose. Sizes are limited to
-        half of either part.
+        half of either part (of its events, for survival times).
     rule : str or callable, default "bic"
         A criterion ("bic", "aic", "ebic", ...) or a function of the path of the split that returns
         a row.
     n_splits : int, default 50
         The number of random splits; 1 is the single split.
     fraction : float, default 0.5
-        The share of the rows that choose, within each class for classes.
+        The share of the rows that choose, within each class for classes, and within those with
+        and without an event for survival times.
     level : float, default 0.95
         The level of the intervals, for one column each. They are not simultaneous.
     random_state : int, Generator, or None
@@ -93,11 +96,12 @@ def split_inference(
     progress : bool, default False
         Whether a bar on stderr shows the splits.
     **fit : Any
-        Arguments of `l0path.fit` (loss: squared, logistic, poisson, huber), except those about
-        costs. Weights and offset go with the rows; class weights serve the choice only. Columns of
-        always_include are in every model and tested. With groups= whole groups are chosen and their
-        columns tested one by one. A held-out part gives no p-value where the chosen columns
-        separate its classes, no degree of freedom is left, or all counts are 0.
+        Arguments of `l0path.fit` (any loss that `Path.refit` takes, but several responses or
+        classes without an order), except those about costs. Weights and offset go with the rows;
+        class weights serve the choice only. Columns of always_include are in every model and
+        tested. With groups= whole groups are chosen and their columns tested one by one. A held-out
+        part gives no p-value where the chosen columns separate its classes (or make a partial
+        likelihood monotone), no degree of freedom is left, or all counts are 0.
 
     Returns
     -------
@@ -157,7 +161,7 @@ def split_inference(
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit))
+    asked, competing = resolve(X, y, with_limit(fit, time_limit), ordered=True)
     data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
@@ -211,25 +215,31 @@ def _method(n_splits):
 
 def _largest_size(data, fraction, k):
     """Half of the smaller part of the rows: no larger model can be chosen and tested."""
-    n = np.count_nonzero(data.weights)
+    counted = data.weights * (data.y if data.loss.traits.response == "survival" else 1.0)
+    n = np.count_nonzero(counted)
     most = int(min(fraction, 1.0 - fraction) * n) // 2
     if most < 1 + (data.groups is None) * data.forced.size:
         raise ValueError(
-            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
-            "choose fraction nearer to 0.5"
+            f"fraction={fraction:g} of {n} {_what(data)} leaves too few rows to choose or to test "
+            "on; choose fraction nearer to 0.5"
         )
     if k is not None and k > most:
         raise ValueError(
-            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
-            "fraction nearer to 0.5"
+            f"k={k} is more than half of the smaller part of the {_what(data)}, {most}; lower k, "
+            "or choose fraction nearer to 0.5"
         )
     return most
+
+
+def _what(data):
+    """The name of what counts as observations."""
+    return "events" if data.loss.traits.response == "survival" else "rows"
 
 
 def _check(data, plan, k, rule, competing):
     """Raise ValueError for arguments that are valid for no split."""
     loss = name_of(data.loss)
-    if not data.loss.traits.link:
+    if not data.loss.traits.link and not data.loss.traits.coupled:
         raise ValueError(
             f"split_inference needs a likelihood, which loss={loss!r} does not have; "
             "use loss='logistic'"
@@ -269,7 +279,7 @@ def one_split(asked, child, fraction, choice, deadline):
     from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
     data, k = asked.data, choice.k
-    (train,) = draw(data, fraction, np.random.default_rng(child))
+    (train,) = draw(data, fraction, np.random.default_rng(child), by_event=True)
     path = path_on_rows(asked, train, deadline, choice.most)
     i = (
         min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
@@ -281,7 +291,11 @@ def one_split(asked, child, fraction, choice, deadline):
     held[train] = 0.0
     unknown = np.full(s.support.size, np.nan)
     nothing = Split(s.support, unknown, unknown, unknown, math.inf)
-    if not s.support.size or without_mean(data.loss, held @ data.y):
+    if not s.support.size:
+        return nothing
+    if data.loss.traits.coupled:
+        return _tested(data, s.support, held, nothing)
+    if without_mean(data.loss, held @ data.y):
         return nothing
     with recorded() as caught:
         results = refit_rows(
@@ -305,6 +319,31 @@ def one_split(asked, child, fraction, choice, deadline):
     return Split(
         s.support, estimate, error, p_value, float(results.df_resid) if results.use_t else math.inf
     )
+
+
+def _tested(data, support, held, nothing):
+    """The `Split` of survival times, or ordered classes, tested on the rows with a weight in `held`
+    (n,); nothing: the one that says nothing.
+    """
+    from scipy.stats import norm
+
+    keep = held > 0
+    names = [data.names[j] for j in support]
+    offset = None if data.offset is None else data.offset[keep]
+    A, loss = data.design.columns(support)[keep], restricted(data.loss, data.y, keep)
+    rows = CoupledRows(A, names, data.y[keep], loss, held[keep], offset)
+    found = maximum_likelihood(rows)
+    if not found.attained:
+        return nothing._replace(separated=True)
+    covariance, weights = found.covariance, held[keep]
+    if data.loss.traits.response == "survival" and (weights != np.floor(weights)).any():
+        D = jackknife(rows, found)
+        covariance = D.T @ D
+    error = np.sqrt(np.diag(covariance))
+    known = found.known & (error > 0)
+    estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)
+    p_value = 2.0 * norm.sf(np.abs(estimate / error))
+    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
 
 
 def identified(A):

@@ -112,6 +112,15 @@ class GroupNeighbours:
             else 0.0
         )
 
+    def _scores(self, fits):
+        """Scores (m, G) of all groups at m fits."""
+        sides = [self.model.slopes(fit) for fit in fits]
+        return scores(
+            self.model,
+            np.column_stack([-slopes for slopes, _ in sides]),
+            np.array([float(v.sum()) for _, v in sides]),
+        )
+
     def ranked_each(self, count):
         """For each member the `count` groups of best score in its place: list of ExchangePairs."""
         members = [i for i in np.flatnonzero(~self.locked) if self._instead_of(self.units[i]).size]
@@ -122,12 +131,7 @@ class GroupNeighbours:
         if not members.size or not self.outside.size:
             return out
         fits = [fits[i] for i in members]
-        sides = [self.model.slopes(fit) for fit in fits]
-        found = scores(
-            self.model,
-            np.column_stack([-slopes for slopes, _ in sides]),
-            np.array([float(v.sum()) for _, v in sides]),
-        )
+        found = self._scores(fits)
         for i, fit, score in zip(members, fits, found, strict=True):
             into = self._instead_of(self.units[i])
             change = (

@@ -5,8 +5,11 @@ of `l0path.exchange.response_table`, which decides under the squared loss; refit
 import numpy as np
 
 from ..exchange import response_table
+from ..exchange.verification.groups import scores_of_responses
 from ..problem.problem import pose
 from ..working_set.hinge import make_model
+from ..working_set.several.groups import ResponseGroupModel
+from .group_neighbours import GroupNeighbours
 from .neighbours import TABLE_ENTRIES, Neighbours, check_refitted, fit_data
 
 
@@ -56,3 +59,25 @@ class ResponseNeighbours(Neighbours):
                 cost = np.where(skip, 0.0, p.factor[part])
                 change = change + self.lambda0 * (cost - p.factor[fit.support][:, None])
             yield start, change
+
+
+class ResponseGroupNeighbours(GroupNeighbours):
+    """The exchanges of groups around solution `index` of a path of several responses or classes."""
+
+    def __init__(self, path, index, X=None, y=None):
+        data = fit_data(path, X, y)
+        self.solution = s = path.solutions[index]
+        self.problem, self.names = pose(data), path.meta.groups.labels
+        self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
+        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.value, self.units = s.loss + s.shrinkage, s.groups
+        self.fit = self.model.refit(s.groups)
+        check_refitted(path, data, self.fit, self.value)
+        self.locked = np.isin(self.units, self.model.forced)
+        free = self.model.free.copy()
+        free[self.units] = False
+        self.outside = np.flatnonzero(free)
+
+    def _scores(self, fits):
+        """As `GroupNeighbours._scores`."""
+        return scores_of_responses(self.model, fits)

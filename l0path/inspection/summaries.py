@@ -15,9 +15,10 @@ from ..core.describing import described_by
 from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
+from ..problem.solution import present
 from .group_neighbours import GroupNeighbours
 from .neighbours import ExchangePairs, Neighbours
-from .response_neighbours import ResponseNeighbours
+from .response_neighbours import ResponseGroupNeighbours, ResponseNeighbours
 
 N_REFITTED = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
@@ -66,7 +67,7 @@ class Summary:
         size = (
             f"k = {h['k']} of p = {h['p']} features"
             if h["groups"] is None
-            else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
+            else f"k = {h['k']} of {h['groups']} groups, {h['columns']} of p = {h['p']} features"
         )
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
         about = f"{h['about']}; " if h["about"] else ""
@@ -182,18 +183,17 @@ def summary(
         "n": self.n,
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
+        "columns": int(present(solution.beta).sum()),
         "delta": self.delta,
         "beyond_delta": _beyond(self, solution, self.data(X, y)),
         **{name: getattr(model, name) for name in SHOWN_OF_MODEL},
         "intercept": model.intercept if self.meta.first_names else None,
         "thresholds": self.meta.ordered,
     }
-    if self.meta.responses is not None:
-        return Summary(table, header, coef)
-    if groups is None:
-        return Summary(table, header, None)
-    coef.insert(0, "group", _groups_of(solution, groups))
-    return Summary(table, header, coef)
+    if groups is not None:
+        coef.insert(0, "group", _groups_of(solution, groups))
+    shown = groups is not None or self.meta.responses is not None
+    return Summary(table, header, coef if shown else None)
 
 
 def _coefficients(path, solution):
@@ -203,7 +203,8 @@ def _coefficients(path, solution):
     size = (solution.beta.T * path.meta.scale[solution.support]).T
     if path.meta.responses is not None:
         coef = pd.DataFrame(solution.beta, index=index, columns=path.meta.response_index)
-        return coef, pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
+        norm = pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
+        return coef, norm if groups is None else _of_groups(solution, groups, size)
     coef = pd.DataFrame({"coef": solution.beta, "standardized": size}, index=index)
     return coef, coef if groups is None else _of_groups(solution, groups, size)
 
@@ -226,13 +227,13 @@ SHOWN_OF_MODEL = (
 
 
 def _of_groups(solution, groups, b):
-    """Number of coefficients of each chosen group that are not zero, and the norm of its
-    standardised ones b.
+    """Number of columns of each chosen group with a coefficient that is not zero, and the norm of
+    the standardised ones b.
     """
     inside = [np.isin(solution.support, groups.of(g)) for g in solution.groups]
     return pd.DataFrame(
         {
-            "columns": [int(np.count_nonzero(solution.beta[own])) for own in inside],
+            "columns": [int(present(solution.beta[own]).sum()) for own in inside],
             "norm": [float(np.linalg.norm(b[own])) for own in inside],
         }
     )
@@ -253,9 +254,10 @@ def _groups_of(solution, groups):
 
 def _around(path, index, X, y):
     """The exchanges around a solution, of columns or of groups."""
+    kinds = (Neighbours, GroupNeighbours)
     if path.meta.responses is not None:
-        return ResponseNeighbours(path, index, X, y)
-    return (Neighbours if path.meta.groups is None else GroupNeighbours)(path, index, X, y)
+        kinds = (ResponseNeighbours, ResponseGroupNeighbours)
+    return kinds[path.meta.groups is not None](path, index, X, y)
 
 
 def _beyond(path, s, data):

@@ -1,5 +1,5 @@
 """Refits of survival times: by statsmodels, and with weights or robust covariances, which it has
-not, by maximum partial likelihood here.
+not, by maximum partial likelihood here. Ordered classes have the same, for sample splitting.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def refit_survival(path, s, given, how):
         clusters = labels_by_row(kwds["groups"], "groups", path, rows)[keep]
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
-    part = SurvivalRows(
+    part = CoupledRows(
         A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], offset
     )
     return survival_results(part, cov_type, clusters, path.meta.ties, label(s, path, rows))
@@ -122,45 +122,43 @@ def survival_rows(path, X, y, sample_weight, offset, strata):
     return RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same), loss
 
 
-class SurvivalRows(NamedTuple):
-    """Rows of survival times, all of positive weight: columns A (n, k), their names, events (n,),
-    the `Cox` loss, weights (n,) as they were given, offset (n,) or None.
+class CoupledRows(NamedTuple):
+    """Rows of survival times or ordered classes, all of positive weight: columns A (n, k), their
+    names, y (n,) (events, or codes of classes), the loss, weights (n,) as they were given, offset
+    (n,) or None.
     """
 
     A: np.ndarray
     names: list
-    event: np.ndarray
+    y: np.ndarray
     loss: Any
     weights: np.ndarray
     offset: np.ndarray | None
 
 
-class SurvivalFit(NamedTuple):
-    """The maximum of a partial likelihood: coefficients (k,), the inverse of the information (k, k)
-    in units of the weights, which coefficients are determined (k,), the log partial likelihood,
-    dfbeta (n, k), by how much each row moves the coefficients, and whether there is a maximum.
+class Maximum(NamedTuple):
+    """The maximum of a likelihood, by the Newton steps of the paths: coefficients (k,), the inverse
+    of their information (k, k), which of them the rows determine (k,), the predictor (n,), and
+    whether there is a maximum.
     """
 
     params: np.ndarray
     covariance: np.ndarray
     known: np.ndarray
-    llf: float
-    dfbeta: np.ndarray
+    eta: np.ndarray
     attained: bool
 
 
-def fit_survival(rows):
-    """The `SurvivalFit` of `SurvivalRows`, by the Newton steps of the paths.
-
-    dfbeta is the infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse information,
-    as in R's `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling Survival
-    Data, 2000, section 7.1).
+def maximum_likelihood(rows):
+    """The `Maximum` of `CoupledRows`. Weights that are whole numbers count rows; others are scaled
+    to a mean of 1, for survival times taken as they are. Thresholds of ordered classes are at their
+    best for all coefficients, which leaves the information of these.
     """
-    n, k = rows.A.shape
+    k, survival = rows.A.shape[1], rows.loss.traits.response == "survival"
     free = np.full(k, np.inf)
     data = Data(
         design=Dense(np.asfortranarray(rows.A, dtype=np.float64)),
-        y=rows.event,
+        y=np.asarray(rows.y, dtype=np.float64),
         loss=rows.loss,
         weights=rows.weights,
         offset=rows.offset,
@@ -176,21 +174,26 @@ def fit_survival(rows):
     model = make_model(problem)
     model.grow(problem.forced)
     fit = model.null(0.0, 0.0)
-    Z, near = model.Z[model.where[fit.support]], model.derivatives(fit)
+    at, Z, near = fit.support, model.Z[model.where[fit.support]], model.derivatives(fit)
     taken = model.coupled(near.eta, Z)
-    deaths = float(rows.weights @ rows.event)
-    H = deaths * ((Z * near.v) @ Z.T - taken @ taken.T)
-    inverse, known = _inverse(H)
-    scale = problem.X.scale[fit.support]
-    residuals = _score_residuals(problem.loss, near.eta, rows.weights, Z)
-    at, params = fit.support, np.zeros(k)
-    params[at] = fit.b / scale
-    covariance, dfbeta, certain = np.zeros((k, k)), np.zeros((n, k)), np.zeros(k, dtype=bool)
+    count = float(rows.weights @ rows.y) if survival else problem.n_eff
+    inverse, known = _inverse(count * ((Z * near.v) @ Z.T - taken @ taken.T))
+    scale, params, certain = problem.X.scale[at], np.zeros(k), np.zeros(k, dtype=bool)
+    covariance = np.zeros((k, k))
+    params[at], certain[at] = fit.b / scale, known
     covariance[np.ix_(at, at)] = inverse / np.outer(scale, scale)
-    dfbeta[:, at] = rows.weights[:, None] * (residuals @ inverse) / scale
-    certain[at] = known
-    llf = -minus_log_likelihood(rows.loss, rows.event, near.eta, rows.weights)
-    return SurvivalFit(params, covariance, certain, float(llf), dfbeta, not fit.flags)
+    return Maximum(params, covariance, certain, near.eta, not fit.flags)
+
+
+def jackknife(rows, found):
+    """(n, k) by how much each row of survival times moves the coefficients of their `Maximum`: the
+    infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse information, as in R's
+    `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling Survival Data, 2000,
+    section 7.1).
+    """
+    mean = np.average(rows.A, axis=0, weights=rows.weights)
+    residuals = _score_residuals(rows.loss, found.eta, rows.weights, rows.A - mean)
+    return rows.weights[:, None] * (residuals @ found.covariance)
 
 
 def _inverse(H):
@@ -206,8 +209,8 @@ def _inverse(H):
 
 
 def _score_residuals(loss, eta, weights, Z):
-    """(n, k) the derivatives of the score in the weights of the rows; Z (k, n)."""
-    Z, out = Z.T, np.zeros(Z.T.shape)
+    """(n, k) the derivatives of the score in the weights of the rows; Z (n, k)."""
+    out = np.zeros(Z.shape)
     tops = np.full(int(loss.stratum.max()) + 1, -np.inf)
     np.maximum.at(tops, loss.stratum, eta)
     e = np.exp(eta - tops[loss.stratum])
@@ -318,27 +321,28 @@ class SurvivalResults:
 
 
 def survival_results(rows, cov_type, clusters, ties, selection):
-    """`SurvivalResults` of `SurvivalRows`; clusters (n,): labels, for cov_type="cluster"."""
-    found = fit_survival(rows)
+    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"."""
+    found = maximum_likelihood(rows)
     if not found.attained:
         text = (
             "without shrinkage the partial likelihood of these columns is monotone: coefficients "
             "and standard errors of the refit are not finite; choose a smaller k"
         )
         warnings.warn(SeparationWarning(text), stacklevel=4)
-    covariance, D = found.covariance, found.dfbeta
-    if cov_type == "cluster":
-        D = pd.DataFrame(D).groupby(np.asarray(clusters)).sum().to_numpy()
+    covariance = found.covariance
     if cov_type != "nonrobust":
+        D = jackknife(rows, found)
+        if cov_type == "cluster":
+            D = pd.DataFrame(D).groupby(np.asarray(clusters)).sum().to_numpy()
         covariance = D.T @ D
     open_ = ~found.known | (not found.attained)
     covariance = np.where(open_[:, None] | open_, np.nan, covariance)
     return SurvivalResults(
         params=pd.Series(found.params, index=rows.names),
         covariance=pd.DataFrame(covariance, index=rows.names, columns=rows.names),
-        llf=found.llf,
+        llf=-float(minus_log_likelihood(rows.loss, rows.y, found.eta, rows.weights)),
         nobs=float(rows.weights.sum()),
-        events=float(rows.weights @ rows.event),
+        events=float(rows.weights @ rows.y),
         cov_type=cov_type,
         ties=ties,
         selection=selection,

@@ -111,18 +111,20 @@ class Predicting:
         design, index = self._new_design(
             X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
         )
-        eta = (
-            np.stack([self._link(design, self.solutions[i]) for i in chosen], axis=1)
-            if chosen
-            else np.empty((design.n, 0))
-        )
-        shift = offset_of_rows(self, X, offset, design.n)
-        if shift is not None:
-            eta = eta + shift[:, None]
-        if self.meta.ordered and type != "link":
-            pairs = zip(chosen, eta.T, strict=True)
-            eta = np.stack([class_predictors(self.solutions[i], one) for i, one in pairs], axis=1)
-        out = self._transform(eta, type)
+        with np.errstate(invalid="ignore"):  # rows with NaN or infinity have NaN predictions
+            eta = (
+                np.stack([self._link(design, self.solutions[i]) for i in chosen], axis=1)
+                if chosen
+                else np.empty((design.n, 0))
+            )
+            shift = offset_of_rows(self, X, offset, design.n)
+            if shift is not None:
+                eta = eta + shift[:, None]
+            if self.meta.ordered and type != "link":
+                pairs = zip(chosen, eta.T, strict=True)
+                eta = [class_predictors(self.solutions[i], one) for i, one in pairs]
+                eta = np.stack(eta, axis=1)
+            out = self._transform(eta, type)
         if out.ndim == 3 and index is not None:
             return self._by_response(out, index, bare)
         if bare:

@@ -27,7 +27,9 @@ def null_start(loss, y, offset, weights):
 @null_start.register(Logistic)
 def _(loss, y, offset, weights):
     mean = float(weights @ y)
-    return float(np.log((1 + mean) / (1 - mean)))
+    if abs(mean) < 1.0:
+        return float(np.log((1 + mean) / (1 - mean)))
+    return float(np.log(weights[y > 0].sum() / weights[y < 0].sum()))  # one class hardly counts
 
 
 @null_start.register(Poisson)

@@ -195,7 +195,7 @@ def _fewer(problem, support, beta, chosen):
     if problem.groups is None:
         return np.count_nonzero(present(beta)) < support.size
     counts = np.zeros(problem.X.p, dtype=bool)
-    counts[support[beta != 0]] = True
+    counts[support[present(beta)]] = True
     return any(not counts[problem.groups.of(g)].any() for g in chosen)
 
 

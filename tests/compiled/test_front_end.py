@@ -1,9 +1,10 @@
 """Kernels compiled by the short pipeline: what they compute, that arrays made in them are freed,
-and that what it leaves out is compiled by numba's own.
+that what it leaves out is compiled by numba's own, and that numba's own takes over where it fails.
 """
 
 import gc
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,13 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import l0path
 from l0path.compiled.front_end import RememberingContext, ShortCompiler
+from l0path.compiled.lowering import ShortLower
 from l0path.core.dispatch import njit
+
+
+class Pair(NamedTuple):
+    matrix: np.ndarray
+    marks: np.ndarray
 
 
 @njit
@@ -48,6 +55,40 @@ def maybe(a, weights):
     if weights is None:
         return total(a)
     return total(weights)
+
+
+@njit
+def entries(pair, at, out):
+    matrix, marks = pair.matrix, pair.marks
+    k = marks.size
+    for j in range(matrix.shape[1]):
+        row = matrix[at - j]
+        out[j - k] = row[-1] + matrix[-j, at] + (10.0 if marks[j - 1] else 0.0)
+        marks[j - 1] = j > 1
+    return out[0] + out[-1]
+
+
+@njit
+def last_made(a, times):
+    kept, b = a, a
+    for i in range(times):
+        made = np.empty(a.size)
+        for j in range(a.size):
+            made[j] = b[j] + i
+        b, kept = made, b
+    pair = Pair(b.reshape(1, -1), kept > 0.0)
+    return pair.matrix[0], kept
+
+
+@njit
+def perhaps_unset(a, limit):
+    for i in range(a.size):
+        t = a[i]
+        if t > limit:
+            found = i
+    if t > limit:
+        return found
+    return -1
 
 
 @pytest.fixture
@@ -129,3 +170,54 @@ def test_the_remembering_context_finds_what_numba_finds():
 
 def test_kernels_go_the_short_way():
     assert issubclass(total._compiler.pipeline_class, ShortCompiler)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+def test_entries_and_rows_are_those_of_python(order, dtype):
+    matrix = np.arange(9).reshape(3, 3).astype(dtype)
+    matrix = np.asarray(matrix, order=order) if order != "A" else np.repeat(matrix, 2, 1)[:, ::2]
+    for at in (-1, 0, 1):
+        results = []
+        for kernel in (entries, entries.py_func):
+            marks, out = np.array([True, False, True]), np.zeros(3)
+            results.append((kernel(Pair(matrix, marks), at, out), out.tolist(), marks.tolist()))
+        assert results[0] == results[1]
+
+
+@pytest.mark.usefixtures("counted")
+def test_arrays_that_change_hands_in_a_loop_live_as_long_as_they_are_held():
+    a = np.arange(1.0, 5.0)
+    for times in (0, 1, 2, 5):
+        before, held = rtsys.get_allocation_stats(), sys.getrefcount(a)
+        for found, expected in zip(last_made(a, times), last_made.py_func(a, times), strict=True):
+            assert np.array_equal(found, expected)
+        del found, expected
+        after = rtsys.get_allocation_stats()
+        assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
+        assert sys.getrefcount(a) == held
+
+
+def test_variables_that_are_set_in_one_branch_only():
+    a = np.arange(6.0)
+    for limit in (2.5, 4.5, 7.0):
+        assert perhaps_unset(a, limit) == perhaps_unset.py_func(a, limit)
+
+
+def test_where_numba_is_not_as_expected_its_own_lowering_is_used(monkeypatch):
+    def renamed(*_):
+        raise AttributeError("no such field")
+
+    monkeypatch.setattr(ShortLower, "_field", renamed)
+
+    @njit
+    def inner(a):
+        return a[0] + a.size
+
+    @njit
+    def outer(a):
+        b = np.empty(a.size)
+        b[0] = a[1]
+        return inner(a) + b[0]
+
+    assert outer(np.array([2.0, 5.0])) == 9.0

@@ -163,6 +163,8 @@ def test_a_stamp_tells_callees_constants_and_defaults(monkeypatch):
     assert _stamp_with(monkeypatch, _callee=changed) != before
     assert _stamp_with(monkeypatch, SCALE=np.array([2.0, 4.0])) != before
     assert _stamp_with(monkeypatch, SCALE=SCALE.astype(np.float32)) != before
+    whole = _stamp_with(monkeypatch, SCALE=slice(None))
+    assert _stamp_with(monkeypatch, SCALE=slice(1, None)) != whole != before
     monkeypatch.setattr(_caller, "__defaults__", (2.0,))
     assert _stamp_with(monkeypatch) != before
     with pytest.raises(reach.UnknownKind, match="no stamp for"):

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import oracles
 import pytest
+from unread import LOSSES, RESPONSES, ReadError, Unreadable, drawn
 
 import l0path
 from l0path.core.control import Clock, Stop
@@ -17,16 +18,13 @@ from l0path.engine.posing import resolved
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.registry import ALGORITHMS, algorithm_of, names
 from l0path.engine.request import request
-from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL
 from l0path.solvers import IntegralityGeneration, LocalSearch
 from l0path.working_set.hinge import make_model
 
-N, P, LARGEST = 30, 8, 3
+LARGEST = 3
 RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short
 GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
 OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
-RESPONSES = "several responses"  # of the squared loss
-LOSSES = (*NAMES, *EXACT, *COUPLED, *SEVERAL, RESPONSES)
 # where no algorithm but these takes a loss, with columns
 ONLY_SWAPS = {
     "cox": ("swap",),
@@ -34,7 +32,6 @@ ONLY_SWAPS = {
     "multinomial": ("swap",),
     RESPONSES: ("swap", "double swaps"),
 }
-WITH_GROUPS = ("cox", "ordinal")  # of these losses
 SETTINGS = {
     **{name: name for name in names()},
     "integrality_generation": IntegralityGeneration(),
@@ -51,7 +48,7 @@ def row_of(name):
 def served(name, unit, loss):
     """Whether an algorithm takes a loss, with columns or groups."""
     if loss in ONLY_SWAPS:
-        return name in ONLY_SWAPS[loss] and (unit == "columns" or loss in WITH_GROUPS)
+        return name in ONLY_SWAPS[loss] and (unit == "columns" or name == "swap")
     row = row_of(name)
     return unit in row.units and loss in row.losses
 
@@ -71,42 +68,13 @@ CASES = [
 ]
 
 
-class ReadError(Exception):
-    """X was read."""
-
-
-class Unreadable:
-    """A design of which only the shape can be had."""
-
-    n, p = N, P
-
-    def _read(self, *_, **__):
-        raise ReadError
-
-    correlate = columns = dot = moments = nonfinite = _read
-
-
 @cache
 def data(loss, unit):
     """X, y and the arguments of a fit."""
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(N, P)) + 0.4 * rng.normal(size=(N, 1))
-    y = response(loss, X[:, 1] - 0.7 * X[:, 4], rng)
+    X, y = drawn(loss)
     arguments = {"loss": "squared" if loss == RESPONSES else loss, "lambda2": RIDGE}
     arguments |= {"groups": GROUPS} if unit == "groups" else {}
     return X, y, arguments | ({"delta": 1.3} if loss == "huber" else {})
-
-
-def response(loss, signal, rng):
-    """Random y (N,) of a loss; (N, 2) for several responses, and for times and events."""
-    if loss in (*NAMES, *EXACT):
-        return oracles._response("logistic" if loss in EXACT else loss, signal, rng)
-    noisy = signal + 0.5 * rng.normal(size=N)
-    if loss == RESPONSES:
-        return np.column_stack([noisy, 0.5 * signal + rng.normal(size=N)])
-    if loss == "cox":
-        return np.column_stack([np.exp(-noisy), rng.random(N) < 0.7])
-    return np.digitize(noisy, [-0.5, 0.5])
 
 
 def keeps_the_contract(path, unit, grid, gaps=False):

@@ -171,6 +171,29 @@ def test_counts_with_large_offsets():
     )
 
 
+@pytest.mark.parametrize("loss", ["cox", "ordinal"])
+def test_offsets_that_are_far_apart_are_fitted_or_refused(loss):
+    """Two kinds of rows, one of which counts as nothing beside the other."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = np.arange(N) % 3
+        if loss == "cox":
+            y = np.column_stack([rng.exponential(1.0, N), np.arange(N) % 3 > 0])
+        apart = rng.integers(0, 2, N) - 1e4  # a common number changes nothing
+        path = l0path.fit(X, y, loss=loss, offset=apart * 299.0, certify=False)
+        assert path.table.k.max() == P and path.table.converged.all()
+        assert np.isfinite(path.table.objective).all()
+        with pytest.raises(ValueError, match=r"offset differs by up to 600 .* at most 300"):
+            l0path.fit(X, y, loss=loss, offset=apart * 600.0)
+
+
+def test_a_class_of_next_to_no_weight():
+    weights = np.where(np.arange(N) % 2, 1e12, 1e-12)
+    y = np.where(np.arange(N) % 2, "yes", "no")
+    path = l0path.fit(X, y, loss="logistic", sample_weight=weights, certify=False)
+    assert path.model(k=0).intercept == pytest.approx(24 * np.log(10)) and path.table.k.max() == P
+
+
 def test_rates_that_run_to_zero_give_a_warning_and_a_low_objective():
     group = (np.arange(N) < 8).astype(float)
     y = np.where(group > 0, 0, np.random.default_rng(4).poisson(3, N))

@@ -129,7 +129,7 @@ def test_a_class_that_training_rows_lack_is_named():
 REFUSED = {
     "several": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
     "multinomial": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
-    "ordinal": ("to_sql", "to_python", "to_sklearn", "split", "knockoffs"),
+    "ordinal": ("to_sql", "to_python", "to_sklearn", "knockoffs"),
 }
 
 

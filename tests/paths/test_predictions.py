@@ -144,6 +144,17 @@ def test_a_row_without_a_predictor_has_no_class():
     ).all()
 
 
+@pytest.mark.parametrize("loss", ["squared", "multinomial", "ordinal"])
+def test_rows_with_missing_or_infinite_entries_have_no_prediction_and_no_warning(loss):
+    y = Y if loss == "squared" else np.arange(len(Y)) % 3
+    path = l0path.fit(X, y, loss=loss, max_k=2, lambda2=0.01, certify=False)
+    new = X[:4].copy()
+    new[1], new[2] = np.nan, np.inf
+    for one in (path.predict(new, k=2), path.predict(new)):
+        assert np.isnan(one[1]).any() and np.isfinite(one[[0, 3]]).all()
+    np.testing.assert_allclose(path.predict(new, k=2)[0], path.predict(X[:1], k=2)[0])
+
+
 def test_offset_in_predictions():
     o = np.linspace(-1, 1, 50)
     path = l0path.fit(X, Y, offset=o, max_k=2)

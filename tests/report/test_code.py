@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -40,12 +41,12 @@ def by_python(model, data, **offset):
 
 
 def by_sql(model, data):
-    connection = sqlite3.connect(":memory:")
-    for name, function in (("EXP", math.exp), ("LN", math.log), ("SQRT", math.sqrt)):
-        connection.create_function(name, 1, function)
-    connection.create_function("POWER", 2, pow)
-    data.to_sql("rows", connection, index=False)
-    found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for name, function in (("EXP", math.exp), ("LN", math.log), ("SQRT", math.sqrt)):
+            connection.create_function(name, 1, function)
+        connection.create_function("POWER", 2, pow)
+        data.to_sql("rows", connection, index=False)
+        found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
     return np.array([value for (value,) in found])
 
 

@@ -57,12 +57,16 @@ class ClosedExchanges(GroupExchanges):
         hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
         if lacking.size > WHOLE_MOVES:
-            best = group_ranking.table(self.groups, fit, None, inside.size).additions
+            best = self._additions(fit, inside.size)
             gain = np.full(inside.size, -np.inf)
             gain[[g for _, g in best]] = [-change for change, _ in best]
             lacking = lacking[np.argsort(-gain[lacking], kind="stable")[:WHOLE_MOVES]]
         free = self.groups.free
         return [chain for g in lacking for chain in hierarchy.chains(g, inside, free)]
+
+    def _additions(self, fit, most):
+        """[(change, group)] of the best additions, those too that lack what they need."""
+        return group_ranking.table(self.groups, fit, None, most).additions
 
     def _grown_and_shrunk(self, fit, chain):
         """Add groups to a fit and remove as many others; True if a size improved."""

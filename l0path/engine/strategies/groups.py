@@ -40,11 +40,11 @@ class GroupExchanges(ExchangeStrategy):
     """
 
     limits = GroupLimits()
-    kind = GroupNeighbourhood
+    kind, units = GroupNeighbourhood, GroupModel
 
     def __init__(self, model, part, settings, session):
         self.settings = settings
-        self.groups = GroupModel(model, part.lambda1, part.lambda2)
+        self.groups = self.units(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
         pool = SolutionPool(
             null,

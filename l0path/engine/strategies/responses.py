@@ -7,10 +7,15 @@ import numpy as np
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
+from ...exchange.neighbourhoods import group_responses
 from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.verification.groups import scores_of_responses
+from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
 from ..size_path import SizePath
+from .closed import ClosedExchanges
 from .columns import ColumnExchanges
+from .groups import GroupExchanges
 
 
 class ResponseExchanges(ColumnExchanges):
@@ -118,3 +123,42 @@ class MultinomialExchanges(ColumnExchanges):
 
     def compare_single(self):
         """Models of one column are compared by refits of those ranked first only."""
+
+
+class ResponseGroupExchanges(GroupExchanges):
+    """Every number of groups 0..max_k for one lambda2 under several responses or classes: the m
+    exchanges ranked first are decided by refits. Nothing is claimed with near combinations.
+    """
+
+    kind, units = group_responses.ResponseGroupNeighbourhood, ResponseGroupModel
+
+    @property
+    def optimality_if_verified(self):
+        """The exchanges ranked first; nothing with near combinations, which are not ranked."""
+        return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP_M
+
+    def use_refits(self):
+        """Refits decide every exchange as it is."""
+        self.neighbourhood = self.kind(self.groups, self.scale, self.settings)
+
+    def compare_single(self):
+        """Models of one group are compared by refits of those ranked first only."""
+
+    def _screen(self, sizes, most, plain=False):
+        """As `GroupExchanges._screen`, by the gradients at the fits as they are."""
+        fits, new = [self.pool.fits[k] for k in sizes], []
+        for fit, score in zip(fits, scores_of_responses(self.groups, fits), strict=True):
+            score[fit.groups] = -1.0
+            best = np.argsort(-score, kind="stable")[:most]
+            new.append(best[score[best] > 0.0])
+        return self.groups.grow(np.unique(np.concatenate(new)))
+
+
+class ResponseClosedExchanges(ResponseGroupExchanges, ClosedExchanges):
+    """`ResponseGroupExchanges` among sets of groups that keep a hierarchy."""
+
+    kind = group_responses.ResponseClosedNeighbourhood
+
+    def _additions(self, fit, most):
+        """As `ClosedExchanges._additions`."""
+        return group_responses.table(self.groups, fit, most, closed=False).additions

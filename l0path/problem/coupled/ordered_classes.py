@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from ...core.arguments import shown
 from .ordinal import Ordinal
 
 
@@ -51,7 +52,7 @@ def ordered_response(codes, classes, weights):
     mass = np.bincount(codes, weights=weights, minlength=len(classes))
     if not (mass > 0).all():
         raise ValueError(
-            f"y has no row of positive weight in the class {classes[int(np.argmin(mass))]!r}; "
+            f"y has no row of positive weight in the class {shown(classes[int(np.argmin(mass))])}; "
             "leave its rows out"
         )
     return codes.astype(np.float64), Ordinal(len(classes))

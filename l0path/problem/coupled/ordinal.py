@@ -36,6 +36,7 @@ from ..verbs import (
 
 THRESHOLD_STEPS = 100  # Newton steps for the thresholds
 LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
+LEAST_PIVOT = 1e-15  # share of a diagonal entry that elimination leaves at least
 LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in rounding
 
 
@@ -135,15 +136,18 @@ def _descent(y, eta, weights, best, g):
 
 @njit
 def _solve(best, x):
-    """x = H^-1 x, a tridiagonal system."""
+    """x = H^-1 x, a tridiagonal system; pivots that are rounding are raised: where no row is near a
+    threshold, the curvature along it is too small to be told from that.
+    """
     m = x.size
     d = np.empty(m)
     for j in range(m):
-        d[j] = best.diagonal[j] + 1e-300
+        d[j] = best.diagonal[j]
         if j:
             ratio = best.beside[j - 1] / d[j - 1]
             d[j] -= ratio * best.beside[j - 1]
             x[j] -= ratio * x[j - 1]
+        d[j] = max(d[j], LEAST_PIVOT * best.diagonal[j]) + 1e-300
     x[m - 1] /= d[m - 1]
     for j in range(m - 2, -1, -1):
         x[j] = (x[j] - best.beside[j] * x[j + 1]) / d[j]

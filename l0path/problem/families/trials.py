@@ -32,15 +32,16 @@ def loss_meant(loss, y):
     if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
-    if not pd.api.types.is_float_dtype(values.dtype):
+    kinds = pd.api.types
+    if not kinds.is_numeric_dtype(values.dtype) or kinds.is_bool_dtype(values.dtype):
         return "logistic"
     inside = (values > 0) & (values < 1)
-    return loss if inside.any() else "logistic"
+    return loss if inside.any() or values.nunique() > 2 else "logistic"  # or counts without trials
 
 
-def trials_of(y, sample_weight):
+def trials_of(y, sample_weight, n=None):
     """(shares (n,), weights (n,), trials (n,)) of counts of successes and failures, or of shares
-    whose sample weights are the trials.
+    whose sample weights are the trials; n: the rows that X has, where that is known.
     """
     if not in_two_columns(y):
         trials = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
@@ -48,6 +49,8 @@ def trials_of(y, sample_weight):
     y = pandas_of(y, "y")
     refuse_masked(y, "y")
     counts = np.asarray(y, dtype=np.float64)
+    if n is not None and len(counts) != n:
+        raise ValueError(f"X has {n} rows but y has {len(counts)}; pass one response per row")
     finite(counts.ravel(), "y")
     if (counts < 0).any():
         raise ValueError(

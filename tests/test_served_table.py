@@ -1,0 +1,39 @@
+"""The table of docs/losses.md says what `fit` serves: each cell is asked of `fit`, which refuses
+before it reads X.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from unread import GROUPS, LOSSES, SERVED, drawn, refusal, table
+
+import l0path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_table_is_what_fit_refuses():
+    page = (DOCS / "losses.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in page, "run python tests/unread.py, and put its lines there"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_refusals_name_the_argument_or_the_loss(loss):
+    name = loss if loss in ("several responses", "hinge") else repr(loss)
+    for given in SERVED.values():
+        said = refusal(loss, **given)
+        known = (name, "responses", *(f"{argument}=" for argument in given), *given)
+        assert not said or any(word in said for word in known), (given, said)
+
+
+@pytest.mark.parametrize("loss", ["ordinal", "cox"])
+def test_what_the_table_serves_runs_for_coupled_losses(loss):
+    X, y = drawn(loss)
+    for name, given in SERVED.items():
+        if refusal(loss, **given):
+            continue
+        path = l0path.fit(X, y, loss=loss, max_k=2, **{"lambda2": 0.05, **given})
+        assert len(path) >= 3 and np.isfinite(path.table.objective).all(), name
+    with pytest.raises(ValueError, match="unequal costs"):
+        l0path.fit(X, y, loss=loss, groups=GROUPS, penalty_factor=[1, 2, 1, 2], grid="lambda0")
