@@ -176,7 +176,7 @@ def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
     meta = path.meta
     counted = observations(meta) if meta.trials is None else meta.trials
-    loss = path.loss_record()
+    loss = None if meta.traits.coupled else path.loss_record()
 
     def of(mean_loss):
         return -2.0 * log_likelihood(loss, np.asarray(mean_loss), meta.log_constant, counted)

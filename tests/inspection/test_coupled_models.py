@@ -125,3 +125,43 @@ def test_what_cannot_be_compared_is_said():
         path = l0path.fit(X, y, **how, **more)
         with pytest.raises(ValueError, match="events"):
             path.near_best(criterion="bic")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
+    X, y, how = drawn(kind, 2)
+    del how["sample_weight"]
+    how |= {"ties": "breslow"} if kind == "cox" else {}
+    path = l0path.fit(X, y, max_k=3, always_include=["b"], certify=False, **how)
+    path.save(tmp_path / "path.l0")
+    again = l0path.load(tmp_path / "path.l0")
+    one, found = path.certify(k=2), again.certify(k=2, X=X, y=y)
+    assert found.proven and found.incumbent == pytest.approx(one.incumbent, rel=1e-10)
+    for what in ("summary", "alternatives"):
+        old, new = getattr(path, what)(k=2), getattr(again, what)(k=2, X=X, y=y)
+        old, new = (t if what == "alternatives" else t.table for t in (old, new))
+        pd.testing.assert_frame_equal(old, new)
+    sets = [
+        p.near_best(criterion="bic", within=4.0, **d)
+        for p, d in ((path, {}), (again, {"X": X, "y": y}))
+    ]
+    assert sets[0].scores == pytest.approx(sets[1].scores)
+    with pytest.raises(ValueError, match="checksum"):
+        again.certify(k=2, X=X, y=y[::-1])
+
+
+def test_a_loaded_path_with_strata_needs_a_new_fit(tmp_path):
+    X, y, _ = drawn("cox", 2)
+    l0path.fit(X, y, loss="cox", strata=np.arange(36) % 2, max_k=1).save(tmp_path / "path.l0")
+    with pytest.raises(ValueError, match=r"strata, which a path file does not hold.*fit again"):
+        l0path.load(tmp_path / "path.l0").certify(k=1, X=X, y=y)
+
+
+def test_a_loaded_path_of_a_formula_takes_its_table(tmp_path):
+    X, y, _ = drawn("cox", 1)
+    table = X.assign(time=y[:, 0], died=y[:, 1], ward=list("pqr") * 12)
+    path = l0path.fit("Surv(time, died) ~ a + b + C(ward)", table, loss="cox")
+    path.save(tmp_path / "path.l0")
+    again = l0path.load(tmp_path / "path.l0")
+    found = again.certify(k=1, X=table)
+    assert found.proven and found.incumbent == pytest.approx(path.objective(k=1), rel=1e-9)
