@@ -96,10 +96,8 @@ def inverse(H):
     if weak or np.diagonal(L).min() ** 2 <= COLLINEAR:
         _, order, rank, _ = lapack.dpstrf(scaled, tol=10 * COLLINEAR, lower=1)
         if np.diagonal(scaled).max() <= 10 * COLLINEAR:  # the first pivot is compared with nothing
-            rank = 0
+            return np.empty((0, 0)), every[:0]
         every = np.sort(order[:rank] - 1)
-        if not rank:
-            return np.empty((0, 0)), every
         unit, scaled = unit[every], scaled[every[:, None], every]
         L, _ = lapack.dpotrf(scaled, lower=1, clean=1)
     B, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # what lies above the diagonal stays 0
