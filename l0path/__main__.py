@@ -215,8 +215,6 @@ def refuse_options(options):
     for option, value in (("--groups-cv", options.groups_cv), ("--scoring", options.scoring)):
         if value and not options.cv:
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
-    if of_survival(options) and options.certify is not None:
-        raise ValueError("--certify is not served for survival times; leave it out")
     if options.strata and not of_survival(options):
         raise ValueError("--strata is for survival times, --response 'Surv(time, event)'")
     if options.order and options.loss != "ordinal":

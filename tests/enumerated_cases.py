@@ -38,6 +38,11 @@ class Case(NamedTuple):
     path: object
     free: int
 
+    def fitted(self, **more):
+        """A path of the case by other arguments."""
+        same = {"exclude": self.excluded, "max_k": self.free, **oracles.fit_keywords(self.d)}
+        return l0path.fit(self.X, self.d["y"], **same, **more)
+
 
 def minima(d, excluded, max_k=99):
     """{support: restricted minimum} over every admissible support with at most max_k unforced

@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 
 import l0path
 
-SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, the same cells
+SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, folds and genes, the same cells
 pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 4)
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6b6b6b"
 
@@ -76,7 +76,7 @@ path.table.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high
 # (random perturbations and restarts) gives an idea, though no proof either:
 
 # %%
-hard = l0path.fit(X, y, algorithm=LocalSearch(effort="high"), random_state=1)
+hard = l0path.fit(X, y, max_k=20 if SHORT else None, algorithm=LocalSearch(effort="high"), random_state=1)
 gain = 1 - hard.table["loss"] / path.table["loss"]
 better = gain[gain > 1e-9]
 print(f"{len(better)} of {len(path)} sizes were improved by more search, by at most {gain.max():.2%} of the loss")
@@ -175,7 +175,7 @@ ax.set_ylabel("held-out mean squared error");
 
 # %%
 draws = []
-for seed in range(6 if SHORT else 20):
+for seed in range(2 if SHORT else 20):
     again = l0path.cv_fit(X, y, cv=10, random_state=seed)
     draws.append({which: again.model(which).k for which in ("min", "1se")})
 draws = pd.DataFrame(draws)
@@ -192,15 +192,17 @@ print(f"  BIC takes k = {chosen.k}")
 # * best subsets chosen by CV (`min`, `1se`) and by BIC, and with a little ridge shrinkage (`L0L2`: the size and `lambda2` both chosen by CV);
 # * the lasso, its penalty chosen by CV; and "relaxed": least squares on the columns that this lasso chose.
 
-
 # %%
+SPLITS, FOLDS = (2, 3) if SHORT else (40, 10)
+
+
 def one_split(seed):
     """Test error and number of features of each method on one random split."""
     a, b = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
     Xa, ya, Xb, yb = X.iloc[a], y.iloc[a], X.iloc[b], y.iloc[b]
-    fits = l0path.cv_fit(Xa, ya, cv=10, random_state=seed)
-    ridge = l0path.cv_fit(Xa, ya, cv=10, penalty="L0L2", lambda2=np.geomspace(0.3, 1e-3, 6), random_state=seed)
-    lasso = LassoCV(cv=10, max_iter=100_000).fit(Xa, ya)
+    fits = l0path.cv_fit(Xa, ya, cv=FOLDS, random_state=seed)
+    ridge = l0path.cv_fit(Xa, ya, cv=FOLDS, penalty="L0L2", lambda2=np.geomspace(0.3, 1e-3, 2 if SHORT else 6), max_k=20 if SHORT else None, random_state=seed)
+    lasso = LassoCV(cv=FOLDS, max_iter=100_000).fit(Xa, ya)
     kept = np.flatnonzero(lasso.coef_)
     relaxed = LinearRegression().fit(Xa.iloc[:, kept], ya)
     models = {"subset, CV min": fits.model("min"), "subset, CV 1se": fits.model("1se"), "subset, BIC": fits.path.model("bic"), "subset + ridge, CV min": ridge.model("min")}
@@ -210,7 +212,6 @@ def one_split(seed):
     return out
 
 
-SPLITS = 8 if SHORT else 40
 runs = [one_split(seed) for seed in range(SPLITS)]
 error = pd.DataFrame([{name: value[0] for name, value in run.items()} for run in runs])
 size = pd.DataFrame([{name: value[1] for name, value in run.items()} for run in runs])
@@ -270,7 +271,7 @@ pd.DataFrame({"coef": refit.params, "std_err": refit.bse, "p_value": refit.pvalu
 rng = np.random.default_rng(4)
 k = chosen.k
 p_noise = []
-for _ in range(20 if SHORT else 100):
+for _ in range(4 if SHORT else 100):
     shuffled = pd.Series(rng.permutation(y), index=y.index)
     p_noise.append(l0path.fit(X, shuffled, k=k).refit(k=k).pvalues.drop("(Intercept)").to_numpy())
 p_noise = np.concatenate(p_noise)
@@ -296,7 +297,8 @@ pd.DataFrame({"p_same_rows": half.refit().pvalues, "p_held_out": honest.pvalues}
 # %%
 tumours = load_srbct()
 train = tumours.train
-G, G_test = tumours.X[train], tumours.X[~train]
+expression = tumours.X.iloc[:, ::6] if SHORT else tumours.X
+G, G_test = expression[train], expression[~train]
 
 
 def against_rest(kind):
@@ -341,9 +343,9 @@ if last.k == 2:
         for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
             part = rows[labels == kind]
             ax.scatter(part[a], part[b], s=size, marker=marker, facecolor=color if fill else "none", edgecolor=color, linewidth=1.3, alpha=0.85 if fill else 1, label=f"{kind}, {'training' if fill else 'test'}")
-    across = np.array([tumours.X[a].min(), tumours.X[a].max()])
+    across = np.array([expression[a].min(), expression[a].max()])
     ax.axline((across[0], -(last.intercept + last.coef[a] * across[0]) / last.coef[b]), slope=-last.coef[a] / last.coef[b], color=GREY, linewidth=1, linestyle="--")
-    ax.set(xlabel=brief(a, 60), ylabel=brief(b, 60), ylim=(tumours.X[b].min() - 0.3, tumours.X[b].max() + 0.3))
+    ax.set(xlabel=brief(a, 60), ylabel=brief(b, 60), ylim=(expression[b].min() - 0.3, expression[b].max() + 0.3))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)
 
@@ -386,8 +388,8 @@ path2.table.loc[:10, ["k", "loss", "objective", "deviance_ratio", "lambda0_high"
 # Can cross-validation choose `lambda2`? Try a grid. The page uses two scores: the deviance, which judges the probabilities, and the share of wrong classes.
 
 # %%
-grid = np.geomspace(0.1, 1e-4, 7)
-scan = {score: l0path.cv_fit(G, t, loss="logistic", lambda2=grid, max_k=10, cv=5, scoring=score, random_state=1) for score in ("deviance", "misclassification")}
+grid = np.geomspace(0.1, 1e-4, 3 if SHORT else 7)
+scan = {score: l0path.cv_fit(G, t, loss="logistic", lambda2=grid, max_k=5 if SHORT else 10, cv=5, scoring=score, random_state=1) for score in ("deviance", "misclassification")}
 best = scan["deviance"].model("min")
 print(f"least deviance: lambda2 = {best.lambda2:.2g}, k = {best.k}; note: {'; '.join(scan['deviance'].notes) or 'none'}")
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -494,7 +496,7 @@ jitter = np.random.default_rng(0).uniform(-0.18, 0.18, len(tumours.y))
 kinds = ["EWS", "RMS", "NB", "BL"]
 position = tumours.y.map({kind: i for i, kind in enumerate(kinds)}).to_numpy()
 for ax, (title, log_odds) in zip(axes, shown.items(), strict=True):
-    value = log_odds(tumours.X)
+    value = log_odds(expression)
     for rows, marker_size, fill in ((train, 18, False), (~train, 44, True)):
         color = np.where(tumours.y[rows] == "EWS", ORANGE, BLUE)
         ax.scatter(value[rows], position[rows] + jitter[rows], s=marker_size, facecolor=color if fill else "none", edgecolor=color if not fill else "white", linewidth=0.8, label="test" if fill else "training")
@@ -514,7 +516,7 @@ def one_resplit(seed):
     """Errors and number of genes of subset (1se) and lasso on one split; the genes of the subset."""
     everyone = tumours.y.where(tumours.y == "EWS", "rest")
     a, b = train_test_split(np.arange(len(everyone)), test_size=20, stratify=everyone, random_state=seed)
-    Ga, ta, Gb, tb = tumours.X.iloc[a], everyone.iloc[a], tumours.X.iloc[b], everyone.iloc[b]
+    Ga, ta, Gb, tb = expression.iloc[a], everyone.iloc[a], expression.iloc[b], everyone.iloc[b]
     subset = l0path.cv_fit(Ga, ta, loss="logistic", lambda2=1e-3, max_k=15, cv=5, random_state=seed).model("1se")
     out = {"subset, 1se": (int((subset.predict(Gb, type="class") != tb).sum()), subset.n_nonzero)}
     for name, scoring in (("lasso, least deviance", "neg_log_loss"), ("lasso, fewest errors", "accuracy")):
@@ -523,7 +525,7 @@ def one_resplit(seed):
     return out, subset.features
 
 
-RESPLITS = 6 if SHORT else 30
+RESPLITS = 2 if SHORT else 30
 resplits = [one_resplit(seed) for seed in range(RESPLITS)]
 wrong = pd.DataFrame([{name: value[0] for name, value in run.items()} for run, _ in resplits])
 genes = pd.DataFrame([{name: value[1] for name, value in run.items()} for run, _ in resplits])

@@ -57,9 +57,9 @@ def plain(ax, **labels):
 # of 3e-4 to 0.3, a part of their grid from 1e-4 to 100 (the scale is the same); *swap, L0L1* has lambda1 in its place. *L1* is the lasso of scikit-learn. AUC is taken on 2000 new rows.
 
 # %%
-ROWS = (150, 500) if SHORT else (100, 300, 600, 1000)
+ROWS = (100, 200) if SHORT else (100, 300, 600, 1000)
 REPEATS = 1 if SHORT else 4
-COLUMNS, TRUE = (300, 15) if SHORT else (1000, 25)
+COLUMNS, TRUE = (100, 8) if SHORT else (1000, 25)
 RIDGES = (1e-3, 0.1) if SHORT else np.geomspace(3e-4, 0.3, 4)
 METHODS = {"CD (Algorithm 1)": (SKY, {"algorithm": "cd", "grid": "lambda0", "lambda2": RIDGES}), "CDPSI (Algorithm 2)": (BLUE, {"algorithm": "CDPSI", "grid": "lambda0", "lambda2": RIDGES}),
            "swap": (ORANGE, {"lambda2": RIDGES}), "swap, L0L1": (PINK, {"penalty": "L0L1", "n_shrink": len(RIDGES)})}
@@ -135,7 +135,7 @@ print("seconds for a whole grid, median: " + ", ".join(f"{name} {value:.1f}" for
 # %%
 SETTINGS = {"1": {"n": 1000, "p": 50_000, "k": 30, "correlation": "iid"}, "2": {"n": 1000, "p": 100_000, "k": 20, "rho": 0.3, "correlation": "constant"}}
 if SHORT:
-    SETTINGS = {"1": {"n": 500, "p": 3000, "k": 15, "correlation": "iid"}, "2": {"n": 500, "p": 3000, "k": 10, "rho": 0.3, "correlation": "constant"}}
+    SETTINGS = {"1": {"n": 300, "p": 600, "k": 8, "correlation": "iid"}, "2": {"n": 300, "p": 600, "k": 6, "rho": 0.3, "correlation": "constant"}}
 TIMES = 1 if SHORT else 10
 table, curves = [], {}
 for setting, how in SETTINGS.items():
@@ -143,7 +143,7 @@ for setting, how in SETTINGS.items():
         data = simulate.logistic(**how, scale=1000, random_state=repeat)
         again = data.new_response(1000 + repeat)
         began = time.perf_counter()
-        path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-8, max_k=how["k"] + 10)
+        path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-8, max_k=how["k"] + (0 if SHORT else 10))
         seconds = time.perf_counter() - began
         recovery = support_recovery(path, data)
         wrong = path.validate(data.X, again, scoring="misclassification").table.cv_mean

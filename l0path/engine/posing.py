@@ -249,6 +249,7 @@ def _data_given_anew(path, X, y, offset):
             "again to use this method"
         )
     named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
+    two = meta.classes is not None and meta.responses is None and not meta.ordered
     arguments = Arguments(
         loss=meta.loss,
         fit_intercept=meta.intercept,
@@ -262,7 +263,9 @@ def _data_given_anew(path, X, y, offset):
         penalty_factor=meta.factor,
         feature_names=None if named else meta.names,
         **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
-        pos_label=None if meta.classes is None else meta.classes[1],
+        **({"ties": meta.ties} if meta.ties else {}),
+        pos_label=meta.classes[1] if two else None,
     )
     data = data_of(X, y, arguments, read=True)[0]
-    return replace(data, loss=path.loss_record(), groups=meta.groups)
+    loss = data.loss if meta.ties else path.loss_record()
+    return replace(data, loss=loss, groups=meta.groups)

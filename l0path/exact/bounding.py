@@ -24,7 +24,7 @@ from .leaps import searchable
 
 MOST_READS = 60  # batched reads of X in a round, at most, where no search can follow
 PATIENCE = 6  # reads in a row that gain less than half of GLOBAL_GAP end a round
-BEFORE_TREE = 10  # reads in a round before a search of a tree
+BEFORE_TREE = 4  # reads in a round before a search of a tree, which solves its root quicker
 BEFORE_LEAPS = 2  # the same before leaps and bounds
 BARE_READS = 3  # for the bound of the loss without any penalty
 # of the shrinkage, for the bound of the loss alone
@@ -53,6 +53,7 @@ class Bounding:
         self.lower = solution.lower_bound if known else -math.inf
         self.loss, self.member_cost, self.reason = problem.floor - problem.noise, 0.0, ""
         self.last = None  # (dual, target) of the last round
+        self.gram, self.split = relaxation.GramMatrix(), (None, None)  # problem and its diagonal
 
     @property
     def by_tangents(self):
@@ -118,8 +119,10 @@ class Bounding:
     def dual(self):
         """The dual problem of the remaining columns."""
         s = self.solution
+        if self.split[0] is not self.problem:
+            self.split = self.problem, divided(self.problem, self.gram)
         return relaxation.dual_problem(
-            self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem)
+            self.problem, s.lambda1, s.lambda2, box=self.box, split=self.split[1]
         )
 
     def round(self, worst=None):
@@ -140,7 +143,7 @@ class Bounding:
         self.last = dual, target
         found = relaxation.improve(
             dual,
-            start=starting_points(dual, [fit], s.lambda2),
+            start=starting_points(dual, [fit], s.lambda2, self.gram),
             goal=goal,
             coefficients=[fit],
             steps=reads,
@@ -193,7 +196,7 @@ class Bounding:
         target = {"lambda0": np.zeros(1)} if self.penalised else target
         found = relaxation.improve(
             bare,
-            start=starting_points(bare, [fit], 0.0),
+            start=starting_points(bare, [fit], 0.0, self.gram),
             goal=np.array([s.loss]),
             coefficients=[fit],
             steps=BARE_READS,

@@ -121,11 +121,8 @@ class Contest:
     @property
     def cutoff(self):
         """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
-        return (
-            self.upper - 0.5 * self.settings.gap * abs(self.upper)
-            if math.isfinite(self.upper)
-            else math.inf
-        )
+        upper = self.upper  # asked for several times at every node
+        return upper if upper == math.inf else upper - 0.5 * self.settings.gap * abs(upper)
 
     def offer(self, support):
         """Compare a support of the problem with the best model."""

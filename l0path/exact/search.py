@@ -14,7 +14,7 @@ from ..core.progress import Bar
 from ..core.status import End, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
-from ..relaxation.path_bounds import GLOBAL_GAP, divided, relative_gap
+from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served
@@ -38,7 +38,8 @@ from .result import (
 )
 from .tree import Tree
 
-FAVOURED = 4.0  # in time, of the search that gets along better with the number of rows
+# in time, of the search that gets along better with the number of rows: leaps and bounds, trees
+FAVOURED_LEAPS, FAVOURED_TREE = 4.0, 16.0
 FIRST_TURN = 0.1  # seconds of a search's first turn, where two take turns
 MOST_ROUNDS = 20  # rounds of bounding and fixing
 
@@ -225,9 +226,8 @@ class CertificateSearch:
             self.seeds()
         problem, J = compact(bounds.problem)
         box = None if bounds.box is None else np.full(J.size, bounds.box)
-        dual = relaxation.dual_problem(
-            problem, s.lambda1, s.lambda2, box=box, split=divided(problem)
-        )
+        diagonal = None if dual.split is None else dual.split[J]
+        dual = relaxation.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=diagonal)
         if isinstance(self.settings, IntegralityGeneration):
             self.generate(problem, J, box)
             return
@@ -305,12 +305,13 @@ class CertificateSearch:
         ended, turn = SearchEnd.STOPPED, FIRST_TURN
         live, asked, problem = list(searches), self.poll(searches), self.bounds.problem
         # the fit on all columns, the bound of leaps, says little where rows are fewer
-        favoured = Leaps if problem.X.n > problem.usable.sum() else Tree
+        tall = problem.X.n > problem.usable.sum()
+        favoured, more = (Leaps, FAVOURED_LEAPS) if tall else (Tree, FAVOURED_TREE)
         while live and not self.clock.over():
             for one in list(live):
                 end = math.inf
                 if len(live) > 1:
-                    share = FAVOURED if isinstance(one, favoured) else 1.0
+                    share = more if isinstance(one, favoured) else 1.0
                     end = time.perf_counter() + turn * share
                 ended = one.run(lambda end=end: asked() or time.perf_counter() > end)
                 if ended == SearchEnd.CLOSED:

@@ -4,17 +4,15 @@ nodes, bounded over all columns by weak duality in batched reads.
     lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
 
 A node holds columns that are in and columns that are out; its relaxation (`nodes.relaxation`) is
-solved on the working columns (`nodes`) and its dual point is then
-correlated with all columns, many nodes in one read: columns that would take more off the bound than
-those counted become working ones, and columns that the node's bound fixes (`screening`, with the
-node's own bound) are in or out below it. The best node is split first, at the column whose z is
-closest to one half.
+solved on the working columns (`nodes`) and its dual point is then correlated with all columns, by
+their products with the working ones (`nodes.pricing`) or in one read for many nodes: columns that
+would take more off the bound than those counted become working ones, and columns that the node's
+bound fixes (`screening`, with the node's own bound) are in or out below it. The best node is split
+first, at a column that `nodes.branching` names.
 
 Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
-    and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization
-    and
-Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; with a ridge ours
-does not.
+and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
+Applications 43, 2009) for sizes. Their tree needs a finite box, ours a ridge or a box.
 """
 
 import heapq
@@ -29,7 +27,8 @@ from ..problem.conjugates import smooth
 from ..problem.problem import EPS
 from ..relaxation.bounds import base, gains, largest, points_at
 from .contest import Contest
-from .nodes.columns import Node, NodeColumns
+from .nodes.branching import costliest, most_fractional, shares
+from .nodes.columns import JOINING, Node, NodeColumns
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
 from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
@@ -40,7 +39,6 @@ BATCH = 16
 TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
 RESOLVED = 8  # times a node is solved again with more working columns
-JOINING = 30  # columns that become working ones for a node at a time
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
 
 
@@ -65,14 +63,8 @@ class Tree(Contest):
         self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)
     ):
         problem = dual.problem
-        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
-            dual,
-            size,
-            lambda0,
-            refit,
-            settings,
-            n_best,
-        )
+        self.dual, self.size, self.lambda0, self.refit = dual, size, lambda0, refit
+        self.settings, self.n_best = settings, n_best
         self.loss = smooth(problem.loss)
         self.rounding = (problem.X.n + 16) * EPS
         self.work = NodeColumns(dual)
@@ -82,6 +74,8 @@ class Tree(Contest):
         # disk
         self.batch = (4 * BATCH, 1) if isinstance(problem.X.design, ColumnBlocks) else (BATCH, 4)
         self.best, self.seen, self.allowed = [], set(), None
+        # whether columns are split by what leaving them out costs
+        self.by_cost = problem.quadratic and not np.isfinite(dual.upper[problem.usable]).any()
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
@@ -216,7 +210,7 @@ class Tree(Contest):
                 return
             solved = self._relaxed(nodes)
             nodes, fresh = [], []
-            checked = [(node, None) for node in solved] if self.complete else self._read(solved)
+            checked = [(node, None) for node in solved] if self.complete else self._checked(solved)
             for node, J in checked:
                 if J is not None and J.size and node.bound < self.cutoff:
                     nodes.append(node)
@@ -334,16 +328,15 @@ class Tree(Contest):
 
     def _narrowed(self, node, value, out, into):
         """The node with a bound of it, and columns that this bound fixes."""
+        bound = max(node.bound, value)
+        if not (out.any() or into.any()):
+            return node._replace(bound=bound)
         kept = ~out[node.at]
-        node = node._replace(bound=max(node.bound, value), at=node.at[kept], b=node.b[kept])
-        if out.any() or into.any():
-            node = self._near(
-                node._replace(
-                    out=np.concatenate([node.out, np.flatnonzero(out)]),
-                    into=np.concatenate([node.into, np.flatnonzero(into)]),
-                )
-            )
-        return node
+        more = np.concatenate([node.out, np.flatnonzero(out)])
+        into = np.concatenate([node.into, np.flatnonzero(into)])
+        return self._near(
+            node._replace(bound=bound, at=node.at[kept], b=node.b[kept], out=more, into=into)
+        )
 
     def _newton(self, nodes, states, B, s, shift):
         """Relaxations of a loss that is not quadratic, in place, on the working columns; for the
@@ -358,6 +351,16 @@ class Tree(Contest):
             )
             coarse |= lack
         return coarse
+
+    def _checked(self, nodes):
+        """The same as `_read`, from products with all columns where these are few enough."""
+        if not self.work.few(self.rounding):
+            return self._read(nodes)
+        out = []
+        for node in nodes:
+            value, fixed, J = self.work.priced(node, self._left(node), self.lambda0, self.cutoff)
+            out.append((self._narrowed(node, value, fixed < 0, fixed > 0), J))
+        return out
 
     def _read(self, nodes):
         """[(node with its bound over all columns, columns that should become working ones)]: one
@@ -407,28 +410,21 @@ class Tree(Contest):
 
     def _z(self, node, state, b):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""
-        work = self.work
-        M = np.where(b > 0, work.penalty.upper, -work.penalty.lower)
-        cost = (
-            node.s**2 * work.penalty.factor
-            if self.size is not None
-            else self.lambda0 * work.penalty.factor
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.minimum(np.sqrt(cost / work.penalty.ridge), M)
-            z = np.where(rho > 0, np.minimum(np.abs(b) / rho, 1.0), 1.0)
-        return np.where((state == 0) & (b != 0), z, 0.0)
+        multiplier = node.s**2 if self.size is not None else self.lambda0
+        return shares(self.work.penalty, multiplier * self.work.penalty.factor, state, b)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest. Where
-        not all columns are `allowed`: the first, among those that are, or -1.
+        """The free column that costs most to leave out, where a ridge alone makes the relaxation of
+        a squared loss; else that whose z is closest to one half; where all are whole the largest.
+        Where not all columns are `allowed`: one of those that are, or -1.
         """
-        z = self._z(node, state, b)
-        middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
+        z, work, j = self._z(node, state, b), self.work, -1
         if self.allowed is not None:
-            middle[~self.allowed[self.work.W]] = -1.0
-        j = int(middle.argmax()) if middle.size else -1
-        if j >= 0 and middle[j] > 0:
+            z = np.where(self.allowed[work.W], z, 0.0)
+        elif self.by_cost:
+            j = costliest(work.G, work.penalty.ridge, z, b, work.space)
+        j = most_fractional(z) if j < 0 else j
+        if j >= 0:
             return j
         if self.allowed is not None:
             return -1

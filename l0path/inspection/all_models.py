@@ -29,6 +29,7 @@ from ..paths.criteria import (
     criteria_of_sizes,
     minus_twice_log_likelihood,
     noise_variance,
+    observations,
 )
 from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
@@ -67,13 +68,15 @@ def best_subset(
 
         minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
-    Under a squared loss -2 loglik is n (log(2 pi RSS / n) + 1). Other losses with a likelihood that
-    are sums over rows (logistic, Poisson, gamma, ...) are searched by leaps and bounds over fits.
+    Under a squared loss -2 loglik is n (log(2 pi RSS / n) + 1). Other losses with a likelihood
+    (logistic, Poisson, gamma, Cox, ordered and several classes, ...) and several responses are
+    searched by leaps and bounds over fits.
 
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix or design
-        The columns to choose from, at most 200 usable ones, fewer than rows.
+        The columns to choose from, at most 200 usable ones, fewer than rows (survival times: than
+        events).
     y : array-like of shape (n,), optional
         The response.
     criterion : str, default "bic"
@@ -235,17 +238,16 @@ class SetSearch:
             raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
         first = rows[0]
         self.lambda2 = first.lambda2
-        if path.meta.responses is not None:
-            raise ValueError("models of several responses are not compared: fit them one by one")
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
-        nested = servable_nested(self.problem, first.lambda1) and _of_columns(self.problem)
-        if not squared and not (nested and few):
+        several = self.problem.turn is not None and self.problem.groups is None
+        nested = several or servable_nested(self.problem, first.lambda1)
+        if not squared and not (nested and few and _of_columns(self.problem)):
             raise ValueError(
                 "all models are compared for a squared loss of at most 200 usable columns, and for "
-                "other smooth losses that are sums over rows with more observations than columns "
-                "and lambda2=0; without lambda1, groups (a hierarchy of terms of several columns: "
-                "pass heredity=None, groups=False) and bounds on coefficients"
+                "other smooth losses and several responses with more observations (survival times: "
+                "events) than columns and lambda2=0; without lambda1, groups (a hierarchy of terms "
+                "of several columns: pass heredity=None, groups=False) and bounds on coefficients"
                 + ("" if ridge else ", and lambda2")
             )
         self.model = make_model(self.problem)
@@ -280,7 +282,11 @@ class SetSearch:
         room = np.arange(self.most + 1) + self.held + path.meta.intercept < n
         penalty = np.where(room, penalty, math.inf)
         if path.meta.traits.gaussian:
-            return Score(penalty, n, 0.5 * sigma2 / n if name == "cp" else 0.0)
+            every = observations(path.meta)  # of several responses
+            less = 0.0 if name == "cp" else every * math.log(every / n)
+            if path.meta.responses is not None and name != "cp":
+                less += n * float(np.log(path.meta.response_weights).sum())
+            return Score(penalty - less, every, 0.5 * sigma2 / n if name == "cp" else 0.0)
         twice = minus_twice_log_likelihood(path)
         slope = twice(1.0) - twice(0.0) if path.meta.traits.dispersion == 0 else 0.0
         if slope:  # proportional to the loss, up to a constant

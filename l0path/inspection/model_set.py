@@ -15,6 +15,12 @@ from ..core.types import Matrix
 MOST_SUBSTITUTES = 4  # columns of a set of substitutes at most
 
 
+def signs(solution):
+    """The signs of the coefficients of a solution, (k,); of several responses 1 for each column."""
+    beta = solution.beta
+    return np.sign(beta) if beta.ndim == 1 else np.ones(len(beta))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelSet:
     """All models that are nearly as good as the best one, of one size, or of all sizes by a
@@ -156,23 +162,31 @@ class ModelSet:
         Returns
         -------
         DataFrame
-            For each column of at least one model the `mean` over the models, its `spread` (the
-            standard deviation between them), and the `weight` of the models that have it.
+            For each column of at least one model (and each response or class) the `mean` over the
+            models, its `spread` (the standard deviation between them), and the `weight` of the
+            models that have it.
         """
-        w, names = self.weights(weights), self._path.names
-        coef = np.zeros((len(self), len(names) + 1))
+        w, meta = self.weights(weights), self._path.meta
+        first, per = len(meta.first_names), 1 if meta.responses is None else len(meta.responses)
+        coef = np.zeros((len(self), first + len(meta.names), per))
         for row, model in zip(coef, self.models, strict=True):
-            row[0] = model.intercept
             solution = model.path.solutions[model.index]
-            row[1 + solution.support] = solution.beta
+            row[first + solution.support] = solution.beta.reshape(-1, per)
+            if first:
+                ahead = solution.thresholds if meta.ordered else solution.intercept
+                row[:first] = np.reshape(ahead, (first, per))
+        coef = coef.reshape(len(self), -1)
         mean = w @ coef
         spread = np.sqrt(w @ (coef - mean) ** 2)
-        weight = np.append(1.0, w @ self._member)
+        weight = np.append(np.ones(first), w @ self._member)
+        inside = np.append(np.ones(first, dtype=bool), self._member.any(axis=0))
+        index = meta.rows_of_coefficients(range(len(meta.names)))
+        if meta.responses is not None:
+            index = pd.MultiIndex.from_product([index, meta.response_index])
         table = pd.DataFrame(
-            {"mean": mean, "spread": spread, "weight": weight},
-            index=pd.Index(["(Intercept)", *names], name="feature"),
+            {"mean": mean, "spread": spread, "weight": np.repeat(weight, per)}, index=index
         )
-        return table[np.append(True, self._member.any(axis=0))]
+        return table[np.repeat(inside, per)]
 
     def predict(self, X: Matrix, weights: str | ArrayLike = "bic") -> pd.DataFrame:
         """Averaged predictions for new rows.
@@ -187,13 +201,19 @@ class ModelSet:
         Returns
         -------
         DataFrame
-            `mean`, and `spread`, the standard deviation between the models.
+            `mean`, and `spread`, the standard deviation between the models; of several responses
+            or classes with a column for each.
         """
         each = [model.predict(X) for model in self.models]
         w, values = self.weights(weights), np.array([np.asarray(one) for one in each])
-        mean = w @ values
-        index = each[0].index if isinstance(each[0], pd.Series) else None
-        spread = np.sqrt(w @ (values - mean) ** 2)
+        mean = np.tensordot(w, values, axes=1)
+        index = each[0].index if isinstance(each[0], (pd.Series, pd.DataFrame)) else None
+        spread = np.sqrt(np.tensordot(w, (values - mean) ** 2, axes=1))
+        if mean.ndim > 1:
+            names = self._path.meta.response_index
+            tables = {"mean": mean, "spread": spread}
+            tables = {name: pd.DataFrame(t, index, names) for name, t in tables.items()}
+            return pd.concat(tables, axis=1)
         return pd.DataFrame({"mean": mean, "spread": spread}, index=index)
 
     @property
@@ -247,7 +267,7 @@ class ModelSet:
 
     def plot(self, ax: Any = None) -> Any:
         """Heat map of the models (rows, the best at the top) by columns, in the colour of the sign
-        of the standardised coefficient.
+        of the standardised coefficient; of several responses in one colour.
 
         Parameters
         ----------
@@ -272,7 +292,7 @@ class ModelSet:
         sign = np.zeros(self._member.shape)
         for row, model in zip(sign, self.models, strict=True):
             solution = model.path.solutions[model.index]
-            row[solution.support] = np.sign(solution.beta)
+            row[solution.support] = signs(solution)
         order = [self._path.names.index(name) for name in self.frequencies.index]
         ax.imshow(sign[:, order], aspect="auto", cmap="RdBu", vmin=-1.5, vmax=1.5)
         ax.set_xticks(range(len(order)), [self._path.names[j] for j in order], rotation=90)

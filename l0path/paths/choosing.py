@@ -398,8 +398,8 @@ class Choosing:
         With k these are the models S of k columns with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
-        value + within. The loss is the squared one, or another smooth loss that is a sum over rows.
-        Equal columns count as different ones. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
+        value + within. The loss is smooth, and has no shrinkage unless it is squared. Equal columns
+        count as different ones. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class Choosing:
             The largest distance from the best model: a share of the objective (None means 0.01), or
             a difference of the criterion (None means 2).
         criterion : str, optional
-            As in `best_subset`, for models of all sizes.
+            As in `best_subset`, for all sizes.
         max_models : int, default 10000
             The largest number of models. Where there are more, the search ends, and the set is not
             complete.

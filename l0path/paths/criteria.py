@@ -157,13 +157,15 @@ def criteria_of_sizes(path, name, chosen, held):
     """(m,) what the criterion `name` adds to -2 loglik, for Cp to RSS / sigma2, of models of
     `chosen` columns beside `held` ones.
     """
-    _has_likelihood(path.meta)
-    df = chosen + float(held + path.meta.intercept)
+    meta = path.meta
+    _has_likelihood(meta)
+    r = 1 if meta.responses is None else len(meta.responses)
     if name == "cp":
-        return 2.0 * df - path.meta.n_eff
-    null = path.meta.null_loss
+        return 2.0 * (r * (chosen + held) + float(intercepts(meta))) - observations(meta)
+    null, shape = meta.null_loss, () if meta.responses is None else (r,)
     models = [
-        SimpleNamespace(loss=null, n_nonzero=s + held, beta=np.ones(s + held)) for s in chosen
+        SimpleNamespace(loss=null, n_nonzero=r * (s + held), beta=np.ones((s + held, *shape)))
+        for s in chosen
     ]
     like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
     found = _criteria(like, _columns(path.meta, None), chosen, 1.0)
@@ -174,7 +176,7 @@ def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
     meta = path.meta
     counted = observations(meta) if meta.trials is None else meta.trials
-    loss = path.loss_record()
+    loss = None if meta.traits.coupled else path.loss_record()
 
     def of(mean_loss):
         return -2.0 * log_likelihood(loss, np.asarray(mean_loss), meta.log_constant, counted)

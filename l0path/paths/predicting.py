@@ -274,12 +274,14 @@ class Predicting:
             found = self._by_names(X, known, names, by_name, needed, made is not None)
             if found is not None:
                 return found if made is None else derived(found, made), index
+        same = "the same columns in the same order"
+        if encoding is not None:
+            same = f"a DataFrame with the columns of the formula {encoding.text!r}"
+            if isinstance(X, np.ndarray) and X.dtype == object:
+                raise TypeError(f"X is an array of dtype object, which has no names; pass {same}")
         design, _, index, _ = as_design(X)
         if design.p != len(names):
-            raise ValueError(
-                f"X has {design.p} columns, the fit had {len(names)}; pass the same columns in the "
-                "same order"
-            )
+            raise ValueError(f"X has {design.p} columns, the fit had {len(names)}; pass {same}")
         return design if made is None else derived(design, made), index
 
     def _by_names(self, X, known, names, by_name, needed, whole):

@@ -16,10 +16,11 @@ from .bounds import (
     points_of_slopes,
 )
 from .solver import Improved, improve
-from .splitting import least_squares, split
+from .splitting import GramMatrix, least_squares, split
 
 __all__ = [
     "Dual",
+    "GramMatrix",
     "Improved",
     "Points",
     "cardinality_bounds",

@@ -22,12 +22,12 @@ QUICK_SPLIT = 2e10  # n p^2 up to which a split is made where a ridge gives boun
 UNBOUNDED_REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
 
 
-def divided(problem):
+def divided(problem, gram=None):
     """The diagonal split off the Gram matrix (see `relaxation.split`), which tightens bounds beside
     a ridge too; None where there is none, or X is too large to be copied for it.
     """
     return (
-        relaxation.split(problem)
+        relaxation.split(problem, gram=gram)
         if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES
         else None
     )
@@ -187,14 +187,13 @@ def _bounds(dual, solutions, steps, poll, model=None):
     ).lower
 
 
-def starting_points(dual, fits, lambda2):
+def starting_points(dual, fits, lambda2, gram=None):
     """The dual points of some fits and, for a split, of the fit on all columns: without it bounds
     can be lower than what least squares tells anybody. One read of X.
     """
-    return relaxation.points_of_fits(
-        dual,
-        fits if dual.split is None else [*fits, relaxation.least_squares(dual.problem, lambda2)],
-    )
+    if dual.split is not None:
+        fits = [*fits, relaxation.least_squares(dual.problem, lambda2, gram)]
+    return relaxation.points_of_fits(dual, fits)
 
 
 def targets(solutions):

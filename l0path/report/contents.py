@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..inference.prediction_intervals import intervals_of_fit
-from ..inspection.model_set import ModelSet
+from ..inspection.model_set import ModelSet, signs
 from ..paths.new_rows import baseline_of_model
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.baseline import cumulative_hazards
@@ -255,12 +255,13 @@ def good_models(path, found):
     rows = []
     for model, line in zip(found.models, table.itertuples(index=False), strict=False):
         solution = model.path.solutions[model.index]
-        sign = dict(zip(solution.support.tolist(), np.sign(solution.beta).tolist(), strict=True))
+        sign = dict(zip(solution.support.tolist(), signs(solution).tolist(), strict=True))
         score, apart = (short(float(v)) for v in (line[1], line[2]))
         rows.append([int(line[0]), score, apart, [int(sign.get(j, 0)) for j in places]])
     return {
         "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
         "score": found.score,
+        "several": path.meta.responses is not None,
         "relative": found.score == "objective",
         "names": list(share.index),
         "share": [short(v) for v in share],

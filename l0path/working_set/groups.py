@@ -89,12 +89,14 @@ def inverse(H):
     every = np.arange(len(H))
     if not len(H):
         return H.copy(), every
-    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-280))  # its square stays a number
     scaled = H * unit[:, None]
     scaled *= unit
     L, weak = lapack.dpotrf(scaled.T, lower=1, clean=1)
     if weak or np.diagonal(L).min() ** 2 <= COLLINEAR:
         _, order, rank, _ = lapack.dpstrf(scaled, tol=10 * COLLINEAR, lower=1)
+        if np.diagonal(scaled).max() <= 10 * COLLINEAR:  # the first pivot is compared with nothing
+            return np.empty((0, 0)), every[:0]
         every = np.sort(order[:rank] - 1)
         unit, scaled = unit[every], scaled[every[:, None], every]
         L, _ = lapack.dpotrf(scaled, lower=1, clean=1)

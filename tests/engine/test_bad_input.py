@@ -164,6 +164,11 @@ WRONG = {
     "weights too short": (dict(sample_weight=np.ones(39)), ValueError, "sample_weight has shape"),
     "offset too long": (dict(offset=np.ones(41)), ValueError, "offset has shape"),
     "offset wide": (dict(offset=X), ValueError, "offset has shape"),
+    "counts without trials": (
+        dict(loss="binomial", y=np.arange(N) % 5),
+        ValueError,
+        "y has values from 0 to 4; loss='binomial' takes two columns, successes and failures",
+    ),
     "counts of other rows": (
         dict(loss="binomial", y=np.ones((N - 1, 2))),
         ValueError,

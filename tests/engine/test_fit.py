@@ -111,16 +111,7 @@ def test_verified_sizes_have_no_improving_exchange(loss):
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_high_effort_finds_every_best_subset(loss):
     for case in cases(loss)[:5]:
-        d = case.d
-        path = l0path.fit(
-            case.X,
-            d["y"],
-            exclude=case.excluded,
-            max_k=case.free,
-            algorithm=LocalSearch(effort="high"),
-            random_state=1,
-            **oracles.fit_keywords(d),
-        )
+        path = case.fitted(algorithm=LocalSearch(effort="high"), random_state=1)
         for s in path.solutions:
             assert s.objective == pytest.approx(
                 best_of_size(case, s.k), rel=1e-9, abs=1e-9 * unit(case)

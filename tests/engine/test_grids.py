@@ -64,14 +64,7 @@ def test_own_lambda0_grid_finds_the_penalised_optimum(loss):
     for case in cases(loss):
         d = case.d
         grid = d["lambda0"] * np.array([0.2, 4.0, 1.0])
-        path = l0path.fit(
-            case.X,
-            d["y"],
-            exclude=case.excluded,
-            max_k=case.free,
-            lambda0=grid,
-            **oracles.fit_keywords(d),
-        )
+        path = case.fitted(lambda0=grid)
         assert path.table.lambda0.tolist() == sorted(grid, reverse=True)
         unforced = [j for j in range(d["X"].shape[1]) if j not in d["forced"]]
         prices = {
@@ -106,14 +99,7 @@ def test_lambda0_rows_have_no_improving_addition_removal_or_exchange(loss):
     open_rows, rows = [], 0
     for at, case in enumerate(cases(loss)):
         d = case.d
-        path = l0path.fit(
-            case.X,
-            d["y"],
-            exclude=case.excluded,
-            max_k=case.free,
-            lambda0=d["lambda0"] * np.geomspace(0.1, 5, 8),
-            **oracles.fit_keywords(d),
-        )
+        path = case.fitted(lambda0=d["lambda0"] * np.geomspace(0.1, 5, 8))
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
         outside = oracles._chosen(d["X"], d["forced"], case.excluded)
         for s in path.solutions:
@@ -145,14 +131,7 @@ def test_dynamic_lambda0_grid(loss):
     hits = rows = 0
     for case in cases(loss):
         d = case.d
-        path = l0path.fit(
-            case.X,
-            d["y"],
-            exclude=case.excluded,
-            max_k=case.free,
-            grid="lambda0",
-            **oracles.fit_keywords(d),
-        )
+        path = case.fitted(grid="lambda0")
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
         assert (np.diff(path.table.lambda0) < 0).all() and path.table.k[0] <= 1
         for s, t in zip(path.solutions, path.solutions[1:], strict=False):

@@ -267,3 +267,21 @@ def test_programs_are_refused_by_name(kind):
     path = fitted(X, y, how, max_k=1)
     with pytest.raises(ValueError, match="integrality generation serves one response"):
         path.certify(k=1, algorithm=l0path.solvers.IntegralityGeneration())
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "ordinal", "several"])
+def test_many_groups_are_proven(kind):
+    draw = {"multinomial": classes_drawn, "ordinal": ordered_drawn, "several": responses_drawn}
+    X, y, _ = draw[kind](3, n=60, p=15)
+    groups = [*range(13), 12, 12]
+    how = {"loss": "squared" if kind == "several" else kind}
+    path = fitted(X, y, how, groups=groups, max_k=1)
+    found = path.certify(k=1, n_best=2)
+    values = []
+    for g in range(13):
+        columns = np.flatnonzero(np.array(groups) == g).tolist()
+        alone = fitted(X, y, how, always_include=columns, max_k=0)
+        values.append(alone.objective(k=0))
+    assert found.proven and found.search.startswith("leaps and bounds")
+    for model, value in zip(found.best, sorted(values), strict=False):
+        assert model.objective == pytest.approx(value, rel=1e-8)

@@ -86,3 +86,17 @@ def test_first_that_is_open():
     assert not x[-1].any()
     assert first_open(rows, table, exchanges, ClassGoal(0.0, np.inf, True), x) == (0, True)
     assert not x[0].any() and x[-1].all()
+
+
+def test_predictors_that_overflow():
+    """An exchange is left to a refit, and a refit from there ends."""
+    rows, table = instance(0, True, 0.01)
+    x = np.empty((len(table.x) + 1, R - 1))
+    for size in (1e308, np.nan):
+        table.x[:] = size
+        found = first_open(rows, table, np.array([(-1, 4)]), ClassGoal(0.01, 0.5, True), x)
+        assert found == (0, False)
+        start, eta = np.full_like(table.x, size), np.empty((R, N))
+        limits = DescentLimits(0.01, np.inf, False, 3)
+        held = np.empty_like(start)
+        assert not refit_classes(rows, table.S, limits, start, held, eta)[1] < np.inf

@@ -417,3 +417,35 @@ def test_a_column_that_fills_shares_is_named():
     with pytest.warns(l0path.errors.SeparationWarning, match="x0"):
         path = l0path.fit(X, Y, loss="binomial", max_k=1, always_include=["x0"])
     assert path.solutions[0].separated
+
+
+@pytest.mark.parametrize("power", [1.2, 1.5, 1.9, 2.0])
+def test_the_fenchel_gap_of_a_tweedie_loss_is_not_below_its_definition(power):
+    """l*(r) + l(eta) - r eta, l* the sup over a fine grid; it is finite near the slope, else no
+    exchange would be refuted by a bound.
+    """
+    from l0path.problem.families.amounts import Tweedie
+    from l0path.problem.verbs import fenchel_gap
+
+    record, a, b = Tweedie(power), power - 1.0, 2.0 - power
+    grid = np.linspace(-30.0, 30.0, 120001)
+
+    def loss(y, t):
+        return y * np.exp(-a * t) / a + (np.expm1(b * t) / b if b else t)
+
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        y = float(rng.gamma(1.0)) if b == 0.0 or rng.random() < 0.7 else 0.0
+        eta = 1.5 * float(rng.normal())
+        at = float(np.exp(b * eta) - y * np.exp(-a * eta))
+        for step in (0.0, 1e-3, -1e-3, 0.05, -0.05, 0.4, -0.4, 3.0):
+            r = at + step
+            outside = r < 0.0 if y == 0.0 else b == 0.0 and r > 1.0
+            gap = fenchel_gap(record, y, eta, at, r)
+            if outside:
+                assert gap == np.inf
+                continue
+            truth = (r * grid - loss(y, grid)).max() + loss(y, eta) - r * eta
+            assert gap >= truth - 1e-9 * (1.0 + abs(truth))
+            assert gap <= truth + 1e-4 or abs(step) > 1e-3
+            assert gap < np.inf or abs(step) > 0.05

@@ -162,3 +162,12 @@ def test_lists_of_groups_may_name_terms():
     )
     pd.testing.assert_frame_equal(by_list.table, by_label.table)
     assert by_list.model(k=2).n_nonzero == 4
+
+
+@pytest.mark.parametrize(
+    ("X", "error"), [(np.zeros((2, 9)), ValueError), (DATA.head(2).to_numpy(), TypeError)]
+)
+def test_new_rows_of_a_formula_are_asked_for_as_a_table(X, error):
+    path = l0path.fit("y ~ a * c", DATA, max_k=2)
+    with pytest.raises(error, match="pass a DataFrame with the columns of the formula 'y ~ a"):
+        path.predict(X, k=2)

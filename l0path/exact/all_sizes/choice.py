@@ -51,7 +51,9 @@ def units_to_choose(problem):
 
 
 def refits(problem, model, lambda2):
-    """refit(units) -> (value, fit), as `SetsWanted` compare them."""
+    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for a set without a finite
+    optimum, or whose fit did not converge.
+    """
 
     def refit(units):
         columns = union(problem, units)
@@ -59,7 +61,8 @@ def refits(problem, model, lambda2):
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
             fit = from_rows(model, fit, lambda2)
-        return fit.value, fit if problem.groups is None else GroupFit(*fit, units)
+        value = math.inf if fit.flags else fit.value
+        return value, fit if problem.groups is None else GroupFit(*fit, units)
 
     return refit
 

@@ -23,7 +23,7 @@ import numpy as np
 from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
-from ...problem.losses import Hinge
+from ...problem.losses import Hinge, Multinomial
 from .coupled_bounds import sets_of_columns
 from .node_bounds import UnclearColumns
 from .search import REFIT_OPERATIONS
@@ -42,10 +42,11 @@ class OpenNode(NamedTuple):
 
 def refits_bound(loss):
     """Whether fits of a loss give bounds: it is smooth, and has a conjugate or, where it couples
-    rows, a bound by weak duality.
+    rows or classes, a bound by weak duality.
     """
     known = interval.dispatch(type(loss)) is not interval.dispatch(object)
-    return loss.traits.coupled or (known and not isinstance(loss, Hinge))
+    coupled = loss.traits.coupled or isinstance(loss, Multinomial)
+    return coupled or (known and not isinstance(loss, Hinge))
 
 
 def servable_nested(problem, lambda1):
@@ -95,11 +96,10 @@ class NestedSearch:
         return units[self.hierarchy.largest(inside)[self.J[units]]]
 
     def _keeps(self, support):
-        inside = None if self.hierarchy is None else np.zeros(len(self.groups.labels), dtype=bool)
-        if inside is None:
+        """Whether a set of units, held ones included, keeps the hierarchy."""
+        if self.hierarchy is None:
             return True
-        inside[support] = True
-        return self.hierarchy.closed(inside)
+        return self.hierarchy.closed(np.isin(np.arange(len(self.groups.labels)), support))
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
@@ -184,9 +184,7 @@ class NestedSearch:
             less = node.units[node.units != node.free[i]]
             units, free = self.closed(less), node.free[order[at + 1 :]]
             start = found.starts[i]
-            if (
-                units.size < less.size
-            ):  # what needs a unit leaves with it, or else the node is empty
+            if units.size < less.size:  # what needs a unit leaves with it, or the node is empty
                 gone = np.setdiff1d(less, units)
                 if not np.isin(gone, free).all():
                     continue

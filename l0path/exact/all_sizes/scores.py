@@ -104,6 +104,8 @@ class BestSets:
     def offer(self, support, size):
         """See `SetsWanted`."""
         value, fit = self.refit(support)
+        if not value < math.inf:
+            return
         score = self.score.of(value, size)
         if not score <= self.cutoff + AT_THE_LIMIT * abs(self.cutoff):
             return

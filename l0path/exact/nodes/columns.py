@@ -4,7 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .penalty import Penalty
+from .penalty import Branch, Penalty
+from .pricing import MOST_PRODUCTS, Priced, WholeModel, price
+
+# columns that become working ones for a node at a time
+JOINING = 30
 
 
 class Node(NamedTuple):
@@ -37,7 +41,60 @@ class NodeColumns:
             np.empty(0),
             np.empty((0, 0)),
         )
+        self.across = self.every = self.found = None
+        self.rows = 0  # of the products with all columns
         self.take()
+
+    def few(self, gamma):
+        """Whether products of the working columns with all columns are few enough to be kept; they
+        then are up to date. gamma: relative rounding of a product.
+        """
+        dual, problem = self.dual, self.dual.problem
+        if not problem.quadratic or 2 * self.W.size * problem.X.p > MOST_PRODUCTS:
+            return False
+        if self.every is None:
+            p, top = problem.X.p, float(np.max(problem.square[problem.usable], initial=0.0))
+            q = problem.X.correlate(problem.weights * problem.y)
+            half = 0.5 * float(problem.weights @ problem.y**2)
+            self.every = WholeModel(np.empty((0, p)), q, self.position, half, top, gamma)
+            factor = np.where(dual.counted, problem.factor, 0.0)
+            self.across = Penalty(dual.lambda1, dual.ridge, dual.lower, dual.upper, factor)
+            entering = np.empty(JOINING, dtype=np.int64)
+            self.found = Priced(*np.empty((2, p)), np.empty(0, dtype=np.int8), entering)
+        if self.rows < self.W.size:
+            self._products(problem.weights[:, None] * self.Z[:, self.rows :])
+        return True
+
+    def priced(self, node, left, lambda0, cutoff):
+        """(bound of a node over all columns, (w,) -1 for columns that it fixes out, 1 for those in,
+        columns that should become working ones), after `few`.
+        """
+        W, b = self.W, np.zeros(self.W.size)
+        state = np.where(self.dual.counted, 0, 1).astype(np.int8)
+        state[W[node.into]], state[W[node.out]], b[node.at] = 1, -1, node.b
+        if self.found.fixed.size != W.size:
+            self.found = self.found._replace(fixed=np.empty(W.size, dtype=np.int8))
+        found = self.found
+        cost = 0.0 if lambda0 is None else lambda0
+        value, number = price(
+            self.every, self.across, Branch(state, left), cost, W, b, cutoff, found
+        )
+        return value, found.fixed, found.entering[:number].copy()
+
+    def _products(self, weighted):
+        """Fill in the products of the working columns that came since, which times the weights are
+        `weighted`.
+        """
+        dual, (known, w) = self.dual, (self.rows, self.W.size)
+        G = self.every.G
+        if G.shape[0] < w:
+            G = np.empty((2 * w, dual.problem.X.p))
+            G[:known] = self.every.G[:known]
+            self.every = self.every._replace(G=G)
+        G[known:w] = dual.problem.X.correlate(weighted).T
+        if dual.split is not None:
+            G[np.arange(known, w), self.W[known:]] -= dual.split[self.W[known:]]
+        self.rows = w
 
     def take(self):
         dual, W = self.dual, self.W

@@ -240,12 +240,10 @@ def refuse_survival_only(a):
 
 
 def given_anew(meta):
-    """The `Meta` of a path; ValueError where X and y would have to stand for data that are not
-    kept.
-    """
-    if meta.traits.coupled:
+    """The `Meta` of a path; ValueError where X and y are not all of the data."""
+    if meta.strata is not None:
         raise ValueError(
-            f"loss={meta.loss!r}: X and y given anew are not served, and the data are not kept "
-            "with a loaded path; fit again to use this method"
+            "the path was fitted with strata, which a path file does not hold for the rows; fit "
+            "again to use this method"
         )
     return meta

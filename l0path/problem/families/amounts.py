@@ -40,6 +40,8 @@ from ..traits import EMPTIES, LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
+ROOT_STEPS = 10  # Newton steps of one row, from the linear change of its slope
+GAP_CLOSED = 1e-7  # the last of them, in the predictor
 SHAPE_STEPS = 100  # Newton steps of one number
 
 
@@ -192,6 +194,32 @@ def _(loss, y, eta):
 def _(loss, y, eta):
     a, b = loss.power - 1.0, 2.0 - loss.power
     return b * math.exp(b * eta) + (a * y * math.exp(-a * eta) if y > 0.0 else 0.0)
+
+
+@fenchel_gap.register(Tweedie)
+def _(loss, y, eta, at, dual):
+    """With d = t - eta for the t of slope `dual`, found by Newton steps: dual d less the rise of
+    the loss. What the last step leaves of the equation is added with its square, for it counts to
+    second order. Infinity where steps do not converge.
+    """
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    if y <= 0.0 or b <= 0.0:
+        share = at if y <= 0.0 else 1.0 - at  # the mean to the power b; y / mean
+        rise = dual - at if y <= 0.0 else at - dual
+        if share <= 0.0 or share + rise < 0.0:
+            return math.inf
+        return share * entropy_rise(rise / share) / (b if y <= 0.0 else 1.0)
+    up, down = math.exp(b * eta), y * math.exp(-a * eta)
+    d = (dual - at) / (b * up + a * down)
+    for _step in range(ROOT_STEPS):
+        rise, fall = math.expm1(b * d), math.expm1(-a * d)
+        left = at + up * rise - down * fall - dual
+        bend = b * up * (1.0 + rise) + a * down * (1.0 + fall)
+        if abs(left) <= GAP_CLOSED * bend:
+            gap = dual * d - up * rise / b - down * fall / a
+            return max(gap, 0.0) + left * left / bend
+        d -= left / bend
+    return math.inf
 
 
 @interval.register(Tweedie)

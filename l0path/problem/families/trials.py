@@ -32,10 +32,11 @@ def loss_meant(loss, y):
     if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
-    if not pd.api.types.is_float_dtype(values.dtype):
+    kinds = pd.api.types
+    if not kinds.is_numeric_dtype(values.dtype) or kinds.is_bool_dtype(values.dtype):
         return "logistic"
     inside = (values > 0) & (values < 1)
-    return loss if inside.any() else "logistic"
+    return loss if inside.any() or values.nunique() > 2 else "logistic"  # or counts without trials
 
 
 def trials_of(y, sample_weight, n=None):

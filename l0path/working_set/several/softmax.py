@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
+from ...core.elementary import exp_minus
 from ...problem.losses import ETA_CAP
 from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, products, weighted_gram
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
@@ -105,18 +106,29 @@ def value_at(rows, S, lambda2, x, work, eta):
     for c in range(r):
         copy(rows.offset[c], eta[c])
     change_of(rows, S, x, work.b, eta)
-    F, P = 0.0, work.P
+    F, size, P, top, total = 0.0, 0.0, work.P, work.scratch, work.v
+    # class by class, for vector units
+    for c in range(r):
+        for i in range(n):
+            size += abs(eta[c, i])
+            top[i] = eta[c, i] if c == 0 else max(top[i], eta[c, i])
+    if not size < np.inf:  # an entry is no number, and `exp_minus` takes numbers
+        for c in range(r):
+            for i in range(n):
+                P[c, i] = 1.0 / r
+        return np.inf
+    for c in range(r):
+        for i in range(n):
+            P[c, i] = exp_minus(top[i] - eta[c, i])
+    for c in range(r):
+        for i in range(n):
+            total[i] = P[c, i] if c == 0 else total[i] + P[c, i]
     for i in range(n):
-        top = eta[0, i]
-        for c in range(1, r):
-            top = max(top, eta[c, i])
-        total = 0.0
-        for c in range(r):
-            P[c, i] = math.exp(eta[c, i] - top)
-            total += P[c, i]
-        for c in range(r):
-            P[c, i] /= total
-        F += rows.weights[i] * (top - eta[rows.codes[i], i] + math.log(total))
+        F += rows.weights[i] * (top[i] - eta[rows.codes[i], i] + math.log(total[i]))
+        total[i] = 1.0 / total[i]
+    for c in range(r):
+        for i in range(n):
+            P[c, i] *= total[i]
     for a in range(S.size):
         for s in range(x.shape[1]):
             F += lambda2 * x[a, s] * x[a, s]
@@ -130,11 +142,13 @@ def gradient(rows, S, lambda2, x, work, g):
     for s in range(T.shape[0]):
         D, PT = work.D[s], work.PT[s]
         for i in range(n):
-            t = 0.0
-            for c in range(r):
-                t += T[s, c] * work.P[c, i]
-            PT[i] = t
-            D[i] = rows.weights[i] * (t - T[s, rows.codes[i]])
+            PT[i] = 0.0
+        for c in range(r):
+            t = T[s, c]
+            for i in range(n):
+                PT[i] += t * work.P[c, i]
+        for i in range(n):
+            D[i] = rows.weights[i] * (PT[i] - T[s, rows.codes[i]])
         products(rows.Z, S, D, g[s])
         for a in range(k):
             g[s, a] += 2.0 * lambda2 * x[a, s]
@@ -150,10 +164,13 @@ def curvatures(rows, work, s, t, v):
     """v (n,) = w_i (T (diag P_i - P_i P_i') T')_st for the contrasts s and t."""
     T = rows.T
     for i in range(v.size):
-        u = -work.PT[s, i] * work.PT[t, i]
-        for c in range(T.shape[1]):
-            u += T[s, c] * T[t, c] * work.P[c, i]
-        v[i] = rows.weights[i] * u
+        v[i] = -work.PT[s, i] * work.PT[t, i]
+    for c in range(T.shape[1]):
+        both = T[s, c] * T[t, c]
+        for i in range(v.size):
+            v[i] += both * work.P[c, i]
+    for i in range(v.size):
+        v[i] *= rows.weights[i]
 
 
 @njit
