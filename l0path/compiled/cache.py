@@ -9,9 +9,11 @@ What goes wrong with a file, or in numba, costs only time: the kernel is compile
 
 import atexit
 import contextlib
+import functools
 import hashlib
 import os
 import pickle
+import pkgutil
 import stat
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
 LONGEST_WAIT = 20.0  # seconds for another process to compile a kernel; then it is compiled here too
+MAKERS = ("front_end", "lowering", "parts")  # files of this folder that numba compiles with
 DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
 # what files, pickles and numba's own functions raise: on a file of another numba, on a kernel that
 # cannot be stored, in a numba that has renamed them. Only calls of these stand in a `try`.
@@ -154,11 +157,23 @@ def read(path):
         return None
 
 
+@functools.cache
+def _way_of_compiling():
+    """A hash of the files of this folder that change what numba makes of a kernel; "" where the
+    package came without its sources.
+    """
+    with contextlib.suppress(OSError):
+        sources = (pkgutil.get_data(__package__, f"{name}.py") for name in MAKERS)
+        return hashlib.sha256(b"\0".join(source or b"" for source in sources)).hexdigest()
+    return ""
+
+
 def _versions():
     """Everything besides the code that determines the compiled form of a kernel."""
     settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
     return (
         *shipped.versions().values(),
+        _way_of_compiling(),
         *(str(value) for value in settings),
         str(config.DEBUGINFO_DEFAULT),
     )

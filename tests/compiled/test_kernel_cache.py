@@ -115,6 +115,11 @@ def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path
     )
     upgraded, _ = run(**changes)
     assert upgraded["answer"] == [0.25, 1.0] and upgraded["compiled"] == 1
+    # another way of compiling makes every kernel anew
+    lowering = package / "l0path" / "compiled" / "lowering.py"
+    lowering.write_text(lowering.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    again, _ = run(**changes)
+    assert again["compiled"] == 1 and again["answer"] == upgraded["answer"]
 
 
 def test_kernels_for_a_loss_from_outside_are_not_stored(tmp_path):
