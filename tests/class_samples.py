@@ -25,7 +25,8 @@ def ordered_drawn(seed, n=60, p=5, K=4):
 
 def negative_log(codes, eta, t, w):
     """(the mean of -log P(class) with thresholds t, its gradients in eta and t)."""
-    rows, below = np.arange(len(eta)), 1.0 / (1.0 + np.exp(eta[:, None] - t))
+    rows = np.arange(len(eta))
+    below = 1.0 / (1.0 + np.exp(np.clip(eta[:, None] - t, -700, 700)))
     edges = np.column_stack([np.zeros(len(eta)), below, np.ones(len(eta))])
     P = np.maximum(np.diff(edges, axis=1)[rows, codes], 1e-300)
     slope = edges * (1.0 - edges)

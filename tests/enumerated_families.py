@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 import survival
+from class_samples import negative_log
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -132,24 +133,17 @@ def ordered_loss(Z, codes, w, offset, lambda2):
     """x (coefficients, first threshold, logarithms of the gaps) -> value, gradient, largest
     predictor. The gaps are exponentials, so the function is not convex in them.
     """
-    k, m, rows = Z.shape[1], int(codes.max()), np.arange(len(Z))
+    k, m = Z.shape[1], int(codes.max())
 
     def smooth(x):
         b, gaps = x[:k], np.exp(np.clip(x[k + 1 :], -40, 40))
         t = x[k] + np.concatenate([[0.0], np.cumsum(gaps)])
         eta = offset + Z @ b
-        below = 1.0 / (1.0 + np.exp(np.clip(eta[:, None] - t, -700, 700)))
-        edges = np.column_stack([np.zeros(len(eta)), below, np.ones(len(eta))])
-        P = np.maximum(np.diff(edges, axis=1)[rows, codes], 1e-300)
-        slope = edges * (1.0 - edges)
-        by_edge = np.zeros(edges.shape)
-        by_edge[rows, codes + 1] -= w * slope[rows, codes + 1] / P
-        by_edge[rows, codes] += w * slope[rows, codes] / P
-        by_t = by_edge.sum(axis=0)[1:-1]
-        by_b = -Z.T @ by_edge.sum(axis=1) + 2 * lambda2 * b
+        value, by_eta, by_t = negative_log(codes, eta, t, w)
+        by_b = Z.T @ by_eta + 2 * lambda2 * b
         after = np.cumsum(by_t[::-1])[::-1]
         gradient = np.concatenate([by_b, after[:1], gaps * after[1:]])
-        return -w @ np.log(P) + lambda2 * b @ b, gradient, np.abs(eta - offset).max()
+        return value + lambda2 * b @ b, gradient, np.abs(eta - offset).max()
 
     return smooth, k + m
 

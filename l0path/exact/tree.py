@@ -5,10 +5,10 @@ nodes, bounded over all columns by weak duality in batched reads.
 
 A node holds columns that are in and columns that are out; its relaxation (`nodes.relaxation`) is
 solved on the working columns (`nodes`) and its dual point is then correlated with all columns, by
-their products with the working ones (`nodes.pricing`) or in one read for many nodes: columns that
-would take more off the bound than those counted become working ones, and columns that the node's
-bound fixes (`screening`, with the node's own bound) are in or out below it. The best node is split
-first, at a column that `nodes.branching` names.
+their products with the working ones (`nodes.all_columns`) or in one read for many nodes: columns
+that would take more off the bound than those counted become working ones, and columns that the
+node's bound fixes (`screening`, with the node's own bound) are in or out below it. The best node is
+split first, at a column that `nodes.branching` names.
 
 Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
 and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
@@ -358,7 +358,9 @@ class Tree(Contest):
             return self._read(nodes)
         out = []
         for node in nodes:
-            value, fixed, J = self.work.priced(node, self._left(node), self.lambda0, self.cutoff)
+            value, fixed, J = self.work.bound_over_all(
+                node, self._left(node), self.lambda0, self.cutoff
+            )
             out.append((self._narrowed(node, value, fixed < 0, fixed > 0), J))
         return out
 

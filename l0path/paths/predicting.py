@@ -86,13 +86,15 @@ class Predicting:
         ndarray, Series, or DataFrame
             A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
             selector one column per solution. With r responses a DataFrame with a column for each,
-            or an array of shape (m, r); without a selector (m, solutions, r).
+            or an array of shape (m, r); without a selector (m, solutions, r). NaN for rows with
+            missing or infinite values in the columns that the model uses.
 
         Raises
         ------
         ValueError
-            If columns that the model uses are absent, or hold missing values or levels that the fit
-            has not seen. Nothing is guessed.
+            If columns that the model uses are absent, or hold levels that the fit has not seen. If
+            they hold missing values after a fit by a formula, or with type="class". Nothing is
+            guessed.
 
         Examples
         --------

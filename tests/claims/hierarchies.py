@@ -10,7 +10,17 @@ from oracles import FAMILIES
 
 import l0path
 
-from .instances import KINDS, LOSSES, OFTEN, SQUARED, Instance, boxes, penalties, row_weights
+from .instances import (
+    KINDS,
+    LOSSES,
+    OFTEN,
+    SQUARED,
+    Instance,
+    boxes,
+    penalties,
+    row_weights,
+    sizes_or_values,
+)
 from .responses import numbers, response
 
 # no coding rests on other terms than those that the names tell
@@ -155,13 +165,7 @@ def _held(rng, terms, rule, options):
 
 
 def _search(rng, most, loss, options):
-    draw = rng.random()
-    if draw < 0.15:
-        options["grid"] = "lambda0"
-    elif draw < 0.33:
-        options["lambda0"] = sorted((10 ** rng.uniform(-3, -0.3, 3)).tolist(), reverse=True)
-    elif draw < 0.4:
-        options["k"] = int(rng.integers(1, most + 1))
+    sizes_or_values(rng, most, options)
     if rng.random() < 0.8 and "k" not in options:
         options["max_k"] = most
     if rng.random() < 0.15:

@@ -290,15 +290,20 @@ def penalties(rng, loss, options):
             options["lambda2"] = [options["lambda2"], options["lambda2"] / 10]
 
 
-def _grid(rng, p, options, even):
-    """Sizes or values of lambda0, the algorithm and what is proved."""
+def sizes_or_values(rng, most, options):
+    """Draw sizes, one size up to `most`, or values of lambda0."""
     draw = rng.random()
     if draw < 0.15:
         options["grid"] = "lambda0"
     elif draw < 0.33:
         options["lambda0"] = sorted((10 ** rng.uniform(-3, -0.3, 3)).tolist(), reverse=True)
     elif draw < 0.4:
-        options["k"] = int(rng.integers(1, p + 1))
+        options["k"] = int(rng.integers(1, most + 1))
+
+
+def _grid(rng, p, options, even):
+    """Sizes or values of lambda0, the algorithm and what is proved."""
+    sizes_or_values(rng, p, options)
     if rng.random() < 0.8:
         options["max_k"] = p
     draw = rng.random()

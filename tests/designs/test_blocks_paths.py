@@ -256,6 +256,7 @@ def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypat
     X, y = problem(28, 80, 1500, "squared", "float32")
     y = y + np.random.default_rng(29).normal(size=80)
     monkeypatch.setattr("l0path.exact.contest.COPIED_WHOLE", 0)  # too large to be copied
+    monkeypatch.setattr("l0path.exact.nodes.columns.MOST_PRODUCTS", 0)  # and for products
     found, reads, read = [], [], tree.Tree._read
 
     def counted(self, nodes):

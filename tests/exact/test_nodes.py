@@ -62,7 +62,7 @@ def test_bound_of_a_node_over_all_columns_is_that_of_its_definition(seed):
     b[0], node.b[1] = 0.0, 0.0  # column 0 is out
     lambda0, left = (None, 2) if seed % 2 else (0.01, -1)
     cutoff = 0.5 * float(problem.weights @ y**2)
-    value, _, entering = work.priced(node, left, lambda0, cutoff)
+    value, _, entering = work.bound_over_all(node, left, lambda0, cutoff)
     expected, h = by_definition(problem, dual, b, [4], [0], left, lambda0)
     assert value == pytest.approx(expected, abs=1e-11 * max(cutoff, 1.0))
     assert value <= expected + 1e-15
@@ -71,7 +71,7 @@ def test_bound_of_a_node_over_all_columns_is_that_of_its_definition(seed):
     assert set(entering) == set(others[h[others] > edge + 1e-12])
     work.grow([6, 1])  # products are made for the columns that come later, too
     assert work.few(1e-14)
-    later = work.priced(node, left, lambda0, cutoff)
+    later = work.bound_over_all(node, left, lambda0, cutoff)
     assert later[0] == value and later[1].size == 5
 
     same = {"lower": lower, "upper": upper, "lambda2": 0.02}

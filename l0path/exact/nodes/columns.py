@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .all_columns import MOST_PRODUCTS, BoundOverAll, WholeModel, bound_over_all
 from .penalty import Branch, Penalty
-from .pricing import MOST_PRODUCTS, Priced, WholeModel, price
 
 # columns that become working ones for a node at a time
 JOINING = 30
@@ -60,12 +60,12 @@ class NodeColumns:
             factor = np.where(dual.counted, problem.factor, 0.0)
             self.across = Penalty(dual.lambda1, dual.ridge, dual.lower, dual.upper, factor)
             entering = np.empty(JOINING, dtype=np.int64)
-            self.found = Priced(*np.empty((2, p)), np.empty(0, dtype=np.int8), entering)
+            self.found = BoundOverAll(*np.empty((2, p)), np.empty(0, dtype=np.int8), entering)
         if self.rows < self.W.size:
             self._products(problem.weights[:, None] * self.Z[:, self.rows :])
         return True
 
-    def priced(self, node, left, lambda0, cutoff):
+    def bound_over_all(self, node, left, lambda0, cutoff):
         """(bound of a node over all columns, (w,) -1 for columns that it fixes out, 1 for those in,
         columns that should become working ones), after `few`.
         """
@@ -76,7 +76,7 @@ class NodeColumns:
             self.found = self.found._replace(fixed=np.empty(W.size, dtype=np.int8))
         found = self.found
         cost = 0.0 if lambda0 is None else lambda0
-        value, number = price(
+        value, number = bound_over_all(
             self.every, self.across, Branch(state, left), cost, W, b, cutoff, found
         )
         return value, found.fixed, found.entering[:number].copy()

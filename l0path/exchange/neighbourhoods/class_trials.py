@@ -9,14 +9,14 @@ of the ridge at x - d. Where no p_i is negative, weak duality bounds the optimum
     F >= F(x) - sum_i w_i KL(p_i || P_i) - lambda2 ||d||^2.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ...core.dispatch import njit
-from ...core.elementary import entropy_rise, exp_minus
+from ...core.elementary import entropy_rise
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
+from ...working_set.several.softmax import mean_loss_of
 from ..trials import DRAWN_BACK, PROMISE_FACTOR
 from .class_quadratic import Added, add_column
 
@@ -229,29 +229,13 @@ def _predictors(rows, table, j, main, own, trial):
 def _value(rows, table, exchange, lambda2, trial):
     """(F at the coefficients of the trial, the largest |predictor|); leaves trial.P."""
     _predictors(rows, table, exchange.j, trial.main, trial.own, trial)
-    (r, n), P, eta, top = trial.P.shape, trial.P, trial.eta, trial.mean
-    F, far, size = 0.0, 0.0, 0.0
+    (r, n), eta, far = trial.P.shape, trial.eta, 0.0
     for c in range(r):
         for m in range(n):
             far = max(far, abs(eta[c, m]))
-            size += abs(eta[c, m])
             eta[c, m] += rows.offset[c, m]
-            top[m] = eta[c, m] if c == 0 else max(top[m], eta[c, m])
-    if not size < np.inf:  # an entry is no number, and `exp_minus` takes numbers
-        return np.inf, np.inf
-    for c in range(r):
-        for m in range(n):
-            P[c, m] = exp_minus(top[m] - eta[c, m])
-    total = trial.p[0]  # which `_refuted` fills anew
-    for c in range(r):
-        for m in range(n):
-            total[m] = P[c, m] if c == 0 else total[m] + P[c, m]
-    for m in range(n):
-        F += rows.weights[m] * (top[m] - eta[rows.codes[m], m] + math.log(total[m]))
-        total[m] = 1.0 / total[m]
-    for c in range(r):
-        for m in range(n):
-            P[c, m] *= total[m]
+    # p[0] is filled anew by `_refuted`
+    F = mean_loss_of(rows, eta, trial.mean, trial.p[0], trial.P)
     return F + lambda2 * _ridge(table, trial.main, trial.own), far
 
 
@@ -267,13 +251,7 @@ def _gradient(rows, table, j, lambda2, trial):
             t = T[s, c]
             for m in range(n):
                 D[m] += t * trial.P[c, m]
-        total = 0.0
-        for m in range(n):
-            D[m] *= rows.weights[m]
-            total += D[m]
         _balance_of(rows, table, j, D, s, trial)
-        if rows.intercept:
-            trial.right[s * K + k] = total
         for a in range(k):
             trial.right[s * K + a] += 2.0 * lambda2 * trial.main[s * K + a]
         trial.left[s] += 2.0 * lambda2 * trial.own[s]
@@ -281,8 +259,15 @@ def _gradient(rows, table, j, lambda2, trial):
 
 @njit
 def _balance_of(rows, table, j, D, s, trial):
-    """Products of slopes D (n,) of contrast s with the columns, in trial.right and trial.left."""
-    K, k = table.x.shape[0], table.S.size
+    """Weigh the slopes D (n,) of contrast s; leave their products with the columns, and with the
+    intercept, in trial.right and trial.left.
+    """
+    K, k, total = table.x.shape[0], table.S.size, 0.0
+    for m in range(D.size):
+        D[m] *= rows.weights[m]
+        total += D[m]
+    if rows.intercept:
+        trial.right[s * K + k] = total
     products(rows.Z, table.S, D, trial.right[s * K : s * K + k])
     t = 0.0
     if j >= 0:
@@ -386,21 +371,16 @@ def _move(rows, table, j, trial):
 @njit
 def _left_over(rows, table, j, trial):
     """The part of the balance that is missing after `_move`, in trial.right and trial.left."""
-    (K, q), (r, n), k, T = table.x.shape, trial.P.shape, table.S.size, rows.T
+    q, (r, n), T = table.x.shape[1], trial.P.shape, rows.T
     for s in range(q):
-        D, total = trial.D[s], 0.0
+        D = trial.D[s]
         for m in range(n):
             D[m] = 0.0
         for c in range(r):
             t = T[s, c]
             for m in range(n):
                 D[m] -= t * trial.eta[c, m]
-        for m in range(n):
-            D[m] *= rows.weights[m]
-            total += D[m]
         _balance_of(rows, table, j, D, s, trial)
-        if rows.intercept:
-            trial.right[s * K + k] = total
 
 
 @njit

@@ -100,13 +100,11 @@ def change_of(rows, S, x, b, out):
 
 
 @njit
-def value_at(rows, S, lambda2, x, work, eta):
-    """F at x (K, q); leaves the predictors in eta and the probabilities in work.P."""
-    r, n = eta.shape
-    for c in range(r):
-        copy(rows.offset[c], eta[c])
-    change_of(rows, S, x, work.b, eta)
-    F, size, P, top, total = 0.0, 0.0, work.P, work.scratch, work.v
+def mean_loss_of(rows, eta, top, total, P):
+    """The mean loss of predictors eta (r, n), offset included, and their probabilities in P; inf,
+    and equal ones, where an entry is no number. top, total (n,): scratch.
+    """
+    (r, n), F, size = eta.shape, 0.0, 0.0
     # class by class, for vector units
     for c in range(r):
         for i in range(n):
@@ -129,6 +127,18 @@ def value_at(rows, S, lambda2, x, work, eta):
     for c in range(r):
         for i in range(n):
             P[c, i] *= total[i]
+    return F
+
+
+@njit
+def value_at(rows, S, lambda2, x, work, eta):
+    """F at x (K, q); leaves the predictors in eta and the probabilities in work.P."""
+    for c in range(eta.shape[0]):
+        copy(rows.offset[c], eta[c])
+    change_of(rows, S, x, work.b, eta)
+    F = mean_loss_of(rows, eta, work.scratch, work.v, work.P)
+    if not F < np.inf:  # coefficients may be no numbers
+        return F
     for a in range(S.size):
         for s in range(x.shape[1]):
             F += lambda2 * x[a, s] * x[a, s]

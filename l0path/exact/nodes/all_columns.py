@@ -28,7 +28,7 @@ class WholeModel(NamedTuple):
     gamma: float
 
 
-class Priced(NamedTuple):
+class BoundOverAll(NamedTuple):
     """Arrays that are filled: c = q - G b and h, what each column takes off the bound, (p,); fixed
     (w,): -1 for free working columns that no better model has, 1 for those that all have; entering
     (r,): columns that should become working ones.
@@ -41,7 +41,7 @@ class Priced(NamedTuple):
 
 
 @njit
-def price(every, penalty, branch, multiplier, W, b, cutoff, found):
+def bound_over_all(every, penalty, branch, multiplier, W, b, cutoff, found):
     """(bound of a node over all columns, number of columns in `entering`) at the relaxed solution
     b (w,) of the working columns W; penalty and branch.state are those of all columns, (p,).
 
