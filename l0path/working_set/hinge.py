@@ -33,7 +33,6 @@ from . import newton
 from .columns import WorkingColumns
 from .gram import GramModel
 from .rows import RowModel, refit_in_turn
-from .several.multinomial import MultinomialModel
 from .several.responses import ResponseModel
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
@@ -72,8 +71,10 @@ class HingeModel(WorkingColumns):
 
 def make_model(problem, max_iter=1000):
     """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
-    if problem.turn is not None:
-        kind = ResponseModel if problem.quadratic else MultinomialModel
+    if problem.turn is not None and not problem.quadratic:
+        from .several.multinomial import MultinomialModel as kind  # kernels of this loss alone
+    elif problem.turn is not None:
+        kind = ResponseModel
     elif problem.quadratic:
         kind = GramModel
     else:

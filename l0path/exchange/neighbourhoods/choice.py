@@ -2,7 +2,6 @@
 
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
-from .multinomial import MultinomialNeighbourhood
 from .refit import RefitNeighbourhood
 from .responses import ResponseNeighbourhood
 
@@ -34,6 +33,8 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
         in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
+        from .multinomial import MultinomialNeighbourhood  # many kernels, of this loss alone
+
         return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
         return ResponseNeighbourhood(model, part.lambda2, scale, settings)
