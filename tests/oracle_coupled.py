@@ -123,9 +123,10 @@ class Survival(NamedTuple):
     ahead: np.ndarray
 
     def _shares(self, e):
-        u = self.risk * np.exp(np.maximum(e - e.max(initial=0.0), -700))
+        top = e.max()
+        u = self.risk * np.exp(np.maximum(e - top, -700))
         total = u.sum(axis=1)
-        return u / total[:, None], np.log(total) + e.max(initial=0.0)
+        return u / total[:, None], np.log(total) + top
 
     def value(self, e):
         return float((self.v @ self._shares(e)[1] - self.own @ e) / self.own.sum())

@@ -16,10 +16,10 @@ COUPLED = ("several", "multinomial", "ordinal", "cox")
 
 
 class CoupledOptima(Optima):
-    """`Optima` of  loss + l1 ||b||_1 + l2 ||b||^2  over the box, where a column has a coefficient, or
-    `r` of them, for several responses or classes. `record` holds X (n, p), the loss, codes or Y
-    (n, r) or times, v (r,), efron and `classes`. t (q,): the coefficients of column 0, 1, ...,
-    then the intercepts or thresholds.
+    """`Optima` of  loss + l1 ||b||_1 + l2 ||b||^2  over the box. A column has a coefficient, or for
+    several responses or classes `r` of them. `record` holds X (n, p), the loss, codes or Y (n, r)
+    or times, v (r,), efron and `classes`. t (q,): the coefficients of column 0, 1, ..., then the
+    intercepts or thresholds.
     """
 
     def __init__(self, record, lambda1, lambda2):
