@@ -170,7 +170,7 @@ class ClassSet(RowSet):
 
     def _dual_value(self, end, rest):
         p, T, lambda2, A = self.nodes.problem, self.nodes.problem.turn, self.nodes.lambda2, self.A
-        step = (A.T @ (end - self.x).reshape(len(A), -1)) @ T
+        step = (A.T @ (end - self.x).reshape(len(A), len(T))) @ T
         with np.errstate(all="ignore"):
             P = self.P * (1.0 + step - (self.P * step).sum(axis=1, keepdims=True))
             if not (P >= 0.0).all():
