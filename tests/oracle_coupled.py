@@ -10,7 +10,7 @@ import numpy as np
 import survival
 from oracle_minimiser import smallest_subgradient
 from scipy.optimize import linprog
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 END = 1e3  # the predictor of a threshold that is not there: its probability is 0 or 1
 
@@ -46,11 +46,14 @@ class Classes(NamedTuple):
 
     def _shares(self, e):
         e = e.reshape(self.Y.shape)
-        return np.exp(e - logsumexp(e, axis=1, keepdims=True))
+        out = np.exp(e - e.max(axis=1, keepdims=True))
+        return out / out.sum(axis=1, keepdims=True)
 
     def value(self, e):
         e = e.reshape(self.Y.shape)
-        return float(self.w @ (logsumexp(e, axis=1) - (self.Y * e).sum(axis=1)))
+        own = np.where(self.Y > 0, e, 0.0).sum(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            return float(self.w @ np.log1p((np.exp(e - own) * (self.Y == 0)).sum(axis=1)))
 
     def slope(self, e):
         return (self.w[:, None] * (self._shares(e) - self.Y)).ravel()

@@ -181,7 +181,7 @@ class CoupledOptima(Optima):
     def _minimise(self, use):
         out = np.tile(self.start, (len(use), 1))
         for mask, (t, at) in enumerate(zip(out, use, strict=True)):
-            steps = 60 if self.recedes(mask) else 300
+            steps = 40 if self.recedes(mask) else 300
             t[~at] = 0.0
             part = self.problem.restricted(at)
             t[at] = minimise(part, start=t[at], max_steps=steps)
