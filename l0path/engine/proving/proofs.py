@@ -24,6 +24,7 @@ LEAST_OPERATIONS = 2e7
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
 PROOF_GOES_ON = "; algorithm='exact' or path.certify(k=...) goes on"
+ONE_GOES_ON = "; path.certify(k=...) goes on"
 LEAST_ROUND = 0.05  # of the time limit, below which no further round begins
 
 
@@ -52,7 +53,7 @@ def all_sizes(setting, solutions, tell):
     done, of = (sum(part) for part in zip(*reached, strict=True)) if reached else (0, 0)
     if done == of or proves:
         return out, []
-    further = "" if setting.problem.turn is not None else PROOF_GOES_ON
+    further = ONE_GOES_ON if setting.problem.turn is not None else PROOF_GOES_ON
     return out, [
         f"certify='auto' proved {done} of {of} models within its budget of operations{further}"
     ]
@@ -151,8 +152,9 @@ def _budget(setting, lambda2, proves):
     if proves:
         return BESIDE_A_RIDGE if lambda2 else EXACT_OPERATIONS
     read = setting.working_set.reads * setting.problem.X.n * int(setting.problem.usable.sum())
-    # sets of columns of several responses are visited in Python, in some 0.1 ms each
-    return max(LEAST_OPERATIONS, 2.0 * read) / (4.0 if setting.problem.turn is not None else 1.0)
+    # sets of groups of several responses are visited in Python, in some 0.1 ms each
+    slow = setting.problem.turn is not None and setting.problem.groups is not None
+    return max(LEAST_OPERATIONS, 2.0 * read) / (4.0 if slow else 1.0)
 
 
 def _rehulled(solutions, before, problem):
