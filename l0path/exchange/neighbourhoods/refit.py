@@ -32,8 +32,9 @@ class RefitNeighbourhood:
             scale,
             settings,
         )
-        # whether predicted changes have the whole curvature of the fit: few exchanges then decide
-        self.sharp = model.problem.loss.traits.coupled
+        # whether predicted changes, with the whole curvature of the fit, are so close to those of
+        # refits that few of these decide; Cox's loss bends more on the way
+        self.sharp = model.problem.loss.traits.response == "ordered"
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.undecided = set()  # supports with an exchange whose refit did not converge
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
