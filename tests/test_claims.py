@@ -75,7 +75,7 @@ def test_no_claim_is_false_in_many_problems(first):
 # intervals beside separated sizes that nothing follows, slopes of exp that overflow,
 # refits of exchanges that did not converge; hierarchies: the only closed set of a size that is no
 # better than a smaller one, columns that are constant up to rounding, exchanges of one parent for
-# another, groups with next to no curvature
+# another, groups with next to no curvature, negative objectives of equal models
 @pytest.mark.parametrize(
     "seed",
     [
@@ -106,6 +106,7 @@ def test_no_claim_is_false_in_many_problems(first):
         21471,
         21589,
         21896,
+        22252,
         22352,
     ],
 )
