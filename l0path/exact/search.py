@@ -142,11 +142,10 @@ class CertificateSearch:
 
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
-        whole = self.bounds.whole
         if self.given is not None or not isinstance(self.settings, BranchAndBound):
             return False
-        limit = self.settings.node_limit  # of the nodes of a tree, where trees serve the loss
-        if self.clock.over() or (limit is not None and not self.bounds.by_tangents):
+        whole, limit = self.bounds.whole, self.settings.node_limit
+        if self.clock.over() or not (limit is None or self.bounds.by_tangents):
             return False
         one = BestOfOne(whole, self.solution, self.n_best, self.clock, limit)
         if one.ended is None:
