@@ -104,8 +104,9 @@ class CertificateSearch:
         every = self.every_model()
         if every is not None:
             self.compare(every)
-        elif not self.search_all_sizes() and self.bounds.whole.groups is None:
-            self.bound_and_search()
+        elif not self.search_all_sizes():
+            if self.bounds.whole.groups is None or self.bounds.by_tangents:
+                self.bound_and_search()
         self.conclude()
         return self.result
 
