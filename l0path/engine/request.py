@@ -187,7 +187,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(
-        a.heredity, table, a.groups, registry.without_hierarchy(a, np.ndim(y))
+        a.heredity, table, a.groups, registry.without_hierarchy(a)
     )
     data, notes = data_of(table, y, replace(a, heredity=heredity, groups=groups))
     plan = _plan(a)
