@@ -20,7 +20,7 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.tables, self.thorough = {}, False
+        self.tables = {}
         self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
         self.locked[self.model.problem.forced] = True
 
@@ -72,11 +72,11 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             return super()._first_below(fit, pairs, target)
         return self._first_of(fit, table, self._positions(fit, pairs), target)
 
-    def _first_of(self, fit, table, exchanges, target):
+    def _first_of(self, fit, table, exchanges, target, thorough=False):
         """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
         whose refit lies below `target`; -1 and None where there is none.
         """
-        goal, first, rows = ClassGoal(self.lambda2, float(target), self.thorough), 0, None
+        goal, first, rows = ClassGoal(self.lambda2, float(target), thorough), 0, None
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()
@@ -116,18 +116,8 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         into[into >= 0] = self.model.where[into[into >= 0]]
         return exchanges
 
-    def swap(self, fit, thorough=False):
-        """As in `RefitNeighbourhood`; on the way only swaps that are predicted to pay are tried."""
-        self.thorough = thorough
-        try:
-            return super().swap(fit, thorough)
-        finally:
-            self.thorough = False
-
-    def _improve(self, fit, first, keep):
-        """The first of the `keep` first swaps with working columns from position `first` on that a
-        refit confirms, or None.
-        """
+    def _improve(self, fit, first, keep, thorough):
+        """As in `RefitNeighbourhood`."""
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
         table = self._table(fit)
@@ -135,12 +125,12 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             (None, None) if table is None else self._ranked(fit, table, first, keep, True)
         )
         if change is None:
-            return super()._improve(fit, first, keep)
+            return super()._improve(fit, first, keep, thorough)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        tried = change <= last if self.thorough else change < min(last, 0.0)
-        new = self._first_of(fit, table, exchanges[tried], target)[1]
+        tried = change <= last if thorough else change < min(last, 0.0)
+        new = self._first_of(fit, table, exchanges[tried], target, thorough)[1]
         if new is None and change.size == keep:
             self.last_ranked[key, keep] = min(last, float(change[-1]))
         return new

@@ -295,14 +295,27 @@ def _(loss):
 @coupling_of_rows.register(Retracing)
 def _(loss, y, eta, weights, Z, out):
     best = best_thresholds(loss, y, eta, weights)
-    m = best.t.size
+    P = np.empty((best.t.size, y.size))
+    _fill_coupling(y, best, P)
     for a in range(Z.shape[0]):
-        _seen_by_thresholds(y, best, Z[a], out[a])
-        under = 0.0  # of L in the row before, times what is beside
-        for j in range(m):
-            d = math.sqrt(max(best.diagonal[j] - under * under, 1e-300))
-            out[a, j] = (out[a, j] - (under * out[a, j - 1] if j else 0.0)) / d
-            under = best.beside[j] / d
+        for j in range(P.shape[0]):
+            total, z, row = 0.0, Z[a], P[j]
+            for i in range(y.size):
+                total += z[i] * row[i]
+            out[a, j] = total
+
+
+@njit
+def _fill_coupling(y, best, P):
+    """P (K - 1, n) = -L^-1 M', H = L L'."""
+    upper, lower = best.upper.curvature, best.lower.curvature
+    under = 0.0  # of L in the row before, times what is beside
+    for j in range(P.shape[0]):
+        scale = 1.0 / math.sqrt(max(best.diagonal[j] - under * under, 1e-300))
+        for i in range(y.size):
+            t = upper[i] if y[i] == j else lower[i] if y[i] == j + 1 else 0.0
+            P[j, i] = scale * (t - under * P[j - 1, i] if j else t)
+        under = best.beside[j] * scale
 
 
 @slope_along.register(Ordinal)
