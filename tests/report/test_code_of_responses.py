@@ -9,9 +9,11 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from lazy import lazy
 
 import l0path
+
+clone = lazy("sklearn.base", "clone")
 
 NAMES = ["a", "b c", 'd"e', "h"]
 KINDS = {
