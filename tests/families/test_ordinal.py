@@ -383,8 +383,7 @@ def test_methods_that_are_not_served_say_so():
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
         lambda: path.plot_roc(k=2),
-        lambda: path.model(k=2).to_python(),
-        lambda: path.model(k=2).to_sql(),
+        lambda: path.model(k=2).to_sklearn(),
     ):
         with pytest.raises(ValueError, match="ordinal"):
             call()
