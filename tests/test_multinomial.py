@@ -295,3 +295,16 @@ def test_refits_that_statsmodels_lacks_are_refused():
 
 def test_kernels_can_be_warmed_up():
     assert set(l0path.warm_up(["multinomial"], verbose=False, n_jobs=1)) == {"multinomial"}
+
+
+@pytest.mark.parametrize("forced", [[], [0]])
+def test_near_combinations_enter_where_they_help(forced):
+    rng = np.random.default_rng(1)
+    a, e, c = rng.standard_normal((3, 60))
+    y = np.array(LABELS)[np.digitize(e + rng.logistic(size=60), [-0.8, 0.8])]
+    path = l0path.fit(
+        np.column_stack([a, a + 1e-5 * e, c]), y, loss="multinomial", always_include=forced
+    )
+    assert path.table.k.tolist() == list(range(4 - len(forced)))
+    best = optimum(np.column_stack([a, e]), y, [0, 1], 0.0)
+    assert path.objective(k=2 - len(forced)) == pytest.approx(best, rel=1e-7)

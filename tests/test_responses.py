@@ -221,11 +221,7 @@ def test_what_is_not_served_is_refused_by_name(given, word):
 
 def test_methods_that_take_one_response_say_so():
     X, Y, _ = drawn(0)
-    path = l0path.fit(X, Y, max_k=2)
     calls = [
-        lambda: path.model(2).to_sql(),
-        lambda: path.model(2).to_python(),
-        lambda: path.model(2).to_sklearn(),
         lambda: l0path.split_inference(X, Y, k=2),
         lambda: l0path.knockoff_filter(X, Y),
     ]
@@ -245,6 +241,19 @@ def test_near_combinations_claim_nothing():
     assert "unverified" in set(path.table.optimality[1:])
     best = best_of_size(X, Y, 2)[0]
     assert path.table.objective[2] >= best * (1 - 1e-10)
+
+
+@pytest.mark.parametrize(("forced", "lambda2"), [([], 0.0), ([0], 0.0), ([], 1e-12)])
+def test_near_combinations_enter_where_they_help(forced, lambda2):
+    rng = np.random.default_rng(1)
+    a, e, c, *noise = rng.standard_normal((5, 40))
+    X, Y = np.column_stack([a, a + 1e-5 * e, c]), np.column_stack([e, 2.0 * e])
+    Y += 0.1 * np.transpose(noise)
+    path = l0path.fit(X, Y, always_include=forced, lambda2=lambda2, certify=False)
+    assert path.table.k.tolist() == list(range(4 - len(forced)))
+    for s in path.solutions:
+        best, support = best_of_size(X, Y, s.k, forced=forced, lambda2=lambda2)
+        assert s.objective == pytest.approx(best, rel=1e-7) and s.support.tolist() == support
 
 
 def test_a_formula_takes_several_responses(tmp_path):

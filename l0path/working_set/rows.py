@@ -15,7 +15,7 @@ from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import leading, ordered_optimum, separating_ordered
 from ..problem.responses import null_start
-from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
+from ..problem.traits import FAR_OUT, MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
 from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -207,7 +207,7 @@ class RowModel(WorkingColumns):
         curvatures, which are differences under a coupled loss, did not show.
         """
         p = self.problem
-        far = capped == ORDERED and np.abs(eta - p.offset).max() > newton.FAR_OUT
+        far = capped == ORDERED and np.abs(eta - p.offset).max() > FAR_OUT[0]
         return far and not ordered_optimum(p, self.Z[at], eta)
 
     def _closed(self, lower, upper):
@@ -394,7 +394,7 @@ def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
     """
     last = S.shape[0] - 1
     way = newton.LossRows(
-        along_the_way(rows.loss), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
+        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
     )
     for e in range(last + 1):
         of_e = newton.Box(box.lower[e], box.upper[e])

@@ -11,6 +11,7 @@ import pytest
 
 import l0path
 from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
+from l0path.exact.all_sizes.node_bounds import independent
 from l0path.exact.all_sizes.rows import PenalisedRows, SizeRows
 from l0path.inspection.neighbours import fit_data
 from l0path.problem.problem import pose
@@ -266,3 +267,9 @@ def test_a_model_that_is_no_better_replaces_none_where_objectives_are_negative()
         assert not wanted.found
     assert (SizeRows(rows, None).cutoffs(3) <= [-np.inf, -1.0, -1.0]).all()
     assert (PenalisedRows(rows, None, 1).cutoffs(3) <= [-1.0, -1.1, -1.2]).all()
+
+
+def test_columns_without_curvature_have_no_inverse_and_print_nothing(capfd):
+    kept, B = independent(np.zeros((2, 2)))
+    assert kept.size == 0 and B.shape == (0, 0)
+    assert capfd.readouterr() == ("", "")

@@ -5,18 +5,16 @@ with the mean curvature of the fit, ranked by the quadratic with its Hessian, de
 import numpy as np
 
 from ...core.status import FitStatus
-from .. import response_table
-from ..ranking import Candidate
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
 from .class_trials import ClassGoal, first_open
-from .refit import RefitNeighbourhood
+from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
 HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
-class MultinomialNeighbourhood(RefitNeighbourhood):
-    """`RefitNeighbourhood` of a MultinomialModel."""
+class MultinomialNeighbourhood(ResponseRefits):
+    """`ResponseRefits` of a MultinomialModel."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -139,59 +137,29 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         """Two: the quadratic has the curvatures of the fit."""
         return 2
 
-    def _closed(self, fit, first):
-        """Working columns from `first` on that may not enter, and members that stay."""
-        p, W = self.model.problem, self.model.W[first:]
-        return ~p.usable[W] | np.isin(W, fit.support), self.locked[fit.support]
-
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
-        table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
+        blind = FitStatus.SEPARATED in fit.flags or self.model.near is not None
+        table = None if blind else self._table(fit)
         if table is not None:
             exchanges, change = self._ranked(fit, table, first, most, False)
             if change is not None:
                 return list(
                     zip(change.tolist(), self.model.W[exchanges[:, 1]].tolist(), strict=True)
                 )
-        self.model.tables += 1
-        quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
-        change = response_table.additions(
-            quadratic, self.lambda2 / mean, self._closed(fit, first)[0]
-        )[0]
-        best = np.argsort(change, kind="stable")[:most]
-        best, W = best[np.isfinite(change[best])], self.model.W[first:]
-        return list(zip((mean * change[best]).tolist(), W[best].tolist(), strict=True))
+        return super()._ranked_additions(fit, first, most)
 
     def _remove(self, fit):
         """The best of the two removals ranked first; None when only forced columns are left."""
         may_leave = np.flatnonzero(~self.locked[fit.support])
         table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
         if table is None:
-            return self._lowest(fit, [(int(j), -1) for j in self.removable(fit)[1][:3]])
+            return super()._remove(fit)
         exchanges = np.column_stack([may_leave, np.full(may_leave.size, -1)])
         change = np.empty(may_leave.size)
         predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
         first = fit.support[may_leave[np.argsort(change, kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
 
-    def _ranked_swaps(self, fit, first, keep):
-        """The `keep` first swaps with working columns from position `first` on: Candidates."""
-        self.model.tables += 1
-        quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
-        skip, locked = self._closed(fit, first)
-        swap = response_table.table(fit, quadratic, self.lambda2 / mean, skip, locked).swap
-        change, W = swap.ravel(), self.model.W[first:]
-        best = np.argsort(change, kind="stable")[:keep]
-        best = best[np.isfinite(change[best])]
-        out, into = np.unravel_index(best, swap.shape)
-        out, into, change = fit.support[out].tolist(), W[into].tolist(), mean * change[best]
-        return [Candidate(*one) for one in zip(change.tolist(), out, into, strict=True)]
-
-    def removable(self, fit):
-        """The quadratic cost of removing each unforced column, ascending, and the columns."""
-        _, mean = self.model.quadratic(fit, self.lambda2, self.model.width)
-        B, kept = self.model.kept_inverse(fit.support, self.lambda2 / mean)
-        locked = self.locked[fit.support]
-        loss = response_table.removals(fit.b, B, kept, locked)
-        order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
-        return loss[order], fit.support[order]
+    def _quadratic(self, fit, first):
+        return self.model.quadratic(fit, self.lambda2, first)
