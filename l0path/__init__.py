@@ -6,24 +6,27 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, designs, diagnostics, errors, plots, simulate, solvers
-from .cross_validation import CVPath, NestedCV, cv_fit, load, nested_cv
-from .engine.costs import FitCost
-from .fit_costs import fit_cost
-from .fitting import fit
-from .inference import (
-    KnockoffFilter,
-    StabilitySelection,
-    knockoff_filter,
-    split_inference,
-    stability_selection,
-)
-from .inspection import Certificate, ModelSet, Summary, best_subset
-from .paths import Model, Path
-from .problem.families import own_loss
-from .warm import warm_up
+from .compiled import collection_put_off
+
+with collection_put_off():  # a third of the time to load these modules
+    from . import designs, errors, solvers
+    from .engine.costs import FitCost
+    from .fit_costs import fit_cost
+    from .fitting import fit
+    from .paths import Model, Path
+    from .problem.families import own_loss
+    from .warm import warm_up
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import diagnostics as diagnostics
+    from . import plots as plots
+    from . import simulate as simulate
+    from .cross_validation import CVPath as CVPath
+    from .cross_validation import NestedCV as NestedCV
+    from .cross_validation import cv_fit as cv_fit
+    from .cross_validation import load as load
+    from .cross_validation import nested_cv as nested_cv
     from .estimators import L0Classifier as L0Classifier
     from .estimators import L0ClassifierCV as L0ClassifierCV
     from .estimators import L0Equations as L0Equations
@@ -32,63 +35,71 @@ if TYPE_CHECKING:
     from .estimators import L0Survival as L0Survival
     from .estimators import L0SurvivalCV as L0SurvivalCV
     from .estimators import one_standard_error as one_standard_error
+    from .inference import KnockoffFilter as KnockoffFilter
+    from .inference import StabilitySelection as StabilitySelection
+    from .inference import knockoff_filter as knockoff_filter
+    from .inference import split_inference as split_inference
+    from .inference import stability_selection as stability_selection
+    from .inspection import Certificate as Certificate
+    from .inspection import ModelSet as ModelSet
+    from .inspection import Summary as Summary
+    from .inspection import best_subset as best_subset
 
 try:
     __version__ = version("l0path")
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-LAZY = (
-    "L0Classifier",
-    "L0ClassifierCV",
-    "L0Equations",
-    "L0Regressor",
-    "L0RegressorCV",
-    "L0Survival",
-    "L0SurvivalCV",
-    "one_standard_error",
-)  # from `estimators`, which imports scikit-learn: loaded at first use
+# what a fit does not need is loaded at its first use: the names of these modules, and modules
+LOADED_AT_USE = {
+    "cross_validation": ("CVPath", "NestedCV", "cv_fit", "load", "nested_cv"),
+    "estimators": (
+        "L0Classifier",
+        "L0ClassifierCV",
+        "L0Equations",
+        "L0Regressor",
+        "L0RegressorCV",
+        "L0Survival",
+        "L0SurvivalCV",
+        "one_standard_error",
+    ),
+    "inference": (
+        "KnockoffFilter",
+        "StabilitySelection",
+        "knockoff_filter",
+        "split_inference",
+        "stability_selection",
+    ),
+    "inspection": ("Certificate", "ModelSet", "Summary", "best_subset"),
+}
+MODULES = ("datasets", "diagnostics", "plots", "report", "simulate", *LOADED_AT_USE)
 __all__ = [
-    "CVPath",
-    "Certificate",
     "FitCost",
-    "KnockoffFilter",
     "Model",
-    "ModelSet",
-    "NestedCV",
     "Path",
-    "StabilitySelection",
-    "Summary",
-    "best_subset",
-    "cv_fit",
     "datasets",
     "designs",
     "diagnostics",
     "errors",
     "fit",
     "fit_cost",
-    "knockoff_filter",
-    "load",
-    "nested_cv",
     "own_loss",
     "plots",
     "simulate",
     "solvers",
-    "split_inference",
-    "stability_selection",
     "warm_up",
-    *LAZY,
+    *(name for names in LOADED_AT_USE.values() for name in names),
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("estimators", "report"):
+    for module, names in LOADED_AT_USE.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    if name in MODULES:
         return import_module(f".{name}", __name__)
-    if name in LAZY:
-        return getattr(import_module(".estimators", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    more = ("__version__", "estimators", "inspection", "report", "selection", "selection_inference")
-    return sorted({*__all__, *more})
+    return sorted({"__version__", *__all__, *MODULES})

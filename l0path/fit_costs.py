@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from . import formula
 from .compiled import cache, processes
 from .core.types import Matrix
+from .cross_validation.processes import draw_seed
+from .cross_validation.run import with_folds
+from .cross_validation.splits import check_arguments
 from .engine.costs import FitCost, cost_of
 from .engine.request import request
 from .engine.run import kinds_of_kernels
 
 
-def fit_cost(X: Matrix, y: ArrayLike | None = None, **arguments: Any) -> FitCost:
+def fit_cost(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    cv: int | Iterable | Any = None,
+    groups_cv: ArrayLike | None = None,
+    n_repeats: int = 1,
+    **arguments: Any,
+) -> FitCost:
     """Estimate what a fit costs before it is run: memory, reads of X, and roughly the time.
 
-    The arguments are checked as `l0path.fit` checks them, and nothing is fitted. Bytes follow from
-    the sizes of the arrays of a search and from how these usually grow, which was measured on
-    default paths; they are good to a factor of two there. Seconds follow from counted operations
-    and from two operations that are timed here, in some milliseconds. They are rough: how many
-    exchanges a search makes depends on the data, and other work on the machine slows it down.
+    The arguments are checked as `l0path.fit` checks them, or with cv= as `l0path.cv_fit` does, and
+    nothing is fitted. Bytes follow from the sizes of the arrays of a search and from how these
+    usually grow, which was measured on default paths; they are good to a factor of two there.
+    Seconds follow from counted operations and from two operations that are timed here, in some
+    milliseconds. They are rough: how many exchanges a search makes depends on the data, and other
+    work on the machine slows it down.
 
     Parameters
     ----------
@@ -29,25 +43,32 @@ def fit_cost(X: Matrix, y: ArrayLike | None = None, **arguments: Any) -> FitCost
         The columns to choose from, as for `l0path.fit`. Or a formula.
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response.
+    cv, groups_cv, n_repeats : optional
+        As in `l0path.cv_fit`, whose fits are counted then, all folds beside the fit on all rows.
+        With cv=None only the fit on all rows is, and the other two are ignored.
     **arguments : dict
-        All other arguments of `l0path.fit`.
+        All other arguments of `l0path.fit`, or of `l0path.cv_fit`.
 
     Returns
     -------
     FitCost
-        `bytes_held`, `bytes_x`, `reads`, `bytes_read`, `kernels`, `seconds` (least, most) and
-        `available`. Its text is the line that `fit(progress=True)` begins with.
+        `bytes_held`, `bytes_x`, `reads`, `bytes_read`, `kernels`, `seconds` (least, most),
+        `available` and `folds`. Its text is the line that `fit(progress=True)` and
+        `cv_fit(progress=True)` begin with.
 
     Raises
     ------
     ValueError or TypeError
-        Where `l0path.fit` raises them.
+        Where `l0path.fit` or `l0path.cv_fit` raises them.
 
     Notes
     -----
     A fit that cannot have the least memory it needs raises MemoryError before it reads X, and says
     how `l0path.designs.blocks` makes it smaller. The least is what no fit of these sizes does
     without; `bytes_held` is what it is expected to hold.
+
+    Folds take about as long as the fit on all rows, each. Several of a squared loss advance at a
+    time (`l0path.cv_fit`); they hold columns of their own, and share reads of X.
 
     Kernels are counted for default fits, whose kernels are known: a tiny fit of the kind runs as
     plain Python, in about a second, unless `l0path` has compiled or loaded all of them already.
@@ -59,9 +80,25 @@ def fit_cost(X: Matrix, y: ArrayLike | None = None, **arguments: Any) -> FitCost
     >>> cost = l0path.fit_cost(X, X[:, 0], max_k=10)
     >>> cost.bytes_x, cost.bytes_held > 0
     (1600000, True)
+    >>> more = l0path.fit_cost(X, X[:, 0], max_k=10, cv=10)
+    >>> more.folds, more.reads > cost.reads
+    (10, True)
     """
-    asked = request(X, y, **arguments)
+    if cv is None:
+        asked = request(X, y, **arguments)
+    else:
+        asked = _cross_validation(X, y, cv, groups_cv, n_repeats, arguments)
     return cost_of(asked, kernels_to_compile(kinds_of_kernels(asked)))
+
+
+def _cross_validation(X, y, cv, groups_cv, n_repeats, arguments):
+    """The `Request` of a `cv_fit`. scoring= changes no cost."""
+    given = {name: value for name, value in arguments.items() if name != "scoring"}
+    X, y, given = formula.open_formula(X, y, {**given, "cv": cv, "groups_cv": groups_cv})
+    cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
+    check_arguments(cv, n_repeats, groups_cv)
+    seed = draw_seed(given.pop("random_state", None))
+    return with_folds(X, y, cv, groups_cv, n_repeats, {**given, "random_state": seed})[0]
 
 
 def kernels_to_compile(kinds: tuple[str, ...]) -> int | None:

@@ -25,6 +25,11 @@ class Convex(NamedTuple):
     gamma: float
     delta: float
 
+    @property
+    def largest(self):
+        """The largest curvature of the loss, 1000 at most."""
+        return min(EVERY[self.loss].largest(self.gamma), 1e3)
+
     def value(self, t):
         rows = EVERY[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
         return float(self.w @ rows + self.l1 @ np.abs(t) + self.l2 @ t**2)
@@ -133,15 +138,16 @@ def _line_search(problem, t, d):
     return moved, right
 
 
-def minimise(problem, *, tolerance=1e-14, max_steps=500):
-    """Minimiser of a `Convex` problem of unit columns (see `solve`) by Newton steps on the free
-    coordinates with a line search.
+def minimise(problem, *, start=None, tolerance=1e-14, max_steps=500):
+    """Minimiser of a `Convex` (or `oracle_coupled.Composite`) problem of unit columns (see `solve`)
+    by Newton steps on the free coordinates with a line search.
 
     Where the loss has no curvature the step is damped as by Levenberg and Marquardt: `floor` falls
     while unit steps are good, and grows otherwise.
     """
-    t = np.clip(np.zeros(problem.A.shape[1]), problem.low, problem.high)
-    scale = t.size * min(EVERY[problem.loss].largest(problem.gamma), 1e3)
+    t = np.zeros(problem.A.shape[1]) if start is None else start
+    t = np.clip(t, problem.low, problem.high)
+    scale = t.size * problem.largest
     best, best_residual, since, floor = t, np.inf, 0, 1e-3 * scale
     for _ in range(max_steps):
         gradient, size = problem.gradient(t)

@@ -8,11 +8,14 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
+import survival
 from claims.check import Report, check, check_certificate, check_path
+from claims.coupled_optima import COUPLED, CoupledOptima
 from claims.hierarchies import TEXTS
 from claims.instances import FIRST_OF_FAMILIES, KINDS, LOSSES
 from claims.optima import Optima
-from claims.seeds import FIRST_OF_HIERARCHIES, instance
+from claims.seeds import FIRST_OF_COUPLED, FIRST_OF_HIERARCHIES, instance
+from class_samples import LABELS, best_of_size, classes_optimum, ordered_optimum
 from lazy import lazy
 from scipy.optimize import minimize
 
@@ -52,6 +55,20 @@ def test_no_claim_is_false(first):
     assert not lines, "\n".join(lines)
 
 
+def test_no_claim_about_responses_that_couple_is_false():
+    lines, _ = false_claims(range(FIRST_OF_COUPLED, FIRST_OF_COUPLED + BLOCK // 2))
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FIRST_OF_COUPLED, FIRST_OF_COUPLED + 1000, 100))
+def test_no_claim_about_responses_that_couple_is_false_in_many_problems(first):
+    lines, checked = false_claims(range(first, first + 100))
+    assert not lines, "\n".join(lines)
+    for kind in ("global", "refit_swap_m", "bound", "proven", "n_best", "near", "separated"):
+        assert checked[kind] > 5, checked
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
@@ -75,7 +92,8 @@ def test_no_claim_is_false_in_many_problems(first):
 # intervals beside separated sizes that nothing follows, slopes of exp that overflow,
 # refits of exchanges that did not converge; hierarchies: the only closed set of a size that is no
 # better than a smaller one, columns that are constant up to rounding, exchanges of one parent for
-# another, groups with next to no curvature
+# another, groups with next to no curvature, negative objectives of equal models; near combinations
+# with several responses and classes, no coefficient at all, likelihoods that are monotone nearby
 @pytest.mark.parametrize(
     "seed",
     [
@@ -106,7 +124,14 @@ def test_no_claim_is_false_in_many_problems(first):
         21471,
         21589,
         21896,
+        22252,
         22352,
+        30008,
+        30093,
+        30327,
+        30345,
+        30358,
+        30735,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -226,6 +251,53 @@ def test_optima_are_those_of_statsmodels(loss):
     eta = sm.GLM(y, A, family=family, var_weights=weights).fit(tol=1e-14).params @ A.T
     rows = oracles.LOSSES[loss].value(d["y"], eta, 0, 0)
     assert Optima(d, 0.0, 0.0).values[5] == pytest.approx(weights @ rows / weights.sum(), rel=1e-10)
+
+
+def coupled_record(loss, lambda2, rng):
+    """(record of `CoupledOptima` of 30 rows and 3 columns, their standardised ones, the least value
+    on a support by another solver).
+    """
+    n, p = 30, 3
+    X, w, o = rng.normal(size=(n, p)) + 5.0, rng.uniform(0.5, 2.0, n), 0.3 * rng.normal(size=n)
+    d = {"X": X, "loss": loss, "weights": w, "offset": o, "standardize": True, "classes": 3}
+    d |= {"lower": -np.inf, "upper": np.inf, "intercept": loss in ("several", "multinomial")}
+    codes = np.digitize(X[:, 0] - 5 + rng.logistic(size=n), [-0.7, 0.7])
+    if loss == "several":
+        d |= {"y": rng.normal(size=(n, 2)) + X[:, :2], "v": np.array([0.5, 2.0])}
+        same = {"weights": w, "offset": o[:, None], "v": d["v"], "lambda2": lambda2}
+
+        def least(S):
+            chosen = X[:, S] if S else X[:, :1]
+            return best_of_size(chosen, d["y"], 0, forced=range(len(S)), **same)[0]
+    elif loss == "cox":
+        times = survival.draw(rng, n, entry=True, strata=2, eta=X[:, 0] - 5)
+        d |= {"y": times, "efron": True}
+        Z = survival.standardised(X, w)[0]
+
+        def least(S):
+            part = survival.Problem(Z[:, S], times._replace(weights=w), o, lambda2=lambda2)
+            return survival.minimum(part)[0]
+    else:
+        d["y"] = codes
+
+        def least(S):
+            if loss == "ordinal":
+                return ordered_optimum(X, codes, S, lambda2=lambda2, weights=w, offset=o)
+            return classes_optimum(X, np.array(LABELS)[codes], S, lambda2, w, o[:, None])
+
+    return d, least
+
+
+@pytest.mark.parametrize("lambda2", [0.0, 0.05])
+@pytest.mark.parametrize("loss", COUPLED)
+def test_optima_that_couple_are_those_of_other_solvers(loss, lambda2):
+    d, least = coupled_record(loss, lambda2, np.random.default_rng(4))
+    o = CoupledOptima(d, 0.0, lambda2)
+    for mask in range(8):
+        support = [j for j in range(3) if mask >> j & 1]
+        assert o.values[mask] == pytest.approx(least(support), rel=1e-8)
+        t, use = o.table[1][[mask]], o._sets(np.array([mask]))
+        assert o.violation(t, use)[1][0] < 1e-9 and o.attained(mask, use)
 
 
 def honest():

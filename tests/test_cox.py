@@ -14,7 +14,7 @@ import survival
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.solvers import LocalSearch
+from l0path.solvers import IntegralityGeneration, LocalSearch
 
 
 def drawn(seed, n=36, p=6, **more):
@@ -205,7 +205,8 @@ def test_bounds_of_coefficients_give_lower_bounds_without_a_ridge():
     expected = np.array(least(X, times, path, low=-0.1, high=0.05))
     lower = path.table["lower_bound"].to_numpy()
     assert (lower <= expected + 1e-9).all() and (lower > expected - 0.1).all()
-    plain = fitted(X, times, max_k=2, certify=True)
+    X = np.random.default_rng(0).standard_normal((len(X), len(X)))  # more columns than events
+    plain = fitted(X, times, max_k=1, certify=True)
     assert plain.table["lower_bound"][1:].isna().all()
     assert any("no lower bounds" in note for note in plain.notes)
 
@@ -320,10 +321,11 @@ REFUSED = {
     "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "certify": ({"certify": True, "groups": [0, 0, 1, 1, 2, 2]}, "certify"),
     "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
-    "exact": ({"algorithm": "exact"}, "algorithm='swap'"),
+    "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
+    "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
+    "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
     "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
     "other loss": ({"loss": "squared", "y": np.arange(36.0), "ties": "breslow"}, "ties"),
 }

@@ -57,7 +57,8 @@ METHODS_FROM_ABOVE = {
     )
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
-HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.optimize", "scipy.special")
+HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "l0path.plots", "l0path.inspection")
+HEAVY += ("scipy.optimize", "scipy.special", "scipy.sparse")
 
 
 tree_of = functools.cache(ast.parse)  # of a source, which several tests read

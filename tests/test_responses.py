@@ -202,9 +202,8 @@ def test_the_regressor_takes_several_responses():
         ({"lambda1": 0.1}, "lambda1"),
         ({"penalty": "L0L1"}, "lambda1"),
         ({"lower": 0.0}, "bounds"),
-        ({"groups": [0, 0, 1, 1, 2, 2], "certify": True}, "bounds on groups"),
         ({"algorithm": "cd"}, "'cd'"),
-        ({"algorithm": "exact"}, "'exact'"),
+        ({"algorithm": l0path.solvers.IntegralityGeneration()}, "'exact'"),
         ({"lambda_scale": "l0learn"}, "l0learn"),
         ({"grid": "lambda0", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
         ({"loss": "huber"}, "3"),
@@ -246,6 +245,19 @@ def test_near_combinations_claim_nothing():
     assert "unverified" in set(path.table.optimality[1:])
     best = best_of_size(X, Y, 2)[0]
     assert path.table.objective[2] >= best * (1 - 1e-10)
+
+
+@pytest.mark.parametrize(("forced", "lambda2"), [([], 0.0), ([0], 0.0), ([], 1e-12)])
+def test_near_combinations_enter_where_they_help(forced, lambda2):
+    rng = np.random.default_rng(1)
+    a, e, c, *noise = rng.standard_normal((5, 40))
+    X, Y = np.column_stack([a, a + 1e-5 * e, c]), np.column_stack([e, 2.0 * e])
+    Y += 0.1 * np.transpose(noise)
+    path = l0path.fit(X, Y, always_include=forced, lambda2=lambda2, certify=False)
+    assert path.table.k.tolist() == list(range(4 - len(forced)))
+    for s in path.solutions:
+        best, support = best_of_size(X, Y, s.k, forced=forced, lambda2=lambda2)
+        assert s.objective == pytest.approx(best, rel=1e-7) and s.support.tolist() == support
 
 
 def test_a_formula_takes_several_responses(tmp_path):

@@ -1,11 +1,13 @@
 """Compiled kernels: what each is made of (`reach`), where it is kept on disk (`cache`), those that
-are installed with the package (`shipped`), and several processes that compile (`processes`).
+are installed with the package (`shipped`), several processes that compile (`processes`), and no
+garbage collection meanwhile (`collection`).
 """
 
 from .cache import KernelCache
+from .collection import collection_put_off
 from .processes import HELPING_PROCESSES
 from .reach import GENERIC_VERBS, in_package
 
 KernelCache.on_missing.append(HELPING_PROCESSES.begin)
 
-__all__ = ["GENERIC_VERBS", "HELPING_PROCESSES", "KernelCache", "in_package"]
+__all__ = ["GENERIC_VERBS", "HELPING_PROCESSES", "KernelCache", "collection_put_off", "in_package"]

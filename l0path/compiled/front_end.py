@@ -1,6 +1,6 @@
 """numba's way from bytecode to typed code, shorter for kernels that are plain loops.
 
-Half of the time of a compilation passes in Python code of numba. Three things in it serve what our
+A large part of a compilation passes in Python code of numba. Three things in it serve what our
 kernels do not use, and are left out here: passes for closures, with blocks and literal unrolling;
 the search through all overloads of an operator, which is done once per kinds of operands and
 process here instead of at each place; and what `lowering` leaves out. A kernel that needs what is

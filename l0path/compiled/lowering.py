@@ -2,10 +2,10 @@
 
 Most of what numba writes for a plain loop is gone after LLVM's first passes: it copies an array's
 description to memory and back for each entry that is read, and counts references of arrays that
-belong to the caller of a kernel. Writing this, reading it and removing it took a third of the time
-of a compilation. `ShortLowering` writes the entry's address at once, and counts references of the
-arrays that a kernel makes only. What it writes means the same; negative indices count from the
-end, as in numba.
+belong to the caller of a kernel. For the largest kernel of a squared fit numba wrote 37 000
+instructions, of which 3 400 were left; this file writes 22 500. `ShortLower` writes the entry's
+address at once, and counts references of the arrays that a kernel makes only. What it writes means
+the same; negative indices count from the end, as in numba.
 
 Of numba this file uses `Lower`, the data models and `subtarget`, which are not documented. Where
 one of them is not as expected, `front_end` lets numba's own lowering do it.

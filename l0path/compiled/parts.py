@@ -14,10 +14,10 @@ Of numba this file uses pipelines of passes, which are documented, and `JITCodeL
 callees are compiled numba's way.
 """
 
-import gc
+from functools import cache
 
 from llvmlite import binding as llvm
-from numba.core import config, event
+from numba.core import config
 
 try:
     from numba.core.codegen import JITCodeLibrary
@@ -132,43 +132,10 @@ else:
     CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
 
 
-def compile_into_callers(kernel, callee):
-    """Let kernels that call `kernel` take `callee`, made of the same function with
-    `CALLEE_OPTIONS`.
+def compile_into_callers(kernel, make):
+    """Let kernels that call `kernel` take what `make()` makes of the same function with
+    `CALLEE_OPTIONS`. It is made when the first of them is compiled: many never are.
     """
-    kernel.get_call_template = callee.get_call_template
-    kernel.get_overload = callee.get_overload
-
-
-class CollectLater(event.Listener):
-    """No garbage collection while one of our kernels is compiled: numba makes hundreds of thousands
-    of objects that all live until its end, and going through them again and again took a sixth of
-    the time. What it leaves behind is collected between kernels.
-    """
-
-    def __init__(self):
-        self.depth = 0
-        self.enabled = False
-
-    @staticmethod
-    def _ours(event):
-        source = getattr(event.data.get("dispatcher"), "py_func", None)
-        return (getattr(source, "__module__", None) or "").startswith("l0path.")
-
-    def on_start(self, event):
-        """Suspend garbage collection; numba calls this while it holds its compiler lock."""
-        if self.depth or self._ours(event):
-            if self.depth == 0:
-                self.enabled = gc.isenabled()
-                gc.disable()
-            self.depth += 1
-
-    def on_end(self, event):
-        """Resume garbage collection; numba calls this after every compilation, failed ones too."""
-        if self.depth:
-            self.depth -= 1
-            if self.depth == 0 and self.enabled:
-                gc.enable()
-
-
-event.register("numba:compile", CollectLater())
+    callee = cache(make)
+    kernel.get_call_template = lambda args, kws: callee().get_call_template(args, kws)
+    kernel.get_overload = lambda signature: callee().get_overload(signature)

@@ -5,6 +5,7 @@ record's class, and the same choice made by numba at compile time.
 import os
 import sys
 from functools import singledispatch
+from inspect import signature
 
 from numba import njit as _njit
 from numba.core import event
@@ -22,10 +23,12 @@ def njit(function):
     be reordered so that loops use vector units; NaN and infinity keep their meaning. Kernels from
     outside this package are not stored, for what they reach has no stamp.
     """
+    function.__signature__ = signature(function)  # which numba asks for again and again
     kernel = _njit(nogil=True, **ENTRY_OPTIONS, **OPTIONS)(function)
     if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
         kernel._cache = KernelCache(kernel)
-        compile_into_callers(kernel, _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)(function))
+        callee = _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)
+        compile_into_callers(kernel, lambda: callee(function))
     return kernel
 
 

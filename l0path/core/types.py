@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 
@@ -26,7 +25,15 @@ class Design(Protocol):
     def nonfinite(self) -> np.ndarray: ...
 
 
-Matrix: TypeAlias = ArrayLike | pd.DataFrame | sp.sparray | sp.spmatrix | Design  # X (n, p)
+class Sparse(Protocol):
+    """A sparse matrix or array of SciPy. Its module is slow to import, and is only where one is
+    used.
+    """
+
+    def tocsc(self) -> Any: ...
+
+
+Matrix: TypeAlias = ArrayLike | pd.DataFrame | Sparse | Design  # X (n, p)
 Columns: TypeAlias = ArrayLike  # names, indices or a mask; one name or index alone
 Bound: TypeAlias = ArrayLike | dict[str, float]  # a number, (p,) or {name: number}
 Settings: TypeAlias = Any  # a record of `l0path.solvers`

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
+import scipy
 from numpy.typing import ArrayLike
 
 from .. import formula
@@ -417,7 +417,7 @@ def _rows_of(X):
         return lambda rows: X._replace(X=inner(rows), index=X.index[rows])
     if isinstance(X, pd.DataFrame):
         return lambda rows: X.iloc[rows]
-    if sp.issparse(X):
+    if scipy.sparse.issparse(X):
         by_row = X.tocsr()
         return lambda rows: by_row[rows]
     if is_design(X):

@@ -35,7 +35,7 @@ from .processes import check_jobs, draw_seed, in_processes, in_worker, processes
 from .result import CVPath
 from .scoring import held_out_rows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
-from .together import groups_of, run_together
+from .together import groups_of, planned, run_together
 
 # whether folds take their products from those of all rows (`designs.shared`); off only to measure
 # what that saves
@@ -125,7 +125,8 @@ def cv_fit(
         folds that did not finish are left out. Without a limit several folds of a squared loss
         advance at a time.
     progress : bool, default False
-        Whether bars on stderr show the fit on all rows and the folds.
+        Whether a line on stderr says first what all of this costs (`l0path.fit_cost`), and bars
+        show the fit on all rows and the folds.
     **arguments : Any
         The other arguments of `l0path.fit`. `sample_weight` weighs training and held-out rows,
         `class_weight` training rows only; every fold counts the same in cv_mean. `on_solution` is
@@ -169,8 +170,7 @@ def cv_fit(
     """
     X, y, arguments = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
-    table = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
+    same_index(X=table_of(X), y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(
         scoring,
@@ -181,12 +181,12 @@ def cv_fit(
     deadline = None if time_limit is None else time.time() + time_limit
     given = {"n_jobs": n_jobs, "random_state": seed, "time_limit": time_limit, **arguments}
     with recorded() as caught:
-        path, asked, working_set = fit_request(request(X, y, progress=progress, **given))
+        asked, splits = with_folds(X, y, cv, groups_cv, n_repeats, {"progress": progress, **given})
+        path, asked, working_set = fit_request(asked)
     if not len(path) and time_limit is not None:
         _too_few(path, None, 0, "all", time_limit)
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
-    splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     score(
         metric, held_out_rows(path, asked.data, path.solutions[0], splits[0])
     )  # fails before folds are solved
@@ -204,6 +204,29 @@ def cv_fit(
         len(splits),
     )
     return out
+
+
+def table_of(X):
+    """The table of an encoded formula, or X itself."""
+    return X.X if isinstance(X, formula.Encoded) else X
+
+
+def with_folds(X, y, cv, groups_cv, n_repeats, given):
+    """(the `Request` of the fit on all rows, which knows of its folds, [(train, test)]). given: the
+    other arguments, and random_state=, a whole number. Nothing is read yet.
+    """
+    asked = request(X, y, **given)
+    splits = make_splits(
+        cv,
+        asked.data,
+        table_of(X),
+        groups_cv=groups_cv,
+        n_repeats=n_repeats,
+        seed=given["random_state"],
+    )
+    return replace(
+        asked, folds=planned(asked, splits, processes(asked.n_jobs, len(splits)))
+    ), splits
 
 
 class Folds(NamedTuple):

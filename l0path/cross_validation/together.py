@@ -15,8 +15,13 @@ import numpy as np
 from ..core import threads
 from ..core.control import deferred_interrupts
 from ..core.warnings import recorded
+from ..designs.protocol import traits_of
+from ..designs.training_set import bytes_allowed
+from ..engine.costs import FoldCounts, counted
+from ..problem.losses import Squared
 
 WORTH = 1 << 20  # entries of X from which passes cost more than threads
+OWN_COLUMNS = 1 << 30  # bytes that working columns of folds at a time may take, however small X is
 
 
 class Gather:
@@ -65,26 +70,45 @@ class Gather:
             self.slots.acquire()
 
 
-def groups_of(number, all_rows, jobs, share):
-    """Numbers 0..number - 1 of the folds in groups that fit half of the memory allowed and keep all
-    processes busy; share: of the rows, that a fold leaves out.
+def at_once(design, number, jobs, share, members):
+    """How many of the folds advance at a time in a process: as many as have their products and
+    copies in half of the memory allowed, and their working columns in `OWN_COLUMNS` or the size of
+    X, and keep all processes busy. share: of the rows, that a fold leaves out; members: columns
+    with Gram rows.
     """
-    alone = [[i] for i in range(number)]
-    if (
-        all_rows is None
-        or all_rows.y is None
-        or all_rows.X.n * all_rows.X.p < WORTH
-        or not all_rows.X.traits.row_subsets
-    ):
-        return alone
-    rows = 2 * max(len(all_rows.store.at), 50)  # Gram rows a fold keeps, with room to grow
-    each = 8 * (rows * all_rows.X.p + share * all_rows.X.design.entries)
-    size = min(0.5 * all_rows.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
-    return (
-        alone
-        if size < 2
-        else [part.tolist() for part in np.array_split(np.arange(number), -(-number // int(size)))]
+    traits = traits_of(design)
+    if not traits.row_subsets or design.n * design.p < WORTH:
+        return 1
+    rows = 2 * max(members, 50)  # Gram rows a fold keeps, with room to grow
+    each = 8 * (rows * design.p + share * design.entries)
+    own = 8 * design.n * min(rows, design.p)
+    if not np.isfinite(each):
+        return 1
+    fitting = min(
+        0.5 * bytes_allowed(design, jobs) // each,
+        max(OWN_COLUMNS / jobs, design.nbytes) // own,
+        -(-number // jobs),
     )
+    return max(1, int(fitting))
+
+
+def groups_of(number, all_rows, jobs, share):
+    """Numbers 0..number - 1 of the folds in groups that advance together (`at_once`)."""
+    size = 1
+    if all_rows is not None and all_rows.y is not None:
+        size = at_once(all_rows.X.design, number, jobs, share, len(all_rows.store.at))
+    parts = np.array_split(np.arange(number), -(-number // size))
+    return [part.tolist() for part in parts]
+
+
+def planned(request, splits, jobs):
+    """`FoldCounts` of a request and its folds, before anything is read."""
+    design, together = request.data.design, 1
+    if isinstance(request.data.loss, Squared) and request.data.responses is None:
+        share = max(test.size for _, test in splits) / design.n
+        together = at_once(design, len(splits), jobs, share, counted(request).members)
+    limited = request.plan.time_limit is not None
+    return FoldCounts(len(splits), 1 if limited else together, jobs)
 
 
 def run_together(calls, number, clock, slots):

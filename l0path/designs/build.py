@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
+import scipy
 
 from ..core.tables import pandas_of
 from ..core.types import Design, Matrix
@@ -50,7 +50,7 @@ def as_design(
                 "feature_names was not used: X is a DataFrame and its columns name the features"
             )
     else:
-        if sp.issparse(X):
+        if type(X) is not np.ndarray and scipy.sparse.issparse(X):
             design = _from_sparse(X)
         else:
             entries = X if type(X) is np.ndarray else _entries(X)
@@ -115,7 +115,7 @@ def _from_sparse(X):
     check_dtype(X.dtype)
     check_shape(X.shape)
     columns = X.tocsc()
-    columns = sp.csc_array(
+    columns = scipy.sparse.csc_array(
         (columns.data, columns.indices, columns.indptr), shape=X.shape
     )  # a new object on the same arrays: flags set below are its own
     columns.check_format(full_check=True)  # kernels trust the indices

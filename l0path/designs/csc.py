@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse import csc_array
+import scipy
 
 from l0path.core import threads as pool
 from l0path.core.dispatch import njit
@@ -109,7 +109,7 @@ class Csc:
 
     traits = DesignTraits(contents=True, row_subsets=True)
 
-    def __init__(self, X: csc_array, threads: int | None = None) -> None:
+    def __init__(self, X: scipy.sparse.csc_array, threads: int | None = None) -> None:
         """`threads`: how many to use; None leaves it to `l0path.core.threads.count`. Results do
         not depend on it.
         """
@@ -157,7 +157,7 @@ class Csc:
         held = at >= 0
         indptr = np.concatenate([[0], np.cumsum(held)])[self.indptr]
         return Csc(
-            csc_array(
+            scipy.sparse.csc_array(
                 (self.data[held], at[held].astype(np.int32), indptr), shape=(len(rows), self.p)
             ),
             self.threads,

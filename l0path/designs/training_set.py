@@ -32,6 +32,7 @@ import numpy as np
 
 from l0path.core import threads as pool
 from l0path.designs.dense import Dense
+from l0path.designs.protocol import traits_of
 from l0path.designs.standardized import BLOCK_ENTRIES, Standardized
 
 from ..core.types import Design
@@ -44,6 +45,14 @@ OFF = 30.0
 CACHE_BYTES = 1 << 28
 BITE = 1 << 16  # entries of Gram rows made at a time by one thread: 512 KB
 _last = {}  # token -> GramRows: what this process keeps between the folds that are sent to it
+
+
+def bytes_allowed(design: Design, jobs: int = 1) -> float:
+    """Most bytes of shared products and copies of held-out rows in each of some processes."""
+    traits = traits_of(design)
+    if traits.memory_limit:
+        return design.memory_limit / jobs
+    return max(CACHE_BYTES, design.nbytes / 2 if traits.row_subsets else 0) / jobs
 
 
 class GramRows:
@@ -140,11 +149,7 @@ class AllRows:
             if X.rows is None
             else np.bincount(X.rows, weights=weights, minlength=X.design.n)
         )
-        if X.traits.memory_limit:
-            self.budget = X.design.memory_limit / jobs
-        else:
-            half = X.design.nbytes / 2 if X.traits.row_subsets else 0
-            self.budget = max(CACHE_BYTES, half) / jobs
+        self.budget = bytes_allowed(X.design, jobs)
         capacity = int(0.25 * self.budget / (8 * X.p))
         if X.traits.memory_limit and rows is not None and rows.shape[0] > capacity:
             rows = rows[: min(len(members), capacity)].copy()  # the others are let go

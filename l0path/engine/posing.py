@@ -12,17 +12,20 @@ import pandas as pd
 from ..core.arguments import some
 from ..core.control import Control
 from ..core.tables import pandas_of
-from ..designs import Derived
+from ..designs import Dense, Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
 from ..problem.coupled.arguments import given_anew
 from ..problem.losses import Hinge, smoothness
 from ..problem.problem import Problem, checksum, pose, row_weights, with_loss
+from ..problem.problem import constant as constant_up_to_rounding
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
 from .registry import search_settings
 from .request import PENALTIES, Arguments, Plan, Request, data_of
 from .strategies.pilots import pilot_loss
+
+MOST_LOOKED_INTO = 64  # columns that count as constant, whose values are looked at
 
 
 def selectable(problem):
@@ -124,10 +127,29 @@ def _constant_notes(data, problem):
     if not constant.size:
         return []
     more = " or products of them" if (problem.square[constant] > 0).any() else ""
-    return [
+    notes = [
         f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
         + some(constant, data.names)
     ]
+    faint = _in_last_digits(data, constant)
+    if faint.size:
+        notes.append(
+            "columns that differ from a constant in their last digits only count as constant; if "
+            "these differences matter, subtract a value near the mean from the column first: "
+            + some(faint, data.names)
+        )
+    return notes
+
+
+def _in_last_digits(data, columns):
+    """Those of the first columns of a matrix in memory that are constant but for rounding."""
+    if not isinstance(data.design, Dense):
+        return columns[:0]
+    first, w = columns[:MOST_LOOKED_INTO], data.weights[data.weights > 0]
+    Z = data.design.columns(first)[data.weights > 0]
+    mean = w @ Z / w.sum()
+    faint = constant_up_to_rounding(mean, w @ (Z - mean) ** 2 / w.sum())
+    return first[faint & (np.ptp(Z, axis=0) > 0)]
 
 
 def _any_ridge(request):

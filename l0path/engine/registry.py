@@ -198,7 +198,9 @@ ALGORITHMS = (
         COLUMNS_AND_GROUPS,
         boxes=False,
     ),
-    _proving("exact", BranchAndBound)._replace(units=COLUMNS_AND_GROUPS),
+    _proving("exact", BranchAndBound)._replace(
+        losses=EVERY_LOSS | {*EXACT, *COUPLED}, units=COLUMNS_AND_GROUPS
+    ),
     _proving("", IntegralityGeneration),
 )
 OWN_RECORD = Algorithm(
@@ -262,17 +264,13 @@ def search_settings(settings):
     return settings.start if algorithm_of(settings).proves else settings
 
 
-def without_hierarchy(a, dimensions):
+def without_hierarchy(a):
     """What of the `Arguments` of a fit keeps its search from keeping a hierarchy, as a text with
-    its remedy; "" for nothing. dimensions: of y.
+    its remedy; "" for nothing.
     """
     settings = settings_of(a.algorithm, a.tol)
-    loss = a.loss if isinstance(a.loss, str) else ""
     if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
         return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
-    several = loss == "multinomial" or (loss == "squared" and dimensions > 1)
-    if (loss in COUPLED or several) and a.certify is True:
-        return f"certify=True and loss={loss!r}: leave certify out"
     return ""
 
 
@@ -283,8 +281,15 @@ def refuse(settings, data, lambda1, lambda2):
     row = algorithm_of(settings)
     if data.loss.traits.coupled and name_of(data.loss) not in row.losses:
         raise ValueError(
-            f"loss={name_of(data.loss)!r} needs algorithm='swap' with refit=True and swap_size=1: "
-            f"{settings!r} takes losses that are sums over rows"
+            f"loss={name_of(data.loss)!r} needs algorithm='swap' with refit=True and swap_size=1, "
+            f"or 'exact': {settings!r} takes losses that are sums over rows"
+        )
+    bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
+    if row.proves and data.loss.traits.coupled and data.groups is None and (lambda1 or bounded):
+        what = "bounds on coefficients" if bounded else "lambda1"
+        raise ValueError(
+            f"algorithm='exact' searches no models with {what} for loss={name_of(data.loss)!r}: "
+            "use algorithm='swap'; certify=True gives lower bounds"
         )
     if data.groups is not None and row.proves:
         refuse_groups(data, settings, lambda1)

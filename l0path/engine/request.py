@@ -122,16 +122,13 @@ class Request:
         What the user should be told.
     by_name : bool
         Whether new rows are taken by the names of their columns.
-    response : str, optional
-        The name of the response.
+    response, offset_name : str, optional
+        The name of the response, and of the column of the user's table that is the offset.
     formula : Formula, optional
         What the columns were made by.
-    offset_name : str, optional
-        The column of the user's table that is the offset.
-    resolved : bool
-        Whether the data hold what X decides: copies of columns, the threshold of the Huber loss.
-    pilot : bool
-        Whether that threshold is still to be found.
+    resolved, pilot : bool
+        Whether the data hold what X decides (copies of columns, the threshold of the Huber loss),
+        and whether that threshold is still to be found.
     certify, progress, on_solution, n_jobs
         As in `l0path.fit`.
     row_counts : ndarray of shape (n,), optional
@@ -140,6 +137,8 @@ class Request:
         Products of all rows, from which those of a training set follow.
     slices : tuple of pairs, optional
         The values (lambda1, lambda2) of an earlier fit.
+    folds : costs.FoldCounts, optional
+        The folds whose fits follow this one. They count in the cost that is told beforehand.
     """
 
     data: Data
@@ -158,6 +157,7 @@ class Request:
     row_counts: np.ndarray | None = None
     all_rows: Any = None
     slices: tuple | None = None
+    folds: Any = None
 
     def part(self, **changes):
         """The request of a further fit of the same data, or of rows of them: nobody listens, and
@@ -187,7 +187,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(
-        a.heredity, table, a.groups, registry.without_hierarchy(a, np.ndim(y))
+        a.heredity, table, a.groups, registry.without_hierarchy(a)
     )
     data, notes = data_of(table, y, replace(a, heredity=heredity, groups=groups))
     plan = _plan(a)

@@ -10,6 +10,7 @@ from ..core.tables import pandas_of
 from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
+from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
 from ..problem.losses import name_of
 from ..problem.responses import takes_zero
@@ -159,14 +160,14 @@ def refuse_unserved(data, plan, a):
         and settings.neighbourhood is None
         and settings.swap_size <= most
     )
-    if not search:
-        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
+    if not search and not isinstance(settings, BranchAndBound):
+        what = (
+            f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
+        )
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
         what = "lambda1: use lambda2, or penalty='L0L2'"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif data.groups is not None and a.certify is True:
-        what = "lower bounds on groups: leave certify=True out"
     elif a.lambda_scale != "mean":
         what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
     elif uneven:

@@ -68,7 +68,7 @@ def _used(dual):
 class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
     complement, B, c, b, entry_cost, value of the columns that are in, their cost member_cost, and
-    least, a bound.
+    least, a bound. c, b (m,), or (m, q) for q responses.
     """
 
     def __init__(self, into, ident, S, c, value, entry_cost):
@@ -410,7 +410,9 @@ def swept(S, c, value, j):
     if S[j, j] <= NOTHING:
         return S, c, value
     r = S[:, j] / S[j, j]
-    return S - np.outer(r, S[j]), c - r * c[j], value - c[j] ** 2 / S[j, j]
+    c_j = c[j]  # a number, or one for each response
+    less = float(np.vdot(c_j, c_j)) / S[j, j]
+    return S - np.outer(r, S[j]), c - np.multiply.outer(r, c_j), value - less
 
 
 def _rank(S):

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy.sparse import block_array, csr_array, diags_array
 
 from ..problem.losses import Hinge, SquaredHinge, name_of
 from ..relaxation import Dual
@@ -82,6 +81,8 @@ class Program:
 
     def _rows(self, most, free):
         """Linear constraints of the variables up, down, z (q,), b0 (0 or 1), u (n,)."""
+        from scipy.sparse import block_array, csr_array, diags_array  # slow, and rarely needed
+
         p, q, n = self.dual.problem, self.J.size, self.dual.problem.X.n
         YZ = csr_array(p.y[:, None] * p.X.columns(self.J))
         eye, shift = diags_array(np.ones(q)), csr_array(p.y[:, None])

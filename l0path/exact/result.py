@@ -107,8 +107,8 @@ def why_no_optimum(loss, solution):
     remedy = "add a little shrinkage, lambda2=1e-3"
     monotone = loss.traits.recession == MONOTONE
     if solution.status == FitStatus.SEPARATED:
-        how = "the columns separate the classes"
-        how = "the likelihood is monotone in the columns" if monotone else how
+        how = "the likelihood is monotone in the columns"
+        how = how if monotone else "the columns separate the classes"
         return f"{how}, so the model has no finite optimum; {remedy}"
     if solution.left_out:
         what = "make the likelihood monotone" if monotone else "separate the classes"

@@ -104,8 +104,9 @@ class CertificateSearch:
         every = self.every_model()
         if every is not None:
             self.compare(every)
-        elif not self.search_all_sizes() and self.bounds.whole.groups is None:
-            self.bound_and_search()
+        elif not self.search_all_sizes():
+            if self.bounds.whole.groups is None or self.bounds.by_tangents:
+                self.bound_and_search()
         self.conclude()
         return self.result
 
@@ -141,10 +142,10 @@ class CertificateSearch:
 
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
-        whole = self.bounds.whole
-        limit = self.settings.node_limit if isinstance(self.settings, BranchAndBound) else 0
-        usual = limit is None or (limit and self.bounds.by_tangents)
-        if self.given is not None or not usual or self.clock.over():
+        if self.given is not None or not isinstance(self.settings, BranchAndBound):
+            return False
+        whole, limit = self.bounds.whole, self.settings.node_limit
+        if self.clock.over() or not (limit is None or self.bounds.by_tangents):
             return False
         one = BestOfOne(whole, self.solution, self.n_best, self.clock, limit)
         if one.ended is None:

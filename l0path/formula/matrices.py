@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
+import scipy
 
 from .expressions import calm, column_of
 
@@ -52,7 +52,7 @@ def columns_of(matrix, output, index):
     """X: the matrix of formulaic without its intercept."""
     kept = [j for j, name in enumerate(matrix.model_spec.column_names) if name != "Intercept"]
     if output == "sparse":
-        return sp.csc_array(matrix.__wrapped__)[:, kept]
+        return scipy.sparse.csc_array(matrix.__wrapped__)[:, kept]
     return matrix.__wrapped__.iloc[:, kept].set_axis(index)
 
 

@@ -357,7 +357,10 @@ def _robust(sm, path, s, endog, exog, how):
     """
     start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
     residual = endog.to_numpy() - exog.to_numpy() @ start
-    scale = float(sm.robust.scale.mad(residual, center=0.0)) or float(path.meta.loss_parameter)
+    scale = float(sm.robust.scale.mad(residual, center=0.0))
+    if not scale:  # not known to statsmodels before 0.15, which has the MAD of the start without it
+        scale = float(path.meta.loss_parameter)
+        how = {"start_scale": scale, **how}
     model = sm.RLM(endog, exog, M=sm.robust.norms.HuberT(t=path.meta.loss_parameter / scale))
     return model.fit(
         **{
@@ -365,7 +368,6 @@ def _robust(sm, path, s, endog, exog, how):
             "tol": 1e-10,
             "conv": "coefs",
             "start_params": start,
-            "start_scale": scale,
             "update_scale": False,
             **how,
         }

@@ -316,8 +316,9 @@ def _full_variance(data):
         gram[:, start : start + step] = problem.X.correlate(
             problem.weights[:, None] * problem.X.columns(block)
         )[J]
-    values, vectors = linalg.eigh(gram)
-    keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
+    # SciPy before 1.14 has no eigenvalues of a matrix without entries
+    values, vectors = linalg.eigh(gram) if J.size else (np.zeros(0), gram)
+    keep = values > 1e-10 * values.max(initial=0.0)
     y = problem.y.reshape(problem.X.n, -1)
     along = (vectors.T @ problem.X.correlate(problem.weights[:, None] * y)[J])[keep]
     residual = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])

@@ -3,7 +3,11 @@
 import numpy as np
 import scipy
 
+from .coupled.ordinal import best_thresholds
+
 NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
+LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
+SURE = 0.1  # below 1, so that rounding does not matter
 
 
 def separating(Z, y, intercept, lower, upper, held=None):
@@ -122,6 +126,59 @@ def separating_ordered(Z, codes, lower, upper):
     steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
     d = _fewest(A, free, n, steps)
     return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
+
+
+def ordered_optimum(problem, Z, eta):
+    """Whether it is certain that ordered classes have a finite optimum on some columns, by the
+    derivatives at a predictor.
+
+    The loss (O) of `coupled.ordinal` is a sum of terms w f(a'x) in x = (coefficients, thresholds)
+    whose curvatures fall no faster than |f'''| <= r f''. Along a direction d with d'Hd = 1 the
+    slope is at least -g at the start, g^2 = gradient'H^-1 gradient, and the curvature at a distance
+    t at least exp(-R t), R^2 = max r^2 a'H^-1 a. Where g R < 1 the slope becomes positive on every
+    way out, and the loss falls for ever on none. Source: Bach (Electronic Journal of Statistics 4,
+    2010), proposition 2.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the loss "ordinal", without a penalty.
+    Z : ndarray of shape (k, n)
+        Columns, one a row.
+    eta : ndarray of shape (n,)
+        A predictor, an offset with it.
+
+    Returns
+    -------
+    bool
+        False where that is not shown.
+    """
+    best = best_thresholds(problem.loss, problem.y, eta, problem.weights)
+    codes, t = problem.y.astype(np.int64), np.eye(best.t.size)
+    below, above = np.flatnonzero(codes < t.shape[0]), np.flatnonzero(codes > 0)
+    with np.errstate(over="ignore"):
+        q = 1.0 / np.expm1(np.diff(best.t))
+    between = np.hstack([np.zeros((q.size, len(Z))), np.diff(t, axis=0)])
+    A = np.vstack(
+        [
+            np.hstack([Z.T[below], -t[codes[below]]]),
+            np.hstack([-Z.T[above], t[codes[above] - 1]]),
+            between,
+        ]
+    )
+    rate = np.concatenate([np.ones(below.size + above.size), 1.0 + 2.0 * q])
+    mass = best.mass[1:-1]
+    slope = [best.upper.slope[below], best.lower.slope[above], -mass * q]
+    curvature = [best.upper.curvature[below], best.lower.curvature[above], mass * q * (1.0 + q)]
+    H, gradient = (A.T * np.concatenate(curvature)) @ A, np.concatenate(slope) @ A
+    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    values, vectors = np.linalg.eigh(H / unit[:, None] / unit)
+    if not values[0] > LEAST_SPREAD:
+        return False
+    root = vectors / np.sqrt(values)
+    decrement = np.linalg.norm(gradient / unit @ root)
+    reach = np.linalg.norm(A / unit @ root, axis=1)
+    return bool(decrement * (rate * reach).max() < SURE)
 
 
 def _fewest(A, free, total, steps):

@@ -10,6 +10,7 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     slope_along           its slope along a line between two predictors
     coupling_of_rows      P z for columns z, and `rank_of`, the number of rows of P
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
+    along_the_way         the loss with a memory of predictors, if that makes it faster
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
 from what v gives (`coupled_columns`). Python calls the functions at the end, which are compiled.
@@ -82,6 +83,12 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
         slopes[i] = weights[i] * slope(loss, y[i], eta[i])
         curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
     return total
+
+
+@generic
+def along_the_way(loss):
+    """The loss for kernels that go from one predictor to the next: it may remember where it was."""
+    return loss
 
 
 @generic

@@ -46,21 +46,36 @@ def bound_by_tangents(problem, solutions, poll):
 
 
 def tangent_bounds(problem, solutions):
-    """(t,) the largest bound of every solution of a slice, which has no groups; -inf for none."""
+    """(t,) the largest bound of every solution of a slice; -inf for none."""
     tangents = _tangents if problem.turn is None else _tangents_of_responses
     base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin
-    free = np.flatnonzero(problem.selectable)
-    gains, out = gains[free], np.empty(len(solutions))
+    gains, factor = _of_units(problem, gains)
+    out = np.empty(len(solutions))
     largest = np.cumsum(-np.sort(-gains, axis=0), axis=0)
     for i, s in enumerate(solutions):
         if math.isnan(s.lambda0):
             less = largest[s.k - 1] if s.k else 0.0
         else:
-            cost = np.where(np.isfinite(problem.factor[free]), s.lambda0 * problem.factor[free], 0)
-            less = np.maximum(gains - cost[:, None], 0.0).sum(axis=0)
+            less = np.maximum(gains - s.lambda0 * factor[:, None], 0.0).sum(axis=0)
         out[i] = np.max(base - less)
     return np.where(np.isfinite(out), out, -np.inf)
+
+
+def _of_units(problem, gains):
+    """(what each column, or group, that may be chosen lowers the tangents by at most, their costs
+    for lambda0 = 1). Groups that share a column count it each.
+    """
+    groups = problem.groups
+    if groups is None:
+        free = np.flatnonzero(problem.selectable)
+        return gains[free], np.where(np.isfinite(problem.factor[free]), problem.factor[free], 0.0)
+    own = gains[groups.columns]
+    own[np.isin(groups.columns, problem.forced)] = 0.0
+    units = np.zeros((len(groups.labels), gains.shape[1]))
+    np.add.at(units, groups.owners(), own)
+    free = np.flatnonzero(groups.selectable(problem.usable))
+    return units[free], groups.factor[free]
 
 
 def _tangents(problem, solutions):

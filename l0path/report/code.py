@@ -289,7 +289,7 @@ def sklearn_model(model: Model) -> Any:
     fitted.fit(X, y)  # two rows of zeros: what a fitted model has beside its coefficients
     coef = np.zeros(meta.p)
     coef[solution.support] = solution.beta
-    intercept = float(solution.intercept)
+    intercept = np.float64(solution.intercept)  # converters to ONNX ask for a number of NumPy
     classifies = meta.classes is not None
     fitted.coef_ = coef[None, :] if classifies else coef
     fitted.intercept_ = np.array([intercept]) if classifies else intercept

@@ -22,7 +22,6 @@ vector machine, JMLR 5, 2004) for the linear system of the three sets of rows.
 
 import numpy as np
 import scipy
-from scipy.sparse import csr_array, diags_array, hstack
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible
@@ -185,6 +184,8 @@ class _Restricted:
         """(b, b0, objective, gap) without a ridge, a linear program: b = up - down and the losses
         as variables.
         """
+        from scipy.sparse import csr_array, diags_array, hstack  # slow, and rarely needed
+
         p, k, n = self.problem, self.every.size, self.problem.X.n
         YZ = csr_array((p.y * self.Z).T)
         shift = csr_array(p.y[:, None]) if p.intercept else csr_array((n, 0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
-from ..problem.traits import SEPARATES
+from ..problem.traits import FAR_OUT, SEPARATES
 from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, rank_of, slope_along
 from .linear_algebra import (
     cholesky,
@@ -30,7 +30,6 @@ from .linear_algebra import (
 from .quadratic import solve_quadratic, violation
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
-FAR_OUT = 20.0  # |eta - offset| beyond which a fit may be running off to infinity
 
 
 class LossRows(NamedTuple):
@@ -295,7 +294,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > FAR_OUT and _diverged(model, held):
+    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and _diverged(model, held):
         status = SEPARATED
         _cut_back(rows, S, b0, model, work, held)
     for a in range(S.size):

@@ -13,10 +13,10 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import leading, separating_ordered
+from ..problem.recession import leading, ordered_optimum, separating_ordered
 from ..problem.responses import null_start
-from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
-from ..problem.verbs import coupled_columns, derivatives
+from ..problem.traits import FAR_OUT, MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
+from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -162,7 +162,7 @@ class RowModel(WorkingColumns):
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
-        if self._runs_off(capped, eta) and recedes(capped, p, self.Z[at], lower, upper):
+        if self._runs_off(capped, at, eta) and recedes(capped, p, self.Z[at], lower, upper):
             status = newton.SEPARATED
             b = b * (newton.ETA_CAP / max(np.abs(eta - p.offset).max(), newton.ETA_CAP))
         if status == newton.SEPARATED:
@@ -191,7 +191,7 @@ class RowModel(WorkingColumns):
             )
             e = first + passed
             self.refits += passed + 1
-            if status in decided and np.isfinite(value) and not self._runs_off(capped, eta):
+            if status in decided and np.isfinite(value) and not self._runs_off(capped, at[e], eta):
                 fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided[status])
             elif status == newton.REJECTED:
                 break  # the last one
@@ -202,11 +202,13 @@ class RowModel(WorkingColumns):
             first = e + 1
         return -1, None
 
-    def _runs_off(self, capped, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures, which are
-        differences under a coupled loss, did not show.
+    def _runs_off(self, capped, at, eta):
+        """Whether a fit on working columns `at` may be far along a direction of recession that the
+        curvatures, which are differences under a coupled loss, did not show.
         """
-        return capped == ORDERED and np.abs(eta - self.problem.offset).max() > newton.FAR_OUT
+        p = self.problem
+        far = capped == ORDERED and np.abs(eta - p.offset).max() > FAR_OUT[0]
+        return far and not ordered_optimum(p, self.Z[at], eta)
 
     def _closed(self, lower, upper):
         """Whether every column of a support has two finite bounds (there are columns)."""
@@ -391,10 +393,13 @@ def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
     coefficients in b[e], the predictor in eta.
     """
     last = S.shape[0] - 1
+    way = newton.LossRows(
+        along_the_way(rows.loss), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
+    )
     for e in range(last + 1):
         of_e = newton.Box(box.lower[e], box.upper[e])
         status, F, intercept, violation = newton.refit(
-            rows, S[e], shrunk, of_e, b[e], b0, stopping, eta
+            way, S[e], shrunk, of_e, b[e], b0, stopping, eta
         )
         above = status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
         if e == last or not above:

@@ -20,6 +20,7 @@ from .truth import Row, Truth
 
 CLOSED = 1e-6  # relative gap up to which a model is called global
 LIMITS = {"time_limit": 60, "node_limit": 5000}  # of a certificate
+NOT_COMPARED = ("all models are compared for", "several slices", "lambda0 grid", "no proof: ")
 
 
 @dataclass
@@ -51,7 +52,9 @@ def check(seed):
             path = l0path.fit(d.X, d.y, n_jobs=1, random_state=0, **d.options)
             d.record |= _estimated(d, path)
             rows = check_path(d, path, truths, report)
-            if d.action != "none":
+            if d.action == "near_best":
+                _near_best(d, path, rows, truths, report)
+            elif d.action != "none":
                 _certify(d, path, rows, truths, report)
         except Exception as error:
             report.say("raised", True, f"{type(error).__name__}: {error}")
@@ -101,70 +104,41 @@ def _slice(d, path, truths, number):
 
 def _numbers(d, row, report):
     """The objective is that of the coefficients, which keep to the box and to the support."""
-    m, r = row.model, d.record
-    words = {
-        key: r[key]
-        for key in ("loss", "weights", "offset", "standardize", "intercept", "gamma", "delta")
-    }
-    X = np.where(row.truth.optima.alive, r["X"], 0.0)
-    w = np.ones(len(d.y)) if r["weights"] is None else r["weights"]
-    keep = w > 0
-    words["weights"] = w[keep]
-    words["offset"] = None if r["offset"] is None else r["offset"][keep]
-    own = oracles.objective(
-        X[keep], r["y"][keep], row.beta, row.intercept,
-        lambda1=m.lambda1, lambda2=m.lambda2, **words,
-    ) + row.paid  # fmt: skip
-    slack = row.slack(1e-9) + _cancellation(d, row)
+    m, r, o, at = row.model, d.record, row.truth.optima, (row.beta, row.intercept)
+    own = o.objective(*at, m.lambda1, m.lambda2) + row.paid
+    slack = row.slack(1e-9) + o.rounding(*at)
     wrong = not (math.isfinite(m.objective) and abs(own - m.objective) <= slack)
     report.say("objective", wrong, f"{row}: own {own:.12g}")
-    slack = 1e-9 * (1 + np.abs(row.beta))
-    out = (row.beta < r["lower"] - slack) | (row.beta > r["upper"] + slack)
+    slack = 1e-9 * (1 + np.abs(row.beta.T))
+    out = (row.beta.T < r["lower"] - slack) | (row.beta.T > r["upper"] + slack)
     report.say("box", bool(out.any()), f"{row}: {row.beta}")
     allowed = row.use[0, : row.beta.size]
-    report.say("support", bool((row.beta[~allowed] != 0).any()), f"{row}: {row.beta}")
+    report.say("support", bool((row.beta.ravel()[~allowed] != 0).any()), f"{row}: {row.beta}")
     report.say("hierarchy", not row.truth.kept[row.number], f"{row}")
     report.say("size", m.k != len(row.chosen), f"{row}")
     values = [m.objective, m.loss, m.deviance_ratio]
     report.say("not a number", bool(np.isnan(values[:2]).any()), f"{row}")
 
 
-def _cancellation(d, row):
-    """What rounding leaves of eta where large numbers cancel in the user's units."""
-    size = np.abs(d.record["X"]) @ np.abs(row.beta) + abs(row.intercept)
-    eta = 16 * np.finfo(float).eps * size[row_keep(d)]
-    o = row.truth.optima
-    with np.errstate(over="ignore"):
-        slope = np.abs(o._rows(row.t)[1][0])
-    return float(o.w @ (slope * eta + eta**2))
-
-
-def row_keep(d):
-    w = d.record["weights"]
-    return np.ones(len(d.y), bool) if w is None else w > 0
-
-
 def _converged(d, row, report):
     """Converged: the conditions of optimality hold on the support; separated: there is none."""
     m, truth, o = row.model, row.truth, row.truth.optima
     best = truth.value[row.number] + row.paid
+    mask = int(truth.columns[row.number])
     if m.status == "separated":
-        t = o.table[1][truth.columns[[row.number]]]
-        _, residual, _ = o.violation(t, row.use)
-        eta = np.abs(o.o + t @ o.A.T).max()
-        finite = residual[0] < 1e-12 and eta < 15
+        finite = o.attained(mask, row.use)
         report.say("separated", finite, f"{row}: a finite optimum {best:.10g} exists")
         return
     if m.status != "converged":
         report.checked["not converged"] += 1
         return
+    report.say("attained", o.recedes(mask), f"{row}: its columns have no finite optimum")
     _, residual, _ = o.violation(row.t, row.use)
     # a gradient is known to 1e-9 of what it sums; along nearly dependent columns the optimum may be
     # far away and hardly lower
     far = np.abs(row.t - o.table[1][truth.columns[[row.number]]])[0]
-    size = o.w * np.abs(o._rows(row.t)[1][0]) @ np.abs(o.A) + o.l1 + 2 * o.l2 * np.abs(row.t[0])
-    slack = row.slack(1e-8, row.number) + 1e-9 * float(size @ far)
-    rounding = (_cancellation(d, row) + row.noise) / max(truth.scale, 1e-300)
+    slack = row.slack(1e-8, row.number) + 1e-9 * float(o.sizes(row.t[0]) @ far)
+    rounding = (o.rounding(row.beta, row.intercept) + row.noise) / max(truth.scale, 1e-300)
     wrong = m.objective > best + slack or residual[0] > 1e-5 + 100 * math.sqrt(rounding)
     report.say(
         "converged",
@@ -176,14 +150,13 @@ def _converged(d, row, report):
 def _optimality(d, row, report):
     """The class that a row claims."""
     m, truth = row.model, row.truth
-    if m.optimality == "global":
+    if "left_out" in m.flags and m.optimality in ("global", "refit_swap", "refit_swap_m"):
+        report.checked["left_out"] += 1  # compared with supports without some columns only
+    elif m.optimality == "global":
         value, at = truth.best(None if row.on_price else m.k, row.price)
         wrong = m.objective > value + row.slack(CLOSED, at)
         report.say("global", wrong, f"{row}: {truth.name(at)} has {value:.10g}")
     elif m.optimality in ("refit_swap", "refit_swap_m"):
-        if "left_out" in m.flags:  # compared with supports without some columns only
-            report.checked["left_out"] += 1
-            return
         near = truth.exchanges(row.number)
         tried = m.exchanges or (20 if d.units is None else 10)
         if not near.size or (m.optimality == "refit_swap_m" and tried < near.size):
@@ -329,11 +302,39 @@ def _fixed(c, row, k, units, report):
         text = f"certify {row} {c.status}: {j} in {c.fixed_in}, but"
         report.say("fixed_in", without.size > 0, f"{text} {truth.name(without[:1].sum())}")
     for j in c.fixed_out:
-        own = [j] if units is None else units[j]
+        own = o.entries([j] if units is None else units[j])
         used = (np.abs(t[:, own]) > 1e-6 * size).any(axis=1)
         having = tied[used & truth.having(tied, j)]
         text = f"certify {row} {c.status}: {j} in {c.fixed_out}, but"
         report.say("fixed_out", having.size > 0, f"{text} {truth.name(having[:1].sum())}")
+
+
+def _near_best(d, path, rows, truths, report):
+    """All models of a size nearly as good as the best one: none is missing, and none is worse."""
+    row, within = rows[d.seed // 7 % len(rows)], (0.01, 0.1, 1.0)[d.seed % 3]
+    try:
+        found = path.near_best(k=row.model.k, within=within, time_limit=60)
+    except ValueError as error:
+        served = any(word in str(error) for word in NOT_COMPARED)
+        report.say("refused", not served, f"near_best {row}: {error}")
+        return
+    truth, k = row.truth, row.model.k
+    report.say("complete", False, "") if found.complete else None
+    of_size = np.flatnonzero(truth.kept & (truth.size == k))
+    masks = {number: int(truth.columns[number]) for number in of_size}
+    finite = [number for number in of_size if not truth.optima.recedes(masks[number])]
+    limit = truth.value[finite].min(initial=np.inf)
+    limit, worst = limit + within * (limit - found.floor), row.slack(1e-8)
+    there = {Row(d, truth, model).number for model in found.models}
+    for number in of_size:
+        own, mask = truth.value[number], masks[number]
+        text = f"near_best {row} within {within}: {truth.name(number)} has {own:.10g}, {limit=}"
+        slack = worst + truth.noise(number)
+        if number in there:
+            report.say("near", own > limit + slack or number not in finite, text)
+        elif found.complete:
+            dependent = not truth.optima.independent(mask)
+            report.say("missing", own < limit - slack and not dependent, text)
 
 
 def _ranked(c, row, k, n_best, report):

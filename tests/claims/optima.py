@@ -24,11 +24,12 @@ class Optima:
     def __init__(self, record, lambda1, lambda2):
         X, y = np.asarray(record["X"], float), np.asarray(record["y"], float)
         n, p = X.shape
-        w = record["weights"]
+        self.record, w = record, record["weights"]
         w = np.ones(n) if w is None else np.asarray(w, float)
         offset = record["offset"]
         o = np.zeros(n) if offset is None else np.asarray(offset, float)
-        rows = w > 0
+        self.rows = rows = w > 0
+        self.own_weights = w[rows]
         self.center, s = oracles.scaling(
             X, weights=w, standardize=record["standardize"], intercept=record["intercept"]
         )
@@ -53,6 +54,52 @@ class Optima:
         self.squares = np.ascontiguousarray(
             (self.A[:, :, None] * self.A[:, None, :]).reshape(len(self.A), -1)
         )
+
+    def objective(self, beta, intercept, lambda1, lambda2):
+        """The objective of coefficients in the user's units, from its definition."""
+        r = self.record
+        words = {k: r[k] for k in ("loss", "standardize", "intercept", "gamma", "delta")}
+        words |= {"lambda1": lambda1, "lambda2": lambda2, "weights": self.own_weights}
+        words["offset"] = None if r["offset"] is None else self.o
+        X = np.where(self.alive, r["X"], 0.0)[self.rows]
+        return oracles.objective(X, self.y, beta, intercept, **words)
+
+    def rounding(self, beta, intercept):
+        """What rounding leaves of the objective where large numbers cancel in the user's units."""
+        X, t = self.record["X"], self.coordinates(np.arange(self.p), beta, intercept)
+        eta = 16 * EPS * (np.abs(X) @ np.abs(beta) + abs(intercept))[self.rows]
+        with np.errstate(over="ignore"):
+            slope = np.abs(self._rows(t[None, :])[1][0])
+        return float(self.w @ (slope * eta + eta**2))
+
+    def size_of_loss(self):
+        """The size of the loss where no column is in (1e-300 at least)."""
+        rows = oracles.EVERY[self.loss].value(self.y, self.o, *self.parameters)
+        return max(float(self.w @ (np.abs(rows) + np.abs(self.y * self.o))), 1e-300)
+
+    def sizes(self, t):
+        """(q,): what the gradient at t (q,) sums, less y, eta and offsets."""
+        slope = np.abs(self._rows(t[None, :])[1][0])
+        return self.w * slope @ np.abs(self.A) + self.l1 + 2 * self.l2 * np.abs(t)
+
+    def attained(self, mask, use):
+        """Whether the optimum of a set (mask, its coordinates `use`) is a finite one, surely."""
+        t = self.table[1][[mask]]
+        residual = self.violation(t, use)[1]
+        return residual[0] < 1e-12 and np.abs(self.o + t @ self.A.T).max() < 15
+
+    def independent(self, mask):
+        """Whether the columns of a set are independent of each other and of an intercept."""
+        A = self.A[:, self._sets(np.array([mask]))[0]]
+        return np.linalg.matrix_rank(A, tol=1e-9 * np.sqrt(len(A))) == A.shape[1]
+
+    def recedes(self, mask):
+        """Whether a set has surely no finite optimum, where that is known."""
+        return False
+
+    def entries(self, columns):
+        """Where t has the coefficients of columns."""
+        return columns
 
     def _sets(self, masks):
         """(m, q) bool: which coordinates each set may use."""

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-import oracles
 from hierarchies import parents
 
+from .coupled_optima import COUPLED, CoupledOptima
 from .optima import Optima
 
 
@@ -13,7 +13,8 @@ class Truth:
     """Optima of an instance by what may be chosen: sets of units (columns or groups)."""
 
     def __init__(self, d, lambda1, lambda2):
-        self.optima = o = Optima(d.record, lambda1, lambda2)
+        kind = CoupledOptima if d.record["loss"] in COUPLED else Optima
+        self.optima = o = kind(d.record, lambda1, lambda2)
         p = o.p
         alive = [j for j in range(p) if o.alive[j]]
         if d.units is None:
@@ -35,13 +36,7 @@ class Truth:
             self.cost[has] += self.cost_of[i]
         self.kept = self._kept(d, alive)
         self.value = np.where(self.kept, o.values[self.columns], np.inf)
-        self.scale = self._scale()
-
-    def _scale(self):
-        """The size of the loss where no column is in, (1e-300 at least)."""
-        o = self.optima
-        rows = oracles.EVERY[o.loss].value(o.y, o.o, *o.parameters)
-        return max(float(o.w @ (np.abs(rows) + np.abs(o.y * o.o))), 1e-300)
+        self.scale = o.size_of_loss()
 
     def _kept(self, d, alive):
         """(sets,) bool: which sets have what their terms need; a constant term is not missed."""
@@ -112,7 +107,8 @@ class Row:
     def __init__(self, d, truth, model):
         self.model, self.truth, o = model, truth, truth.optima
         full = model.path.coef(index=model.index, full=True).to_numpy(dtype=float)
-        self.intercept, self.beta = float(model.intercept), full[-o.p :]
+        self.intercept = np.asarray(model.intercept, dtype=float)
+        self.beta = full[-o.p :]
         self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
         for bound in (o.low, o.high):  # at a bound up to rounding of units
             near = np.isfinite(bound) & (np.abs(self.t - bound) <= 1e-12 * np.abs(bound))
@@ -133,7 +129,7 @@ class Row:
         """The number of the chosen units with a coefficient: a price is paid for these."""
         if d.units is not None:
             return self.number
-        return self.truth.number([j for j in self.chosen if self.beta[j] != 0])
+        return self.truth.number([j for j in self.chosen if np.any(self.beta[j] != 0)])
 
     def slack(self, relative, *numbers):
         """What a comparison with this row's objective must exceed."""

@@ -14,6 +14,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python, rtsys
 
 import l0path
+from l0path.compiled import collection_put_off
 from l0path.compiled.front_end import RememberingContext, ShortCompiler
 from l0path.compiled.lowering import ShortLower
 from l0path.core.dispatch import njit
@@ -234,3 +235,14 @@ def test_numbas_own_kernels_may_call_ours():
     X, B = rng.standard_normal((20, 3)), np.empty((3, 3))
     assert foreign(X.T @ X, 3, B) == 0
     assert np.allclose(B, np.linalg.inv(X.T @ X))
+
+
+def test_garbage_collection_is_as_it_was_once_modules_are_loaded():
+    for enabled in (False, True):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            with collection_put_off():
+                assert not gc.isenabled()
+            assert gc.isenabled() is enabled
+        finally:
+            gc.enable()

@@ -4,8 +4,10 @@
 
 import cProfile
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import shutil
 import stat
 import sys
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 from fresh import ROOT, start
 
+import l0path
 from l0path.compiled import cache, reach
 from l0path.exchange import table_sweeps
 from l0path.working_set import linear_algebra, newton
@@ -133,7 +136,8 @@ def test_every_kernel_of_the_package_has_a_stamp():
     """A kernel without one would be compiled in every process."""
     from numba.core.dispatcher import Dispatcher
 
-    modules = [m for name, m in list(sys.modules.items()) if name.startswith("l0path.")]
+    every = pkgutil.walk_packages(l0path.__path__, "l0path.")
+    modules = [importlib.import_module(one.name) for one in every if "__main__" not in one.name]
     kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
     stamps = {reach.stamp(kernel.py_func) for kernel in kernels}
     assert len(stamps) == len(kernels) > 100

@@ -27,10 +27,10 @@ GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
 OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
 # where no algorithm but these takes a loss, with columns
 ONLY_SWAPS = {
-    "cox": ("swap",),
-    "ordinal": ("swap",),
-    "multinomial": ("swap",),
-    RESPONSES: ("swap", "double swaps"),
+    "cox": ("swap", "exact"),
+    "ordinal": ("swap", "exact"),
+    "multinomial": ("swap", "exact"),
+    RESPONSES: ("swap", "exact", "double swaps"),
 }
 SETTINGS = {
     **{name: name for name in names()},
@@ -48,7 +48,7 @@ def row_of(name):
 def served(name, unit, loss):
     """Whether an algorithm takes a loss, with columns or groups."""
     if loss in ONLY_SWAPS:
-        return name in ONLY_SWAPS[loss] and (unit == "columns" or name == "swap")
+        return name in ONLY_SWAPS[loss] and (unit == "columns" or name != "double swaps")
     row = row_of(name)
     return unit in row.units and loss in row.losses
 

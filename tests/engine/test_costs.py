@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 import l0path
 from l0path.compiled import processes
+from l0path.cross_validation.together import at_once
 
 # run in a process of its own, where the peak of resident memory can be set back
 PEAKS = """
@@ -46,6 +48,9 @@ def cases(cut):
     X = dense(20000 // cut, 600 // cut, "F", "f8")
     yield X, {"max_k": 10, "groups": [j // 3 for j in range(X.shape[1])]}
     yield dense(20000 // cut, 500 // cut, "F", "f8"), {"max_k": 8, "loss": "logistic"}
+    yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5}
+    yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10}
+    yield dense(20000 // cut, 300 // cut, "F", "f8"), {"max_k": 5, "loss": "logistic", "cv": 3}
 
 for cut in (20, 1):
     for number, (X, more) in enumerate(cases(cut)):
@@ -56,11 +61,13 @@ for cut in (20, 1):
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
         before = resident("VmRSS")
-        path = l0path.fit(X, y, **more)
+        path = l0path.cv_fit(X, y, **more).path if "cv" in more else l0path.fit(X, y, **more)
         if cut == 1:
             row = [number, cost.bytes_held, resident("VmHWM") - before]
+            more.pop("cv", None)
             least = counted(request(X, y, **more)).least
-            print(json.dumps([*row, least, cost.reads, int(path.rounds["reads"].iloc[-1])]))
+            reads = l0path.fit_cost(X, y, **more).reads
+            print(json.dumps([*row, least, reads, int(path.rounds["reads"].iloc[-1])]))
 """
 
 
@@ -82,7 +89,7 @@ def test_bytes_are_within_a_factor_of_two_of_the_peak():
         },
     )
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(rows) == 9
+    assert len(rows) == 12
     for number, told, peak, least, reads, done in rows:
         assert least <= peak, (number, least, peak)  # so nothing is refused that fits
         assert peak / 2 <= told <= 2 * peak, (number, told, peak)
@@ -170,6 +177,41 @@ def test_progress_begins_with_the_cost(capsys):
     assert "of memory beside X" in capsys.readouterr().err.splitlines()[0]
     l0path.fit(X, y, max_k=2)
     assert not capsys.readouterr().err
+
+
+def test_folds_count_beside_the_fit_on_all_rows(capsys):
+    X, y = plain()
+    alone, folds = l0path.fit_cost(X, y, max_k=3), l0path.fit_cost(X, y, max_k=3, cv=5)
+    assert folds.folds == 5 and alone.folds == 0 and "and 5 folds" in str(folds)
+    assert folds.reads == 6 * alone.reads and folds.bytes_read == folds.reads * X.nbytes
+    assert folds.seconds[1] > 2 * alone.seconds[1]
+    more = {"n_repeats": 2, "scoring": "mae", "random_state": 1, "n_jobs": 2}
+    assert l0path.fit_cost(X, y, cv=5, max_k=3, **more).folds == 10
+    assert l0path.fit_cost(X, y, cv=np.arange(30) % 3).folds == 3
+    l0path.cv_fit(X, y, cv=3, max_k=2, random_state=0, progress=True)
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("l0path: about") and first.endswith("the fit on all rows and 3 folds")
+
+
+def test_folds_of_formulas_and_wrong_folds_are_as_in_cv_fit():
+    X, y = plain()
+    data = pd.DataFrame(X[:, :3], columns=list("abc")).assign(y=y, person=np.arange(30) // 3)
+    cost = l0path.fit_cost("y ~ a + b + c", data, cv=4, groups_cv="person", max_k=2)
+    assert cost.folds == 4
+    for cv in (1, "5", 31):
+        with pytest.raises((TypeError, ValueError)) as told:
+            l0path.fit_cost(X, y, cv=cv)
+        with pytest.raises(type(told.value)) as meant:
+            l0path.cv_fit(X, y, cv=cv)
+        assert str(told.value) == str(meant.value)
+
+
+def test_folds_that_advance_together_hold_columns_of_their_own():
+    """Their number is limited where there are so many rows that these would take many times X."""
+    X = l0path.designs.Dense(np.zeros((1 << 12, 1 << 9)))
+    assert at_once(X, 10, 1, 0.1, 20) == 10 and at_once(X, 10, 2, 0.1, 20) == 5
+    tall = l0path.designs.Dense(np.broadcast_to(np.zeros((1, 200)), (4_000_000, 200)))
+    assert at_once(tall, 10, 1, 0.1, 20) == 2  # 100 columns each, as much as X
 
 
 def test_memory_of_a_cgroup_counts_without_its_cached_files(monkeypatch, tmp_path):

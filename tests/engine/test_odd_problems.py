@@ -42,6 +42,18 @@ def test_columns_that_rounding_alone_varies_are_constant(form, loss):
     np.testing.assert_allclose(paths[0].table.objective, plain.table.objective, rtol=1e-9)
 
 
+@pytest.mark.parametrize("away", [1e16, 0.0])
+def test_a_difference_in_the_last_digits_is_named(away):
+    column = away + np.where(X[:, 0] > 0, 2.0, 0.0)
+    path = l0path.fit(np.column_stack([X[:, 1:], column, np.ones(N)]), Y, max_k=1)
+    named = [note for note in path.notes if "last digits" in note]
+    if away:
+        assert 4 not in path.support(k=1) and len(named) == 1 and named[0].endswith(": x4")
+        assert "subtract a value near the mean" in named[0]
+    else:
+        assert not named
+
+
 def test_a_column_constant_on_the_weighted_rows_is_not_chosen():
     w = (np.arange(N) < 30).astype(float)
     path = l0path.fit(np.column_stack([X, np.where(w > 0, 3.0, Y)]), Y, sample_weight=w)

@@ -285,3 +285,12 @@ def test_many_groups_are_proven(kind):
     assert found.proven and found.search.startswith("leaps and bounds")
     for model, value in zip(found.best, sorted(values), strict=False):
         assert model.objective == pytest.approx(value, rel=1e-8)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3])
+def test_the_model_of_no_coefficient_is_proven(offset):
+    X, y, _ = classes_drawn(0)
+    offset = offset * np.random.default_rng(0).standard_normal((len(X), 3))
+    how = {"loss": "multinomial", "fit_intercept": False, "offset": offset}
+    found = fitted(X, y, how, max_k=1).certify(k=0)
+    assert found.proven and found.lower_bound == pytest.approx(found.incumbent, rel=1e-9)

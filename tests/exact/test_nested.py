@@ -3,6 +3,7 @@ against enumeration with the definitions of `oracles`, degenerate columns includ
 """
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import oracles
@@ -10,6 +11,8 @@ import pytest
 
 import l0path
 from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
+from l0path.exact.all_sizes.node_bounds import independent
+from l0path.exact.all_sizes.rows import PenalisedRows, SizeRows
 from l0path.inspection.neighbours import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
@@ -252,3 +255,21 @@ def test_a_certificate_of_a_logistic_model_without_a_ridge():
     c = path.certify(k=3, n_best=3)
     assert c.proven and c.unique and "leaps and bounds" in c.search
     assert [m.objective for m in c.best] == pytest.approx(values[:3], rel=1e-9)
+
+
+def test_a_model_that_is_no_better_replaces_none_where_objectives_are_negative():
+    rows = [SimpleNamespace(k=k, objective=-1.0, lambda0=0.1) for k in (1, 2)]
+    for wanted in (
+        SizeRows(rows, lambda S: (-1.0, S)),
+        PenalisedRows(rows, lambda S: (-1.1, S), 1),
+    ):
+        wanted.offer(np.array([0]), 1)
+        assert not wanted.found
+    assert (SizeRows(rows, None).cutoffs(3) <= [-np.inf, -1.0, -1.0]).all()
+    assert (PenalisedRows(rows, None, 1).cutoffs(3) <= [-1.0, -1.1, -1.2]).all()
+
+
+def test_columns_without_curvature_have_no_inverse_and_print_nothing(capfd):
+    kept, B = independent(np.zeros((2, 2)))
+    assert kept.size == 0 and B.shape == (0, 0)
+    assert capfd.readouterr() == ("", "")

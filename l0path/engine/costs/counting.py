@@ -28,6 +28,38 @@ PRODUCTS = 32 * MEGABYTE  # most bytes of products made at a time
 NEWTON_PASSES = 1500.0
 PROOF = 2e7  # operations of a search over all sizes at least
 BOUND_COPY = 256 * MEGABYTE  # most bytes of a copy of columns for bounds
+FOLD_SHARE = 0.7  # of the memory of a fit on all rows, that the fit of a fold takes
+PROCESS = 200 * MEGABYTE  # of a further process before it fits anything
+
+
+class FoldCounts(NamedTuple):
+    """Counts of a cross-validation.
+
+    Attributes
+    ----------
+    number : int
+        Fits of training sets.
+    together : int
+        How many of them advance at a time in a process, with one pass over X for all of them.
+    jobs : int
+        Processes that fit them.
+    """
+
+    number: int
+    together: int
+    jobs: int
+
+    @property
+    def passes(self):
+        """How many fits one after another read as often as these."""
+        return -(-self.number // self.together)
+
+    def held(self, alone):
+        """Bytes of a fit on all rows and of these. alone: those of the fit on all rows."""
+        if self.together == 1 and self.jobs == 1:
+            return alone
+        held = self.jobs * self.together * FOLD_SHARE * alone
+        return int(alone + held) + (PROCESS * self.jobs if self.jobs > 1 else 0)
 
 
 class Counts(NamedTuple):

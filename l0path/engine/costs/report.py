@@ -43,6 +43,8 @@ class FitCost:
         long a search takes depends on the data, so the truth may lie outside.
     available : int or None
         Bytes of memory that could be taken when this was made. None where that cannot be told.
+    folds : int
+        Fits of a cross-validation that all of this covers beside the fit on all rows.
     """
 
     bytes_held: int
@@ -52,14 +54,17 @@ class FitCost:
     kernels: int | None
     seconds: tuple[float, float]
     available: int | None
+    folds: int = 0
 
     def __str__(self):
         low, high = self.seconds
         free = "" if self.available is None else f" ({size(self.available)} free)"
         kernels = f", {self.kernels} kernels to compile" if self.kernels else ""
+        folds = f" for the fit on all rows and {self.folds} folds" if self.folds else ""
         return (
             f"about {size(self.bytes_held)} of memory beside X{free}, about {self.reads} reads of "
-            f"X ({size(self.bytes_x)} each){kernels}, roughly {_seconds(low)} to {_seconds(high)}"
+            f"X ({size(self.bytes_x)} each){kernels}, roughly {_seconds(low)} to "
+            f"{_seconds(high)}{folds}"
         )
 
     def __repr__(self):
@@ -67,27 +72,34 @@ class FitCost:
 
 
 def cost_of(request, kernels=None) -> FitCost:
-    """The cost of a request. kernels: how many are to be compiled, where that is known."""
-    counts, stored = counted(request), stored_bytes(request.data.design)
+    """The cost of a request and of its folds. kernels: how many are to be compiled, where that is
+    known.
+    """
+    counts, stored, folds = counted(request), stored_bytes(request.data.design), request.folds
     products, others = speeds()
     with threads.limited(request.n_jobs):
         cores = min(threads.count(), processes.cores())
     middle = counts.products / (products * cores) + counts.others / others
     squared = isinstance(request.data.loss, Squared)
     middle += OVERHEAD + PER_SIZE[squared] * counts.largest
+    held, reads = counts.held, counts.reads
+    if folds is not None:
+        held, reads = folds.held(held), reads * (1 + folds.passes)
+        middle += middle * folds.number / min(folds.jobs, processes.cores())
     spread = FACTOR_OFF[squared]
     compiling = PER_KERNEL * (kernels or 0)
     return FitCost(
-        bytes_held=counts.held,
+        bytes_held=held,
         bytes_x=stored,
-        reads=counts.reads,
-        bytes_read=counts.reads * stored,
+        reads=reads,
+        bytes_read=reads * stored,
         kernels=kernels,
         seconds=(
             middle / spread + compiling / (2.0 * cores),
             middle * spread + 2.0 * compiling,
         ),
         available=processes.measured_memory(),
+        folds=0 if folds is None else folds.number,
     )
 
 

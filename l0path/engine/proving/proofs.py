@@ -22,6 +22,8 @@ AUTOMATIC_UNITS = 50  # columns, or groups, up to which certify="auto" searches 
 LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
+# of the one that bounds rows for certify=True where the loss has no other bounds, some seconds
+BOUNDING_OPERATIONS = 1e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
 PROOF_GOES_ON = "; algorithm='exact' or path.certify(k=...) goes on"
 LEAST_ROUND = 0.05  # of the time limit, below which no further round begins
@@ -52,9 +54,10 @@ def all_sizes(setting, solutions, tell):
     done, of = (sum(part) for part in zip(*reached, strict=True)) if reached else (0, 0)
     if done == of or proves:
         return out, []
-    further = "" if setting.problem.turn is not None else PROOF_GOES_ON
+    further = PROOF_GOES_ON
     return out, [
-        f"certify='auto' proved {done} of {of} models within its budget of operations{further}"
+        f"certify={request.certify!r} proved {done} of {of} models within its budget of operations"
+        f"{further}"
     ]
 
 
@@ -64,9 +67,17 @@ def _asked(setting, proves):
     few = int(problem.usable.sum()) < problem.n_eff and setting.hinge is None
     if proves:
         return few and request.plan.settings.node_limit is None
-    if not few or not problem.quadratic or problem.boxed:
+    if not few or problem.boxed or not (problem.quadratic or _bounded_by_searches(setting)):
         return False
     return asked_by_default(request, units_to_choose(problem))
+
+
+def _bounded_by_searches(setting):
+    """Whether certify=True has a search bound the rows: for losses that couple rows and for several
+    classes, which have no other bounds without a ridge.
+    """
+    several = setting.problem.turn is not None or setting.problem.loss.traits.coupled
+    return setting.request.certify is True and several and not setting.problem.quadratic
 
 
 def asked_by_default(request, units):
@@ -77,7 +88,6 @@ def asked_by_default(request, units):
     return (
         bool(request.certify)
         and request.row_counts is None
-        and (request.data.responses is None or request.data.classes is None)
         and isinstance(settings, LocalSearch)
         and settings.refit
         and units <= AUTOMATIC_UNITS
@@ -150,9 +160,12 @@ def _budget(setting, lambda2, proves):
     """Operations that a search over all sizes may take."""
     if proves:
         return BESIDE_A_RIDGE if lambda2 else EXACT_OPERATIONS
+    if _bounded_by_searches(setting):
+        return BOUNDING_OPERATIONS
     read = setting.working_set.reads * setting.problem.X.n * int(setting.problem.usable.sum())
-    # sets of columns of several responses are visited in Python, in some 0.1 ms each
-    return max(LEAST_OPERATIONS, 2.0 * read) / (4.0 if setting.problem.turn is not None else 1.0)
+    # sets of groups of several responses are visited in Python, in some 0.1 ms each
+    slow = setting.problem.turn is not None and setting.problem.groups is not None
+    return max(LEAST_OPERATIONS, 2.0 * read) / (4.0 if slow else 1.0)
 
 
 def _rehulled(solutions, before, problem):

@@ -43,7 +43,9 @@ class ResponseExchanges(ColumnExchanges):
 
     def use_refits(self):
         """Fit near combinations from the rows, and forget the results found otherwise."""
-        self.neighbourhood = neighbourhood_of(self.model, self.part, self.scale, self.settings)
+        self.neighbourhood = neighbourhood_of(
+            self.model, self.part, self.scale, self.settings, refits=True
+        )
 
     def restart(self, with_others):
         """Effort "high": random restarts and double swaps."""

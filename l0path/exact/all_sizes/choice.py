@@ -78,8 +78,9 @@ def _nested(problem, lambda1, lambda2):
 
 
 def make_search(model, lambda1, lambda2, wanted, **options):
-    """`AllSizes` for columns under a squared loss, `NestedSearch` for what else it serves; None
-    where neither does, or where columns are so nearly dependent that neither tells them apart.
+    """`AllSizes` for columns under a squared loss, of one response or several, `NestedSearch` for
+    what else it serves; None where neither does, or where columns are so nearly dependent that
+    neither tells them apart.
 
     options: of `AllSizes`.
     """

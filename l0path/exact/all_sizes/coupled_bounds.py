@@ -47,6 +47,15 @@ def within_rounding(one, u, error, size, end):
     return bool((np.abs(u) <= INFEASIBLE * size + error).all()), hidden
 
 
+class BoundByBound(RowSet):
+    """A set of columns whose bounds are computed one after another, by `_dual_value`."""
+
+    def _dual(self, ends, rest):
+        """See `RowSet`."""
+        both = zip(ends, rest, strict=True)
+        return np.array([self._dual_value(end, others) for end, others in both])
+
+
 # -------------------- losses that couple rows
 
 
@@ -62,7 +71,7 @@ class CoupledNodes(RowNodes):
         return CoupledSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
 
 
-class CoupledSet(RowSet):
+class CoupledSet(BoundByBound):
     """One of them."""
 
     def curvatures(self):
@@ -77,11 +86,6 @@ class CoupledSet(RowSet):
         self.sums = np.abs(A) @ np.abs(near.slopes)
         return self.products.copy()
 
-    def _dual(self, ends, rest):
-        """See `RowSet`."""
-        out = [self._dual_value(end, others) for end, others in zip(ends, rest, strict=True)]
-        return np.array(out)
-
     def _dual_value(self, end, rest):
         p, near, lambda2 = self.nodes.problem, self.near, self.nodes.lambda2
         move = end - self.x
@@ -93,6 +97,7 @@ class CoupledSet(RowSet):
             size = self.sums + self.lengths * float(self.lengths @ np.abs(move))
             error = np.where(rest, 16.0 * EPS * size, 0.0)
             apart = float(np.abs(far - near.eta).max())
+            # bounds by weak duality have moments of the step up to its fourth
             terms = abs(self.loss) + float(np.abs(near.eta).max()) + apart + apart**4
             taken = OF_TERMS * terms
             if lambda2:
@@ -125,7 +130,7 @@ class ClassNodes(RowNodes):
         return ClassSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
 
 
-class ClassSet(RowSet):
+class ClassSet(BoundByBound):
     """One of them. x has the q coefficients of a column one after another, the intercepts last."""
 
     def __init__(self, nodes, fit):
@@ -163,14 +168,9 @@ class ClassSet(RowSet):
         left = rest.reshape(-1, len(T))[:k, 0]
         return x[:k][left], x[k] @ T if len(x) > k else self.fit.b0
 
-    def _dual(self, ends, rest):
-        """See `RowSet`."""
-        out = [self._dual_value(end, others) for end, others in zip(ends, rest, strict=True)]
-        return np.array(out)
-
     def _dual_value(self, end, rest):
         p, T, lambda2, A = self.nodes.problem, self.nodes.problem.turn, self.nodes.lambda2, self.A
-        step = (A.T @ (end - self.x).reshape(len(A), -1)) @ T
+        step = (A.T @ (end - self.x).reshape(len(A), len(T))) @ T
         with np.errstate(all="ignore"):
             P = self.P * (1.0 + step - (self.P * step).sum(axis=1, keepdims=True))
             if not (P >= 0.0).all():

@@ -56,6 +56,8 @@ def independent(H, unclear=False):
     if unclear and rank and L[rank - 1, rank - 1] ** 2 < UNCLEAR:
         raise UnclearColumns
     kept = order[:rank] - 1
+    if not rank:  # no column has any curvature
+        return kept, np.empty((0, 0))
     B, _ = lapack.dpotri(np.asfortranarray(L[:rank, :rank]), lower=1)
     B = np.tril(B) + np.tril(B, -1).T
     return kept, B * unit[kept, None] * unit[kept]

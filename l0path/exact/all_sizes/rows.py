@@ -6,7 +6,12 @@ import math
 
 import numpy as np
 
-BETTER = 1.0 - 1e-8  # of its objective, below which a model replaces that of a row
+BETTER = 1e-8  # of its objective, by which a model is below that of a row it replaces
+
+
+def better_than(objective):
+    """The values below which models replace those with these objectives, negative ones too."""
+    return objective - BETTER * np.abs(objective)
 
 
 class SizeRows:
@@ -16,7 +21,7 @@ class SizeRows:
     """
 
     alone = True
-    shrink = BETTER
+    shrink = 1.0 - BETTER  # of a squared loss, which is not negative
 
     def __init__(self, solutions, refit):
         self.refit, self.found = refit, {}
@@ -31,13 +36,13 @@ class SizeRows:
     def cutoffs(self, sizes):
         """See `SetsWanted`."""
         out = np.full(max(sizes, self.most + 1), -math.inf)
-        out[self.size] = BETTER * self.upper
+        out[self.size] = better_than(self.upper)
         return out[:sizes]
 
     def offer(self, support, size):
         """See `SetsWanted`."""
         value, fit = self.refit(support)
-        for i in np.flatnonzero((self.size >= size) & (value < BETTER * self.upper)).tolist():
+        for i in np.flatnonzero((self.size >= size) & (value < better_than(self.upper))).tolist():
             self.upper[i], self.found[i] = value, fit
 
     def bounds(self, lower, spare):
@@ -68,15 +73,14 @@ class PenalisedRows(SizeRows):
 
     def cutoffs(self, sizes):
         """See `SetsWanted`."""
-        return (BETTER * self.upper[:, None] - self.cost_of_one[:, None] * np.arange(sizes)).max(
-            axis=0
-        )
+        costs = self.cost_of_one[:, None] * np.arange(sizes)
+        return (better_than(self.upper)[:, None] - costs).max(axis=0)
 
     def offer(self, support, size):
         """See `SetsWanted`."""
         value, fit = self.refit(support)
         total = value + self.cost_of_one * size
-        for i in np.flatnonzero(total < BETTER * self.upper).tolist():
+        for i in np.flatnonzero(total < better_than(self.upper)).tolist():
             self.upper[i], self.found[i] = total[i], fit
 
     def bounds(self, lower, spare):

@@ -3,6 +3,8 @@
     value of a set T:  1/2 sum_i w_i y_i^2 - 1/2 q_T' inv(S_TT) q_T,
                        S = Z'diag(w)Z + 2 lambda2 I,   q = Z'diag(w)y
 
+and for several responses the sum of their values, which have S in common.
+
 Sources: Furnival & Wilson (Technometrics 16, 1974), Gatu & Kontoghiorghes (Journal of Computational
 and Graphical Statistics 15, 2006), and those of `exact.leaps`, which searches one size, or one
 lambda0, at a time.
@@ -57,7 +59,6 @@ def servable(problem, lambda1):
     usable = problem.usable
     return (
         problem.quadratic
-        and problem.turn is None
         and problem.groups is None
         and not lambda1
         and int(usable.sum()) <= MOST_COLUMNS
@@ -68,17 +69,22 @@ def servable(problem, lambda1):
 
 class Walker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f <
-    base).
+    base). responses: (q,) for q responses, () for one, which has kernels of its own.
     """
 
-    def __init__(self, p, levels):
+    def __init__(self, p, levels, responses=()):
         rows, at, size = (levels, p), (levels,), max(p, 1)
-        numbers, whole = np.zeros, np.int64
+        numbers, whole, own = np.zeros, np.int64, (levels, *responses, p)
+        self.kernel = search
+        if responses:
+            from .response_kernel import search as search_responses
+
+            self.kernel = search_responses
         self.stack = OpenNodes(
             numbers((levels, p, p)),
             numbers((levels, p, p)),
-            numbers(rows),
-            numbers(rows),
+            numbers(own),
+            numbers(own),
             numbers(rows, dtype=whole),
             numbers(rows, dtype=whole),
             numbers(rows, dtype=whole),
@@ -89,12 +95,15 @@ class Walker:
             numbers(at, dtype=whole),
             numbers(at, dtype=whole),
             np.full((levels, p + 1), -math.inf),
-            numbers(rows),
+            numbers(own),
             np.full(size, -1),
         )
         notes = p * (p + 1) + 64
         self.space = Buffers(
-            *(numbers(size) for _ in range(6)),
+            numbers(size),
+            numbers(size),
+            numbers((*responses, size)),
+            *(numbers(size) for _ in range(3)),
             numbers((size, size)),
             numbers(size, dtype=whole),
             np.zeros((notes, size), dtype=np.int16),
@@ -121,9 +130,9 @@ class Walker:
     def load(self, task):
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
-        s.S[f, :m, :m], s.B[f, :m, :m], s.c[f, :m], s.b[f, :m] = task.S, task.B, task.c, task.b
-        s.ident[f, :m], s.beta[f, :m] = task.ident, task.b
-        s.order[f, :m] = np.argsort(-(task.b**2) / np.diag(task.B), kind="stable")
+        s.S[f, :m, :m], s.B[f, :m, :m], s.ident[f, :m] = task.S, task.B, task.ident
+        s.c[f, ..., :m], s.b[f, ..., :m], s.beta[f, ..., :m] = task.c.T, task.b.T, task.b.T
+        s.order[f, :m] = np.argsort(-squares(task.b) / np.diag(task.B), kind="stable")
         s.low[f, :m] = np.arange(m)
         s.F[f], s.R[f], s.m[f], s.took[f] = task.full, task.value, m, ROOT
         s.first[f], s.last[f], s.least[f] = f + 2, f + m - 2, task.full
@@ -162,7 +171,7 @@ class Walker:
             self.step = 1
         while self.open and left > 0:
             before = left
-            self.f, number, nodes, left = search(
+            self.f, number, nodes, left = self.kernel(
                 self.stack, found, self.part, self.f, cut, left, limit
             )
             self.nodes += nodes
@@ -187,6 +196,11 @@ def _separate(S, B):
     spectrum = eigvalsh(S / np.multiply.outer(root, root), check_finite=False)
     share = spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
     return SPLIT_SHARE * share * root**2
+
+
+def squares(x):
+    """(m,) squares of products x (m,), or their sums over the responses, for x (m, q)."""
+    return (x.reshape(len(x), -1) ** 2).sum(axis=1)
 
 
 class AllSizes:
@@ -218,13 +232,14 @@ class AllSizes:
             longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
             self.near_dependence = bool(self.spare or longest * LOOKED_INTO**2 > 1.0)
         levels = self.most + 1 if self.spare else max(self.most - 2, 1)
-        self.walkers = [Walker(m, levels) for _ in range(workers)]
+        self.walkers = [Walker(m, levels, c.shape[1:]) for _ in range(workers)]
 
     def _products(self, model):
         """(S, c, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2):
-        c_j^2 is what column j alone takes off.
+        c_j^2 is what column j alone takes off, its sum for several responses (m, q).
         """
         problem = self.problem
+        y = problem.y.reshape(problem.X.n, -1)
         J = np.flatnonzero(problem.usable)
         at = None if model is None else model.where[J]
         if at is not None and (at >= 0).all():
@@ -232,18 +247,18 @@ class AllSizes:
         else:
             Z = problem.X.columns(J)
             S = (problem.weights[:, None] * Z).T @ Z
-            q = Z.T @ (problem.weights * problem.y)
+            q = (Z.T @ (problem.weights[:, None] * y)).reshape(-1, *problem.y.shape[1:])
         S[np.diag_indices(J.size)] += 2.0 * self.lambda2
         scale = 1.0 / np.sqrt(np.diag(S))
-        self.half = 0.5 * float(problem.weights @ problem.y**2)
+        self.half = 0.5 * float((problem.weights @ y**2).sum())
         self.J, self.is_held = J, np.isin(J, problem.forced)
-        return S * np.outer(scale, scale), math.sqrt(0.5) * scale * q, self.half
+        return S * np.outer(scale, scale), math.sqrt(0.5) * (scale * q.T).T, self.half
 
     def _tasks(self, S, c, value):
         """The search, in parts without dependent columns, one after another."""
-        costs = np.zeros(len(S))
+        costs, terms = np.zeros(len(S)), self.J.size + self.held.size + sum(c.shape[1:])
         for task in subtrees(S, c, value, costs, self.most, self.wanted.alone):
-            rounding = task.rounding(self.J.size + self.held.size, self.held.size, self.half)
+            rounding = task.rounding(terms, self.held.size, self.half)
             self.operations += SUBTREE_OPERATIONS if self.made else 0.0
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
@@ -323,11 +338,11 @@ class AllSizes:
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""
         into, m = np.array(task.into, dtype=np.int64), task.ident.size
-        f, cost = into.size, task.b**2 / np.diag(task.B)
+        f, cost = into.size, squares(task.b) / np.diag(task.B)
         self._offer(task.value, into)
         if m:
             self._offer(task.full, np.concatenate([into, task.ident]))
-        gain = task.c**2 / np.diag(task.S)
+        gain = squares(task.c) / np.diag(task.S)
         for a in np.argsort(-gain, kind="stable") if m > 1 else ():
             if not task.value - gain[a] < self.cutoffs()[f + 1] + self.margin:
                 break

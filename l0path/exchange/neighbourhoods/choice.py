@@ -3,7 +3,7 @@
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
 from .refit import RefitNeighbourhood
-from .responses import ResponseNeighbourhood
+from .responses import ResponseNeighbourhood, ResponseRefits
 
 
 def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False):
@@ -36,6 +36,8 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
         from .multinomial import MultinomialNeighbourhood  # many kernels, of this loss alone
 
         return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
+    if model.problem.turn is not None and refits:
+        return ResponseRefits(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
         return ResponseNeighbourhood(model, part.lambda2, scale, settings)
     if settings.neighbourhood is not None:

@@ -11,7 +11,6 @@ from ...problem.problem import Fit
 from ...working_set.newton import rows_of
 from .. import trials
 from ..chord_steps import LocalTable
-from ..local_search import pairs_tried
 from ..ranking import Wanted, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
@@ -49,7 +48,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
         goal = Goal(np.inf, False, False, self._tolerance(fit.value))
         return attempt(self.model, fit, exchanges, self.lambda2, goal)[0]
 
-    def _improve(self, fit, first, keep):
+    def _improve(self, fit, first, keep, thorough):
         """The first of the `keep` first swaps with working columns from position `first` on that
         comes below the fit, or None.
         """
@@ -61,10 +60,9 @@ class ChordNeighbourhood(RefitNeighbourhood):
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
         full = change.size == keep
-        # on the way a guess will do; the last word on a size is had by bounds
-        thorough = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         try_these = np.flatnonzero(change <= last)
         while try_these.size:
+            # on the way a guess will do; the last word on a size is had by bounds
             goal = Goal(target, True, thorough)
             new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
             if at < 0:

@@ -5,22 +5,20 @@ with the mean curvature of the fit, ranked by the quadratic with its Hessian, de
 import numpy as np
 
 from ...core.status import FitStatus
-from .. import response_table
-from ..ranking import Candidate
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
 from .class_trials import ClassGoal, first_open
-from .refit import RefitNeighbourhood
+from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
 HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
-class MultinomialNeighbourhood(RefitNeighbourhood):
-    """`RefitNeighbourhood` of a MultinomialModel."""
+class MultinomialNeighbourhood(ResponseRefits):
+    """`ResponseRefits` of a MultinomialModel."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.tables, self.thorough = {}, False
+        self.tables = {}
         self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
         self.locked[self.model.problem.forced] = True
 
@@ -72,11 +70,11 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             return super()._first_below(fit, pairs, target)
         return self._first_of(fit, table, self._positions(fit, pairs), target)
 
-    def _first_of(self, fit, table, exchanges, target):
+    def _first_of(self, fit, table, exchanges, target, thorough=False):
         """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
         whose refit lies below `target`; -1 and None where there is none.
         """
-        goal, first, rows = ClassGoal(self.lambda2, float(target), self.thorough), 0, None
+        goal, first, rows = ClassGoal(self.lambda2, float(target), thorough), 0, None
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()
@@ -116,18 +114,8 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         into[into >= 0] = self.model.where[into[into >= 0]]
         return exchanges
 
-    def swap(self, fit, thorough=False):
-        """As in `RefitNeighbourhood`; on the way only swaps that are predicted to pay are tried."""
-        self.thorough = thorough
-        try:
-            return super().swap(fit, thorough)
-        finally:
-            self.thorough = False
-
-    def _improve(self, fit, first, keep):
-        """The first of the `keep` first swaps with working columns from position `first` on that a
-        refit confirms, or None.
-        """
+    def _improve(self, fit, first, keep, thorough):
+        """As in `RefitNeighbourhood`."""
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
         table = self._table(fit)
@@ -135,12 +123,12 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
             (None, None) if table is None else self._ranked(fit, table, first, keep, True)
         )
         if change is None:
-            return super()._improve(fit, first, keep)
+            return super()._improve(fit, first, keep, thorough)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        tried = change <= last if self.thorough else change < min(last, 0.0)
-        new = self._first_of(fit, table, exchanges[tried], target)[1]
+        tried = change <= last if thorough else change < min(last, 0.0)
+        new = self._first_of(fit, table, exchanges[tried], target, thorough)[1]
         if new is None and change.size == keep:
             self.last_ranked[key, keep] = min(last, float(change[-1]))
         return new
@@ -149,59 +137,29 @@ class MultinomialNeighbourhood(RefitNeighbourhood):
         """Two: the quadratic has the curvatures of the fit."""
         return 2
 
-    def _closed(self, fit, first):
-        """Working columns from `first` on that may not enter, and members that stay."""
-        p, W = self.model.problem, self.model.W[first:]
-        return ~p.usable[W] | np.isin(W, fit.support), self.locked[fit.support]
-
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
-        table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
+        blind = FitStatus.SEPARATED in fit.flags or self.model.near is not None
+        table = None if blind else self._table(fit)
         if table is not None:
             exchanges, change = self._ranked(fit, table, first, most, False)
             if change is not None:
                 return list(
                     zip(change.tolist(), self.model.W[exchanges[:, 1]].tolist(), strict=True)
                 )
-        self.model.tables += 1
-        quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
-        change = response_table.additions(
-            quadratic, self.lambda2 / mean, self._closed(fit, first)[0]
-        )[0]
-        best = np.argsort(change, kind="stable")[:most]
-        best, W = best[np.isfinite(change[best])], self.model.W[first:]
-        return list(zip((mean * change[best]).tolist(), W[best].tolist(), strict=True))
+        return super()._ranked_additions(fit, first, most)
 
     def _remove(self, fit):
         """The best of the two removals ranked first; None when only forced columns are left."""
         may_leave = np.flatnonzero(~self.locked[fit.support])
         table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
         if table is None:
-            return self._lowest(fit, [(int(j), -1) for j in self.removable(fit)[1][:3]])
+            return super()._remove(fit)
         exchanges = np.column_stack([may_leave, np.full(may_leave.size, -1)])
         change = np.empty(may_leave.size)
         predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
         first = fit.support[may_leave[np.argsort(change, kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
 
-    def _ranked_swaps(self, fit, first, keep):
-        """The `keep` first swaps with working columns from position `first` on: Candidates."""
-        self.model.tables += 1
-        quadratic, mean = self.model.quadratic(fit, self.lambda2, first)
-        skip, locked = self._closed(fit, first)
-        swap = response_table.table(fit, quadratic, self.lambda2 / mean, skip, locked).swap
-        change, W = swap.ravel(), self.model.W[first:]
-        best = np.argsort(change, kind="stable")[:keep]
-        best = best[np.isfinite(change[best])]
-        out, into = np.unravel_index(best, swap.shape)
-        out, into, change = fit.support[out].tolist(), W[into].tolist(), mean * change[best]
-        return [Candidate(*one) for one in zip(change.tolist(), out, into, strict=True)]
-
-    def removable(self, fit):
-        """The quadratic cost of removing each unforced column, ascending, and the columns."""
-        _, mean = self.model.quadratic(fit, self.lambda2, self.model.width)
-        B, kept = self.model.kept_inverse(fit.support, self.lambda2 / mean)
-        locked = self.locked[fit.support]
-        loss = response_table.removals(fit.b, B, kept, locked)
-        order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
-        return loss[order], fit.support[order]
+    def _quadratic(self, fit, first):
+        return self.model.quadratic(fit, self.lambda2, first)

@@ -32,6 +32,9 @@ class RefitNeighbourhood:
             scale,
             settings,
         )
+        # whether predicted changes, with the whole curvature of the fit, are so close to those of
+        # refits that few of these decide; Cox's loss bends more on the way
+        self.sharp = model.problem.loss.traits.response == "ordered"
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.undecided = set()  # supports with an exchange whose refit did not converge
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
@@ -78,8 +81,12 @@ class RefitNeighbourhood:
         return self.swap(best) if polish and best is not None else best
 
     def _additions_tried(self, fit):
-        """How many of the additions ranked first are refitted: three, more where that is cheap."""
+        """How many of the additions ranked first are refitted: three, more where that is cheap and
+        they are ranked roughly.
+        """
         rows = self.model.problem.refit_rows
+        if self.sharp:
+            return 3
         return max(3, pairs_tried(self.settings, rows, fit.support.size) // 4)
 
     def _ranked_additions(self, fit, first, most):
@@ -185,7 +192,9 @@ class RefitNeighbourhood:
                 fit = end
                 continue
             width = width if depth >= (keep, thorough) else 0
-            better = self._improve(fit, width, keep) if width < self.model.width else None
+            better = None
+            if width < self.model.width:
+                better = self._improve(fit, width, keep, thorough)
             if better is None:
                 break
             fit = better
@@ -193,9 +202,10 @@ class RefitNeighbourhood:
             self.polished[key] = (fit, self.model.width, (keep, thorough))
         return fit
 
-    def _improve(self, fit, first, keep):
+    def _improve(self, fit, first, keep, thorough):
         """The first of the `keep` first swaps with working columns from position `first` on that a
-        refit confirms, or None.
+        refit confirms, or None. On the way (not `thorough`) a sharp prediction that a swap does not
+        pay is believed.
         """
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
@@ -204,7 +214,10 @@ class RefitNeighbourhood:
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        swaps = [(one.out, one.into) for one in best if one.out >= 0 and one.change <= last]
+        most = 0.0 if self.sharp and not thorough else np.inf
+        swaps = [
+            (one.out, one.into) for one in best if one.out >= 0 and one.change <= min(last, most)
+        ]
         swaps = [pair for pair in swaps if pair not in failed]
         e, new = self._first_below(fit, swaps, target)
         if new is not None:

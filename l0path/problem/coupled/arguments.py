@@ -225,11 +225,6 @@ def refuse_what_cox_lacks(a):
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='cox'; leave it out"
         )
-    if a.certify is True and a.groups is not None:
-        raise ValueError(
-            "certify=True: there are no lower bounds on groups for loss='cox' yet; leave certify "
-            "out"
-        )
 
 
 def refuse_survival_only(a):

@@ -23,11 +23,6 @@ def refuse_what_ordinal_lacks(a):
     for name, (value, remedy) in given.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} is not served for loss='ordinal'; {remedy}")
-    if a.certify is True and a.groups is not None:
-        raise ValueError(
-            "certify=True: there are no lower bounds on groups for loss='ordinal' yet; leave "
-            "certify out"
-        )
     if a.lambda_scale != "mean":
         raise ValueError(
             f"lambda_scale={a.lambda_scale!r} is not defined for loss='ordinal'; leave it out"

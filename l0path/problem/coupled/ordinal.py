@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import njit
+from ...core.dispatch import generic, njit
 from ...core.elementary import binary_gap, exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
+    along_the_way,
     bound_of_rows,
     coupling_of_rows,
     derivatives_of_rows,
@@ -38,6 +39,7 @@ THRESHOLD_STEPS = 100  # Newton steps for the thresholds
 LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
 LEAST_PIVOT = 1e-15  # share of a diagonal entry that elimination leaves at least
 LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in rounding
+NO_TERM = -1e4  # the place of a term that does not exist: its value and its slopes are 0 there
 
 
 class Ordinal(NamedTuple):
@@ -63,9 +65,29 @@ class Ordinal(NamedTuple):
         return self
 
 
+class Retracing(NamedTuple):
+    """The loss `Ordinal` along a way of predictors: t (levels - 1,) has the thresholds of the last
+    one, where the search for those of the next begins; NaN at first.
+    """
+
+    levels: int
+    t: np.ndarray
+
+
+class RowTerms(NamedTuple):
+    """Of one of the two sums of (O), (n,) each: the predictor less the threshold, or the other way
+    round; slope and curvature in it, times the weights, 0 where there is no such threshold.
+    """
+
+    at: np.ndarray
+    slope: np.ndarray
+    curvature: np.ndarray
+
+
 class BestThresholds(NamedTuple):
     """The best thresholds t (K - 1,) at a predictor; of H the diagonal and the entries beside it,
-    (K - 1,) each; the weights of the classes (K,); loss (1,).
+    (K - 1,) each; the weights of the classes (K,); loss (1,); the terms of rows with their upper
+    and with their lower threshold.
     """
 
     t: np.ndarray
@@ -73,38 +95,75 @@ class BestThresholds(NamedTuple):
     beside: np.ndarray
     mass: np.ndarray
     loss: np.ndarray
+    upper: RowTerms
+    lower: RowTerms
 
 
-@njit
-def _rise(u):
-    """(log(1 + e^u), its slope, its curvature)."""
-    e = exp_minus(abs(u))
-    small = 1.0 / (1.0 + e)
-    slope = small if u > 0.0 else e * small
-    return log1p_unit(e) + max(u, 0.0), slope, e * small * small
+@along_the_way.register(Ordinal)
+def _(loss):
+    return Retracing(loss.levels, np.full(loss.levels - 1, np.nan))
+
+
+@generic
+def _last_thresholds(loss):
+    """The thresholds (K - 1,) where the last search ended; none without a memory."""
+    return np.empty(0)
+
+
+@_last_thresholds.register(Retracing)
+def _(loss):
+    return loss.t
 
 
 @njit
 def _new_thresholds(loss, y, eta, weights):
-    """Thresholds that fit the shares of the classes at the mean of eta."""
-    m = loss.levels - 1
-    work = np.zeros((3, m))
-    best = BestThresholds(work[0], work[1], work[2], np.zeros(m + 1), np.zeros(1))
-    mean, below = 0.0, 0.0
-    for i in range(y.size):
-        best.mass[int(y[i])] += weights[i]
+    """Thresholds that fit the shares of the classes at the mean of eta, or those that the search
+    before ended with, if they are not far from these.
+    """
+    m, n = loss.levels - 1, y.size
+    work, room = np.zeros((3, m)), np.empty((6, n))
+    upper, lower = RowTerms(room[0], room[1], room[2]), RowTerms(room[3], room[4], room[5])
+    mass, total = np.zeros(m + 1), np.zeros(1)
+    best = BestThresholds(work[0], work[1], work[2], mass, total, upper, lower)
+    mean, below, largest = 0.0, 0.0, 0.0
+    for i in range(n):
+        mass[int(y[i])] += weights[i]
+    for i in range(n):
         mean += weights[i] * eta[i]
+        largest = max(largest, abs(eta[i]))
+    longest, known = max(LONGEST_MOVE, 0.25 * largest), _last_thresholds(loss)
+    near = known.size > 0
     for j in range(m):
-        below += best.mass[j]
+        below += mass[j]
         share = min(max(below, 1e-12), 1.0 - 1e-12)
         best.t[j] = mean + math.log(share / (1.0 - share))
-    return best
+        near = near and abs(known[j] - best.t[j]) <= 4.0 * longest
+    for j in range(m if near else 0):
+        best.t[j] = known[j]
+    return best, longest
+
+
+@njit
+def _rises(terms, weights):
+    """Fill slopes and curvatures of s(u) = log(1 + e^u) at terms.at; returns the sum of w s(u)."""
+    total, at, slope, curvature = 0.0, terms.at, terms.slope, terms.curvature
+    for i in range(at.size):  # without branches, for vector units
+        u, w = at[i], weights[i]
+        e = exp_minus(abs(u))
+        small = 1.0 / (1.0 + e)
+        slope[i] = w * small if u > 0.0 else w * e * small
+        curvature[i] = w * e * small * small
+        total += w * (log1p_unit(e) + max(u, 0.0))
+    return total
 
 
 @njit
 def _descent(y, eta, weights, best, g):
-    """(O) at best.t, with its gradient g in t, and H; inf where the thresholds are not ordered."""
+    """(O) at best.t, with its gradient g in t, H, and the terms; inf where the thresholds are not
+    ordered.
+    """
     t, m, F = best.t, best.t.size, 0.0
+    upper, lower = best.upper, best.lower
     for j in range(m):
         g[j], best.diagonal[j], best.beside[j] = 0.0, 0.0, 0.0
     for j in range(1, m):
@@ -120,17 +179,18 @@ def _descent(y, eta, weights, best, g):
         best.diagonal[j - 1] += h
         best.beside[j - 1] -= h
     for i in range(y.size):
-        c, w = int(y[i]), weights[i]
+        c = int(y[i])
+        upper.at[i] = eta[i] - t[c] if c < m else NO_TERM
+        lower.at[i] = t[c - 1] - eta[i] if c > 0 else NO_TERM
+    F += _rises(upper, weights) + _rises(lower, weights)
+    for i in range(y.size):
+        c = int(y[i])
         if c < m:
-            value, slope, curvature = _rise(eta[i] - t[c])
-            F += w * value
-            g[c] -= w * slope
-            best.diagonal[c] += w * curvature
+            g[c] -= upper.slope[i]
+            best.diagonal[c] += upper.curvature[i]
         if c > 0:
-            value, slope, curvature = _rise(t[c - 1] - eta[i])
-            F += w * value
-            g[c - 1] += w * slope
-            best.diagonal[c - 1] += w * curvature
+            g[c - 1] += lower.slope[i]
+            best.diagonal[c - 1] += lower.curvature[i]
     return F
 
 
@@ -159,16 +219,13 @@ def best_thresholds(loss, y, eta, weights):
 
     Parameters
     ----------
-    loss : Ordinal
+    loss : Ordinal or Retracing
     y, eta, weights : ndarray of shape (n,)
         Codes of the classes, all of which have a row, the predictor and the weights.
     """
-    best = _new_thresholds(loss, y, eta, weights)
-    m = best.t.size
+    best, longest = _new_thresholds(loss, y, eta, weights)
+    m, last, known = best.t.size, False, _last_thresholds(loss)
     g, step, held, F = np.empty(m), np.zeros(m), best.t.copy(), math.inf
-    last, longest = False, LONGEST_MOVE
-    for i in range(y.size):
-        longest = max(longest, 0.25 * abs(eta[i]))
     for _it in range(THRESHOLD_STEPS):
         value = _descent(y, eta, weights, best, g)
         if value > F + 1e-14 * (1.0 + abs(F)):
@@ -185,25 +242,22 @@ def best_thresholds(loss, y, eta, weights):
         gain = 0.0
         for j in range(m):
             gain += g[j] * step[j]
+        if gain <= LAST_GAIN * LAST_GAIN:
+            break
+        for j in range(m):
             step[j] = min(max(step[j], -longest), longest)
             best.t[j] = held[j] - step[j]
-        last = gain <= LAST_GAIN * LAST_GAIN or (gain <= LAST_GAIN and _it > 0)
+        last = gain <= LAST_GAIN and _it > 0
     best.loss[0] = F
+    for j in range(known.size):
+        known[j] = best.t[j]
     return best
 
 
 @njit
-def _curvatures(y, eta, weights, t, upper, lower):
-    """Fill the curvatures of the terms with the upper and the lower threshold of each row, (n,)."""
-    for i in range(y.size):
-        c = int(y[i])
-        upper[i] = weights[i] * _rise(eta[i] - t[c])[2] if c < t.size else 0.0
-        lower[i] = weights[i] * _rise(t[c - 1] - eta[i])[2] if c > 0 else 0.0
-
-
-@njit
-def _seen_by_thresholds(y, upper, lower, z, out):
+def _seen_by_thresholds(y, best, z, out):
     """out (K - 1,) = -M'z for z (n,)."""
+    upper, lower = best.upper.curvature, best.lower.curvature
     for j in range(out.size):
         out[j] = 0.0
     for i in range(y.size):
@@ -215,47 +269,57 @@ def _seen_by_thresholds(y, upper, lower, z, out):
 
 
 @value_of_rows.register(Ordinal)
+@value_of_rows.register(Retracing)
 def _(loss, y, eta, weights):
     return best_thresholds(loss, y, eta, weights).loss[0]
 
 
 @derivatives_of_rows.register(Ordinal)
+@derivatives_of_rows.register(Retracing)
 def _(loss, y, eta, weights, slopes, curvatures):
     best = best_thresholds(loss, y, eta, weights)
+    upper, lower = best.upper, best.lower
     for i in range(y.size):
-        c = int(y[i])
-        slopes[i], curvatures[i] = 0.0, 0.0
-        if c < best.t.size:
-            _, slope, curvature = _rise(eta[i] - best.t[c])
-            slopes[i] += weights[i] * slope
-            curvatures[i] += weights[i] * curvature
-        if c > 0:
-            _, slope, curvature = _rise(best.t[c - 1] - eta[i])
-            slopes[i] -= weights[i] * slope
-            curvatures[i] += weights[i] * curvature
+        slopes[i] = upper.slope[i] - lower.slope[i]
+        curvatures[i] = upper.curvature[i] + lower.curvature[i]
     return best.loss[0]
 
 
 @rank_of.register(Ordinal)
+@rank_of.register(Retracing)
 def _(loss):
     return loss.levels - 1
 
 
 @coupling_of_rows.register(Ordinal)
+@coupling_of_rows.register(Retracing)
 def _(loss, y, eta, weights, Z, out):
     best = best_thresholds(loss, y, eta, weights)
-    upper, lower, m = np.empty(y.size), np.empty(y.size), best.t.size
-    _curvatures(y, eta, weights, best.t, upper, lower)
+    P = np.empty((best.t.size, y.size))
+    _fill_coupling(y, best, P)
     for a in range(Z.shape[0]):
-        _seen_by_thresholds(y, upper, lower, Z[a], out[a])
-        under = 0.0  # of L in the row before, times what is beside
-        for j in range(m):
-            d = math.sqrt(max(best.diagonal[j] - under * under, 1e-300))
-            out[a, j] = (out[a, j] - (under * out[a, j - 1] if j else 0.0)) / d
-            under = best.beside[j] / d
+        for j in range(P.shape[0]):
+            total, z, row = 0.0, Z[a], P[j]
+            for i in range(y.size):
+                total += z[i] * row[i]
+            out[a, j] = total
+
+
+@njit
+def _fill_coupling(y, best, P):
+    """P (K - 1, n) = -L^-1 M', H = L L'."""
+    upper, lower = best.upper.curvature, best.lower.curvature
+    under = 0.0  # of L in the row before, times what is beside
+    for j in range(P.shape[0]):
+        scale = 1.0 / math.sqrt(max(best.diagonal[j] - under * under, 1e-300))
+        for i in range(y.size):
+            t = upper[i] if y[i] == j else lower[i] if y[i] == j + 1 else 0.0
+            P[j, i] = scale * (t - under * P[j - 1, i] if j else t)
+        under = best.beside[j] * scale
 
 
 @slope_along.register(Ordinal)
+@slope_along.register(Retracing)
 def _(loss, y, weights, start, end, t):
     n, total = y.size, 0.0
     eta, slopes, rest = np.empty(n), np.empty(n), np.empty(n)
@@ -268,28 +332,27 @@ def _(loss, y, weights, start, end, t):
 
 
 @bound_of_rows.register(Ordinal)
+@bound_of_rows.register(Retracing)
 def _(loss, y, weights, tangent, end):
     # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
     # optimum `end` of the quadratic model and its thresholds, balance each other there: each term
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
     n, m, total = y.size, loss.levels - 1, 0.0
     eta, best = tangent.start, best_thresholds(loss, y, tangent.start, weights)
-    upper, lower, move, shift = np.empty(n), np.empty(n), np.empty(n), np.empty(m)
-    _curvatures(y, eta, weights, best.t, upper, lower)
+    upper, lower, move, shift = best.upper, best.lower, np.empty(n), np.empty(m)
     for i in range(n):
         move[i] = end[i] - eta[i]
-    _seen_by_thresholds(y, upper, lower, move, shift)
+    _seen_by_thresholds(y, best, move, shift)
     _solve(best, shift)
     for i in range(n):
         c, w = int(y[i]), weights[i]
+        if w == 0.0:
+            continue
         if c < m:
-            _, slope, curvature = _rise(eta[i] - best.t[c])
-            d = move[i] - shift[c]
-            total += w * ((slope + curvature * d) * d - binary_gap(slope, curvature * d))
+            total += _rise_by(upper.slope[i] / w, upper.curvature[i] / w, move[i] - shift[c]) * w
         if c > 0:
-            _, slope, curvature = _rise(best.t[c - 1] - eta[i])
             d = shift[c - 1] - move[i]
-            total += w * ((slope + curvature * d) * d - binary_gap(slope, curvature * d))
+            total += _rise_by(lower.slope[i] / w, lower.curvature[i] / w, d) * w
     for j in range(1, m):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - q * (1.0 + q) * d
@@ -298,6 +361,12 @@ def _(loss, y, weights, tangent, end):
         gap = r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q))
         total -= best.mass[j] * (r * d + gap)
     return total if abs(total) < math.inf else -math.inf
+
+
+@njit
+def _rise_by(slope, curvature, d):
+    """What weak duality leaves of log(1 + e^u) along a step d of u."""
+    return (slope + curvature * d) * d - binary_gap(slope, curvature * d)
 
 
 @least_value.register(Ordinal)

@@ -19,7 +19,7 @@ TRAIN, TEST = slice(0, 50), slice(50, 90)
 
 @cache
 def stored():
-    return json.loads((Path(__file__).parent / "data" / "survival_values.json").read_text())
+    return json.loads((Path(__file__).parents[1] / "data" / "survival_values.json").read_text())
 
 
 def rows():

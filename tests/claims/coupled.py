@@ -1,0 +1,172 @@
+"""Random small problems of several responses, of classes with an order or without, and of survival
+times.
+"""
+
+import numpy as np
+import survival
+
+from l0path.solvers import LocalSearch
+
+from .coupled_optima import COUPLED
+from .instances import (
+    KINDS,
+    OFTEN,
+    SELDOM,
+    Instance,
+    _container,
+    _groups,
+    boxes,
+    penalties,
+    row_weights,
+    sizes_or_values,
+)
+
+
+def coupled(seed):
+    """The problem of a seed."""
+    rng = np.random.default_rng([16, seed])
+    loss = COUPLED[seed % 4]
+    name = list(KINDS)[rng.integers(len(KINDS))]
+    p, n = int(rng.integers(2, 6)), int(rng.integers(8, 36))
+    n = int(rng.integers(5, p + 6)) if name == "wide" else n
+    X = KINDS[name](rng, n, p)
+    stratum = rng.integers(0, rng.choice([1, 1, 3]), n)
+    if loss == "cox" and rng.random() < 0.2:  # no risk set sees it
+        X[:, rng.integers(p)] = rng.normal(size=3)[stratum]
+    given, X, container = _container(rng, X)
+    spread = X.std(axis=0)
+    Z = (X - X.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
+    record = {"X": X, "loss": loss, "weights": None, "offset": None, "classes": None}
+    record |= {"standardize": bool(rng.random() < 0.75), "intercept": False}
+    record |= {"lower": np.full(p, -np.inf), "upper": np.full(p, np.inf)}
+    options = {"loss": "squared" if loss == "several" else loss}
+    options["standardize"] = record["standardize"]
+    if loss in ("several", "multinomial"):
+        record["intercept"] = bool(rng.random() < 0.8)
+        options["fit_intercept"] = record["intercept"]
+    y = RESPONSES[loss](rng, Z, record, options, stratum)
+    _shrinkage_and_boxes(rng, loss, record, options)
+    if rng.random() < OFTEN:
+        options["sample_weight"] = record["weights"] = _weights(rng, n, loss, record["y"])
+    if rng.random() < 0.2:
+        shape = (n, np.shape(record["y"])[1]) if loss == "several" and rng.random() < 0.5 else (n,)
+        options["offset"] = record["offset"] = 0.4 * rng.normal(size=shape)
+    forced, excluded, factor, units = _columns(rng, p, options)
+    sizes_or_values(rng, p if units is None else len(units), options)
+    if np.ptp(factor[factor > 0]) > 0 if (factor > 0).any() else False:
+        options.pop("grid", None), options.pop("lambda0", None)
+    if rng.random() < 0.8 and "k" not in options:
+        options["max_k"] = p
+    if rng.random() < OFTEN and units is None:
+        options["certify"] = True
+    elif loss == "several" and rng.random() < 0.5:
+        options["certify"] = False
+    if rng.random() < SELDOM:
+        options["algorithm"] = LocalSearch(effort="high")
+    action = str(rng.choice(["none", "certify", "n_best", "near_best"]))
+    return Instance(
+        seed, name, record, forced, excluded, factor, units, given, y, options, action, [container]
+    )
+
+
+def _several(rng, Z, record, options, stratum):
+    """Responses, of which some are constant, or copies or combinations of others."""
+    n, r = len(Z), int(rng.integers(2, 4))
+    Y = Z @ (rng.normal(size=(Z.shape[1], r)) * (rng.random((Z.shape[1], 1)) < 0.6))
+    Y = Y * rng.choice([0.3, 1.0]) + rng.normal(size=(n, r)) * rng.choice([0.01, 0.5, 1.0])
+    draw = rng.random()
+    if draw < 0.3:
+        Y[:, -1] = (Y[:, 0], -2 * Y[:, 0], Y[:, 0] + Y[:, 1], np.full(n, 3.0))[int(draw * 13.3)]
+    if rng.random() < 0.2:
+        Y[:, 0] *= 10.0 ** rng.integers(-3, 4)
+    record["y"], record["v"] = Y, np.ones(r)
+    if rng.random() < 0.4:
+        options["response_weights"] = record["v"] = rng.choice([0.1, 0.5, 1.0, 3.0], r)
+    return Y
+
+
+def _classes(rng, Z, record, options, stratum):
+    """Classes without an order, often separated, some of one row."""
+    K, p = int(rng.choice([2, 3, 3, 4])), Z.shape[1]
+    eta = Z @ (rng.normal(size=(p, K)) * (rng.random((p, 1)) < 0.6)) * rng.choice([0.3, 1.0, 3.0])
+    return _coded((eta + rng.gumbel(size=eta.shape)).argmax(axis=1), K, rng, record)
+
+
+def _ordered(rng, Z, record, options, stratum):
+    """Ordered classes, likewise."""
+    eta = Z @ (rng.normal(size=Z.shape[1]) * (rng.random(Z.shape[1]) < 0.6))
+    eta = eta * rng.choice([0.3, 1.0, 3.0]) + rng.logistic(size=len(Z))
+    K = int(rng.choice([2, 3, 3, 4]))
+    edges = np.quantile(eta, np.sort(rng.uniform(size=K - 1)))
+    return _coded(np.searchsorted(edges, eta), K, rng, record)
+
+
+def _coded(codes, K, rng, record):
+    codes[rng.permutation(codes.size)[:K]] = np.arange(K)
+    record |= {"y": codes, "classes": K}
+    return codes * 2 + 1 if rng.random() < 0.5 else codes
+
+
+def _survival(rng, Z, record, options, stratum):
+    """Times with ties, entry times and strata."""
+    eta = Z @ (rng.normal(size=Z.shape[1]) * (rng.random(Z.shape[1]) < 0.6))
+    times = survival.draw(
+        rng,
+        len(Z),
+        entry=bool(rng.random() < 0.3),
+        eta=np.clip(eta * rng.choice([0.3, 1.0, 3.0]), -20, 20),
+        tied=bool(rng.random() < 0.6),
+    )
+    times = times._replace(stratum=stratum)
+    record |= {"y": times, "efron": bool(rng.random() < 0.5)}
+    options["ties"] = "efron" if record["efron"] else "breslow"
+    if np.ptp(stratum) > 0:
+        options["strata"] = stratum
+    start = [times.start] if np.isfinite(times.start).any() else []
+    return np.column_stack([*start, times.stop, times.event])
+
+
+RESPONSES = {
+    "several": _several,
+    "multinomial": _classes,
+    "ordinal": _ordered,
+    "cox": _survival,
+}
+
+
+def _shrinkage_and_boxes(rng, loss, record, options):
+    penalties(rng, loss, options)
+    if loss in ("several", "multinomial"):
+        options.pop("lambda1", None)
+    elif rng.random() < 0.25:
+        record["lower"], record["upper"] = boxes(rng, record["X"].shape[1])
+        options["lower"], options["upper"] = record["lower"], record["upper"]
+
+
+def _weights(rng, n, loss, y):
+    w = row_weights(rng, n, np.ones(n), "squared")
+    for kind in np.unique(y) if loss in ("multinomial", "ordinal") else ():
+        at = np.flatnonzero(y == kind)
+        w[at[0]] = max(w[at].max(), 1.0)
+    if loss == "cox":
+        at = np.flatnonzero(y.event)
+        w[at[0]] = max(w[at].max(), 1.0)
+    return w
+
+
+def _columns(rng, p, options):
+    """Forced and excluded columns, factors and groups: (forced, excluded, factor, units)."""
+    forced, excluded, factor = [], [], np.ones(p)
+    if rng.random() < 0.2:
+        options["groups"], units = _groups(rng, p)
+        return forced, excluded, np.ones(len(units)), units
+    order = rng.permutation(p).tolist()
+    if rng.random() < 0.25:
+        forced = options["always_include"] = [order[0]]
+    if rng.random() < SELDOM and p > 3:
+        excluded = options["exclude"] = [order[-1]]
+    if rng.random() < SELDOM:
+        options["penalty_factor"] = rng.choice([0.3, 1.0, 2.0], size=p)
+        factor = options["penalty_factor"].copy()
+    factor[forced] = 0.0
+    return forced, excluded, factor, None

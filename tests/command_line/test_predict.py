@@ -1,0 +1,145 @@
+"""`python -m l0path predict`: new rows, classes, formulas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line_runs import run
+
+import l0path
+
+
+def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    run(
+        capsys,
+        *("fit", table, "--response", "y", "--drop", "sick", "--k", 3, "--no-plots"),
+        *("--out", tmp_path / "o"),
+    )
+    chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).iloc[:, 0]
+    assert set(chosen.index) == {"(Intercept)", "a", "c", "colour_red"}
+    new = frame.iloc[:20][["colour", "c", "a"]].copy()  # what the model uses, in another order
+    new.loc[4, "c"] = np.nan
+    new.to_csv(tmp_path / "new.csv", index=False)
+    where = ["predict", tmp_path / "o" / "path.npz", tmp_path / "new.csv"]
+    code, out, _ = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 0 and "1 of 20 rows lack a value and get no prediction (c 1)" in out
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")["prediction"]
+    own = (
+        chosen["(Intercept)"]
+        + chosen["a"] * new.a
+        + chosen["c"] * new.c
+        + chosen["colour_red"] * (new.colour == "red")
+    )
+    np.testing.assert_allclose(made, own, rtol=1e-8)
+    new.assign(colour="violet").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "level 'violet', which the fit did not have" in err
+    new.drop(columns="a").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "lacks 1 of the columns that the model uses: a" in err
+    (tmp_path / "o" / "model.json").unlink()
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "pass --k or --rule" in err
+
+
+def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    for formula, name in (("sick ~ a + colour", "probability of yes"), ("y ~ a * c", "prediction")):
+        run(
+            capsys,
+            *("fit", table, "--formula", formula, "--rule", "bic", "--no-plots"),
+            *("--out", tmp_path / "o"),
+        )
+        code, _, _ = run(
+            capsys,
+            *("predict", tmp_path / "o" / "path.npz", table, "--rule", "bic"),
+            *("--out", tmp_path / "p.csv"),
+        )
+        made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+        path = l0path.load(tmp_path / "o" / "path.npz")
+        assert code == 0
+        np.testing.assert_allclose(made[name], path.predict(frame, "bic"))
+        if "class" in made:
+            assert made["class"].tolist() == list(path.predict(frame, "bic", type="class"))
+
+
+@pytest.mark.parametrize("how", [("--response", "colour", "--drop", "y,sick"), ("--formula", None)])
+def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
+    how = [part or "colour ~ a + b + y" for part in how]
+    out = tmp_path / "o"
+    code, said, _ = run(capsys, "fit", table, *how, "--k", 1, "--out", out, "--max-k", 2)
+    assert code == 0 and "loss: multinomial" in said and "lambda2 = 0.001" in said
+    path, chosen = l0path.load(out / "path.npz"), pd.read_csv(out / "chosen.csv", index_col=0)
+    assert chosen.columns.tolist() == ["blue", "green", "red"]
+    np.testing.assert_allclose(chosen, path.coef(k=1))
+    assert (out / "coefficients.png").exists() and not (out / "explore.html").exists()
+    where = ("predict", out / "path.npz", table, "--out", tmp_path / "p.csv")
+    assert run(capsys, *where)[0] == 0
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+    frame = pd.read_csv(table)
+    X = frame if path.meta.formula is not None else frame[path.names]
+    probability = path.predict(X, k=1)
+    np.testing.assert_allclose(made.filter(like="probability of "), probability)
+    assert (made["class"] == probability.idxmax(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    "how", [("--response", "size", "--drop", "y,sick,colour"), ("--formula", None)]
+)
+def test_ordered_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
+    frame = pd.read_csv(table)
+    frame["size"] = np.array(["small", "medium", "big"])[np.digitize(frame.y, [-1.0, 1.0])]
+    frame.to_csv(table, index=False)
+    how = [part or "size ~ a + b + c" for part in how]
+    out, order = tmp_path / "o", ["small", "medium", "big"]
+    given = ("fit", table, *how, "--loss", "ordinal", "--k", 2, "--max-k", 2, "--out", out)
+    for wrong, word in (((), "--order"), (("--order", "small,big"), "medium")):
+        code, _, err = run(capsys, *given, *wrong)
+        assert code == 2 and word in err and not out.exists()
+    code, said, _ = run(capsys, *given, "--order", ",".join(order), "--cv", 3, "--no-plots")
+    assert code == 0 and "lambda2 = 0.001" in said
+    chosen = pd.read_csv(out / "chosen.csv", index_col=0)
+    assert chosen.index.tolist() == ["small|medium", "medium|big", "a", "c"]
+    assert chosen.columns.tolist() == ["coefficient"]
+    path = l0path.load(out / "path.npz")
+    assert path.classes == tuple(order)
+    where = ("predict", out / "path.npz", table, "--out", tmp_path / "p.csv")
+    assert run(capsys, *where)[0] == 0
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+    probability = path.predict(frame if how[0] == "--formula" else frame[path.names], k=2)
+    assert made.columns.tolist() == [*(f"probability of {label}" for label in order), "class"]
+    np.testing.assert_allclose(made.filter(like="probability of "), probability)
+    assert (made["class"] == probability.idxmax(axis=1)).all()
+
+
+def test_the_order_of_classes_needs_the_ordinal_loss(table, tmp_path, capsys):
+    code, _, err = run(capsys, "fit", table, "--response", "sick", "--order", "no,yes")
+    assert code == 2 and "--loss ordinal" in err
+
+
+def test_a_formula_asks_for_the_columns_of_the_chosen_model_only(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "t"])
+    frame["t"], frame["site"] = np.exp(frame["t"]), np.tile(["p", "q", "r"], 20)
+    frame["y"] = rng.poisson(frame["t"] * np.exp(1 + frame["a"]))
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    formula = "y ~ a + b + site + offset(log(t))"
+    out = tmp_path / "o"
+    run(
+        capsys,
+        *("fit", tmp_path / "d.csv", "--formula", formula, "--loss", "poisson", "--k", 1),
+        *("--no-plots", "--out", out),
+    )
+    chosen = pd.read_csv(out / "chosen.csv", index_col=0).iloc[:, 0]
+    assert list(chosen.index) == ["(Intercept)", "a"]
+    new = frame.loc[:9, ["t", "a"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    where = ("predict", out / "path.npz", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    code, said, _ = run(capsys, *where)
+    assert code == 0 and "10 predictions" in said
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")["prediction"]
+    own = new["t"] * np.exp(chosen["(Intercept)"] + chosen["a"] * new["a"])
+    np.testing.assert_allclose(made, own, rtol=1e-8)
+    new.drop(columns="t").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where)
+    assert code == 2 and "lacks 1 of the columns that the model uses: t" in err

@@ -1,0 +1,218 @@
+"""Losses of several responses, of classes with an order or without, and of survival times, by their
+definitions, for `oracles`: functions of all predictors e (N,) at once. Each has value(e), slope(e)
+(N,), size(e) (N,), what the slope sums, root(e) (M, N) with root'root the Hessian, and ahead
+(m, N): along a direction whose products with these rows are >= 0, and not all 0, it falls for ever.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import survival
+from oracle_minimiser import smallest_subgradient
+from scipy.optimize import linprog
+from scipy.special import expit
+
+END = 1e3  # the predictor of a threshold that is not there: its probability is 0 or 1
+
+
+class Responses(NamedTuple):
+    """sum_i c_i (y_i - e_i)^2 / 2: y, c (n r,), the responses of a row side by side."""
+
+    y: np.ndarray
+    c: np.ndarray
+
+    def value(self, e):
+        return float(self.c @ (self.y - e) ** 2 / 2)
+
+    def slope(self, e):
+        return self.c * (e - self.y)
+
+    def size(self, e):
+        return self.c * (np.abs(e) + np.abs(self.y))
+
+    def root(self, e):
+        return np.diag(np.sqrt(self.c))
+
+    @property
+    def ahead(self):
+        return np.empty((0, self.y.size))
+
+
+class Classes(NamedTuple):
+    """-sum_i w_i log softmax(e_i)[class of i]: Y (n, r) of 0 and 1, w (n,)."""
+
+    Y: np.ndarray
+    w: np.ndarray
+
+    def _shares(self, e):
+        e = e.reshape(self.Y.shape)
+        out = np.exp(e - e.max(axis=1, keepdims=True))
+        return out / out.sum(axis=1, keepdims=True)
+
+    def value(self, e):
+        e = e.reshape(self.Y.shape)
+        own = np.where(self.Y > 0, e, 0.0).sum(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            return float(self.w @ np.log1p((np.exp(e - own) * (self.Y == 0)).sum(axis=1)))
+
+    def slope(self, e):
+        return (self.w[:, None] * (self._shares(e) - self.Y)).ravel()
+
+    def size(self, e):
+        return (self.w[:, None] * (self._shares(e) + self.Y)).ravel()
+
+    def root(self, e):
+        n, r = self.Y.shape
+        s, out = np.sqrt(self._shares(e)), np.zeros((n, r, n, r))
+        rows = np.arange(n)
+        out[rows, :, rows] = np.eye(r) * s[:, :, None] - s[:, :, None] * (s**2)[:, None, :]
+        out[rows, :, rows] *= np.sqrt(self.w)[:, None, None]
+        return out.reshape(n * r, n * r)
+
+    @property
+    def ahead(self):
+        n, r = self.Y.shape
+        own = np.repeat(np.eye(n * r)[self.Y.ravel() > 0], r, axis=0)
+        return own - np.eye(n * r)
+
+
+class Ordered(NamedTuple):
+    """-sum_i w_i log (expit(u_i) - expit(l_i)), e = (u, l): the distances of a row from the upper
+    and the lower threshold of its class, END where there is none; w (n,).
+    """
+
+    w: np.ndarray
+
+    def _parts(self, e):
+        """(u, l, 1 / (exp(u - l) - 1))."""
+        u, low = np.split(e, 2)
+        with np.errstate(over="ignore"):
+            return u, low, 1.0 / np.expm1(np.maximum(u - low, 1e-12))
+
+    def value(self, e):
+        u, low, _ = self._parts(e)
+        if (u <= low).any():
+            return np.inf
+        gap = np.log(-np.expm1(low - u))
+        return float(self.w @ (np.logaddexp(0, -u) + np.logaddexp(0, low) - gap))
+
+    def slope(self, e):
+        u, low, k = self._parts(e)
+        return np.concatenate([-self.w * (expit(-u) + k), self.w * (expit(low) + k)])
+
+    def size(self, e):
+        return np.abs(self.slope(e))
+
+    def root(self, e):
+        k = self._parts(e)[2]
+        each = np.sqrt(np.tile(self.w, 2) * expit(e) * expit(-e))
+        both = np.diag(np.sqrt(self.w * k * (1 + k)))
+        return np.vstack([np.diag(each), np.hstack([both, -both])])
+
+    @property
+    def ahead(self):
+        n = self.w.size
+        return np.diag(np.concatenate([np.ones(n), -np.ones(n)]))
+
+
+class Survival(NamedTuple):
+    """(sum_t v_t log(risk_t exp(e)) - own'e) / sum own: v (T,), risk (T, n) with the weights of
+    rows, own (n,), the weights of events; deaths: pairs (T', n) of +1 and -1, below.
+    """
+
+    v: np.ndarray
+    risk: np.ndarray
+    own: np.ndarray
+    ahead: np.ndarray
+
+    def _shares(self, e):
+        top = e.max()
+        u = self.risk * np.exp(np.maximum(e - top, -700))
+        total = u.sum(axis=1)
+        return u / total[:, None], np.log(total) + top
+
+    def value(self, e):
+        return float((self.v @ self._shares(e)[1] - self.own @ e) / self.own.sum())
+
+    def slope(self, e):
+        return (self.v @ self._shares(e)[0] - self.own) / self.own.sum()
+
+    def size(self, e):
+        return (self.v @ self._shares(e)[0] + self.own) / self.own.sum()
+
+    def root(self, e):
+        P, n = self._shares(e)[0], e.size
+        s = np.sqrt(P)
+        out = s[:, :, None] * np.eye(n) - s[:, :, None] * P[:, None, :]
+        return (np.sqrt(self.v / self.own.sum())[:, None, None] * out).reshape(-1, n)
+
+
+def survival_loss(times, efron):
+    """`Survival` of `survival.Times`: weights are numbers of rows where they are whole, and scaled
+    to a mean of 1 where they are not.
+    """
+    w = times.weights
+    w = w if np.array_equal(w, np.round(w)) else w * w.size / w.sum()
+    times = times._replace(weights=w)
+    v, risk = (np.array(part) for part in zip(*survival.terms(times, efron), strict=True))
+    ahead, unit = [np.empty((0, w.size))], np.eye(w.size)
+    for i in np.flatnonzero(times.event):
+        at = (times.stratum == times.stratum[i]) & (times.stop >= times.stop[i])
+        ahead.append(unit[i] - unit[at & (times.start < times.stop[i])])
+    return Survival(v, risk * w, w * times.event, np.vstack(ahead))
+
+
+class Composite(NamedTuple):
+    """minimise over t:  loss(o + D t) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <= t <= high."""
+
+    loss: NamedTuple
+    A: np.ndarray
+    o: np.ndarray
+    l1: np.ndarray
+    l2: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    largest = 1.0  # curvature
+
+    def value(self, t):
+        with np.errstate(over="ignore"):
+            rest = self.l1 @ np.abs(t) + self.l2 @ t**2
+        return self.loss.value(self.o + self.A @ t) + float(rest)
+
+    def gradient(self, t):
+        """As `Convex.gradient`."""
+        e = self.o + self.A @ t
+        g = self.loss.slope(e) @ self.A + 2 * self.l2 * t
+        return g, max(self.sizes(t).max(initial=0.0), 1e-300)
+
+    def sizes(self, t):
+        """(q,): what is summed in the gradient."""
+        size = self.loss.size(self.o + self.A @ t) @ np.abs(self.A)
+        return size + self.l1 + 2 * self.l2 * np.abs(t)
+
+    def root_hessian(self, t):
+        rows = self.loss.root(self.o + self.A @ t) @ self.A
+        return np.vstack([rows, np.diag(np.sqrt(2 * self.l2))])
+
+    def restricted(self, use):
+        """The problem of some coordinates alone."""
+        parts = {name: getattr(self, name)[use] for name in ("l1", "l2", "low", "high")}
+        return self._replace(A=self.A[:, use], **parts)
+
+    def violation(self, t):
+        g, size = self.gradient(t)
+        return np.abs(smallest_subgradient(self, t, g)).max(initial=0.0) / size
+
+    def recedes(self):
+        """Whether the objective falls for ever along some direction, so that it has no minimum."""
+        G = self.loss.ahead @ self.A
+        if not G.size:
+            return False
+        fixed = (self.l1 > 0) | (self.l2 > 0)
+        bounds = [
+            (0.0 if still or np.isfinite(low) else -1.0, 0.0 if still or np.isfinite(high) else 1.0)
+            for still, low, high in zip(fixed, self.low, self.high, strict=True)
+        ]
+        G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
+        found = linprog(-G.sum(axis=0), A_ub=-G, b_ub=np.zeros(len(G)), bounds=bounds)
+        return bool(-found.fun > 1e-7)
