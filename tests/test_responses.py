@@ -221,11 +221,7 @@ def test_what_is_not_served_is_refused_by_name(given, word):
 
 def test_methods_that_take_one_response_say_so():
     X, Y, _ = drawn(0)
-    path = l0path.fit(X, Y, max_k=2)
     calls = [
-        lambda: path.model(2).to_sql(),
-        lambda: path.model(2).to_python(),
-        lambda: path.model(2).to_sklearn(),
         lambda: l0path.split_inference(X, Y, k=2),
         lambda: l0path.knockoff_filter(X, Y),
     ]

@@ -263,8 +263,10 @@ class Model:
 
         Its function `predict(data)` reads the columns of the model by name from a DataFrame or a
         dictionary, and returns what `Path.predict` returns by default: the mean of the response,
-        the probability of the second class, or (hinge losses) the linear predictor. The terms of a
-        formula are written out: columns, levels of factors, arithmetic, log, exp, sqrt and abs.
+        the probability of the second class, or (hinge losses, survival times) the linear predictor.
+        For several responses it returns an array with a column for each, for several and for
+        ordered classes one of their probabilities. The terms of a formula are written out: columns,
+        levels of factors, arithmetic, log, exp, sqrt and abs.
 
         Returns
         -------
@@ -297,12 +299,14 @@ class Model:
 
         Names of columns are in double quotes, text in single quotes, as in the SQL standard. The
         functions EXP, LN, SQRT, ABS and POWER are used where the link or a formula needs them. The
-        value is what `Path.predict` returns by default.
+        value is what `Path.predict` returns by default. For several responses, and for several and
+        ordered classes, there is an expression for each of them, named by it.
 
         Returns
         -------
         str
-            The expression, for `SELECT <expression> FROM <table>`.
+            The expression, or several with commas between them, for `SELECT <expression> FROM
+            <table>`.
 
         Raises
         ------
@@ -320,14 +324,16 @@ class Model:
         Returns
         -------
         LinearRegression, PoissonRegressor, LogisticRegression or LinearSVC
-            The class that has the mean of the loss; `LinearSVC` for the hinge losses. Settings
-            other than `coef_` and `intercept_` are the defaults of scikit-learn, and a further
-            `fit` of it is a fit of scikit-learn.
+            The class that has the mean of the loss; `LinearSVC` for the hinge losses. Several
+            responses are a `LinearRegression`, several classes a `LogisticRegression`, whose
+            `coef_` has a row for each of them. Settings other than `coef_` and `intercept_` are
+            the defaults of scikit-learn, and a further `fit` of it is a fit of scikit-learn.
 
         Raises
         ------
         ValueError
-            If the model has a formula, features made by a design, or an offset.
+            If the model has a formula, features made by a design, or an offset, or is one of
+            survival times or ordered classes, which scikit-learn has no estimator of.
         """
         from ..report import sklearn_model
 

@@ -402,8 +402,8 @@ def missing_offset(path, X, purpose):
 
 
 def offset_of_rows(path, X, given, n):
-    """(n,) the offset of new rows, the terms of the formula in it, or None. ValueError where the
-    fit had an offset that is nowhere.
+    """The offset of new rows, the terms of the formula in it, or None: (n,), or (n, r) or (n, 1)
+    for r responses. ValueError where the fit had an offset that is nowhere.
     """
     X = pandas_of(X)
     same_index(X=X, offset=given)
@@ -414,7 +414,9 @@ def offset_of_rows(path, X, given, n):
     if meta.formula is None or not meta.formula.offsets or isinstance(X, Encoded):
         return total
     if isinstance(X, pd.DataFrame):
-        return meta.formula.offset(X) + (0.0 if total is None else total)
+        own = meta.formula.offset(X)
+        own = own if meta.responses is None else own[:, None]
+        return own + (0.0 if total is None else total)
     if total is None:
         raise ValueError(
             "the formula has terms offset(...): pass a DataFrame with their columns, or offset=, "

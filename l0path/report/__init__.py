@@ -2,10 +2,11 @@
 and `explore`, a page to look through a path; and a model as code.
 """
 
-from .code import python_code, sklearn_model, sql_expression
+from .code import python_code, sql_expression
 from .explore import Page, explore, explore_cv
 from .html import certificate_html, cv_html, path_html, summary_html
 from .results_html import knockoffs_html, model_html, nested_html, stability_html
+from .sklearn_models import sklearn_model
 
 __all__ = [
     "Page",

@@ -1,11 +1,11 @@
-"""A model as text that runs elsewhere (Python, SQL), and as a fitted model of scikit-learn.
+"""A model as text that runs elsewhere: Python and SQL.
 
 Python and SQL compute
 
     eta = b0 + sum_j b_j x_j,        prediction = the mean at eta,
 
-from the columns of the user's table: a feature of a formula is a product of columns, levels of
-factors and functions of numbers, which are written out.
+from the columns of the user's table, for every response and class; a feature of a formula is a
+product of columns, levels of factors and functions of numbers, which are written out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..designs import Derived
 from ..paths import Path
 from ..paths.model import Model
 from ..paths.records import one_response, sums_over_rows, unordered
+from ..problem.traits import MONOTONE
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -83,29 +85,79 @@ SQL = Language(
 
 def python_code(model: Model) -> str:
     """The text of a module with a function `predict(data)`; see `Model.to_python`."""
-    one_response(model.path, "to_python")
-    unordered(model.path, "to_python")
     meta = model.path.meta
-    features, terms = _terms(model, PYTHON)
-    offset = " + offset" if meta.has_offset else ""
-    eta = "\n        + ".join([repr(model.intercept), *terms]) + offset
-    mean = PYTHON.means.get(meta.traits.link, "{eta}").format(eta="eta")
+    names, etas = _predictors(model, PYTHON)
+    several = meta.responses is not None
     argument = ", offset" if meta.has_offset else ""
-    names = textwrap.wrap(_plain(", ".join(features)), 92) or ["(none)"]
+    added = " + offset" if meta.has_offset else ""
+    lines = textwrap.wrap(_plain(", ".join(names)), 92) or ["(none)"]
     doc = [
-        _plain(meta.about or f"Prediction of {meta.response or 'y'}") + ".",
+        _about(meta) + ".",
         "",
         "data: a table, or a dictionary of numbers or NumPy arrays, with the columns",
-        *names,
-        *(["offset: a number for each row, added to the linear predictor."] if offset else []),
+        *lines,
+        *_about_results(meta),
     ]
+    if meta.has_offset:
+        each = "for each row and each of them" if several else "for each row"
+        doc.append(f"offset: a number {each}, added to the linear predictor.")
     body = "\n".join(f"    {line}".rstrip() for line in doc)
-    needs = "import numpy as np\n\n\n" if "np." in mean or "np." in eta else "\n"
+    if several:
+        parts = "".join(f"            {eta},\n" for eta in etas)
+        eta = f"np.stack(\n        [\n{parts}        ],\n        axis=-1,\n    ){added}"
+    else:
+        eta = f"(\n        {etas[0]}{added}\n    )"
+    text = f"    eta = {eta}\n" + _python_means(meta, model)
+    needs = "import numpy as np\n\n\n" if "np." in text else "\n"
     return (
         f'"""A model of {len(model.features)} features, fitted by l0path."""\n\n{needs}'
-        f'def predict(data{argument}):\n    """\n{body}\n    """\n'
-        f"    eta = (\n        {eta}\n    )\n    return {mean}\n"
+        f'def predict(data{argument}):\n    """\n{body}\n    """\n{text}'
     )
+
+
+def _about(meta):
+    """What a model predicts, for a docstring."""
+    response = meta.response or "y"
+    if meta.classes is not None and (meta.responses is not None or meta.ordered):
+        return _plain(f"Probabilities of the classes of {response}")
+    if meta.responses is not None:
+        return "Predictions of the responses"
+    if meta.traits.recession == MONOTONE:
+        return _plain(f"Linear predictor (logarithm of the relative hazard) of {response}")
+    return _plain(meta.about or f"Prediction of {response}")
+
+
+def _about_results(meta):
+    """Lines of a docstring on the columns of the results, where there are several."""
+    names = meta.classes if meta.classes is not None else meta.responses
+    if meta.responses is None and not meta.ordered:
+        return []
+    listed = _plain(", ".join(map(str, names)))
+    return textwrap.wrap(f"Returns an array whose last axis has: {listed}", 92)
+
+
+def _python_means(meta, model):
+    """The lines of a function after that of eta."""
+    if meta.ordered:
+        thresholds = ", ".join(repr(float(t)) for t in _thresholds(model))
+        return (
+            f"    thresholds = np.array([{thresholds}])\n"
+            "    below = 1.0 / (1.0 + np.exp(np.asarray(eta)[..., None] - thresholds))\n"
+            "    return np.diff(below, axis=-1, prepend=0.0, append=1.0)\n"
+        )
+    if meta.responses is not None and meta.classes is not None:
+        return (
+            "    odds = np.exp(eta - eta.max(axis=-1, keepdims=True))\n"
+            "    return odds / odds.sum(axis=-1, keepdims=True)\n"
+        )
+    mean = PYTHON.means.get(meta.traits.link, "{eta}").format(eta="eta")
+    return f"    return {mean}\n"
+
+
+def _thresholds(model):
+    """The thresholds of a model of ordered classes, ascending."""
+    labels = model.path.meta.first_names
+    return model.coef[labels].to_numpy(dtype=float)
 
 
 def python_pieces(path: Path, columns: np.ndarray) -> dict:
@@ -141,17 +193,40 @@ def python_pieces(path: Path, columns: np.ndarray) -> dict:
 
 def sql_expression(model: Model) -> str:
     """An SQL expression over the columns of a table; see `Model.to_sql`."""
-    one_response(model.path, "to_sql")
-    unordered(model.path, "to_sql")
     meta = model.path.meta
     if meta.has_offset:
         raise ValueError(
             "the fit had an offset, which an SQL expression does not have; fit with a formula "
             "term offset(...), or take to_python(), whose function has an argument offset"
         )
-    _, terms = _terms(model, SQL)
-    eta = "\n  + ".join([repr(model.intercept), *terms])
-    return SQL.means.get(meta.traits.link, "{eta}").format(eta=eta)
+    _, etas = _predictors(model, SQL)
+    mean = SQL.means["logit"]
+    if meta.ordered:
+        below = [mean.format(eta=f"{float(t)!r} - ({etas[0]})") for t in _thresholds(model)]
+        values = [f"{high} - {low}" for low, high in pairwise(["0.0", *below, "1.0"])]
+        return _named(values, meta.classes)
+    if meta.responses is None:
+        return SQL.means.get(meta.traits.link, "{eta}").format(eta=etas[0])
+    if meta.classes is None:
+        return _named(etas, meta.responses)
+    values = []
+    for one in range(len(etas)):
+        others = [f"EXP({eta})" for _, eta in _against(model, one)]
+        values.append("1.0 / (1.0 + " + "\n  + ".join(others) + ")")
+    return _named(values, meta.classes)
+
+
+def _against(model, one):
+    """The linear predictors of the other classes less that of class `one`: [(class, text)]."""
+    every = np.arange(len(model.path.meta.classes))
+    less = _predictors(model, SQL, one)[1]
+    return [(other, less[other]) for other in every if other != one]
+
+
+def _named(values, names):
+    """Expressions with the names of their columns."""
+    parts = [f"{v} AS {_sql_column(str(name))}" for v, name in zip(values, names, strict=True)]
+    return ",\n".join(parts)
 
 
 def _plain(text):
@@ -159,8 +234,10 @@ def _plain(text):
     return " ".join(text.replace('"', "'").replace("\\", "/").split())
 
 
-def _terms(model, language):
-    """(names of the columns of the table that are read, "b_j * x_j" of every feature)."""
+def _predictors(model, language, against=None):
+    """(names of the columns of the table that are read, the linear predictor of every response or
+    class as text). against: the number of a class whose predictor is taken off all of them.
+    """
     path, used = model.path, {}
     solution = path.solutions[model.index]
     if isinstance(path.meta.names, Derived):
@@ -168,12 +245,20 @@ def _terms(model, language):
             "the features of this model are made of the columns of X by a design, which cannot be "
             "written out; save the path and use predict"
         )
-    formula, terms = path.meta.formula, []
-    for j, b in zip(solution.support, solution.beta, strict=True):
-        terms.append(f"{float(b)!r} * {_feature(path, j, language, used)}")
-    for expression in formula.offsets if formula is not None else ():
-        terms.append(_factor(expression, formula, language, used))
-    return list(used), terms
+    formula = path.meta.formula
+    features = [_feature(path, j, language, used) for j in solution.support]
+    expressions = formula.offsets if formula is not None else ()
+    offsets = [_factor(text, formula, language, used) for text in expressions]
+    first = np.atleast_1d(np.asarray(solution.intercept, dtype=float))
+    beta = np.asarray(solution.beta, dtype=float).reshape(len(features), first.size)
+    if against is not None:
+        first, beta, offsets = first - first[against], beta - beta[:, [against]], []
+    join = "\n        + " if language is PYTHON else "\n  + "
+    out = []
+    for r, intercept in enumerate(first):
+        terms = [f"{float(b)!r} * {x}" for b, x in zip(beta[:, r], features, strict=True)]
+        out.append(join.join([repr(float(intercept)), *terms, *offsets]))
+    return list(used), out
 
 
 def _feature(path, j, language, used):
@@ -253,44 +338,3 @@ def _expression(node, formula, language, used):
         if name in FUNCTIONS and (formula.own or {}).get(name) in (None, getattr(np, name)):
             return language.call(name, inside)
     raise LookupError(f"no translation of {ast.unparse(node)}")
-
-
-def sklearn_model(model: Model) -> Any:
-    """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
-    one_response(model.path, "to_sklearn")
-    sums_over_rows(model.path, "to_sklearn")
-    from sklearn import linear_model, svm
-
-    path, solution = model.path, model.path.solutions[model.index]
-    meta = path.meta
-    if meta.formula is not None or isinstance(meta.names, Derived):
-        raise ValueError(
-            "the features of this model are made of the columns of the data (by a formula or a "
-            "design), which linear models of scikit-learn do not do; take to_python(), or an "
-            "estimator of l0path, which does"
-        )
-    if meta.has_offset:
-        raise ValueError(
-            "the fit had an offset, which linear models of scikit-learn do not have; take "
-            "to_python(), whose function has an argument offset"
-        )
-    X, y = np.zeros((2, meta.p)), np.array([1.0, 2.0])
-    if meta.by_name:
-        import pandas as pd
-
-        X = pd.DataFrame(X, columns=list(meta.names))
-    if meta.classes is not None:
-        kind = linear_model.LogisticRegression if meta.traits.link == "logit" else svm.LinearSVC
-        fitted, y = kind(), np.asarray(meta.classes)
-    elif meta.traits.link == "log":
-        fitted = linear_model.PoissonRegressor()
-    else:
-        fitted = linear_model.LinearRegression()
-    fitted.fit(X, y)  # two rows of zeros: what a fitted model has beside its coefficients
-    coef = np.zeros(meta.p)
-    coef[solution.support] = solution.beta
-    intercept = np.float64(solution.intercept)  # converters to ONNX ask for a number of NumPy
-    classifies = meta.classes is not None
-    fitted.coef_ = coef[None, :] if classifies else coef
-    fitted.intercept_ = np.array([intercept]) if classifies else intercept
-    return fitted
