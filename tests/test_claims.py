@@ -93,7 +93,8 @@ def test_no_claim_is_false_in_many_problems(first):
 # refits of exchanges that did not converge; hierarchies: the only closed set of a size that is no
 # better than a smaller one, columns that are constant up to rounding, exchanges of one parent for
 # another, groups with next to no curvature, negative objectives of equal models; near combinations
-# with several responses and classes, no coefficient at all, likelihoods that are monotone nearby
+# with several responses and classes, no coefficient at all, likelihoods that are
+# monotone nearby, or along a column without bounds beside others, classes that separate far out
 @pytest.mark.parametrize(
     "seed",
     [
@@ -132,6 +133,9 @@ def test_no_claim_is_false_in_many_problems(first):
         30345,
         30358,
         30735,
+        31216,
+        32219,
+        32253,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -238,9 +238,9 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     refused step, tenfold less after an accepted one, and where the quadratic model has no optimum
     within reach. Gives up with REJECTED once weak duality shows that F cannot fall below the target
     (`dual_bound`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when (SEPARATES)
-    eta - offset predicts every class without error, or when |eta - offset| > 20 and the curvature
-    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back
-    to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
+    eta - offset predicts every class without error, if the box lets it go on that way, or when
+    |eta - offset| > FAR_OUT and the curvature along some direction has vanished; (b, b0) is then
+    cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
     """
     n, capped = rows.y.size, stopping.capped
     model, reference = _start(rows, S, shrunk.lambda1, box, b, b0)
@@ -282,7 +282,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)
-            if capped == SEPARATES and margin > 0.0 and _unbounded(model, 0.0, held):
+            if capped == SEPARATES and margin > 0.0 and _unbounded(model):
                 status, F = SEPARATED, 0.0
                 break
             if far <= ETA_CAP:
@@ -294,7 +294,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and _diverged(model, held):
+    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and _diverged(model):
         status = SEPARATED
         _cut_back(rows, S, b0, model, work, held)
     for a in range(S.size):
@@ -398,23 +398,20 @@ def _reach(y, eta, offset):
 
 
 @njit
-def _unbounded(model, share, held):
-    """Whether the box lets one go on for ever in the direction x - share held."""
-    for a in range(held.size):
-        d = model.x[a] - share * held[a]
+def _unbounded(model):
+    """Whether the box lets one go on for ever in the direction x."""
+    for a in range(model.x.size):
+        d = model.x[a]
         if (d > 0.0 and model.upper[a] < np.inf) or (d < 0.0 and model.lower[a] > -np.inf):
             return False
     return True
 
 
 @njit
-def _diverged(model, held):
-    """Whether the box lets one go on from `held` beyond x for ever, and some direction has lost all
-    curvature, counted in columns of unit mean square: the fit may run off to infinity along it,
-    which `rows.recedes` decides.
+def _diverged(model):
+    """Whether some direction has lost all curvature, counted in columns of unit mean square: the
+    fit may run off to infinity along it, which `rows.recedes` decides, bounds included.
     """
-    if not _unbounded(model, 1.0, held):
-        return False
     H, squares = model.H, model.squares
     m = squares.size
     R, largest = np.empty((m, m)), 1.0

@@ -106,7 +106,7 @@ class CoupledOptima(Optima):
 
     def independent(self, mask):
         A = self.A[:, (mask >> np.arange(self.p)) & 1 == 1]
-        return np.linalg.matrix_rank(A, tol=1e-9 * np.sqrt(len(A))) == A.shape[1]
+        return np.linalg.matrix_rank(A, tol=1e-4 * np.sqrt(len(A))) == A.shape[1]
 
     def entries(self, columns):
         """Where t has the coefficients of columns."""
@@ -171,9 +171,15 @@ class CoupledOptima(Optima):
 
     @cache  # noqa: B019, it lives as long as an instance is checked
     def recedes(self, mask):
-        """Whether the columns of a set separate, so that there is no finite optimum."""
-        use = self._sets(np.array([mask]))[0]
-        return self.loss != "several" and self.problem.restricted(use).recedes()
+        """Whether the columns of a set separate, so that there is no finite optimum; of nearly
+        dependent columns one less, which a linear program can tell.
+        """
+        if self.loss == "several":
+            return False
+        if not self.independent(mask):
+            inside = [j for j in range(self.p) if mask >> j & 1]
+            return any(self.recedes(mask ^ (1 << j)) for j in inside)
+        return self.problem.restricted(self._sets(np.array([mask]))[0]).recedes()
 
     def attained(self, mask, use):
         return not self.recedes(mask)

@@ -342,7 +342,8 @@ def refit_classes(rows, S, limits, x, held, eta):
         ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
         if min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
-            if limits.capped and weak == 0 and far > FAR_APART:
+            # farther out curvatures are rounding
+            if limits.capped and weak == 0 and FAR_APART < far <= ETA_CAP:
                 far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
             return CONVERGED, F, far
     return CONVERGED if K == 0 else MAX_ITER, F, far
