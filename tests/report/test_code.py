@@ -7,9 +7,11 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from lazy import lazy
 
 import l0path
+
+clone = lazy("sklearn.base", "clone")
 
 LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge")
 COLUMNS = ("a", "b c", 'd"e', "f'g", "h")
