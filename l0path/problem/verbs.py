@@ -86,7 +86,7 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
 
 
 @generic
-def along_the_way(loss):
+def along_the_way(loss, y):
     """The loss for kernels that go from one predictor to the next: it may remember where it was."""
     return loss
 

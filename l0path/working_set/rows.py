@@ -394,7 +394,7 @@ def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
     """
     last = S.shape[0] - 1
     way = newton.LossRows(
-        along_the_way(rows.loss), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
+        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
     )
     for e in range(last + 1):
         of_e = newton.Box(box.lower[e], box.upper[e])

@@ -138,6 +138,21 @@ def test_verbs_are_derivatives_at_the_best_thresholds():
         np.testing.assert_allclose((np.diag(v) - P @ P.T)[i], (up - down) / (2 * h), atol=1e-9)
 
 
+def test_a_memory_of_predictors_changes_no_value():
+    _, codes, rng = drawn(0, n=20)
+    y, w, loss = codes.astype(float), np.full(20, 1 / 20), Ordinal(4)
+    way = verbs.along_the_way(loss, y)
+    etas = [np.zeros(20), 0.1 * rng.standard_normal(20), 1e6 * rng.standard_normal(20)]
+    etas += [-3.0 * np.ones(20), 25.0 * (codes - 1.5), 30.0 * rng.standard_normal(20)]
+    for i in [0, 1, 0, 2, 1, 1, 2, 3, 4, 5, 4, 5, 3, 0]:  # near and far, again and new
+        found, known = (np.empty((2, 20)) for _ in range(2))
+        value = verbs.derivatives(way, y, etas[i], w, *found)
+        assert value == pytest.approx(verbs.derivatives(loss, y, etas[i], w, *known), rel=1e-12)
+        np.testing.assert_allclose(found, known, atol=1e-9)
+        P, Q = (verbs.coupled_columns(one, y, etas[i], w, np.eye(20)) for one in (way, loss))
+        np.testing.assert_allclose(P @ P.T, Q @ Q.T, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_bounds_by_weak_duality_are_below_the_optimum(seed):
     X, codes, rng = drawn(3 * seed)

@@ -65,15 +65,6 @@ class Ordinal(NamedTuple):
         return self
 
 
-class Retracing(NamedTuple):
-    """The loss `Ordinal` along a way of predictors: t (levels - 1,) has the thresholds of the last
-    one, where the search for those of the next begins; NaN at first.
-    """
-
-    levels: int
-    t: np.ndarray
-
-
 class RowTerms(NamedTuple):
     """Of one of the two sums of (O), (n,) each: the predictor less the threshold, or the other way
     round; slope and curvature in it, times the weights, 0 where there is no such threshold.
@@ -99,48 +90,64 @@ class BestThresholds(NamedTuple):
     lower: RowTerms
 
 
-@along_the_way.register(Ordinal)
-def _(loss):
-    return Retracing(loss.levels, np.full(loss.levels - 1, np.nan))
+class Known(NamedTuple):
+    """A predictor (n,), NaN at first, and its best thresholds."""
+
+    eta: np.ndarray
+    best: BestThresholds
 
 
-@generic
-def _last_thresholds(loss):
-    """The thresholds (K - 1,) where the last search ended; none without a memory."""
-    return np.empty(0)
+class Retracing(NamedTuple):
+    """The loss `Ordinal` along a way of predictors: it remembers the last two, a step apart.
 
+    newest (1,): whether the second was asked for last.
+    """
 
-@_last_thresholds.register(Retracing)
-def _(loss):
-    return loss.t
+    levels: int
+    first: Known
+    second: Known
+    newest: np.ndarray
 
 
 @njit
-def _new_thresholds(loss, y, eta, weights):
-    """Thresholds that fit the shares of the classes at the mean of eta, or those that the search
-    before ended with, if they are not far from these.
-    """
-    m, n = loss.levels - 1, y.size
-    work, room = np.zeros((3, m)), np.empty((6, n))
+def _room(levels, n):
+    """A `BestThresholds` to be filled; NaN are near no thresholds."""
+    work, room, m = np.full((3, levels - 1), np.nan), np.empty((6, n)), levels
     upper, lower = RowTerms(room[0], room[1], room[2]), RowTerms(room[3], room[4], room[5])
-    mass, total = np.zeros(m + 1), np.zeros(1)
-    best = BestThresholds(work[0], work[1], work[2], mass, total, upper, lower)
-    mean, below, largest = 0.0, 0.0, 0.0
+    return BestThresholds(work[0], work[1], work[2], np.empty(m), np.empty(1), upper, lower)
+
+
+@along_the_way.register(Ordinal)
+def _(loss, y):
+    levels, eta = loss.levels, np.full((2, y.size), np.nan)
+    first, second = Known(eta[0], _room(levels, y.size)), Known(eta[1], _room(levels, y.size))
+    return Retracing(levels, first, second, np.zeros(1, np.int64))
+
+
+@njit
+def _begin(best, y, eta, weights, known):
+    """Thresholds that fit the shares of the classes at the mean of eta, or known ones, if they are
+    not far from these; returns the longest step from there.
+    """
+    t, mass, n = best.t, best.mass, y.size
+    mean, below, largest, near = 0.0, 0.0, 0.0, known.size > 0
+    for c in range(mass.size):
+        mass[c] = 0.0
     for i in range(n):
         mass[int(y[i])] += weights[i]
     for i in range(n):
         mean += weights[i] * eta[i]
         largest = max(largest, abs(eta[i]))
-    longest, known = max(LONGEST_MOVE, 0.25 * largest), _last_thresholds(loss)
-    near = known.size > 0
-    for j in range(m):
+    longest = max(LONGEST_MOVE, 0.25 * largest)
+    for j in range(t.size):
         below += mass[j]
         share = min(max(below, 1e-12), 1.0 - 1e-12)
-        best.t[j] = mean + math.log(share / (1.0 - share))
-        near = near and abs(known[j] - best.t[j]) <= 4.0 * longest
-    for j in range(m if near else 0):
-        best.t[j] = known[j]
-    return best, longest
+        t[j] = mean + math.log(share / (1.0 - share))
+        near = near and abs(known[j] - t[j]) <= 4.0 * longest
+        near = near and (j == 0 or known[j] > known[j - 1])
+    for j in range(t.size if near else 0):
+        t[j] = known[j]
+    return longest
 
 
 @njit
@@ -214,17 +221,11 @@ def _solve(best, x):
 
 
 @njit
-def best_thresholds(loss, y, eta, weights):
-    """The `BestThresholds` at a predictor, by Newton steps halved where they do not descend.
-
-    Parameters
-    ----------
-    loss : Ordinal or Retracing
-    y, eta, weights : ndarray of shape (n,)
-        Codes of the classes, all of which have a row, the predictor and the weights.
+def _search(best, y, eta, weights, known):
+    """Fill the best thresholds by Newton steps, halved where they do not descend, from known
+    thresholds (K - 1,) or none.
     """
-    best, longest = _new_thresholds(loss, y, eta, weights)
-    m, last, known = best.t.size, False, _last_thresholds(loss)
+    longest, m, last = _begin(best, y, eta, weights, known), best.t.size, False
     g, step, held, F = np.empty(m), np.zeros(m), best.t.copy(), math.inf
     for _it in range(THRESHOLD_STEPS):
         value = _descent(y, eta, weights, best, g)
@@ -249,9 +250,53 @@ def best_thresholds(loss, y, eta, weights):
             best.t[j] = held[j] - step[j]
         last = gain <= LAST_GAIN and _it > 0
     best.loss[0] = F
-    for j in range(known.size):
-        known[j] = best.t[j]
+
+
+@generic
+def _found(loss, y, eta, weights):
+    """The `BestThresholds` at a predictor."""
+    best = _room(loss.levels, y.size)
+    _search(best, y, eta, weights, np.empty(0))
     return best
+
+
+@_found.register(Retracing)
+def _(loss, y, eta, weights):
+    for second in range(2):
+        known = loss.second if second else loss.first
+        if _equal(known.eta, eta):
+            loss.newest[0] = second
+            return known.best
+    here, there = loss.first, loss.second
+    if not loss.newest[0]:
+        here, there = there, here
+    loss.newest[0] = 1 - loss.newest[0]
+    for i in range(eta.size):
+        here.eta[i] = eta[i]
+    _search(here.best, y, eta, weights, there.best.t)
+    return here.best
+
+
+@njit
+def _equal(a, b):
+    """Whether two arrays (n,) are equal."""
+    for i in range(a.size):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+@njit
+def best_thresholds(loss, y, eta, weights):
+    """The `BestThresholds` at a predictor.
+
+    Parameters
+    ----------
+    loss : Ordinal or Retracing
+    y, eta, weights : ndarray of shape (n,)
+        Codes of the classes, all of which have a row, the predictor and the weights.
+    """
+    return _found(loss, y, eta, weights)
 
 
 @njit
