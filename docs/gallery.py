@@ -1,5 +1,6 @@
 """Vignettes as pages of the site: text and stored output of the notebooks that
-`python vignettes/run.py --notebooks` has executed, and a thumbnail of each.
+`python vignettes/run.py --notebooks` has executed. `python docs/gallery.py` makes their thumbnails
+in docs/assets/gallery anew, which the gallery shows whether or not vignettes have been executed.
 """
 
 import base64
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "vignettes" / "html"
+THUMBNAILS = ROOT / "docs" / "assets" / "gallery"
 PICTURE, PAGE = "image/png", "text/html"
 
 
@@ -27,6 +29,11 @@ class Vignette(NamedTuple):
     def stored(self):
         """The file of the executed notebook, which need not be there."""
         return STORED / f"{self.name}.ipynb"
+
+    @property
+    def small(self):
+        """The file of its thumbnail."""
+        return THUMBNAILS / f"{self.name}.png"
 
 
 def beginning(words, length=150):
@@ -167,16 +174,24 @@ def filled(html, pieces):
 
 
 def card(one):
-    """Markdown of an entry of the list: a picture where the vignette has been executed."""
-    here = one.stored.exists()
-    parts = [f"**[{one.title}](vignettes/{one.name}.md)**" if here else f"**{one.title}**"]
-    if here and pictures(one.stored):
-        small = f"![{one.title}](vignettes/{one.name}_small.png)"
-        parts.insert(0, f"[{small}](vignettes/{one.name}.md)")
-    parts += [one.words] if here else [one.words, f"`vignettes/{one.name}.py`, not executed here"]
+    """Markdown of an entry of the list; it is a link where the vignette has been executed."""
+    here, small = one.stored.exists(), f"![{one.title}](assets/gallery/{one.name}.png)"
+    if here:
+        place = f"(vignettes/{one.name}.md)"
+        parts = [f"[{small}]{place}", f"**[{one.title}]{place}**", one.words]
+    else:
+        file = f"`vignettes/{one.name}.py`, not executed here"
+        parts = [small, f"**{one.title}**", one.words, file]
     return "- " + "\n\n    ".join(parts) + "\n"
 
 
 def cards(items):
     """Markdown of a list of vignettes."""
     return "\n".join(['<div class="grid cards gallery" markdown>', "", *map(card, items), "</div>"])
+
+
+if __name__ == "__main__":
+    THUMBNAILS.mkdir(exist_ok=True)
+    for vignette in stored():
+        if made := thumbnail(vignette.stored):
+            vignette.small.write_bytes(made)

@@ -30,7 +30,14 @@ lambda2 ([selectors](../paths.md))."""
 
 
 class Values(griffe.Extension):
-    """Leaves out docstrings of attributes that are those of the class of their value."""
+    """Leaves out docstrings of attributes that are those of the class of their value, and makes the
+    first sentences of methods one line, all of which lists of methods show.
+    """
+
+    def on_function(self, *, func, **_):
+        if func.docstring:
+            first, blank, rest = func.docstring.value.partition("\n\n")
+            func.docstring.value = " ".join(first.split()) + blank + rest
 
     def on_attribute(self, *, attr, **_):
         if "property" not in attr.labels:
@@ -194,8 +201,6 @@ def on_files(files, config):
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
     for one in gallery.stored():
         text, pictures, _ = vignette_page(one.name)
-        if small := gallery.thumbnail(one.stored):
-            pictures = pictures | {f"{one.name}_small.png": small}
         files.append(File.generated(config, f"vignettes/{one.name}.md", content=text))
         for name, content in pictures.items():
             files.append(File.generated(config, f"vignettes/{name}", content=content))

@@ -239,5 +239,18 @@ def test_a_page_of_the_gallery_has_text_code_output_and_pictures(tmp_path, monke
         gallery.filled("a<p><!--output 0--></p>", html) == 'a<div class="output"><b>*3*</b></div>'
     )
     assert Image.open(io.BytesIO(gallery.thumbnail(one.stored))).size == (480, 160)
-    assert "vignettes/some_small.png" in gallery.card(one)
-    assert "not executed here" in gallery.card(gallery.Vignette("other", "Other", "Words."))
+    assert "[![Title](assets/gallery/some.png)](vignettes/some.md)" in gallery.card(one)
+    other = gallery.card(gallery.Vignette("other", "Other", "Words."))
+    assert "not executed here" in other and "![Other](assets/gallery/other.png)" in other
+
+
+def test_every_vignette_has_a_small_thumbnail():
+    """They are stored, so that the gallery has pictures where nothing was executed."""
+    from PIL import Image
+
+    gallery = import_module("gallery")
+    made = {one.small for one in gallery.vignettes()}
+    assert made == set(gallery.THUMBNAILS.glob("*.png")), "python docs/gallery.py makes them"
+    for file in made:
+        with Image.open(file) as picture:
+            assert 200 <= picture.width <= 480 and file.stat().st_size < 40_000

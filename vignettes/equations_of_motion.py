@@ -46,7 +46,7 @@ def plain(ax, **labels):
 # The Lorenz system is $x' = 10 (y - x)$, $y' = x (28 - z) - y$, $z' = x y - \tfrac{8}{3} z$: seven terms in all. We record 4000 points over eight units of time and add noise of standard deviation 0.5 to each coordinate, a sixteenth of the spread of $x$.
 
 
-# %%
+# %% tags=["thumbnail"]
 def lorenz(_, u):
     """The slope of the Lorenz system."""
     x, y, z = u

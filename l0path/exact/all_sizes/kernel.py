@@ -13,7 +13,8 @@ sizes for those that it can still improve: a set of t of m candidates adds to F 
     the least joint cost of two of the t + 2 costliest;
     the sum of the m - t smallest delta_j b_j^2, where S - diag(delta) is positive semidefinite at
         the root: leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) - diag(delta_O) is a Schur
-        complement of S - diag(delta), and thus positive semidefinite.
+        complement of S - diag(delta), and thus positive semidefinite;
+    the perspective relaxation with delta (`perspective`), of which that sum is the first step.
 """
 
 from typing import NamedTuple
@@ -22,8 +23,10 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ..nodes.leaps import PAIRS, _joint, copy_without, pivot, row_of, strike
+from .perspective import close_sizes, pays, sort, tighten
 
 ROOT, JOINED = -2, -1  # `took` of a node that no search has looked at, and of one just opened
+TIGHTENED = 2  # times the entries of a matrix, what its relaxation counts in the work of a node
 
 
 class OpenNodes(NamedTuple):
@@ -31,7 +34,8 @@ class OpenNodes(NamedTuple):
     low (levels, p): candidates, their positions by descending cost of leaving, and by ascending
     delta_j b_j^2; F, R (levels,); m, took, first, last (levels,): candidates, the position of the
     one that joined last, the sizes that are open; least (levels, p + 1): by size what no set of the
-    node is below; into (p,): columns that are in.
+    node is below; beta (levels, p): coefficients of the relaxation, where the next node of a level
+    begins; into (p,): columns that are in.
     """
 
     S: np.ndarray
@@ -48,12 +52,13 @@ class OpenNodes(NamedTuple):
     first: np.ndarray
     last: np.ndarray
     least: np.ndarray
+    beta: np.ndarray
     into: np.ndarray
 
 
 class Buffers(NamedTuple):
-    """Scratch (p,): w, d, e, cost, gain; delta (p,) by ident; found (rows, p): sets of columns, -1
-    beyond their end, of values value (rows,).
+    """Scratch (p,): w, d, e, cost, gain, top; M (p, p); delta (p,) by ident; found (rows, p): sets
+    of columns, -1 beyond their end, of values value (rows,).
     """
 
     w: np.ndarray
@@ -62,6 +67,8 @@ class Buffers(NamedTuple):
     cost: np.ndarray
     gain: np.ndarray
     delta: np.ndarray
+    M: np.ndarray
+    top: np.ndarray
     found: np.ndarray
     value: np.ndarray
 
@@ -160,17 +167,6 @@ def drop_pairs(stack, space, f, cut, number):
 
 
 @njit
-def sort(order, key, m, sign):
-    """Sort order[:m] by ascending sign * key: insertion, for it is nearly sorted."""
-    for a in range(1, m):
-        j, l = order[a], a
-        while l > 0 and sign * key[order[l - 1]] > sign * key[j]:
-            order[l] = order[l - 1]
-            l -= 1
-        order[l] = j
-
-
-@njit
 def renumber(order, j, m):
     """Strike position j out of order[:m]; the last position takes its place."""
     a = 0
@@ -197,22 +193,15 @@ def bound(stack, space, f, cut):
         t = m - 1 - a
         if t <= last - f and t >= first - f:
             least[f + t] = max(least[f + t], F + max(total, cost[order[t]]))
-    while first <= last and not least[first] < cut.threshold[first]:
-        first += 1
-    while first <= last and not least[last] < cut.threshold[last]:
-        last -= 1
-    joint = np.inf
-    if first - f + 1 < PAIRS and first <= last:
+    some = close_sizes(stack, f, first, last, cut)
+    first, last, joint = stack.first[f], stack.last[f], np.inf
+    if first - f + 1 < PAIRS and some:
         for t in range(min(last - f + 1, PAIRS - 1)):
             joint = _joint(B, b, cost, order, t + 1, joint)
             if t >= first - f:
                 least[f + t] = max(least[f + t], F + joint)
-        while first <= last and not least[first] < cut.threshold[first]:
-            first += 1
-        while first <= last and not least[last] < cut.threshold[last]:
-            last -= 1
-    stack.first[f], stack.last[f] = first, last
-    return first <= last
+        some = close_sizes(stack, f, first, last, cut)
+    return some
 
 
 @njit
@@ -226,6 +215,7 @@ def leave(stack, f, j, w):
     renumber(stack.low[f], j, m)
     stack.m[f] = m - 1
     stack.c[f, j], stack.ident[f, j] = stack.c[f, m - 1], stack.ident[f, m - 1]
+    stack.beta[f, j] = stack.beta[f, m - 1]
 
 
 @njit
@@ -240,7 +230,8 @@ def descend(stack, space, f, j):
             stack.order[f, a],
             stack.low[f, a],
         )
-    ident[g, j] = ident[f, m - 1]
+        stack.beta[g, a] = stack.beta[f, a]
+    ident[g, j], stack.beta[g, j] = ident[f, m - 1], stack.beta[f, m - 1]
     renumber(stack.order[g], j, m)
     renumber(stack.low[g], j, m)
     for s in range(stack.first[f], stack.last[f] + 1):
@@ -265,7 +256,11 @@ def search(stack, space, base, f, cut, work, limit):
         m = stack.m[f]
         nodes += 1
         work -= 1 + m * m
-        if m < 4 or not bound(stack, space, f, cut):
+        some = m >= 4 and bound(stack, space, f, cut)
+        if some and pays(stack, space, f):
+            work -= TIGHTENED * m * m
+            some = tighten(stack, space, f, cut)
+        if not some:
             f -= 1
             continue
         first, last = stack.first, stack.last

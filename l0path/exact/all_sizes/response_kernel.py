@@ -10,7 +10,8 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ..nodes.leaps import PAIRS, copy_without, pivot, row_of, strike
-from .kernel import JOINED, note, renumber, sort
+from .kernel import JOINED, note, renumber
+from .perspective import sort
 
 
 @njit

@@ -95,6 +95,7 @@ class Walker:
             numbers(at, dtype=whole),
             numbers(at, dtype=whole),
             np.full((levels, p + 1), -math.inf),
+            numbers(own),
             np.full(size, -1),
         )
         notes = p * (p + 1) + 64
@@ -103,6 +104,8 @@ class Walker:
             numbers(size),
             numbers((*responses, size)),
             *(numbers(size) for _ in range(3)),
+            numbers((size, size)),
+            numbers(size, dtype=whole),
             np.zeros((notes, size), dtype=np.int16),
             numbers(notes),
         )
@@ -110,7 +113,7 @@ class Walker:
         self.part, self.step, self.spent, self.enough = 0, 1, 0.0, 0.0
         # entries that a part of the search visits before it is divided, in m^3 of m candidates:
         # many times what their eigenvalues cost
-        self.patience = 40.0
+        self.patience = 10.0
 
     @property
     def open(self):
@@ -128,7 +131,7 @@ class Walker:
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
         s.S[f, :m, :m], s.B[f, :m, :m], s.ident[f, :m] = task.S, task.B, task.ident
-        s.c[f, ..., :m], s.b[f, ..., :m] = task.c.T, task.b.T
+        s.c[f, ..., :m], s.b[f, ..., :m], s.beta[f, ..., :m] = task.c.T, task.b.T, task.b.T
         s.order[f, :m] = np.argsort(-squares(task.b) / np.diag(task.B), kind="stable")
         s.low[f, :m] = np.arange(m)
         s.F[f], s.R[f], s.m[f], s.took[f] = task.full, task.value, m, ROOT
