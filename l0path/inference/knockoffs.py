@@ -22,7 +22,7 @@ from ..designs.copies import equal_columns
 from ..engine.registry import refuse
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
-from ..problem.losses import Squared
+from ..problem.losses import Squared, restricted
 from ..problem.problem import Data, pose
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
@@ -195,6 +195,9 @@ def knockoff_filter(
       independent draws from a normal distribution whose covariance is known. With an estimated
       covariance, or columns that are not normal, it is approximate: second-order knockoffs match
       means and covariances only. Dummies and counts are far from normal.
+
+    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
+    have the same distribution in all strata (center them in each, or fit each alone).
 
     A selected column is false if y does not depend on it given all others. The promise is about the
     whole set: it holds neither for a single column nor for a model fitted to the selected ones, and
@@ -384,6 +387,7 @@ def _pair_up(data, A, copies, rows, columns, rng):
         data,
         design=design,
         y=data.y[rows],
+        loss=restricted(data.loss, data.y, rows),
         weights=data.weights[rows],
         offset=None if data.offset is None else data.offset[rows],
         lower=data.lower[at],

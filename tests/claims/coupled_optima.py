@@ -182,7 +182,7 @@ class CoupledOptima(Optima):
         return self.problem.restricted(self._sets(np.array([mask]))[0]).recedes()
 
     def attained(self, mask, use):
-        return not self.recedes(mask)
+        return self.independent(mask) and not self.recedes(mask)
 
     def _minimise(self, use):
         out = np.tile(self.start, (len(use), 1))

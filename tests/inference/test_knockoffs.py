@@ -183,3 +183,20 @@ def test_columns_that_cannot_compete_have_no_statistic():
         )
         np.testing.assert_array_equal(result.knockoffs[:, [0, 10, 11]], X[:, [0, 10, 11]])
         assert result.statistic.sort_values().index[-2:].tolist() in (["x1", "x4"], ["x4", "x1"])
+
+
+@pytest.mark.parametrize("loss", ["cox", "binomial"])
+def test_rows_without_weight_take_no_part(loss):
+    rng = np.random.default_rng(0)
+    X, n = rng.normal(size=(60, 4)), 60
+    w, how = rng.integers(0, 3, n).astype(float), {"loss": loss, "max_k": 3, "random_state": 1}
+    if loss == "cox":
+        time = rng.exponential(size=n) * np.exp(-X[:, 0])
+        y, strata = np.column_stack([time, rng.random(n) < 0.8]), rng.integers(0, 2, n)
+    else:
+        y, strata = rng.binomial(4, 1 / (1 + np.exp(-X[:, 0]))) / 4, None
+    seen, given = w > 0, {} if strata is None else {"strata": strata}
+    every = l0path.knockoff_filter(X, y, sample_weight=w, **given, **how)
+    given = {name: value[seen] for name, value in given.items()}
+    some = l0path.knockoff_filter(X[seen], y[seen], sample_weight=w[seen], **given, **how)
+    np.testing.assert_allclose(every.statistic, some.statistic, rtol=1e-9)
