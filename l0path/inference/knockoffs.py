@@ -389,6 +389,7 @@ def _pair_up(data, A, copies, rows, columns, rng):
         y=data.y[rows],
         loss=restricted(data.loss, data.y, rows),
         weights=data.weights[rows],
+        trials=None if data.trials is None else data.trials[rows],
         offset=None if data.offset is None else data.offset[rows],
         lower=data.lower[at],
         upper=data.upper[at],
