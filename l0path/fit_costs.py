@@ -43,9 +43,13 @@ def fit_cost(
         The columns to choose from, as for `l0path.fit`. Or a formula.
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response.
-    cv, groups_cv, n_repeats : optional
-        As in `l0path.cv_fit`, whose fits are counted then, all folds beside the fit on all rows.
-        With cv=None only the fit on all rows is, and the other two are ignored.
+    cv : int, splitter, iterable, or array-like, optional
+        The folds of a `l0path.cv_fit`, all of which are counted beside the fit on all rows. None
+        counts the fit on all rows alone.
+    groups_cv : array-like of shape (n,) or str, optional
+        As in `l0path.cv_fit`, and ignored with cv=None, as is n_repeats.
+    n_repeats : int, default 1
+        The number of repeats of an integer cv.
     **arguments : dict
         All other arguments of `l0path.fit`, or of `l0path.cv_fit`.
 

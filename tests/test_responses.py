@@ -222,7 +222,6 @@ def test_what_is_not_served_is_refused_by_name(given, word):
 def test_methods_that_take_one_response_say_so():
     X, Y, _ = drawn(0)
     calls = [
-        lambda: l0path.split_inference(X, Y, k=2),
         lambda: l0path.knockoff_filter(X, Y),
     ]
     for call in calls:

@@ -423,6 +423,7 @@ def _meta(setting):
         responses=data.responses,
         response_weights=data.response_weights,
         strata=data.strata,
+        stratum=data.loss.stratum if data.strata is not None and counts is None else None,
         ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
     )
 

@@ -285,7 +285,7 @@ def _data_given_anew(path, X, y, offset):
         penalty_factor=meta.factor,
         feature_names=None if named else meta.names,
         **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
-        **({"ties": meta.ties} if meta.ties else {}),
+        **({"ties": meta.ties, "strata": meta.stratum} if meta.ties else {}),
         pos_label=meta.classes[1] if two else None,
     )
     data = data_of(X, y, arguments, read=True)[0]

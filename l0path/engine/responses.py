@@ -185,11 +185,9 @@ def refuse_unserved(data, plan, a):
         )
 
 
-def refuse_responses(data, what, ordered=False):
-    """Raise ValueError where data of what takes one response have several, or ordered classes
-    (unless it takes these).
-    """
-    if data.loss.traits.response == "ordered" and not ordered:
+def refuse_responses(data, what):
+    """Raise ValueError where data of what takes one response have several, or ordered classes."""
+    if data.loss.traits.response == "ordered":
         raise ValueError(
             f"loss='ordinal' is not served by {what}; compare classes above a threshold with those "
             "below: loss='logistic' with y > threshold"
@@ -201,7 +199,7 @@ def refuse_responses(data, what, ordered=False):
         )
     if data.responses is not None:
         raise ValueError(
-            f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "
+            f"y has {len(data.responses)} responses, and {what} takes one: pass one of them, for "
             f"example {data.responses[0]}"
         )
 

@@ -46,10 +46,9 @@ class Resolved(NamedTuple):
     competing: int
 
 
-def resolve(X, y, arguments, one_response="split_inference and knockoff_filter", ordered=False):
+def resolve(X, y, arguments, one_response="knockoff_filter"):
     """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
-    gave them. one_response: what is said not to take several responses or classes; "" for nothing;
-    ordered: whether it takes ordered classes.
+    gave them. one_response: what is said not to take several responses or classes; "" for nothing.
     """
     for name in arguments:
         if OURS.get(name):
@@ -58,7 +57,7 @@ def resolve(X, y, arguments, one_response="split_inference and knockoff_filter",
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
     if one_response:
-        refuse_responses(asked.data, one_response, ordered)
+        refuse_responses(asked.data, one_response)
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():

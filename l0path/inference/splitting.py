@@ -15,32 +15,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Seed
-from ..core.warnings import recorded
 from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
-from ..inspection.refits import RefitRows, refit_rows
-from ..inspection.survival_refits import CoupledRows, jackknife, maximum_likelihood
-from ..problem.losses import name_of, restricted
-from ..problem.responses import without_mean
+from ..problem.losses import name_of
+from .held_out import tested
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
 
 GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
-
-
-class Split(NamedTuple):
-    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the
-    held-out rows (NaN where these do not identify a coefficient), the degrees of freedom (inf:
-    normal), and whether the columns separate the classes of the held-out rows (then none is
-    identified).
-    """
-
-    support: np.ndarray
-    estimate: np.ndarray
-    error: np.ndarray
-    p_value: np.ndarray
-    freedom: float
-    separated: bool = False
 
 
 def split_inference(
@@ -96,8 +78,8 @@ def split_inference(
     progress : bool, default False
         Whether a bar on stderr shows the splits.
     **fit : Any
-        Arguments of `l0path.fit` (any loss that `Path.refit` takes, but several responses or
-        classes without an order), except those about costs. Weights and offset go with the rows;
+        Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
+        Weights and offset go with the rows;
         class weights serve the choice only. Columns of always_include are in every model and
         tested. With groups= whole groups are chosen and their columns tested one by one. A held-out
         part gives no p-value where the chosen columns separate its classes (or make a partial
@@ -106,10 +88,11 @@ def split_inference(
     Returns
     -------
     DataFrame
-        One row per column of X: selected (share of the splits that chose it), p_value, and ci_low
-        and ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]:
-        nothing known). Its `attrs` hold method, n_splits, level, fraction, random_state, status and
-        mean_size (of the models chosen).
+        One row per column of X (of several responses: per column and response; of several classes:
+        per column and class, against the first class): selected (share of the splits that chose
+        the column), p_value, and ci_low and ci_high (in units of y, or of the linear predictor,
+        per unit of the column; [-inf, inf]: nothing known). Its `attrs` hold method, n_splits,
+        level, fraction, random_state, status and mean_size (of the models chosen).
 
     Raises
     ------
@@ -121,7 +104,8 @@ def split_inference(
 
     Notes
     -----
-    With Q(g) the g-quantile of the B values min(1, |S_b| p_j) divided by g (their ceiling(g B)-th
+    With Q(g) the g-quantile of the B values min(1, |S_b| p_j) (|S_b| times the number of responses,
+    or of classes less one) divided by g (their ceiling(g B)-th
     smallest value):
 
         p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)    multi-split
@@ -161,7 +145,7 @@ def split_inference(
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit), ordered=True)
+    asked, competing = resolve(X, y, with_limit(fit, time_limit), one_response="")
     data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
@@ -187,7 +171,7 @@ def split_inference(
             ),
             stacklevel=2,
         )
-    table = combine(splits, data.names, level)
+    table = combine(splits, _tests(data), level)
     table.attrs = {
         "method": _method(len(splits)),
         "n_splits": len(splits),
@@ -201,6 +185,19 @@ def split_inference(
         "left out",
     }
     return table
+
+
+def _tests(data):
+    """The labels of what is tested: columns, or columns with each response, or with each class
+    beside the first one.
+    """
+    names = [str(name) for name in data.names]
+    if data.responses is None:
+        return pd.Index(names, name="feature")
+    if data.classes is None:
+        return pd.MultiIndex.from_product([names, data.responses], names=["feature", "response"])
+    classes = [str(c) for c in data.classes[1:]]
+    return pd.MultiIndex.from_product([names, classes], names=["feature", "class"])
 
 
 def _method(n_splits):
@@ -244,6 +241,13 @@ def _check(data, plan, k, rule, competing):
             f"split_inference needs a likelihood, which loss={loss!r} does not have; "
             "use loss='logistic'"
         )
+    if data.responses is not None and data.classes is not None:
+        if data.offset is not None or (data.weights != np.floor(data.weights)).any():
+            what = "offset=" if data.offset is not None else "weights that are no whole numbers"
+            raise ValueError(
+                f"split_inference tests several classes by statsmodels' MNLogit, which takes no "
+                f"{what}; leave that out"
+            )
     if k is not None:
         whole(k, "k", 1, competing)
         if plan.max_k is not None and plan.max_k < k:
@@ -276,8 +280,6 @@ class ModelChoice(NamedTuple):
 
 def one_split(asked, child, fraction, choice, deadline):
     """A `Split`, its rows drawn by a SeedSequence."""
-    from statsmodels.tools.sm_exceptions import SingularMatrixWarning
-
     data, k = asked.data, choice.k
     (train,) = draw(data, fraction, np.random.default_rng(child), by_event=True)
     path = path_on_rows(asked, train, deadline, choice.most)
@@ -289,72 +291,7 @@ def one_split(asked, child, fraction, choice, deadline):
     s = path.solutions[i]
     held = data.weights.copy()
     held[train] = 0.0
-    unknown = np.full(s.support.size, np.nan)
-    nothing = Split(s.support, unknown, unknown, unknown, math.inf)
-    if not s.support.size:
-        return nothing
-    if data.loss.traits.coupled:
-        return _tested(data, s.support, held, nothing)
-    if without_mean(data.loss, held @ data.y):
-        return nothing
-    with recorded() as caught:
-        results = refit_rows(
-            path, s, RefitRows(data.design, data.y, held, data.offset, None, False)
-        )
-    separated = any(w.category is SeparationWarning for w in caught)
-    if separated or results.df_resid <= 0:
-        return nothing._replace(separated=separated)
-    for w in caught:
-        if (
-            w.category is not SingularMatrixWarning
-        ):  # `identified` says which coefficients mean nothing
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    exog = results.model.exog
-    columns = slice(int(data.intercept), exog.shape[1])  # a dispersion may come after them
-    params, bse, pvalues = (
-        v.to_numpy()[columns] for v in (results.params, results.bse, results.pvalues)
-    )
-    known = identified(exog)[columns] & np.isfinite(bse) & (bse > 0)
-    estimate, error, p_value = (np.where(known, v, np.nan) for v in (params, bse, pvalues))
-    return Split(
-        s.support, estimate, error, p_value, float(results.df_resid) if results.use_t else math.inf
-    )
-
-
-def _tested(data, support, held, nothing):
-    """The `Split` of survival times, or ordered classes, tested on the rows with a weight in `held`
-    (n,); nothing: the one that says nothing.
-    """
-    from scipy.stats import norm
-
-    keep = held > 0
-    names = [data.names[j] for j in support]
-    offset = None if data.offset is None else data.offset[keep]
-    A, loss = data.design.columns(support)[keep], restricted(data.loss, data.y, keep)
-    rows = CoupledRows(A, names, data.y[keep], loss, held[keep], offset)
-    found = maximum_likelihood(rows)
-    if not found.attained:
-        return nothing._replace(separated=True)
-    covariance, weights = found.covariance, held[keep]
-    if data.loss.traits.response == "survival" and (weights != np.floor(weights)).any():
-        D = jackknife(rows, found)
-        covariance = D.T @ D
-    error = np.sqrt(np.diag(covariance))
-    known = found.known & (error > 0)
-    estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)
-    p_value = 2.0 * norm.sf(np.abs(estimate / error))
-    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
-
-
-def identified(A):
-    """Whether each coefficient of least squares on A (n, m) is the same in all its solutions:
-    nothing in the null space of A moves it.
-    """
-    size = np.linalg.norm(A, axis=0)
-    scaled = A / np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    null = vectors[:, values <= 1e-12 * values[-1]]
-    return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)
+    return tested(path, s, data, held)
 
 
 def aggregate_p_values(p, gamma_min=GAMMA_MIN):
@@ -381,26 +318,28 @@ def _first(B, gamma_min):
     return max(1, math.ceil(round(gamma_min * B, 9)))
 
 
-def combine(splits, names, level):
-    """The table of `split_inference` from its splits."""
+def combine(splits, labels, level):
+    """The table of `split_inference` from its splits; labels: of the tests of all p columns."""
     from scipy import stats
 
-    B, p = len(splits), len(names)
-    ever = np.unique(np.concatenate([one.support for one in splits])).astype(np.int64)
+    B, p = len(splits), len(labels)
+    q = max(one.tests for one in splits)
+    places = [(one.support[:, None] * q + np.arange(q)).ravel() for one in splits]
+    ever = np.unique(np.concatenate(places)).astype(np.int64)
     estimate, error, adjusted = (
         np.zeros((B, ever.size)),
         np.full((B, ever.size), np.inf),
         np.ones((B, ever.size)),
     )
     count = np.zeros(p)
-    for b, one in enumerate(splits):
-        count[one.support] += 1
+    for b, (one, place) in enumerate(zip(splits, places, strict=True)):
+        count[place] += 1
         ok = np.isfinite(one.p_value)
-        at = np.searchsorted(ever, one.support[ok])
+        at = np.searchsorted(ever, place[ok])
         estimate[b, at], error[b, at], adjusted[b, at] = (
             one.estimate[ok],
             one.error[ok],
-            np.minimum(1.0, one.support.size * one.p_value[ok]),
+            np.minimum(1.0, place.size * one.p_value[ok]),
         )
     freedom = np.array([one.freedom for one in splits])
     low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
@@ -419,5 +358,5 @@ def combine(splits, names, level):
     )  # splits that contradict each other reject everything: what lies between is shown
     return pd.DataFrame(
         {"selected": count / B, "p_value": p_value, "ci_low": low, "ci_high": high},
-        index=pd.Index([str(name) for name in names], name="feature"),
+        index=labels,
     )

@@ -10,6 +10,10 @@ import pandas as pd
 from ..core.warnings import recorded
 
 
+class NoOptimumError(ValueError):
+    """A likelihood of several classes without a finite optimum, or none that was reached."""
+
+
 def fit_ordered(path, s, table, how):
     """The results of the proportional odds model of statsmodels, whose thresholds are the first one
     and logarithms of differences. table: a `refits.RefitTable`.
@@ -54,13 +58,14 @@ def fit_classes(path, s, table, how):
     first = [np.atleast_2d(s.intercept)] if path.meta.intercept else []
     start = np.vstack([*first, s.beta])
     how = {"start_params": (start[:, 1:] - start[:, :1]).ravel(order="F"), "disp": 0} | how
-    try:
-        with recorded() as caught:
+    with recorded() as caught:
+        try:
             results = model.fit(**{"maxiter": 100, **how})
-    except np.linalg.LinAlgError:
-        results = None
-    if results is None or not results.mle_retvals["converged"]:
-        raise ValueError(
+        except np.linalg.LinAlgError:
+            results = None
+    overflows = any(issubclass(w.category, RuntimeWarning) for w in caught)
+    if results is None or overflows or not results.mle_retvals["converged"]:
+        raise NoOptimumError(
             "the refit, which has no penalty, did not converge: these columns separate the "
             "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
         )

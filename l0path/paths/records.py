@@ -59,6 +59,7 @@ class Meta:
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
     strata: tuple | None = None  # labels of the strata of survival times
+    stratum: np.ndarray | None = None  # (n,) the numbers of the strata of the rows
     ties: str | None = None  # "efron" or "breslow", of survival times
 
     @property

@@ -105,6 +105,8 @@ def save(self: Path, file: str | PathLike) -> None:
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
     arrays |= _group_arrays(groups, self.solutions)
     meta["strata"] = _labels(self.meta.strata)
+    stratum = meta.pop("stratum")
+    arrays |= {} if stratum is None else {"stratum": stratum.astype(np.int32)}
     arrays |= _baselines(with_baselines(self))
     if self.meta.ordered and self.solutions:
         arrays["thresholds"] = np.array([s.thresholds for s in self.solutions])
@@ -300,6 +302,10 @@ def _meta(meta, p, stored):
     arrays = {
         name: stored.array(f"meta_{name}", *kinds.get(name, (np.float64, (p,)))) for name in ARRAYS
     }
+    if "stratum" in stored:  # not in files written before, and not without strata
+        stratum = stored.array("stratum", np.int32, (int(meta["n"]),)).astype(np.int64)
+        _inside(stratum, len(meta.get("strata") or ()), "strata")
+        arrays["stratum"] = stratum
     meta = Meta(**meta, **arrays)
     _inside(meta.forced, p, "forced columns")
     return meta

@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import INSTANCES, arguments, fix_threads, instance, measured, objectives
+from common import (
+    INSTANCES,
+    agreement,
+    arguments,
+    fix_threads,
+    instance,
+    measured,
+    objectives,
+    reference,
+)
 from peers import PEERS, by_size, installed, our_supports, ours
 
 import l0path
 
 ROOT = Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+PAGE = ROOT / "docs" / "results.md"
+STORED = ("L0Learn_CD", "L0Learn_CDPSI")  # peers with stored objectives
 LIMITS = (0.1, 0.5)  # seconds that El0ps has for each value of lambda0
 VALUES = 10  # of lambda0, of El0ps
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -180,22 +190,58 @@ def text_of(table):
     return "\n".join(lines)
 
 
+def against_l0learn(folder, K=25):
+    """Table in Markdown: our objectives of sizes 1 to K against those that L0Learn reached."""
+    lines = [
+        "| data | L0Learn | sizes | l0path lower | equal | higher | L0Learn above, mean % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, stored in reference(folder).items():
+        spec = INSTANCES[name]
+        X, y = instance(**spec)[:2]
+        path = ours(X, y, spec["loss"], K, "default", certify=False)()
+        own = objectives(X, y, spec["loss"], our_supports(path))
+        for peer in STORED:
+            found = agreement(own, {k: v for k, v in stored[peer].items() if 1 <= k <= K})
+            lower = round(found.better * found.cells)
+            higher = len(found.worse_at)
+            counts = f"{found.cells} | {lower} | {found.cells - lower - higher} | {higher}"
+            above = 100.0 * np.expm1(-found.mean_log)
+            case = f"{name}, {spec['n']} x {spec['p']}"
+            lines.append(f"| {case} | {peer.removeprefix('L0Learn_')} | {counts} | {above:.3g} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def put(mark, made):
+    """Write Markdown into the page, between the two marks of that name."""
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    PAGE.write_text(f"{before}{begin}\n\n{made}\n\n{end}{after}", encoding="utf-8")
+
+
 def main():
-    """Write figure and table; with --smoke print the table only."""
-    args = arguments(__doc__, remark=("", "a sentence below the table"))
+    """Write figure and table; with --smoke print the table only. With --reference the table
+    against L0Learn is written, and nothing else.
+    """
+    args = arguments(
+        __doc__,
+        remark=("", "a sentence below the table"),
+        reference=("", "folder of NAME.json with objectives of L0Learn"),
+    )
     fix_threads(args.threads)
+    if args.reference:
+        put("l0learn", against_l0learn(args.reference))
+        return
     table = {}
     for case, (X, y, K) in cases(args.smoke).items():
         table[case] = rows_of(X, y, K, 1 if args.smoke else args.repeats)
         print(text_of({case: table[case]}), flush=True)
     if args.smoke:
         return
-    page = ROOT / "docs" / "results.md"
     figure(table, ROOT / "docs" / "assets" / "results.png")
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    made = "\n\n".join(part for part in (text_of(table), args.remark) if part)
-    after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+    put("results", "\n\n".join(part for part in (text_of(table), args.remark) if part))
 
 
 if __name__ == "__main__":

@@ -287,6 +287,22 @@ def test_many_groups_are_proven(kind):
         assert model.objective == pytest.approx(value, rel=1e-8)
 
 
+@pytest.mark.parametrize("forced", [[], [0, 1]])
+def test_a_model_beside_which_there_is_no_column_is_proven(forced):
+    X, Y, _ = responses_drawn(0)
+    X = X[:, :2] if forced else np.ones((len(X), 2))
+    for limits in ({}, {"n_best": 2}):
+        found = l0path.fit(X, Y, always_include=forced).certify(k=0, **limits)
+        best, support = best_of_size(X, Y, 0, forced=forced)
+        assert found.proven and found.incumbent == pytest.approx(best, rel=1e-9)
+        assert found.model.support.tolist() == support
+    codes = np.digitize(Y[:, 0], np.quantile(Y[:, 0], [0.3, 0.7]))
+    times = np.column_stack([np.arange(1.0, len(X) + 1), np.ones(len(X))])
+    for loss, y in (("ordinal", codes), ("multinomial", codes), ("cox", times)):
+        path = l0path.fit(X, y, loss=loss, always_include=forced)
+        assert path.certify(k=0).proven
+
+
 @pytest.mark.parametrize("offset", [0.0, 0.3])
 def test_the_model_of_no_coefficient_is_proven(offset):
     X, y, _ = classes_drawn(0)

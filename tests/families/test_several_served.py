@@ -127,8 +127,8 @@ def test_a_class_that_training_rows_lack_is_named():
 
 
 REFUSED = {
-    "several": ("split", "knockoffs"),
-    "multinomial": ("split", "knockoffs"),
+    "several": ("knockoffs",),
+    "multinomial": ("knockoffs",),
     "ordinal": ("to_sklearn", "knockoffs"),
 }
 
@@ -137,7 +137,6 @@ REFUSED = {
 def test_what_is_not_served_is_refused_by_name(kind, what):
     path, (X, y) = path_of(kind, certify=False), drawn(kind)
     call = {
-        "split": lambda: l0path.split_inference(X, y, k=2, **KINDS[kind]),
         "knockoffs": lambda: l0path.knockoff_filter(X, y, **KINDS[kind]),
     }.get(what) or getattr(path.model(k=2), what)
     with pytest.raises(ValueError, match="2 responses" if kind == "several" else kind):

@@ -10,8 +10,9 @@ from lazy import lazy
 
 import l0path
 from l0path.inference import aggregate_p_values
+from l0path.inference.held_out import Split, identified
 from l0path.inference.rows import draw, resolve
-from l0path.inference.splitting import Split, combine, identified
+from l0path.inference.splitting import combine
 
 sm = lazy("statsmodels.api")
 

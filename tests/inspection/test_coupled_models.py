@@ -150,11 +150,39 @@ def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
         again.certify(k=2, X=X, y=y[::-1])
 
 
-def test_a_loaded_path_with_strata_needs_a_new_fit(tmp_path):
+def test_a_loaded_path_keeps_the_strata_of_the_rows(tmp_path):
     X, y, _ = drawn("cox", 2)
-    l0path.fit(X, y, loss="cox", strata=np.arange(36) % 2, max_k=1).save(tmp_path / "path.l0")
-    with pytest.raises(ValueError, match=r"strata, which a path file does not hold.*fit again"):
-        l0path.load(tmp_path / "path.l0").certify(k=1, X=X, y=y)
+    for n, strata in enumerate((np.arange(36) % 2, np.array(["w", "u", "v"])[np.arange(36) % 3])):
+        path = l0path.fit(X, y, loss="cox", strata=strata, max_k=2)
+        path.save(tmp_path / f"path{n}.l0")
+        again = l0path.load(tmp_path / f"path{n}.l0")
+        one, found = path.certify(k=1), again.certify(k=1, X=X, y=y)
+        assert found.proven and found.incumbent == pytest.approx(one.incumbent, rel=1e-12)
+        old, new = path.alternatives(k=2), again.alternatives(k=2, X=X, y=y)
+        pd.testing.assert_frame_equal(old, new)
+        with pytest.raises(ValueError, match="checksum"):
+            again.certify(k=1, X=X, y=y[::-1])
+    with np.load(tmp_path / "path1.l0") as stored:
+        arrays = dict(stored)
+    stratum = arrays.pop("stratum")
+    np.savez(tmp_path / "old.npz", **arrays)  # as a file of an earlier version
+    with pytest.raises(ValueError, match=r"earlier version.*fit again"):
+        l0path.load(tmp_path / "old.npz").certify(k=1, X=X, y=y)
+    for wrong in (stratum + 1, stratum[1:], stratum.astype(float)):
+        np.savez(tmp_path / "bad.npz", **arrays, stratum=wrong)
+        with pytest.raises(ValueError, match="damaged"):
+            l0path.load(tmp_path / "bad.npz")
+
+
+def test_strata_of_a_formula_are_those_of_the_rows_that_were_kept(tmp_path):
+    X, y, _ = drawn("cox", 2)
+    table = X.assign(time=y[:, 0], died=y[:, 1], ward=list("qpr") * 12)
+    table.loc[4, "a"] = np.nan
+    path = l0path.fit("Surv(time, died) ~ a + b", table, loss="cox", strata="ward", max_k=2)
+    path.save(tmp_path / "path.l0")
+    again = l0path.load(tmp_path / "path.l0")
+    old, new = path.summary(k=1), again.summary(k=1, X=table)
+    pd.testing.assert_frame_equal(old.table, new.table)
 
 
 def test_a_loaded_path_of_a_formula_takes_its_table(tmp_path):

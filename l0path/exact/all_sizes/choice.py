@@ -154,7 +154,7 @@ class BestOfOne:
         self.ended, self.loss = None, -math.inf
         penalised = not math.isnan(s.lambda0)
         cost, most = even_cost(problem), units_to_choose(problem)
-        if not _few(problem, s.lambda2) or (penalised and cost is None) or not most:
+        if not _few(problem, s.lambda2) or (penalised and cost is None):
             return
         penalty = np.full(most + 1, math.inf)
         if penalised:

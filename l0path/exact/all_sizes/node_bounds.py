@@ -74,7 +74,7 @@ def each_left_out(B, b, parts):
     of as many columns; b (k,) or (k, r).
     """
     out, count = np.zeros(len(parts)), np.array([part.size for part in parts])
-    b = b.reshape(len(b), -1)
+    b = b if b.ndim > 1 else b[:, None]
     for size in np.unique(count[count > 0]):
         at = np.flatnonzero(count == size)
         O = np.array([parts[i] for i in at])

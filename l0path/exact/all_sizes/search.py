@@ -215,7 +215,7 @@ def _separate(S, B, weight):
 
 def squares(x):
     """(m,) squares of products x (m,), or their sums over the responses, for x (m, q)."""
-    return (x.reshape(len(x), -1) ** 2).sum(axis=1)
+    return x**2 if x.ndim == 1 else (x**2).sum(axis=1)
 
 
 class AllSizes:

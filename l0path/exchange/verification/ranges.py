@@ -11,7 +11,7 @@ from ...working_set.starts import rounded
 from .. import updates
 from ..ranking import Wanted, new_list
 from ..screening import Screen, screen_exchanges
-from ..table import ExchangeList, ExchangeRule, in_order
+from ..table import ExchangeList, ExchangeRule, in_steps
 
 
 def best_exchanges(columns, sequence, capacity, start, stop):
@@ -115,8 +115,13 @@ def proposed(fit, block, part, question, found=()):
         rule,
         ExchangeList(change, column, position),
     )
-    pairs = zip(change[:count].tolist(), (block.first + column[:count]).tolist(), strict=True)
-    return sorted([*found, *pairs], key=in_order(rule.tie))[:most]
+    change, column = change[:count], block.first + column[:count]
+    if len(found):
+        before = np.array(found)
+        change = np.append(before[:, 0], change)
+        column = np.append(before[:, 1].astype(np.int64), column)
+    best = np.lexsort((column, in_steps(change, rule.tie)))[:most]
+    return list(zip(change[best].tolist(), column[best].tolist(), strict=True))
 
 
 def leaders(C, square, usable, most, first=0):

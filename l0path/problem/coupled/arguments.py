@@ -236,9 +236,9 @@ def refuse_survival_only(a):
 
 def given_anew(meta):
     """The `Meta` of a path; ValueError where X and y are not all of the data."""
-    if meta.strata is not None:
+    if meta.strata is not None and meta.stratum is None:
         raise ValueError(
-            "the path was fitted with strata, which a path file does not hold for the rows; fit "
-            "again to use this method"
+            "the path was fitted with strata, and its file, written by an earlier version, does "
+            "not hold those of the rows; fit again to use this method"
         )
     return meta

@@ -1,0 +1,131 @@
+"""Tests of chosen columns on held-out rows, without a penalty: one part of sample splitting."""
+
+import math
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.warnings import recorded
+from ..errors import SeparationWarning
+from ..inspection.class_refits import NoOptimumError
+from ..inspection.refits import RefitRows, refit_rows
+from ..inspection.survival_refits import CoupledRows, jackknife, maximum_likelihood
+from ..problem.losses import restricted
+from ..problem.responses import without_mean
+
+
+class Split(NamedTuple):
+    """One split: the columns chosen (m,), their estimates, standard errors and p-values on the
+    held-out rows (NaN where these do not identify a coefficient), the degrees of freedom (inf:
+    normal), and whether the columns separate the classes of the held-out rows (then none is
+    identified). The arrays are (m tests,): each column has as many tests, one after another.
+    """
+
+    support: np.ndarray
+    estimate: np.ndarray
+    error: np.ndarray
+    p_value: np.ndarray
+    freedom: float
+    separated: bool = False
+    tests: int = 1
+
+
+def tested(path, s, data, held):
+    """The `Split` of a solution s of a path, tested on the rows of `Data` with a weight in `held`
+    (n,).
+    """
+    q = 1
+    if data.responses is not None:
+        q = len(data.responses) - (data.classes is not None)
+    unknown = np.full(s.support.size * q, np.nan)
+    nothing = Split(s.support, unknown, unknown, unknown, math.inf, tests=q)
+    if not s.support.size:
+        return nothing
+    if data.loss.traits.coupled:
+        return _by_likelihood(data, s.support, held, nothing)
+    rows = RefitRows(data.design, data.y, held, data.offset, None, False)
+    if data.responses is None:
+        if without_mean(data.loss, held @ data.y):
+            return nothing
+        return _by_refit(path, s, rows, nothing)
+    if data.classes is not None:
+        try:
+            return _by_refit(path, s, rows, nothing)
+        except NoOptimumError:
+            return nothing._replace(separated=True)
+    parts = []
+    for j in range(q):
+        one = s._replace(beta=s.beta[:, j], intercept=s.intercept[j])
+        offset = None if rows.offset is None else rows.offset[:, j]
+        part = rows._replace(y=np.ascontiguousarray(rows.y[:, j]), offset=offset)
+        parts.append(_by_refit(path, one, part, nothing._replace(tests=1)))
+    if any(one.estimate.size != s.support.size for one in parts):
+        return nothing
+    arrays = [
+        np.column_stack([getattr(one, name) for one in parts]).ravel()
+        for name in ("estimate", "error", "p_value")
+    ]
+    return nothing._replace(
+        estimate=arrays[0], error=arrays[1], p_value=arrays[2], freedom=parts[0].freedom
+    )
+
+
+def _by_refit(path, s, rows, nothing):
+    """The `Split` of a refit in statsmodels; nothing: the one that says nothing."""
+    from statsmodels.tools.sm_exceptions import SingularMatrixWarning
+
+    with recorded() as caught:
+        results = refit_rows(path, s, rows)
+    separated = any(w.category is SeparationWarning for w in caught)
+    if separated or results.df_resid <= 0:
+        return nothing._replace(separated=separated)
+    for w in caught:
+        if (
+            w.category is not SingularMatrixWarning
+        ):  # `identified` says which coefficients mean nothing
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    exog = results.model.exog
+    columns = slice(int(path.meta.intercept), exog.shape[1])  # a dispersion may come after them
+    params, bse, pvalues = (
+        v.to_numpy()[columns].reshape(s.support.size, -1)
+        for v in (results.params, results.bse, results.pvalues)
+    )
+    known = identified(exog)[columns, None] & np.isfinite(bse) & (bse > 0)
+    estimate, error, p_value = (np.where(known, v, np.nan).ravel() for v in (params, bse, pvalues))
+    freedom = float(results.df_resid) if getattr(results, "use_t", False) else math.inf
+    return nothing._replace(estimate=estimate, error=error, p_value=p_value, freedom=freedom)
+
+
+def _by_likelihood(data, support, held, nothing):
+    """The `Split` of survival times, or ordered classes, by maximum likelihood."""
+    from scipy.stats import norm
+
+    keep = held > 0
+    names = [data.names[j] for j in support]
+    offset = None if data.offset is None else data.offset[keep]
+    A, loss = data.design.columns(support)[keep], restricted(data.loss, data.y, keep)
+    rows = CoupledRows(A, names, data.y[keep], loss, held[keep], offset)
+    found = maximum_likelihood(rows)
+    if not found.attained:
+        return nothing._replace(separated=True)
+    covariance, weights = found.covariance, held[keep]
+    if data.loss.traits.response == "survival" and (weights != np.floor(weights)).any():
+        D = jackknife(rows, found)
+        covariance = D.T @ D
+    error = np.sqrt(np.diag(covariance))
+    known = found.known & (error > 0)
+    estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)
+    p_value = 2.0 * norm.sf(np.abs(estimate / error))
+    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
+
+
+def identified(A):
+    """Whether each coefficient of least squares on A (n, m) is the same in all its solutions:
+    nothing in the null space of A moves it.
+    """
+    size = np.linalg.norm(A, axis=0)
+    scaled = A / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    null = vectors[:, values <= 1e-12 * values[-1]]
+    return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)

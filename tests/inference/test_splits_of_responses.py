@@ -1,0 +1,75 @@
+"""Sample splitting with several responses and several classes: each column is tested for each."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+
+ONE = {"k": 2, "n_splits": 1, "random_state": 3, "n_jobs": 1}
+
+
+def drawn(n=80):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=list("abcde"))
+    return X, X.a - X.b + rng.normal(size=n), rng
+
+
+@pytest.mark.parametrize("splits", [1, 7])
+def test_a_response_twice_has_the_tests_of_one_times_two(splits):
+    X, y, rng = drawn()
+    given = {**ONE, "n_splits": splits, "sample_weight": rng.integers(1, 3, 80)}
+    one = l0path.split_inference(X, y, **given)
+    both = l0path.split_inference(X, pd.DataFrame({"u": y, "v": 10.0 * y}), **given)
+    assert both.index.names == ["feature", "response"] and len(both) == 10
+    for name, scale in (("u", 1.0), ("v", 10.0)):
+        part = both.xs(name, level="response")
+        np.testing.assert_allclose(part.selected, one.selected)
+        np.testing.assert_allclose(part.p_value, np.minimum(1.0, 2.0 * one.p_value), rtol=1e-8)
+        for end in ("ci_low", "ci_high"):
+            np.testing.assert_allclose(part[end], scale * one[end], rtol=1e-8)
+    assert one.p_value[["a", "b"]].max() < 0.05
+
+
+def test_two_classes_have_the_tests_of_the_logistic_loss():
+    X, y, _ = drawn()
+    labels = np.where(y > 0, "yes", "no")
+    one = l0path.split_inference(X, labels, loss="logistic", pos_label="no", **ONE)
+    many = l0path.split_inference(X, labels, loss="multinomial", **ONE)
+    assert many.index.tolist() == [(name, "yes") for name in "abcde"]
+    np.testing.assert_allclose(many.p_value, one.p_value, rtol=1e-4)
+    np.testing.assert_allclose(many.ci_low, -one.ci_high, rtol=1e-4)
+    assert one.p_value[["a", "b"]].max() < 0.05
+
+
+def test_three_classes_are_compared_with_the_first():
+    import statsmodels.api as sm
+
+    X, y, _ = drawn(120)
+    codes = np.digitize(y, [-0.7, 0.7])
+    given = {**ONE, "always_include": ["a", "b"], "k": 1, "fraction": 0.4}
+    table = l0path.split_inference(X, codes, loss="multinomial", **given)
+    assert table.index.names == ["feature", "class"] and len(table) == 10
+    whole = sm.MNLogit(codes, sm.add_constant(X[["a", "b"]])).fit(disp=0).params.iloc[1:]
+    for name in ("a", "b"):
+        part = table.loc[name]
+        assert (part.selected == 1.0).all()
+        middle = part[["ci_low", "ci_high"]].mean(axis=1).to_numpy()
+        np.testing.assert_allclose(middle, whole.loc[name].to_numpy(), rtol=0.8)
+        assert part.p_value["2"] < 0.01
+
+
+def test_classes_that_the_columns_separate_say_nothing():
+    X, y, _ = drawn(60)
+    X["a"] = y + 3.0 * np.sign(y)
+    codes = np.digitize(X["a"], [-3.0, 3.5])
+    with pytest.warns(l0path.errors.SeparationWarning, match="held-out"):
+        table = l0path.split_inference(X, codes, loss="multinomial", lambda2=0.1, **ONE)
+    assert (table.p_value == 1.0).all() and np.isinf(table.ci_low).all()
+
+
+@pytest.mark.parametrize("given", [{"offset": np.ones(80)}, {"sample_weight": np.full(80, 0.5)}])
+def test_what_the_test_of_classes_does_not_take_is_refused(given):
+    X, y, _ = drawn()
+    with pytest.raises(ValueError, match=r"MNLogit.*leave that out"):
+        l0path.split_inference(X, np.digitize(y, [-1, 1]), loss="multinomial", **ONE, **given)
