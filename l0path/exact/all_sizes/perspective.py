@@ -23,9 +23,8 @@ from ...core.dispatch import njit
 from ...problem.problem import EPS
 
 SWEEPS = 2  # over the coefficients of a node; further ones leave out few nodes more
-LEAST_DELTA = (
-    0.15  # of unit columns, their mean, below which the relaxation takes more time than it saves
-)
+# mean delta of unit columns, below which the relaxation takes more time than it saves
+LEAST_DELTA = 0.15
 
 
 @njit
