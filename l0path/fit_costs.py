@@ -102,7 +102,8 @@ def _cross_validation(X, y, cv, groups_cv, n_repeats, arguments):
     cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
     seed = draw_seed(given.pop("random_state", None))
-    return with_folds(X, y, cv, groups_cv, n_repeats, {**given, "random_state": seed})[0]
+    asked = request(X, y, random_state=seed, **given)
+    return with_folds(asked, X, cv, groups_cv, n_repeats, seed)[0]
 
 
 def kernels_to_compile(kinds: tuple[str, ...]) -> int | None:

@@ -24,6 +24,7 @@ from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import traits_of
+from ..engine.costs import refuse_too_large
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
@@ -181,7 +182,9 @@ def cv_fit(
     deadline = None if time_limit is None else time.time() + time_limit
     given = {"n_jobs": n_jobs, "random_state": seed, "time_limit": time_limit, **arguments}
     with recorded() as caught:
-        asked, splits = with_folds(X, y, cv, groups_cv, n_repeats, {"progress": progress, **given})
+        asked = request(X, y, progress=progress, **given)
+        refuse_too_large(asked)  # before rows are drawn
+        asked, splits = with_folds(asked, X, cv, groups_cv, n_repeats, seed)
         path, asked, working_set = fit_request(asked)
     if not len(path) and time_limit is not None:
         _too_few(path, None, 0, "all", time_limit)
@@ -211,19 +214,12 @@ def table_of(X):
     return X.X if isinstance(X, formula.Encoded) else X
 
 
-def with_folds(X, y, cv, groups_cv, n_repeats, given):
-    """(the `Request` of the fit on all rows, which knows of its folds, [(train, test)]). given: the
-    other arguments, and random_state=, a whole number. Nothing is read yet.
+def with_folds(asked, X, cv, groups_cv, n_repeats, seed):
+    """(the `Request` of the fit on all rows, which now knows of its folds, [(train, test)]). X is
+    not read. seed: a whole number.
     """
-    asked = request(X, y, **given)
-    splits = make_splits(
-        cv,
-        asked.data,
-        table_of(X),
-        groups_cv=groups_cv,
-        n_repeats=n_repeats,
-        seed=given["random_state"],
-    )
+    table, settings = table_of(X), {"groups_cv": groups_cv, "n_repeats": n_repeats, "seed": seed}
+    splits = make_splits(cv, asked.data, table, **settings)
     return replace(
         asked, folds=planned(asked, splits, processes(asked.n_jobs, len(splits)))
     ), splits

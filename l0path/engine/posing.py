@@ -131,12 +131,12 @@ def _constant_notes(data, problem):
         f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
         + some(constant, data.names)
     ]
-    faint = _in_last_digits(data, constant)
-    if faint.size:
+    barely_varying = _in_last_digits(data, constant)
+    if barely_varying.size:
         notes.append(
             "columns that differ from a constant in their last digits only count as constant; if "
             "these differences matter, subtract a value near the mean from the column first: "
-            + some(faint, data.names)
+            + some(barely_varying, data.names)
         )
     return notes
 
@@ -148,8 +148,8 @@ def _in_last_digits(data, columns):
     first, w = columns[:MOST_LOOKED_INTO], data.weights[data.weights > 0]
     Z = data.design.columns(first)[data.weights > 0]
     mean = w @ Z / w.sum()
-    faint = constant_up_to_rounding(mean, w @ (Z - mean) ** 2 / w.sum())
-    return first[faint & (np.ptp(Z, axis=0) > 0)]
+    barely_varying = constant_up_to_rounding(mean, w @ (Z - mean) ** 2 / w.sum())
+    return first[barely_varying & (np.ptp(Z, axis=0) > 0)]
 
 
 def _any_ridge(request):

@@ -16,7 +16,7 @@ from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.status import FitStatus, SearchEnd
 from ..core.types import Matrix
-from ..exact.all_sizes.choice import make_search, refits
+from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
@@ -240,23 +240,29 @@ class SetSearch:
         self.lambda2 = first.lambda2
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
-        several = self.problem.turn is not None and self.problem.groups is None
+        self.by_columns = _of_columns(self.problem)
+        several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
-        if not squared and not (nested and few and _of_columns(self.problem)):
+        if not squared and not (nested and few and (ridge or self.by_columns)):
+            beside = (
+                ", lambda2, and groups, whose criteria are not those of their number (of a "
+                "hierarchy of terms of several columns: pass heredity=None, groups=False)"
+            )
             raise ValueError(
                 "all models are compared for a squared loss of at most 200 usable columns, and for "
                 "other smooth losses and several responses with more observations (survival times: "
-                "events) than columns and lambda2=0; without lambda1, groups (a hierarchy of terms "
-                "of several columns: pass heredity=None, groups=False) and bounds on coefficients"
-                + ("" if ridge else ", and lambda2")
+                "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
+                + ("" if ridge else beside)
             )
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
         self.held = int(np.isin(self.problem.forced, np.flatnonzero(self.problem.usable)).sum())
         self.most = int(self.problem.usable.sum()) - self.held
+        if not self.by_columns:
+            self.most = units_to_choose(self.problem)
 
     def of_size(self, k):
-        """The objective of models of k columns."""
+        """The objective of models of k columns, or groups."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k <= self.most:
             raise ValueError(f"k={k!r} must be a whole number from 0 to {self.most}")
         penalty = np.full(self.most + 1, math.inf)
@@ -326,13 +332,18 @@ class SetSearch:
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
         rows = [
-            s
+            (s, s.support if self.by_columns else s.groups)
             for s in self.path.solutions
-            if s.status == FitStatus.CONVERGED and s.support.size - self.held <= search.J.size
+            if s.status == FitStatus.CONVERGED
         ]
-        scores = [wanted.score.of(s.loss + s.shrinkage, s.support.size - self.held) for s in rows]
+        sizes = [units.size - search.held.size for _, units in rows]
+        rows = [row for row, size in zip(rows, sizes, strict=True) if size <= search.J.size]
+        scores = [
+            wanted.score.of(s.loss + s.shrinkage, units.size - search.held.size)
+            for s, units in rows
+        ]
         for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
-            search.know(rows[i].support)
+            search.know(rows[i][1])
         if wanted.found and (wanted.n_best or 0) > 1:
             best = np.array(wanted.found[0][2], dtype=np.int64)
             for j in np.flatnonzero(self.problem.selectable):

@@ -404,7 +404,7 @@ class Choosing:
         Parameters
         ----------
         k : int, optional
-            The size of the models. None means all sizes, compared by `criterion`.
+            The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
         within : float, optional
             The largest distance from the best model: a share of the objective (None means 0.01), or
             a difference of the criterion (None means 2).

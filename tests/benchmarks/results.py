@@ -153,10 +153,11 @@ def figure(table, file):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, len(table), figsize=(3.6 * len(table), 3.4), layout="constrained")
+    down = -(-len(table) // 2)
+    fig, axes = plt.subplots(down, 2, figsize=(8.4, 3.1 * down + 0.4), layout="constrained")
     names = list(dict.fromkeys(row[0] for rows in table.values() for row in rows))
     color = dict(zip(names, cycle(COLORS), strict=False))
-    for ax, (case, rows) in zip(np.atleast_1d(axes), table.items(), strict=True):
+    for ax, (case, rows) in zip(np.ravel(axes), table.items(), strict=False):
         for name in names:
             points = sorted((s, e) for n, _, s, e, _ in rows if n == name and np.isfinite(e))
             if points:
@@ -164,12 +165,14 @@ def figure(table, file):
                 ax.plot(at, over, "o-", color=color[name], label=name)
         ax.set(xscale="log", title=case, xlabel="seconds")
         ax.set_yscale("symlog", linthresh=0.01)
-        ax.set_ylim(bottom=-0.002)
-        ax.title.set_fontsize(9)
+        most = max(excess for *_, excess, _ in rows if np.isfinite(excess))
+        ax.set_ylim(-0.002, max(0.1, 3.0 * most))
+        ax.margins(x=0.08)
+        ax.title.set_fontsize(10)
         ax.spines[["top", "right"]].set_visible(False)
-    np.atleast_1d(axes)[0].set_ylabel("objective above the best found, %")
+    fig.supylabel("objective above the best found, %", fontsize=10)
     handles = {}
-    for ax in np.atleast_1d(axes):
+    for ax in np.ravel(axes):
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     fig.legend(
         handles.values(), handles, loc="outside lower center", ncols=len(handles), frameon=False

@@ -151,6 +151,11 @@ def test_a_fit_that_cannot_fit_is_refused_before_x_is_read(monkeypatch):
     with pytest.raises(MemoryError, match=r"max_k=40 needs at least .*designs.blocks") as refused:
         l0path.fit(X, y, max_k=40)
     assert "50 MB are free" in str(refused.value) and X.asked == 0
+    splitter = Reading(0, 0)  # which is not asked for folds
+    splitter.split = splitter._verb
+    with pytest.raises(MemoryError, match=r"max_k=40 needs at least .*designs.blocks"):
+        l0path.cv_fit(X, y, max_k=40, cv=splitter)
+    assert X.asked == splitter.asked == 0
     cost = l0path.fit_cost(X, y, max_k=40, algorithm="cd")
     assert cost.bytes_held > cost.available == 50_000_000
 

@@ -193,3 +193,27 @@ def test_a_loaded_path_of_a_formula_takes_its_table(tmp_path):
     again = l0path.load(tmp_path / "path.l0")
     found = again.certify(k=1, X=table)
     assert found.proven and found.incumbent == pytest.approx(path.objective(k=1), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_near_best_sets_of_groups_are_found(kind):
+    X, y, how = drawn(kind, 1)
+    how = {name: value for name, value in how.items() if name != "sample_weight"}
+    groups = [["a", "b"], ["b", "c"], ["d"], ["e"]]
+    path = l0path.fit(X, y, groups=groups, max_k=3, certify=False, **how)
+    for k in (1, 2):
+        found = path.near_best(k=k, within=0.5)
+        assert found.complete and all(model.k == k for model in found)
+        values = {}
+        for chosen in combinations(range(4), k):
+            columns = sorted({name for g in chosen for name in groups[g]})
+            only = X[columns]
+            alone = l0path.fit(only, y, always_include=columns, max_k=0, certify=False, **how)
+            values[chosen] = alone.objective(k=0)
+        least = min(values.values())
+        floor = found.floor
+        near = {g: v for g, v in values.items() if v - floor <= 1.5 * (least - floor)}
+        assert sorted(found.scores) == pytest.approx(sorted(near.values()), rel=1e-6)
+        assert {tuple(sorted(model.groups)) for model in found} == set(near)
+    with pytest.raises(ValueError, match="groups, whose criteria"):
+        path.near_best(criterion="bic", within=1.0)

@@ -23,7 +23,8 @@ from ...core.dispatch import njit
 from ...problem.problem import EPS
 
 SWEEPS = 2  # over the coefficients of a node; further ones leave out few nodes more
-LEAST_DELTA = 0.15  # of unit columns, below which the relaxation takes more time than it saves
+# mean delta of unit columns, below which the relaxation takes more time than it saves
+LEAST_DELTA = 0.15
 
 
 @njit
@@ -54,10 +55,10 @@ def close_sizes(stack, f, first, last, cut):
 @njit
 def pays(stack, space, f):
     """Whether the relaxation of level f can be expected to save time."""
-    least = np.inf
+    total = 0.0
     for a in range(stack.m[f]):
-        least = min(least, space.delta[stack.ident[f, a]])
-    return least > LEAST_DELTA
+        total += space.delta[stack.ident[f, a]]
+    return total > LEAST_DELTA * stack.m[f]
 
 
 @njit

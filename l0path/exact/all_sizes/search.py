@@ -34,6 +34,7 @@ from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 
 LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 FIRST_PORTION = 1e5
+LEAST_WEIGHT = 0.2  # of a candidate in the diagonal; with much less, sweeps converge slowly
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 SUBTREE_OPERATIONS = 5e5  # what each further part without dependent columns counts
 
@@ -157,7 +158,9 @@ class Walker:
         """
         s, m = self.stack, self.stack.m[level]
         self.part, self.spent, self.enough = level, 0.0, self.patience * float(m) ** 3
-        self.space.delta[s.ident[level, :m]] = _separate(s.S[level, :m, :m], s.B[level, :m, :m])
+        B, b = s.B[level, :m, :m], s.b[level, ..., :m]
+        weight = _weights(squares(b.T) / np.diag(B), int(s.last[level]) - level)
+        self.space.delta[s.ident[level, :m]] = _separate(s.S[level, :m, :m], B, weight)
 
     def work(self, cut, portion, limit):
         """Search on for a portion of entries; returns ([(value, set)] noted, entries visited).
@@ -188,11 +191,23 @@ class Walker:
         return notes, portion - left
 
 
-def _separate(S, B):
-    """(m,) delta with S - diag(delta) positive semidefinite: see `relaxation.split`; B = inv(S)."""
+def _weights(cost, most):
+    """(m,) how much of the diagonal candidates should have, from what they cost to leave out: one
+    that is far from being chosen in a set of `most` needs little.
+    """
+    if not 0 < most < len(cost):
+        return np.ones(len(cost))
+    last = np.partition(cost, len(cost) - most)[len(cost) - most]
+    return np.minimum(LEAST_WEIGHT + cost / max(last, 1e-300), 1.0)
+
+
+def _separate(S, B, weight):
+    """(m,) delta with S - diag(delta) positive semidefinite, in proportion to weight / diag(B): see
+    `relaxation.split`; B = inv(S).
+    """
     if not len(S):
         return np.empty(0)
-    root = np.sqrt(1.0 / np.diag(B))
+    root = np.sqrt(weight / np.diag(B))
     spectrum = eigvalsh(S / np.multiply.outer(root, root), check_finite=False)
     share = spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
     return SPLIT_SHARE * share * root**2
