@@ -233,6 +233,13 @@ def test_methods_that_take_one_response_say_so():
         l0path.fit(X, np.where(Y > 11, np.nan, Y))
 
 
+@pytest.mark.parametrize("weights", ["a", ["a", "b", "c"], [1.0, 2.0], [1.0, 0.0, 1.0], object()])
+def test_weights_of_responses_that_are_none_are_named(weights):
+    X, Y, _ = drawn(0)
+    with pytest.raises(ValueError, match=r"response_weights=.* must be 3 positive numbers"):
+        l0path.fit(X, Y, response_weights=weights)
+
+
 def test_near_combinations_claim_nothing():
     X, Y, rng = drawn(0)
     X[:, 5] = X[:, 0] + 1e-6 * rng.standard_normal(30)

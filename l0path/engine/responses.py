@@ -129,7 +129,10 @@ def weights_of_responses(value, names):
             )
         given = {str(name): v for name, v in dict(value).items()}
         value = [given.get(name, 1.0) for name in names]
-    out = np.asarray(value, dtype=np.float64)
+    try:
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):  # told below
+        out = np.empty(0)
     if out.shape != (len(names),) or not (np.isfinite(out) & (out > 0)).all():
         raise ValueError(
             f"response_weights={value!r} must be {len(names)} positive numbers, one per response"
