@@ -126,8 +126,10 @@ class Survival(NamedTuple):
     ahead: np.ndarray
 
     def _shares(self, e):
-        top = e.max()
-        u = self.risk * np.exp(np.maximum(e - top, -700))
+        with np.errstate(divide="ignore"):
+            logs = e + np.log(self.risk)
+        top = logs.max(axis=1)
+        u = np.exp(logs - top[:, None])
         total = u.sum(axis=1)
         return u / total[:, None], np.log(total) + top
 
