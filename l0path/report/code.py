@@ -22,7 +22,6 @@ import numpy as np
 from ..designs import Derived
 from ..paths import Path
 from ..paths.model import Model
-from ..paths.records import one_response, sums_over_rows, unordered
 from ..problem.traits import MONOTONE
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
@@ -89,7 +88,6 @@ def python_code(model: Model) -> str:
     names, etas = _predictors(model, PYTHON)
     several = meta.responses is not None
     argument = ", offset" if meta.has_offset else ""
-    added = " + offset" if meta.has_offset else ""
     lines = textwrap.wrap(_plain(", ".join(names)), 92) or ["(none)"]
     doc = [
         _about(meta) + ".",
@@ -102,12 +100,10 @@ def python_code(model: Model) -> str:
         each = "for each row and each of them" if several else "for each row"
         doc.append(f"offset: a number {each}, added to the linear predictor.")
     body = "\n".join(f"    {line}".rstrip() for line in doc)
-    if several:
-        parts = "".join(f"            {eta},\n" for eta in etas)
-        eta = f"np.stack(\n        [\n{parts}        ],\n        axis=-1,\n    ){added}"
-    else:
-        eta = f"(\n        {etas[0]}{added}\n    )"
-    text = f"    eta = {eta}\n" + _python_means(meta, model)
+    start, first, last, end = _around_sums(meta)
+    sums = "".join(first + eta + last for eta in etas)
+    thresholds = _thresholds(model) if meta.ordered else ()
+    text = start + sums + end + _python_means(meta, ", ".join(map(repr, thresholds)))
     needs = "import numpy as np\n\n\n" if "np." in text else "\n"
     return (
         f'"""A model of {len(model.features)} features, fitted by l0path."""\n\n{needs}'
@@ -136,10 +132,20 @@ def _about_results(meta):
     return textwrap.wrap(f"Returns an array whose last axis has: {listed}", 92)
 
 
-def _python_means(meta, model):
-    """The lines of a function after that of eta."""
+def _around_sums(meta):
+    """What stands before and after the linear predictors, and before and after each, which is a
+    sum of terms: (start, first, last, end).
+    """
+    added = " + offset" if meta.has_offset else ""
+    if meta.responses is None:
+        return "    eta = (\n        ", "", "", f"{added}\n    )\n"
+    start = "    eta = np.stack(\n        [\n"
+    return start, "            ", ",\n", f"        ],\n        axis=-1,\n    ){added}\n"
+
+
+def _python_means(meta, thresholds):
+    """The lines of a function after that of eta. thresholds: of ordered classes, as text."""
     if meta.ordered:
-        thresholds = ", ".join(repr(float(t)) for t in _thresholds(model))
         return (
             f"    thresholds = np.array([{thresholds}])\n"
             "    below = 1.0 / (1.0 + np.exp(np.asarray(eta)[..., None] - thresholds))\n"
@@ -157,37 +163,35 @@ def _python_means(meta, model):
 def _thresholds(model):
     """The thresholds of a model of ordered classes, ascending."""
     labels = model.path.meta.first_names
-    return model.coef[labels].to_numpy(dtype=float)
+    return model.coef[labels].to_numpy(dtype=float).tolist()
 
 
 def python_pieces(path: Path, columns: np.ndarray) -> dict:
     """The pieces of the code of every model of a path, for the page of `explore`: what stands
-    before and after the sum of terms, the expression of each of these columns, and the offsets.
+    before and after the linear predictors and each of them, the expression of each of these
+    columns, and the offsets. The thresholds of ordered classes go to "{thresholds}".
 
     Raises
     ------
     ValueError
         Where `Model.to_python` has no code.
     """
-    one_response(path, "to_python")
-    unordered(path, "to_python")
-    sums_over_rows(path, "to_python")
     meta, used = path.meta, {}
     if isinstance(meta.names, Derived):
         raise ValueError("the features are made of the columns of X by a design")
     terms = [_feature(path, int(j), PYTHON, used) for j in columns]
     expressions = meta.formula.offsets if meta.formula is not None else ()
     offsets = [_factor(text, meta.formula, PYTHON, used) for text in expressions]
-    mean = PYTHON.means.get(meta.traits.link, "{eta}").format(eta="eta")
     given = ", offset" if meta.has_offset else ""
-    about = _plain(meta.about or f"Prediction of {meta.response or 'y'}")
+    doc = [f"{_about(meta)}; data: a table, or a dictionary of arrays.", *_about_results(meta)]
+    start, first, last, end = _around_sums(meta)
     return {
-        "before": f'"""A model fitted by l0path."""\n\nimport numpy as np\n\n\n'
-        f'def predict(data{given}):\n    """{about}; data: a table, or a dictionary of arrays."""\n'
-        "    eta = (\n        ",
+        "before": '"""A model fitted by l0path."""\n\nimport numpy as np\n\n\n'
+        f'def predict(data{given}):\n    """' + "\n    ".join(doc) + f'"""\n{start}',
+        "each": [first, last],
         "terms": terms,
-        "offsets": [*offsets, *(["offset"] if given else [])],
-        "after": f"\n    )\n    return {mean}\n",
+        "offsets": offsets,
+        "after": end + _python_means(meta, "{thresholds}"),
     }
 
 
@@ -202,7 +206,7 @@ def sql_expression(model: Model) -> str:
     _, etas = _predictors(model, SQL)
     mean = SQL.means["logit"]
     if meta.ordered:
-        below = [mean.format(eta=f"{float(t)!r} - ({etas[0]})") for t in _thresholds(model)]
+        below = [mean.format(eta=f"{t!r} - ({etas[0]})") for t in _thresholds(model)]
         values = [f"{high} - {low}" for low, high in pairwise(["0.0", *below, "1.0"])]
         return _named(values, meta.classes)
     if meta.responses is None:

@@ -71,7 +71,7 @@ def test_several_responses_and_classes_have_their_coefficients():
     X, y = columns()
     path = l0path.fit(X, np.column_stack([y, X[:, 2] - y]), max_k=2, certify=False)
     shown = contents(path.explore())
-    assert shown["responses"] == ["y0", "y1"] and not shown["classes"] and shown["code"] is None
+    assert shown["responses"] == ["y0", "y1"] and not shown["classes"]
     assert shown["rows"][1]["alternatives"]
     for i, row in enumerate(shown["rows"]):
         coef = path.coef(index=i)
@@ -175,7 +175,36 @@ def test_a_class_is_chosen_from_a_list(look):
     click(browser, "csv")
     saved = pd.read_csv(io.StringIO(browser.execute_script("return kept")[0]), index_col=0)
     np.testing.assert_allclose(saved, path.coef(k=1), rtol=1e-15)
-    assert browser.execute_script("return document.getElementById('python').hidden")
+    click(browser, "python")
+    space = {}
+    exec(browser.execute_script("return kept")[1], space)
+    data = {f"x{j}": X[:, j] for j in range(6)}
+    np.testing.assert_allclose(space["predict"](data), path.predict(X, k=1), rtol=1e-12)
+
+
+RESPONSES = {
+    "several": lambda y, z: (np.column_stack([y, z]), {"fit_intercept": False}),
+    "offset": lambda y, z: (np.column_stack([y, z]), {"offset": np.column_stack([z, y])}),
+    "ordinal": lambda y, z: (np.digitize(y, [-0.7, 0.7]), {"loss": "ordinal", "lambda2": 0.01}),
+    "cox": lambda y, z: (np.column_stack([np.exp(-y), z < 0.5]), {"loss": "cox"}),
+}
+
+
+@pytest.mark.parametrize("kind", RESPONSES)
+def test_code_of_other_responses_predicts(look, kind):
+    X, y = columns()
+    response, options = RESPONSES[kind](y, X[:, 2] + 0.3 * np.cos(9 * y))
+    path = l0path.fit(X, response, max_k=2, certify=False, **options)
+    browser = look(path.explore(alternatives=0))
+    read_downloads(browser)
+    for _ in range(3):
+        click(browser, "more")
+    click(browser, "python")
+    space, data = {}, {f"x{j}": X[:, j] for j in range(6)}
+    exec(browser.execute_script("return kept")[0], space)
+    offset = {"offset": options["offset"]} if kind == "offset" else {}
+    wanted = path.predict(X, index=len(path) - 1, **offset)
+    np.testing.assert_allclose(space["predict"](data, **offset), wanted, rtol=1e-12, atol=1e-15)
 
 
 def test_numbers_beside_the_chosen_model_hide_neither_points_nor_bars(look):
