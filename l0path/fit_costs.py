@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 from . import formula
 from .compiled import cache, processes
 from .core.types import Matrix
-from .cross_validation.processes import draw_seed
-from .cross_validation.run import with_folds
-from .cross_validation.splits import check_arguments
 from .engine.costs import FitCost, cost_of
 from .engine.request import request
 from .engine.run import kinds_of_kernels
@@ -97,6 +94,11 @@ def fit_cost(
 
 def _cross_validation(X, y, cv, groups_cv, n_repeats, arguments):
     """The `Request` of a `cv_fit`. scoring= changes no cost."""
+    # a fit alone needs no folds
+    from .cross_validation.processes import draw_seed
+    from .cross_validation.run import with_folds
+    from .cross_validation.splits import check_arguments
+
     given = {name: value for name, value in arguments.items() if name != "scoring"}
     X, y, given = formula.open_formula(X, y, {**given, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
