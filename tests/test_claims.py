@@ -136,6 +136,8 @@ def test_no_claim_is_false_in_many_problems(first):
         31216,
         32219,
         32253,
+        35381,
+        35517,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -106,6 +106,19 @@ class WorkingColumns:
             return False
         return self.negligible_ridge(lambda2)
 
+    def basis(self, support, at):
+        """(Z, S, R): the working columns and the positions of a support; where near combinations
+        are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
+        condition. R None: the columns as they are.
+        """
+        if self.boxed or not self.hidden(support, 0.0):
+            return self.Z, at, None
+        Q, R = np.linalg.qr(self.Z[at].T)
+        if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
+            return self.Z, at, None
+        root = np.sqrt(self.problem.X.n)
+        return np.ascontiguousarray(root * Q.T), np.arange(support.size), R / root
+
     def dependent(self, support):
         """Whether a support of working columns has combinations of the others, forced columns among
         themselves apart; near combinations are none.

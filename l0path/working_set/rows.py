@@ -18,7 +18,7 @@ from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
 from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
-from .columns import CONDITION, Quadratic, WorkingColumns
+from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
 from .gram import GramModel
 from .least_squares import from_rows
@@ -131,7 +131,7 @@ class RowModel(WorkingColumns):
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
         target = np.inf if self.hidden(support, lambda2) else float(target)
-        Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
+        Z, S, R = self.basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
         for limited in (capped, NO_RECESSION):
@@ -238,19 +238,6 @@ class RowModel(WorkingColumns):
         if start is not None:
             return np.array(start[0], dtype=np.float64), float(start[1])
         return np.zeros(k), self._null_start() if self.problem.intercept else 0.0
-
-    def _basis(self, support, at):
-        """(Z, S, R): the working columns and the positions of a support; where near combinations
-        are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
-        condition. R None: the columns as they are.
-        """
-        if self.boxed or not self.hidden(support, 0.0):
-            return self.Z, at, None
-        Q, R = np.linalg.qr(self.Z[at].T)
-        if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
-            return self.Z, at, None
-        root = np.sqrt(self.problem.X.n)
-        return np.ascontiguousarray(root * Q.T), np.arange(support.size), R / root
 
     def _null_start(self):
         """Intercept near the null model's, where Newton starts."""

@@ -152,7 +152,7 @@ def test_more_columns_than_rows_are_proved_and_bounds_hold_on_the_way(loss):
 
 
 def test_limits_and_interrupts_give_what_is_known():
-    X, y = hard(2, n=60, p=400, k=12, rho=0.5)
+    X, y = hard(2, n=60, p=150, k=12, rho=0.5)
     path = l0path.fit(X, y, lambda2=1e-3, max_k=12)
     c = path.certify(k=12, time_limit=1.0)
     assert (

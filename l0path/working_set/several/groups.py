@@ -27,7 +27,7 @@ class ResponseGroupModel(GroupModel):
             return GroupFit(*model.refit(support, 0.0, self.lambda2), groups)
         kept, shared = np.arange(support.size), None
         if not self.lambda2:
-            kept = model.kept_inverse(support, 0.0)[1]
+            kept = model.independent(support)
         part = support[kept]
         if start is not None:
             b = np.zeros((part.size, start.b.shape[1]))

@@ -9,6 +9,7 @@ classes. Exchanges are ranked with mean * G for the Hessian of `several.softmax`
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 from ...core.status import FitStatus
 from ...problem.losses import ETA_CAP, Squared
@@ -16,6 +17,7 @@ from ...problem.problem import Fit
 from ...problem.recession import separating_classes
 from ...problem.several import class_codes, probabilities
 from .. import newton
+from ..columns import CONDITION
 from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
@@ -33,19 +35,17 @@ class MultinomialModel(ResponseModel):
         self.turned_offset = np.ascontiguousarray(problem.offset.T)
         self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
         x = np.zeros((int(problem.intercept), len(self.T)))
-        x = self._minimise(np.empty(0, dtype=np.int64), x, 0.0)[2]
+        x = self._minimise(self.Z, np.empty(0, dtype=np.int64), x, 0.0)[2]
         self.start = x[0] if problem.intercept else np.zeros(len(self.T))
         D = (problem.y - probabilities(problem.offset + self.start @ self.T)) @ self.T.T
         flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
 
-    def class_rows(self):
-        """The rows of the problem with the working columns."""
-        p = self.problem
-        return softmax.ClassRows(
-            self.codes, p.weights, self.turned_offset, self.T, p.intercept, self.Z
-        )
+    def class_rows(self, Z=None):
+        """The rows of the problem with the working columns, or with others Z."""
+        p, Z = self.problem, self.Z if Z is None else Z
+        return softmax.ClassRows(self.codes, p.weights, self.turned_offset, self.T, p.intercept, Z)
 
     def proxy(self):
         """The squared loss of the slopes at the null fit, with the same working columns."""
@@ -69,24 +69,40 @@ class MultinomialModel(ResponseModel):
             if m:
                 x[k] = self.T @ start[1]
         at = np.ascontiguousarray(self.where[support])
-        status, value, x, flags = self._minimise(at, x, lambda2, float(target))
+        Z, S, R = self.basis(support, at) if lambda2 == 0.0 else (self.Z, at, None)
+        if R is not None:
+            x[:k] = R @ x[:k]
+        status, value, x, flags = self._minimise(Z, S, x, lambda2, float(target))
+        if R is not None:
+            x[:k] = solve_triangular(R, x[:k])
         if status == newton.REJECTED:
             return None
         b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
         return Fit(support, x[:k], b0, value, flags)
 
-    def _minimise(self, at, x, lambda2, target=np.inf):
-        """(status, F, coefficients (K, q), flags) of the working columns `at`, from x (K, q)."""
+    def independent(self, support):
+        """Positions of columns of a support of which its others are combinations."""
+        if not self.hidden(support, 0.0):
+            return self.kept_inverse(support, 0.0)[1]
+        # Gram matrices take near combinations for true ones
+        unit = np.sqrt(np.maximum(self.problem.square[support], 1e-300))
+        A = (self.Z[self.where[support]] * np.sqrt(self.problem.weights)).T / unit
+        R, order = qr(A, mode="r", pivoting=True)
+        sizes = np.abs(np.diagonal(R))
+        return np.sort(order[: sizes.size][sizes > 2.0 * support.size / CONDITION])
+
+    def _minimise(self, Z, at, x, lambda2, target=np.inf):
+        """(status, F, coefficients (K, q), flags) of the columns `at` of Z, from x (K, q)."""
         p, capped, r = self.problem, lambda2 == 0.0, self.T.shape[1]
         held, eta = np.empty_like(x), np.empty((r, p.X.n))
-        rows = self.class_rows()
+        rows = self.class_rows(Z)
         limits = softmax.DescentLimits(float(lambda2), target, capped, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if status == newton.SEPARATED:
             return status, value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
         if capped and far > softmax.FAR_APART and status != newton.REJECTED:
-            if separating_classes(self.Z[at], self.codes, r, p.intercept).size:
+            if separating_classes(Z[at], self.codes, r, p.intercept).size:
                 return status, value, held, (FitStatus.SEPARATED,)
         return status, value, x, flags
 
