@@ -22,7 +22,7 @@ AUTOMATIC_UNITS = 50  # columns, or groups, up to which certify="auto" searches 
 LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
-# of the one that bounds rows for certify=True where the loss has no other bounds, some seconds
+# of the one that bounds rows for certify=True where the loss has no other bounds
 BOUNDING_OPERATIONS = 1e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
 PROOF_GOES_ON = "; algorithm='exact' or path.certify(k=...) goes on"
@@ -54,10 +54,9 @@ def all_sizes(setting, solutions, tell):
     done, of = (sum(part) for part in zip(*reached, strict=True)) if reached else (0, 0)
     if done == of or proves:
         return out, []
-    further = PROOF_GOES_ON
     return out, [
         f"certify={request.certify!r} proved {done} of {of} models within its budget of operations"
-        f"{further}"
+        + PROOF_GOES_ON
     ]
 
 
