@@ -81,9 +81,8 @@ def _by_refit(path, s, rows, nothing):
     if separated or results.df_resid <= 0:
         return nothing._replace(separated=separated)
     for w in caught:
-        if (
-            w.category is not SingularMatrixWarning
-        ):  # `identified` says which coefficients mean nothing
+        # `identified` says which coefficients mean nothing
+        if w.category is not SingularMatrixWarning:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     exog = results.model.exog
     columns = slice(int(path.meta.intercept), exog.shape[1])  # a dispersion may come after them

@@ -79,11 +79,11 @@ def split_inference(
         Whether a bar on stderr shows the splits.
     **fit : Any
         Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
-        Weights and offset go with the rows;
-        class weights serve the choice only. Columns of always_include are in every model and
-        tested. With groups= whole groups are chosen and their columns tested one by one. A held-out
-        part gives no p-value where the chosen columns separate its classes (or make a partial
-        likelihood monotone), no degree of freedom is left, or all counts are 0.
+        Weights and offset go with the rows; class weights serve the choice only. Columns of
+        always_include are in every model and tested. With groups= whole groups are chosen and their
+        columns tested one by one. A held-out part gives no p-value where the chosen columns
+        separate its classes (or make a partial likelihood monotone), no degree of freedom is left,
+        or all counts are 0.
 
     Returns
     -------
@@ -105,8 +105,7 @@ def split_inference(
     Notes
     -----
     With Q(g) the g-quantile of the B values min(1, |S_b| p_j) (|S_b| times the number of responses,
-    or of classes less one) divided by g (their ceiling(g B)-th
-    smallest value):
+    or of classes less one) divided by g (their ceiling(g B)-th smallest value):
 
         p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)    multi-split
         p_value = min(1, |S_1| p_j)                                        n_splits = 1

@@ -73,10 +73,10 @@ class MultinomialModel(ResponseModel):
         if R is not None:
             x[:k] = R @ x[:k]
         status, value, x, flags = self._minimise(Z, S, x, lambda2, float(target))
-        if R is not None:
-            x[:k] = solve_triangular(R, x[:k])
         if status == newton.REJECTED:
             return None
+        if R is not None:
+            x[:k] = solve_triangular(R, x[:k])
         b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
         return Fit(support, x[:k], b0, value, flags)
 
