@@ -12,18 +12,11 @@ from lazy import lazy
 
 import l0path
 
-joblib = lazy("joblib")
 clone = lazy("sklearn.base", "clone")
 CalibratedClassifierCV = lazy("sklearn.calibration", "CalibratedClassifierCV")
-SelectFromModel = lazy("sklearn.feature_selection", "SelectFromModel")
-LinearRegression = lazy("sklearn.linear_model", "LinearRegression")
-GridSearchCV = lazy("sklearn.model_selection", "GridSearchCV")
-KFold = lazy("sklearn.model_selection", "KFold")
 StratifiedKFold = lazy("sklearn.model_selection", "StratifiedKFold")
 cross_val_score = lazy("sklearn.model_selection", "cross_val_score")
 OneVsRestClassifier = lazy("sklearn.multiclass", "OneVsRestClassifier")
-make_pipeline = lazy("sklearn.pipeline", "make_pipeline")
-StandardScaler = lazy("sklearn.preprocessing", "StandardScaler")
 check_estimator = lazy("sklearn.utils.estimator_checks", "check_estimator")
 
 
