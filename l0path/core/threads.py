@@ -3,9 +3,11 @@ never changes a result: every column belongs to one task.
 """
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
+from operator import itemgetter
 from threading import Lock, local
 
 import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the controller below finds it too
@@ -33,21 +35,46 @@ def count():
 
 
 def run(task, bounds, threads=None):
-    """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`);
-    the first error is raised here.
+    """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`),
+    this one among them; the first error is raised here, and ends the work.
+
+    Each thread takes the next range when it has done one: threads are handed work once a call, not
+    once a range, which for ranges of a third of a millisecond takes a tenth of the time.
     """
-    if len(bounds) > 2:
-        threads = count() if threads is None else threads
-    if len(bounds) <= 2 or threads == 1:
-        for start, stop in pairwise(bounds):
+    ranges = list(pairwise(bounds))
+    threads = min(count() if threads is None else threads, len(ranges))
+    if threads <= 1:
+        for start, stop in ranges:
             task(start, stop)
         return
+    left, errors = deque(enumerate(ranges)), []
+
+    def work():
+        while left:
+            try:
+                at, (start, stop) = left.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                task(start, stop)
+            except BaseException as error:
+                left.clear()
+                errors.append((at, error))
+
     with _lock:
         if threads not in _pools:
-            _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="l0path")
+            _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="l0path")
         pool = _pools[threads]
-    for _ in pool.map(task, bounds[:-1], bounds[1:]):
-        pass
+    helpers = [pool.submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        left.clear()  # after an interruption nothing new begins
+        for helper in helpers:
+            if not helper.cancel():  # one that never began, because its thread was busy, is let go
+                helper.result()
+    if errors:
+        raise min(errors, key=itemgetter(0))[1]
 
 
 def run_each(task, number):

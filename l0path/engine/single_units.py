@@ -39,6 +39,7 @@ from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
+BOUNDED_AT_ONCE = 1 << 16  # entries of columns that are bounded together: they stay in the cache
 MODELS_PER_POLL = 256  # models between two polls of the clock
 
 
@@ -335,12 +336,13 @@ class SingleFits(OneUnit):
         p = self.problem
         self.own = RowModel(p)
         self.own.max_iter, self.own.near = self.model.max_iter, self.model.near
-        J = [self.of(i) for i in range(self.units.size)]
-        self.own.grow(np.unique(np.concatenate([self.forced, *J])))
+        self.own.grow(self.forced)
         if self.own.negligible_ridge(self.lambda2):
-            self._check_dependence(J)
-        left, known = np.arange(self.units.size), self.groups is None
-        left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))] if known else left
+            self._check_dependence()
+        left = np.arange(self.units.size)
+        if self.groups is None:
+            left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
+        self.own.grow(np.concatenate([self.forced, *(self.of(i) for i in left)]))
         for start in range(0, left.size, MODELS_PER_POLL):
             self.poll()
             for fit in self._fits(left[start : start + MODELS_PER_POLL], self.mark):
@@ -388,10 +390,11 @@ class SingleFits(OneUnit):
             if fit is not None:
                 yield GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
 
-    def _check_dependence(self, J):
+    def _check_dependence(self):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""
         if self.groups is None and not self.forced.size:
             return
+        J = [self.of(i) for i in range(self.units.size)]
         A, full = self.residuals(np.concatenate(J))
         A /= full
         for start, stop in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
@@ -420,11 +423,11 @@ class SingleFits(OneUnit):
 
         def part(start, stop):
             J = self.units[start:stop]
-            Z = own.Z[own.where[J]]
+            Z = np.empty((J.size, p.X.n))
+            p.X.columns(J, Z.T)
             taken = own.coupled(eta, Z)
-            cross = (Z * v) @ A.T - taken @ held.T
-            second = (Z * Z) @ v - (taken * taken).sum(axis=1)
-            turned = cross @ H
+            cross = Z @ (A * v).T - taken @ held.T
+            second, turned = (Z * Z) @ v - (taken * taken).sum(axis=1), cross @ H
             correlation = -(Z @ slopes) - cross @ first
             s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
             clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)
@@ -438,7 +441,7 @@ class SingleFits(OneUnit):
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
             none[start:stop] = np.where(clear, out, -np.inf)
 
-        width = max(AT_ONCE // (8 * p.X.n), 1)
+        width = max(BOUNDED_AT_ONCE // p.X.n, 1)
         threads.run(part, [*range(0, none.size, width), none.size])
         return none
 

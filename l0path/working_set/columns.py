@@ -153,8 +153,9 @@ class WorkingColumns:
             few = paired[:NEAR_COLUMNS]
         if few.size < 2:
             return False
-        H = G[np.ix_(few, few)] * np.outer(unit[few], unit[few])
-        L, weak = lapack.dpotrf(H, lower=1)
+        H = (G if few.size == self.width else G[np.ix_(few, few)]) * unit[few]
+        H *= unit[few, None]
+        L, weak = lapack.dpotrf(H.T, lower=1, clean=0)  # H', which LAPACK reads as it lies
         if not weak and np.diagonal(L).min() > APART:
             return False
         _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)

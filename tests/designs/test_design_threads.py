@@ -2,6 +2,8 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, current_thread, main_thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -90,6 +92,37 @@ def test_an_error_in_a_thread_reaches_the_caller():
     for count in (1, 2):
         with pytest.raises(RuntimeError, match="part 2"):
             threads.run(task, [0, 1, 2, 3], count)
+
+
+def test_ranges_are_done_once_on_so_many_threads_and_may_have_ranges_of_their_own():
+    done, names, both = [], set(), Barrier(2)
+
+    def task(left, right):
+        names.add(current_thread().name)
+        if left < 2:
+            both.wait(timeout=60)  # two threads are at work
+        threads.run(lambda a, b: done.append(10 * left + a), range(4), 2)
+
+    threads.run(task, range(41), 2)
+    assert sorted(done) == [10 * i + a for i in range(40) for a in range(3)]
+    assert len(names) == 2 and current_thread().name in names
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_no_range_begins_after_an_interruption(error):
+    begun = []
+
+    def task(left, right):
+        begun.append(left)
+        if current_thread() is main_thread():
+            raise error("at once")
+        sleep(0.01)
+
+    with pytest.raises(error, match="at once"):
+        threads.run(task, range(2001), 2)
+    count = len(begun)
+    sleep(0.05)
+    assert len(begun) == count < 2000
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
