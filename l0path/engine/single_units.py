@@ -329,12 +329,11 @@ class SingleGroups(SquaredUnits):
 
 
 class SingleFits(OneUnit):
-    """Other losses, on a model of their own that holds every column."""
+    """Other losses, on a model of their own."""
 
     def run(self):
         """Fit every unit that the bound of a first step does not refute."""
-        p = self.problem
-        self.own = RowModel(p)
+        self.own = RowModel(self.problem)
         self.own.max_iter, self.own.near = self.model.max_iter, self.model.near
         self.own.grow(self.forced)
         if self.own.negligible_ridge(self.lambda2):
@@ -369,8 +368,7 @@ class SingleFits(OneUnit):
     def _fits_of_columns(self, which, target):
         """Fits of the columns that lie below the target, or did not converge."""
         added, null, first = self.units[which], self.null, 0
-        none = np.full(added.size, -1)
-        supports, starts = exchanged_supports(self.forced, null.b, none, added)
+        supports, starts = exchanged_supports(self.forced, null.b, np.full(added.size, -1), added)
         while first < added.size:
             rest = supports[first:], starts[first:], null.b0
             e, fit = self.own.first_below(*rest, (self.lambda1, self.lambda2), target)
@@ -434,8 +432,7 @@ class SingleFits(OneUnit):
             x = np.sign(correlation) * np.maximum(np.abs(correlation) - self.lambda1, 0.0)
             x = np.clip(x / np.where(clear, s, 1.0), p.lower[J], p.upper[J])
             steps = first - turned * x[:, None]
-            out = np.empty(J.size)
-            ends = eta + steps @ A + x[:, None] * Z
+            out, ends = np.empty(J.size), eta + steps @ A + x[:, None] * Z
             _dual_bounds(p.loss, p.y, p.weights, Tangent(eta, slopes, v), ends, out)
             moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
