@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..designs.copies import equal_columns
 from ..engine.registry import refuse
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
-from ..problem.losses import Squared, restricted
+from ..problem.losses import Squared, name_of, restricted
 from ..problem.problem import Data, pose
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
@@ -136,8 +137,8 @@ def knockoff_filter(
     fdr : float, default 0.1
         The level, in (0, 1).
     kind : str, default "auto"
-        "fixed", "model", or "auto", which takes "fixed" where it is valid (squared loss, enough
-        rows), else "model".
+        "fixed", "model", or "auto", which takes "fixed" where it is valid (squared loss of one or
+        several responses, enough rows), else "model".
     plus : bool, default True
         Whether to bound the false discovery rate itself (the knockoff+ filter) or a modified one,
         see Notes.
@@ -145,7 +146,9 @@ def knockoff_filter(
         "coefficient": Z_j is the sum of |b_j| over the models of the path, standardised. "entry":
         Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds column j (0 if none
         does), so that W_j is large for columns that enter early and before their knockoffs. Both
-        are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
+        are valid; the first had more power in simulations (`tests/benchmarks/inference.py`). With
+        several responses or classes |b_j| is the length of the vector (b_j1, ..., b_jr), each
+        response times the root of its weight; coefficients of classes sum to zero.
     s : str or array-like of shape (p,), default "mvr"
         How far knockoffs keep from their columns: "mvr", "sdp" or "equi"
         (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance. A
@@ -190,19 +193,27 @@ def knockoff_filter(
 
     - with kind="fixed" for the squared loss with normal errors of equal variance (up to the
       weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced),
-      and any coefficients;
+      and any coefficients. Errors of several responses may have any covariance;
     - with kind="model" for any loss and any relation of y to X, and any n, if the rows of X are
       independent draws from a normal distribution whose covariance is known. With an estimated
       covariance, or columns that are not normal, it is approximate: second-order knockoffs match
       means and covariances only. Dummies and counts are far from normal.
 
-    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
-    have the same distribution in all strata (center them in each, or fit each alone).
+    The promise rests on symmetry: where y does not depend on a column, exchanging it with its
+    knockoff does not change the distribution of the data, and in W it changes the sign alone. The
+    first holds with kind="model" for any y. With kind="fixed" it holds for normal errors, which
+    other losses do not have. The second holds for any path, as chance decides which of each pair
+    stands first.
 
-    A selected column is false if y does not depend on it given all others. The promise is about the
-    whole set: it holds neither for a single column nor for a model fitted to the selected ones, and
-    another seed gives other knockoffs and another set. With plus=True at least 1 / fdr columns are
-    selected, or none: with few true columns use a larger fdr.
+    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
+    have the same distribution in all strata (center them in each, or fit each alone). Rows of one
+    subject with columns that change over time are not independent: take one row for each subject.
+
+    A selected column is false if y (all responses together) does not depend on it given all
+    others. The promise is about the whole set: it holds neither for a single column nor for a model
+    fitted to the selected ones, and another seed gives other knockoffs and another set. With
+    plus=True at least 1 / fdr columns are selected, or none: with few true columns use a larger
+    fdr.
 
     References
     ----------
@@ -228,10 +239,11 @@ def knockoff_filter(
     if isinstance(s, str):
         _check_choice("s", s, METHODS)
     # a knockoff has no hierarchy with its kind
-    asked = resolve(X, y, {"n_jobs": n_jobs, "heredity": None, **fit}).request
+    arguments = {"n_jobs": n_jobs, "heredity": None, **fit}
+    asked = resolve(X, y, arguments, check=partial(_check_data, kind=kind)).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
-    _check_data(data, rows.size, competing.size)
+    _check_size(data, rows.size, competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
     if covariance is not None and kind == "fixed":
         raise ValueError(
@@ -271,13 +283,23 @@ def _check_choice(name, value, known):
         )
 
 
-def _check_data(data, n, competing):
-    """Refuse groups, and more entries than are made."""
+def _check_data(data, kind):
+    """Refuse groups, and a fixed X with a loss other than the squared one; X is not read."""
+    if kind == "fixed" and not isinstance(data.loss, Squared):
+        raise ValueError(
+            f"kind='fixed' is not valid for loss={name_of(data.loss)!r}, only for the squared loss "
+            "(of one or several responses), whose statistics are functions of X'X and X'y; use "
+            "kind='model'"
+        )
     if data.groups is not None:
         raise ValueError(
             "groups= has no knockoffs here: they are made for single columns; leave groups out "
             "(with a formula, pass groups=False, which counts columns), or use stability_selection"
         )
+
+
+def _check_size(data, n, competing):
+    """Refuse more entries than are made."""
     if max(2 * n * data.design.p, competing**2) > MOST_ENTRIES:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
@@ -287,16 +309,10 @@ def _check_data(data, n, competing):
 
 
 def _kind(kind, data, n, p):
-    """ "fixed" or "model", refused where it is not valid."""
+    """ "fixed" or "model"; a fixed X of too few rows is refused."""
     need = 2 * p + data.intercept
-    squared = isinstance(data.loss, Squared)
     if kind == "auto":
-        return "fixed" if squared and n >= need else "model"
-    if kind == "fixed" and not squared:
-        raise ValueError(
-            "kind='fixed' is valid for the squared loss only: its statistics are functions of X'X "
-            "and X'y; use kind='model'"
-        )
+        return "fixed" if isinstance(data.loss, Squared) and n >= need else "model"
     if kind == "fixed" and n < need:
         raise ValueError(
             f"kind='fixed' needs at least {need} rows of positive weight (twice the {p} "
@@ -421,6 +437,7 @@ def _solve_pairs(asked, rng):
 
 def importance(path, statistic):
     """Z (p,) of each column of a path: see `knockoff_filter`. Over several slices the largest."""
+    weights = path.meta.response_weights
     Z, top = np.zeros(path.p), max(s.k for s in path.solutions)
     slices = {}
     for s in path.solutions:
@@ -428,15 +445,22 @@ def importance(path, statistic):
     for part in slices.values():
         own = np.zeros(path.p)
         for s in part:
-            J, b = (
-                s.support[s.beta != 0],
-                np.abs(s.beta[s.beta != 0]) * path.meta.scale[s.support[s.beta != 0]],
-            )
+            b = lengths(s.beta, weights) * path.meta.scale[s.support]
+            J, b = s.support[b > 0], b[b > 0]
             own[J] = (
                 own[J] + b if statistic == "coefficient" else np.maximum(own[J], top + 1.0 - s.k)
             )
         Z = np.maximum(Z, own)
     return Z
+
+
+def lengths(beta, weights=None):
+    """|b_j| (k,) of coefficients (k,), or the lengths of the rows of (k, r) for responses of these
+    weights, or classes.
+    """
+    if beta.ndim == 1:
+        return np.abs(beta)
+    return np.linalg.norm(beta if weights is None else beta * np.sqrt(weights), axis=1)
 
 
 def threshold_of(W, fdr, plus=True):

@@ -167,7 +167,7 @@ def test_which_kind_is_valid():
     )
     with pytest.raises(ValueError, match=r"kind='fixed' needs at least 21 rows .* X has 20"):
         l0path.knockoff_filter(X[:20], y[:20], kind="fixed")
-    with pytest.raises(ValueError, match="squared loss only"):
+    with pytest.raises(ValueError, match="only for the squared loss"):
         l0path.knockoff_filter(X, np.sign(y), loss="logistic", kind="fixed")
 
 
