@@ -26,7 +26,7 @@ from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
-BLIND = 1e-13  # of the objective: a gain that may be smaller than rounding of F
+HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than rounding of F
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
@@ -321,7 +321,7 @@ def refit_classes(rows, S, limits, x, held, eta):
         level = 1.0 + _mean_size(rows, eta)
         rounding = 1e-15 * level
         # a gain that rounding of F may hide: a full step is good although F does not show it
-        slack = BLIND * level if weak == 0 and gain <= BLIND * level else 0.0
+        slack = HIDDEN_GAIN * level if weak == 0 and gain <= HIDDEN_GAIN * level else 0.0
         size, value = 1.0, F
         for _half in range(STEP_HALVINGS):
             for a in range(K):
