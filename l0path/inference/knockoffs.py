@@ -244,6 +244,13 @@ def knockoff_filter(
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     _check_size(data, rows.size, competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
+    if kind == "model":
+        competing = competing[moving(data, centred=True)[competing]]
+        if not np.setdiff1d(competing, data.forced).size:
+            raise ValueError(
+                "no column of X competes: kind='model' has no knockoffs of constant columns; leave "
+                "them out"
+            )
     if covariance is not None and kind == "fixed":
         raise ValueError(
             "covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave "
