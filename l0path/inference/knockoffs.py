@@ -244,6 +244,8 @@ def knockoff_filter(
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     _check_size(data, rows.size, competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
+    if kind == "model":
+        competing = _varying(data, competing)
     if covariance is not None and kind == "fixed":
         raise ValueError(
             "covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave "
@@ -331,6 +333,17 @@ def _competing(data):
         kept = next((j for j in columns if j in data.forced), columns[0])
         usable[[j for j in columns if j != kept]] = False
     return np.flatnonzero(usable)
+
+
+def _varying(data, competing):
+    """The columns that compete by `kind="model"`: without the constant ones."""
+    competing = competing[moving(data, centred=True)[competing]]
+    if not np.setdiff1d(competing, data.forced).size:
+        raise ValueError(
+            "no column of X competes: kind='model' has no knockoffs of constant columns; leave "
+            "them out"
+        )
+    return competing
 
 
 def _moments(A, usable, covariance):

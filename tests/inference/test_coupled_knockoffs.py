@@ -97,6 +97,17 @@ def test_rows_without_weight_take_no_part(kind):
     np.testing.assert_allclose(every, some, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["cox", "ordinal", "several"])
+def test_constant_columns_do_not_compete(kind):
+    X, y, _ = drawn(kind, n=60)
+    given = {**KINDS[kind], "kind": "model"}
+    given |= {"fit_intercept": False} if kind == "several" else {}
+    W = statistic_of(np.column_stack([X, np.full(60, 5.0)]), y, **given)
+    assert W[5] == 0.0 and W[:5].any()
+    with pytest.raises(ValueError, match="no column of X competes"):
+        statistic_of(np.ones((60, 1)), y, **given)
+
+
 @pytest.mark.parametrize("kind", ["multinomial", "ordinal", "cox", RESPONSES])
 def test_what_is_not_served_is_refused_before_x_is_read(kind):
     given = {} if kind == RESPONSES else {"loss": kind}
