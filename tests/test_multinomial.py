@@ -308,3 +308,12 @@ def test_near_combinations_enter_where_they_help(forced):
     assert path.table.k.tolist() == list(range(4 - len(forced)))
     best = optimum(np.column_stack([a, e]), y, [0, 1], 0.0)
     assert path.objective(k=2 - len(forced)) == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("counts", [(114, 116, 70), (115, 116, 69), (122, 110, 68)])
+def test_gains_that_rounding_hides_are_no_failure_to_converge(counts):
+    y = np.repeat(["a", "b", "c"], counts)
+    path = l0path.fit(np.arange(300.0)[:, None], y, loss="multinomial", lambda2=0.01, max_k=0)
+    assert path.table.status.tolist() == ["converged"]
+    centred = np.log(counts) - np.log(counts).mean()
+    np.testing.assert_allclose(path.coef(k=0).to_numpy()[0], centred, rtol=1e-9)

@@ -188,25 +188,6 @@ def refuse_unserved(data, plan, a):
         )
 
 
-def refuse_responses(data, what):
-    """Raise ValueError where data of what takes one response have several, or ordered classes."""
-    if data.loss.traits.response == "ordered":
-        raise ValueError(
-            f"loss='ordinal' is not served by {what}; compare classes above a threshold with those "
-            "below: loss='logistic' with y > threshold"
-        )
-    if data.responses is not None and data.classes is not None:
-        raise ValueError(
-            f"loss='multinomial' is not served by {what}; compare one class with the others: "
-            "loss='logistic' with y == label"
-        )
-    if data.responses is not None:
-        raise ValueError(
-            f"y has {len(data.responses)} responses, and {what} takes one: pass one of them, for "
-            f"example {data.responses[0]}"
-        )
-
-
 # what a response that is not real may hold: whether 0 is in it, and its name
 NUMBERS = {
     "counts": (True, "counts >= 0"),

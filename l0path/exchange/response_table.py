@@ -10,16 +10,18 @@ and s_j = G_jj + 2 lambda2 - V_j . G_{S, j}, as in `table`:
 
 The norm is over the responses: ||c_j||^2 + 2 V_ij b_i . c_j / B_ii + V_ij^2 ||b_i||^2 / B_ii^2,
 whose inner products are one product of matrices. `ResponseTable` holds all of them for a check over
-all columns. On the working columns a `table.State`, in which q = 0, follows the support by rank-one
-changes, and with it `Coefficients` of the responses.
+all columns. On the working columns a `ResponseState` follows the support by rank-one changes, and
+the sweeps of `table_sweeps` go over the sizes with it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import COLLINEAR, NONE, REFRESH, add, build, drop
+from . import table, table_sweeps
+from .table import COLLINEAR, NONE, REFRESH
 
 
 class ResponseTable(NamedTuple):
@@ -55,7 +57,7 @@ def additions(quadratic, lambda2, skip):
     return change, V, s, size
 
 
-def table(fit, quadratic, lambda2, skip, locked):
+def all_exchanges(fit, quadratic, lambda2, skip, locked):
     """The ResponseTable of a fit.
 
     Parameters
@@ -94,40 +96,65 @@ def table(fit, quadratic, lambda2, skip, locked):
     return ResponseTable(drop, add, swap)
 
 
-class Coefficients(NamedTuple):
-    """The part of q responses that a `table.State` lacks: products with the columns (w, q),
-    coefficients (q, capacity), gradients c (w, q).
+class ResponseState(NamedTuple):
+    """One support under q responses: `plain`, a `table.State` without a response, whose arrays are
+    fields here too; coefficients b (q, capacity), gradients c (w, q), products (w, q) with the
+    columns.
     """
 
-    products: np.ndarray
+    plain: table.State
+    S: np.ndarray
+    member: np.ndarray
+    B: np.ndarray
+    V: np.ndarray
+    s: np.ndarray
+    scratch: np.ndarray
+    count: np.ndarray
     b: np.ndarray
     c: np.ndarray
+    products: np.ndarray
+
+
+def new_state(products, capacity):
+    """An empty state for the working columns with these products (w, q), and supports up to
+    `capacity`.
+    """
+    products = np.ascontiguousarray(products)
+    plain, b = table.new_state(len(products), capacity), np.zeros((products.shape[1], capacity))
+    arrays = (getattr(plain, name) for name in ResponseState._fields[1:8])
+    return ResponseState(plain, *arrays, b, products.copy(), products)
+
+
+def clear(state, columns):
+    """Make the state hold the empty support."""
+    table.clear(state.plain, columns)
+    state.c[:] = state.products
 
 
 @njit
-def build_all(state, columns, more, k):
-    """Fill the state and the coefficients anew for the support state.S[:k]."""
-    build(state, columns, k)
-    S, B, b, c = state.S, state.B, more.b, more.c
+def _build(state, columns, k):
+    """`build` of a ResponseState."""
+    table.build(state.plain, columns, k)
+    S, B, b, c = state.S, state.B, state.b, state.c
     for r in range(b.shape[0]):
         for i in range(k):
             t = 0.0
             for l in range(k):
-                t += B[i, l] * more.products[S[l], r]
+                t += B[i, l] * state.products[S[l], r]
             b[r, i] = t
     for j in range(columns.w):
         for r in range(b.shape[0]):
-            t = more.products[j, r]
+            t = state.products[j, r]
             for i in range(k):
                 t -= columns.G[j, S[i]] * b[r, i]
             c[j, r] = t
 
 
 @njit
-def add_one(state, columns, more, j0):
-    """Add working column j0 to the support by rank one: O((k + q) w)."""
-    add(state, columns, j0)
-    B, V, b, c, k = state.B, state.V, more.b, more.c, state.count[0] - 1
+def _add(state, columns, j0):
+    """`add` of a ResponseState: O((k + q) w)."""
+    table.add(state.plain, columns, j0)
+    B, V, b, c, k = state.B, state.V, state.b, state.c, state.count[0] - 1
     for r in range(b.shape[0]):
         t = c[j0, r]
         b[r, k] = B[k, k] * t
@@ -138,9 +165,9 @@ def add_one(state, columns, more, j0):
 
 
 @njit
-def drop_one(state, columns, more, i0):
-    """Remove position i0 from the support by rank one; the last position takes its place."""
-    B, V, b, c, last = state.B, state.V, more.b, more.c, state.count[0] - 1
+def _drop(state, columns, i0):
+    """`drop` of a ResponseState."""
+    B, V, b, c, last = state.B, state.V, state.b, state.c, state.count[0] - 1
     for r in range(b.shape[0]):
         t = b[r, i0] / B[i0, i0]
         for i in range(last + 1):
@@ -148,45 +175,63 @@ def drop_one(state, columns, more, i0):
         b[r, i0] = b[r, last]
         for j in range(columns.w):
             c[j, r] += t * V[j, i0]
-    drop(state, columns, i0)
+    table.drop(state.plain, columns, i0)
 
 
 @njit
-def best_column(state, columns, more):
-    """The column that lowers F most, -1 where none is independent of the support."""
-    best, where = -1.0, NONE
+def _add_best(state, columns, tie):
+    """`table.add_best` of a ResponseState."""
+    best, where = 0.0, NONE
     for j in range(columns.w):
         s, A = state.s[j], columns.G[j, j] + columns.ridge_diag
         if state.member[j] or s <= COLLINEAR * A or s <= 0.0 or columns.cost[j] > 1e299:
             continue
         t = 0.0
-        for r in range(more.c.shape[1]):
-            t += more.c[j, r] * more.c[j, r]
-        if t > best * s:
-            best, where = t / s, j
+        for r in range(state.c.shape[1]):
+            t += state.c[j, r] * state.c[j, r]
+        if where < 0 or 0.5 * t > (best + tie) * s:
+            best, where = 0.5 * t / s, j
+    if where >= 0:
+        _add(state, columns, where)
+    return where >= 0
+
+
+@njit
+def _square(state, i):
+    """The squared norm of the coefficients at position i."""
+    t = 0.0
+    for r in range(state.b.shape[0]):
+        t += state.b[r, i] * state.b[r, i]
+    return t
+
+
+@njit
+def _cheapest_drop(state, columns, tie):
+    """`table.cheapest_drop` of a ResponseState."""
+    best, where = np.inf, NONE
+    for i in range(state.count[0]):
+        if not columns.locked[state.S[i]]:
+            rise = 0.5 * _square(state, i) / state.B[i, i]
+            if rise < best - tie:
+                best, where = rise, i
     return where
 
 
 @njit
-def polish_all(state, columns, more, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`, as
-    `table.polish`; returns the number of tables looked at.
-    """
-    S, B, V, s, b, c = state.S, state.B, state.V, state.s, more.b, more.c
-    k, q, tables = state.count[0], b.shape[0], 0
+def _polish(state, columns, tolerance, max_swaps):
+    """`table.polish` of a ResponseState."""
+    S, B, V, s, b, c = state.S, state.B, state.V, state.s, state.b, state.c
+    k, q, swaps = state.count[0], b.shape[0], 0
     inner, size, inverse, limit = (
         state.scratch[1],
         state.scratch[2],
         state.scratch[3],
         state.scratch[4],
     )
-    while tables <= max_swaps:
-        tables += 1
+    while True:
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
-            size[i], inverse[i] = 0.0, 1.0 / B[i, i]
-            for r in range(q):
-                size[i] += b[r, i] * b[r, i]
+            size[i], inverse[i] = _square(state, i), 1.0 / B[i, i]
             free = not columns.locked[S[i]]
             limit[i] = size[i] * inverse[i] - 2.0 * best if free else 1e300
         for j in range(columns.w):
@@ -213,15 +258,97 @@ def polish_all(state, columns, more, tolerance, max_swaps):
                 if den > floor and num > limit[i] * den:
                     change = 0.5 * (size[i] * inverse[i] - num / den)
                     if change < best:
-                        best, best_i, best_j = change, i, j
+                        best, best_i, best_j = change - tolerance, i, j
             if best_j == j:
                 for i in range(k):
                     if limit[i] < 1e299:
                         limit[i] = size[i] * inverse[i] - 2.0 * best
         if best_j < 0:
-            return tables
-        drop_one(state, columns, more, best_i)
-        add_one(state, columns, more, best_j)
+            return swaps + 1
+        if swaps >= max_swaps:
+            return -swaps
+        _drop(state, columns, best_i)
+        _add(state, columns, best_j)
+        swaps += 1
         if state.count[1] > REFRESH:
-            build_all(state, columns, more, k)
-    return tables
+            _build(state, columns, k)
+
+
+@njit
+def _refine(state, columns):
+    """`refine` of a ResponseState."""
+    S, k, residual, off, length = state.S, state.count[0], state.scratch[1], 0.0, 0.0
+    for r in range(state.b.shape[0]):
+        b = state.b[r]
+        for i in range(k):
+            t = state.products[S[i], r] - columns.ridge_diag * b[i]
+            for l in range(k):
+                t -= columns.G[S[i], S[l]] * b[l]
+            residual[i] = t
+        for i in range(k):
+            t = 0.0
+            for l in range(k):
+                t += state.B[i, l] * residual[l]
+            length = max(length, abs(b[i]))
+            off = max(off, abs(t))
+            b[i] += t
+    return off / max(length, 1e-300)
+
+
+# -------------------- what sweeps ask of the state, see `table_sweeps`
+
+
+@table_sweeps.build.register(ResponseState)
+def _(state, columns, k):
+    _build(state, columns, k)
+
+
+@table_sweeps.add.register(ResponseState)
+def _(state, columns, j0):
+    _add(state, columns, j0)
+
+
+@table_sweeps.drop.register(ResponseState)
+def _(state, columns, i0):
+    _drop(state, columns, i0)
+
+
+@table_sweeps.add_best.register(ResponseState)
+def _(state, columns, tie):
+    return _add_best(state, columns, tie)
+
+
+@table_sweeps.cheapest_drop.register(ResponseState)
+def _(state, columns, tie):
+    return _cheapest_drop(state, columns, tie)
+
+
+@table_sweeps.polish.register(ResponseState)
+def _(state, columns, tolerance, max_swaps):
+    return _polish(state, columns, tolerance, max_swaps)
+
+
+@table_sweeps.fitted_part.register(ResponseState)
+def _(state, columns):
+    t = 0.0
+    for i in range(state.count[0]):
+        for r in range(state.b.shape[0]):
+            t += state.products[state.S[i], r] * state.b[r, i]
+    return 0.5 * t
+
+
+@table_sweeps.refine.register(ResponseState)
+def _(state, columns):
+    return _refine(state, columns)
+
+
+@table_sweeps.coefficient_size.register(ResponseState)
+def _(state, i):
+    return math.sqrt(_square(state, i))
+
+
+@table_sweeps.copy_coefficients.register(ResponseState)
+def _(state, out):
+    for i in range(state.count[0]):
+        for r in range(state.b.shape[0]):
+            out[i, r] = state.b[r, i]

@@ -1,27 +1,114 @@
 """Sweeps over the sizes, oscillations and restarts on the exact table, in kernels. A kernel returns
 to Python after some 10 ms of work, so that Python can see whether it has to stop.
 
-`BestSupports` has the best support of each size (unforced columns); a `table.State` goes from one
-to the next by rank-one updates.
+`BestSupports` has the best support of each size (unforced columns); a state goes from one to the
+next by rank-one updates: a `table.State`, for which the verbs below stand as they are, or that of
+several responses (`response_table`), which has those of its fields that are no coefficients.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import njit
-from .table import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
+from ..core.dispatch import generic, njit
+from . import table
+from .table import REFRESH
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
 IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.counters
 UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
+# -------------------- what sweeps ask of a state
+
+
+@generic
+def build(state, columns, k):
+    """Fill the state anew for the support state.S[:k]."""
+    table.build(state, columns, k)
+
+
+@generic
+def add(state, columns, j0):
+    """Add working column j0 to the support by rank one."""
+    table.add(state, columns, j0)
+
+
+@generic
+def drop(state, columns, i0):
+    """Remove position i0 from the support by rank one; the last position takes its place."""
+    table.drop(state, columns, i0)
+
+
+@generic
+def add_best(state, columns, tie):
+    """Add the column that lowers F + cost most; False when none is independent of the support."""
+    return table.add_best(state, columns, tie)
+
+
+@generic
+def cheapest_drop(state, columns, tie):
+    """The unlocked position whose removal raises F + cost least; -1 when all are locked."""
+    return table.cheapest_drop(state, columns, tie)
+
+
+@generic
+def polish(state, columns, tolerance, max_swaps):
+    """Swaps until none improves by more than `tolerance`; the number of tables, see
+    `table.polish`.
+    """
+    return table.polish(state, columns, tolerance, max_swaps)
+
+
+@generic
+def fitted_part(state, columns):
+    """How far the support's optimum lies below the empty quadratic."""
+    return table.fitted_part(state, columns)
+
+
+@generic
+def refine(state, columns):
+    """One step of refinement of the coefficients, for updates leave rounding: the largest change,
+    as a share of the largest coefficient.
+    """
+    k, b, residual, off, length = state.count[0], state.b, state.scratch[1], 0.0, 0.0
+    for i in range(k):
+        t = columns.q[state.S[i]] - columns.ridge_diag * b[i]
+        for l in range(k):
+            t -= columns.G[state.S[i], state.S[l]] * b[l]
+        residual[i] = t
+    for i in range(k):
+        t = 0.0
+        for l in range(k):
+            t += state.B[i, l] * residual[l]
+        length = max(length, abs(b[i]))
+        off = max(off, abs(t))
+        b[i] += t
+    return off / max(length, 1e-300)
+
+
+@generic
+def coefficient_size(state, i):
+    """The size of the coefficient at position i."""
+    return abs(state.b[i])
+
+
+@generic
+def copy_coefficients(state, out):
+    """Copy the coefficients of the support to `out`, a row for each."""
+    for i in range(state.count[0]):
+        out[i] = state.b[i]
+
+
+# -------------------- records
+
+
 class BestSupports(NamedTuple):
-    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
-    (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
-    it, Python has not seen it; counters = (a size improved, entries touched, tables of swaps, last
-    size that is searched, no column was independent of the last support).
+    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, of q
+    responses (K + 1, capacity, q); value (K + 1,) F, inf where there is none; fresh (3, K + 1): no
+    step up, no step down was taken from it, Python has not seen it; counters = (a size improved,
+    entries touched, tables of swaps, last size that is searched, no column was independent of the
+    last support).
     """
 
     S: np.ndarray
@@ -71,13 +158,15 @@ def restarts(counts, noise):
     return Move(RESTART, 0, counts, noise)
 
 
-def new_best_supports(max_k, capacity):
-    """An empty record of the best supports of sizes 0..max_k, with room for `capacity` columns."""
+def new_best_supports(max_k, capacity, responses=()):
+    """An empty record of the best supports of sizes 0..max_k, with room for `capacity` columns.
+    responses: (q,) where coefficients have a number for each response.
+    """
     counters = np.zeros(5)
     counters[LAST] = max_k
     return BestSupports(
         np.zeros((max_k + 1, capacity), np.int64),
-        np.zeros((max_k + 1, capacity)),
+        np.zeros((max_k + 1, capacity, *responses)),
         np.full(max_k + 1, np.inf),
         np.ones((3, max_k + 1), np.bool_),
         counters,
@@ -147,27 +236,15 @@ def _record_best(state, best, columns, limits, polished):
         return
     # rounding of the updates: one step of refinement, or built anew where that is not small
     if state.count[1] > 0:
-        residual, off, length = state.scratch[1], 0.0, 0.0
-        for i in range(size):
-            t = columns.q[state.S[i]] - columns.ridge_diag * state.b[i]
-            for l in range(size):
-                t -= columns.G[state.S[i], state.S[l]] * state.b[l]
-            residual[i] = t
-        for i in range(size):
-            t = 0.0
-            for l in range(size):
-                t += state.B[i, l] * residual[l]
-            length = max(length, abs(state.b[i]))
-            off = max(off, abs(t))
-            state.b[i] += t
-        if not off <= 1e-9 * length:
+        if not refine(state, columns) <= 1e-9:
             build(state, columns, size)
         value = limits.empty - fitted_part(state, columns)
         if not value < bar:
             return
     best.value[k] = value
     for i in range(size):
-        best.S[k, i], best.b[k, i] = state.S[i], state.b[i]
+        best.S[k, i] = state.S[i]
+    copy_coefficients(state, best.b[k])
     for i in range(3):
         best.fresh[i, k] = True
     best.counters[IMPROVED] = 1
@@ -257,7 +334,7 @@ def _restart(state, best, columns, limits, move, start):
         free = 0
         for i in range(state.count[0]):  # unlocked members by |b|
             if not columns.locked[state.S[i]]:
-                at, size = free, abs(state.b[i])
+                at, size = free, coefficient_size(state, i)
                 while at > 0 and cost[at - 1] > (1.0 + limits.relative) * size:
                     cost[at], order[at] = cost[at - 1], order[at - 1]
                     at -= 1

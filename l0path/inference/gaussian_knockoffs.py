@@ -40,10 +40,10 @@ def distances(sigma, method="mvr"):
             f"{least:.2g}), so some columns have no knockoff that differs; drop columns that "
             "others determine"
         )
-    s = np.full(p, min(1.0, 2.0 * least) * (1.0 - INTERIOR))
+    equal = np.full(p, min(1.0, 2.0 * least) * (1.0 - INTERIOR))
     if method == "equi" or p == 1:
-        return s
-    s *= 0.5
+        return equal
+    s = 0.5 * equal
     mu, falling = (
         1.0,
         method == "sdp",
@@ -72,7 +72,9 @@ def distances(sigma, method="mvr"):
     top = float(
         linalg.eigvalsh(np.diag(s), 2.0 * sigma, subset_by_index=[p - 1, p - 1])[0]
     )  # rounding must not leave the cone
-    return s * min(1.0, (1.0 - INTERIOR) / top)
+    # the weight at which "sdp" stops lets all of s fall to 0 beside nearly dependent columns
+    s *= min(1.0, (1.0 - INTERIOR) / max(top, INTERIOR))
+    return s if s.any() else equal
 
 
 def correlation(covariance):

@@ -4,10 +4,10 @@ that win by more than chance allows are selected.
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +17,13 @@ from ..core import threads
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed
-from ..designs import as_design
 from ..designs.copies import equal_columns
 from ..engine.registry import refuse
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
-from ..problem.losses import Squared, restricted
-from ..problem.problem import Data, pose
+from ..problem.losses import Squared, name_of
+from ..problem.problem import pose
+from .competition import importance, pair_up, threshold_of
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
 from .showing import ShowingCompetition
@@ -136,8 +136,8 @@ def knockoff_filter(
     fdr : float, default 0.1
         The level, in (0, 1).
     kind : str, default "auto"
-        "fixed", "model", or "auto", which takes "fixed" where it is valid (squared loss, enough
-        rows), else "model".
+        "fixed", "model", or "auto", which takes "fixed" where it is valid (squared loss of one or
+        several responses, enough rows), else "model".
     plus : bool, default True
         Whether to bound the false discovery rate itself (the knockoff+ filter) or a modified one,
         see Notes.
@@ -145,7 +145,9 @@ def knockoff_filter(
         "coefficient": Z_j is the sum of |b_j| over the models of the path, standardised. "entry":
         Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds column j (0 if none
         does), so that W_j is large for columns that enter early and before their knockoffs. Both
-        are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
+        are valid; the first had more power in simulations (`tests/benchmarks/inference.py`). With
+        several responses or classes |b_j| is the length of the vector (b_j1, ..., b_jr), each
+        response times the root of its weight; coefficients of classes sum to zero.
     s : str or array-like of shape (p,), default "mvr"
         How far knockoffs keep from their columns: "mvr", "sdp" or "equi"
         (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance. A
@@ -190,19 +192,27 @@ def knockoff_filter(
 
     - with kind="fixed" for the squared loss with normal errors of equal variance (up to the
       weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced),
-      and any coefficients;
+      and any coefficients. Errors of several responses may have any covariance;
     - with kind="model" for any loss and any relation of y to X, and any n, if the rows of X are
       independent draws from a normal distribution whose covariance is known. With an estimated
       covariance, or columns that are not normal, it is approximate: second-order knockoffs match
       means and covariances only. Dummies and counts are far from normal.
 
-    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
-    have the same distribution in all strata (center them in each, or fit each alone).
+    The promise rests on symmetry: where y does not depend on a column, exchanging it with its
+    knockoff does not change the distribution of the data, and in W it changes the sign alone. The
+    first holds with kind="model" for any y. With kind="fixed" it holds for normal errors, which
+    other losses do not have. The second holds for any path, as chance decides which of each pair
+    stands first.
 
-    A selected column is false if y does not depend on it given all others. The promise is about the
-    whole set: it holds neither for a single column nor for a model fitted to the selected ones, and
-    another seed gives other knockoffs and another set. With plus=True at least 1 / fdr columns are
-    selected, or none: with few true columns use a larger fdr.
+    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
+    have the same distribution in all strata (center them in each, or fit each alone). Rows of one
+    subject with columns that change over time are not independent: take one row for each subject.
+
+    A selected column is false if y (all responses together) does not depend on it given all
+    others. The promise is about the whole set: it holds neither for a single column nor for a model
+    fitted to the selected ones, and another seed gives other knockoffs and another set. With
+    plus=True at least 1 / fdr columns are selected, or none: with few true columns use a larger
+    fdr.
 
     References
     ----------
@@ -228,11 +238,14 @@ def knockoff_filter(
     if isinstance(s, str):
         _check_choice("s", s, METHODS)
     # a knockoff has no hierarchy with its kind
-    asked = resolve(X, y, {"n_jobs": n_jobs, "heredity": None, **fit}).request
+    arguments = {"n_jobs": n_jobs, "heredity": None, **fit}
+    asked = resolve(X, y, arguments, check=partial(_check_data, kind=kind)).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
-    _check_data(data, rows.size, competing.size)
+    _check_size(data, rows.size, competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
+    if kind == "model":
+        competing = _varying(data, competing)
     if covariance is not None and kind == "fixed":
         raise ValueError(
             "covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave "
@@ -246,7 +259,7 @@ def knockoff_filter(
         else:
             made = model_knockoffs(A[:, competing], *_moments(A, competing, covariance), s, rng)
     copies[:, competing], distance[competing], _ = made
-    match = _pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
+    match = pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
     path = _solve_pairs(replace(asked, data=match.data, n_jobs=n_jobs), rng)
     W = match.statistic(importance(path, statistic), data.design.p)
     names = pd.Index([str(name) for name in data.names], name="feature")
@@ -271,13 +284,23 @@ def _check_choice(name, value, known):
         )
 
 
-def _check_data(data, n, competing):
-    """Refuse groups, and more entries than are made."""
+def _check_data(data, kind):
+    """Refuse groups, and a fixed X with a loss other than the squared one; X is not read."""
+    if kind == "fixed" and not isinstance(data.loss, Squared):
+        raise ValueError(
+            f"kind='fixed' is not valid for loss={name_of(data.loss)!r}, only for the squared loss "
+            "(of one or several responses), whose statistics are functions of X'X and X'y; use "
+            "kind='model'"
+        )
     if data.groups is not None:
         raise ValueError(
             "groups= has no knockoffs here: they are made for single columns; leave groups out "
             "(with a formula, pass groups=False, which counts columns), or use stability_selection"
         )
+
+
+def _check_size(data, n, competing):
+    """Refuse more entries than are made."""
     if max(2 * n * data.design.p, competing**2) > MOST_ENTRIES:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
@@ -287,16 +310,10 @@ def _check_data(data, n, competing):
 
 
 def _kind(kind, data, n, p):
-    """ "fixed" or "model", refused where it is not valid."""
+    """ "fixed" or "model"; a fixed X of too few rows is refused."""
     need = 2 * p + data.intercept
-    squared = isinstance(data.loss, Squared)
     if kind == "auto":
-        return "fixed" if squared and n >= need else "model"
-    if kind == "fixed" and not squared:
-        raise ValueError(
-            "kind='fixed' is valid for the squared loss only: its statistics are functions of X'X "
-            "and X'y; use kind='model'"
-        )
+        return "fixed" if isinstance(data.loss, Squared) and n >= need else "model"
     if kind == "fixed" and n < need:
         raise ValueError(
             f"kind='fixed' needs at least {need} rows of positive weight (twice the {p} "
@@ -316,6 +333,17 @@ def _competing(data):
         kept = next((j for j in columns if j in data.forced), columns[0])
         usable[[j for j in columns if j != kept]] = False
     return np.flatnonzero(usable)
+
+
+def _varying(data, competing):
+    """The columns that compete by `kind="model"`: without the constant ones."""
+    competing = competing[moving(data, centred=True)[competing]]
+    if not np.setdiff1d(competing, data.forced).size:
+        raise ValueError(
+            "no column of X competes: kind='model' has no knockoffs of constant columns; leave "
+            "them out"
+        )
+    return competing
 
 
 def _moments(A, usable, covariance):
@@ -347,60 +375,6 @@ def _moments(A, usable, covariance):
     return mean, sigma[np.ix_(usable, usable)]
 
 
-class Match(NamedTuple):
-    """Columns and their knockoffs side by side, as data of one path: the forced columns, then one
-    of each pair, then the other.
-    """
-
-    data: Data
-    columns: np.ndarray  # (m,) the columns that compete
-    swapped: np.ndarray  # (m,) whether the knockoff stands first
-
-    def statistic(self, Z, p):
-        """W (p,) from the importance Z of all columns of the path, 0 where a column does not
-        compete.
-        """
-        first, second = Z[self.data.forced.size :].reshape(2, self.columns.size)
-        sign = np.sign(first - second) * np.where(self.swapped, -1.0, 1.0)
-        W = np.zeros(p)
-        W[self.columns] = np.maximum(first, second) * sign + 0.0  # no -0
-        return W
-
-
-def _pair_up(data, A, copies, rows, columns, rng):
-    """The `Match` of columns of A (n, p) with those of the knockoffs (n, p), in random order."""
-    swapped = rng.random(columns.size) < 0.5
-    own, twins = A[:, columns], copies[:, columns]
-    first, second = np.where(swapped, twins, own), np.where(swapped, own, twins)
-    at = np.concatenate([data.forced, columns, columns])
-    names = np.array([str(name) for name in data.names], dtype=object)
-    twin = np.array([f"~{name}" for name in names], dtype=object)
-    labels = [
-        *names[data.forced],
-        *np.where(swapped, twin[columns], names[columns]),
-        *np.where(swapped, names[columns], twin[columns]),
-    ]
-    design, labels, *_ = as_design(
-        np.asfortranarray(np.hstack([A[:, data.forced], first, second])), labels
-    )
-    pairs = replace(
-        data,
-        design=design,
-        y=data.y[rows],
-        loss=restricted(data.loss, data.y, rows),
-        weights=data.weights[rows],
-        trials=None if data.trials is None else data.trials[rows],
-        offset=None if data.offset is None else data.offset[rows],
-        lower=data.lower[at],
-        upper=data.upper[at],
-        factor=data.factor[at],
-        forced=np.arange(data.forced.size),
-        excluded=np.zeros(at.size, dtype=bool),
-        names=labels,
-    )
-    return Match(pairs, columns, swapped)
-
-
 def _solve_pairs(asked, rng):
     """The path over columns and knockoffs; a warning where it did not end."""
     plan = asked.plan
@@ -417,33 +391,3 @@ def _solve_pairs(asked, rng):
             stacklevel=3,
         )
     return path
-
-
-def importance(path, statistic):
-    """Z (p,) of each column of a path: see `knockoff_filter`. Over several slices the largest."""
-    Z, top = np.zeros(path.p), max(s.k for s in path.solutions)
-    slices = {}
-    for s in path.solutions:
-        slices.setdefault(s.slice, []).append(s)
-    for part in slices.values():
-        own = np.zeros(path.p)
-        for s in part:
-            J, b = (
-                s.support[s.beta != 0],
-                np.abs(s.beta[s.beta != 0]) * path.meta.scale[s.support[s.beta != 0]],
-            )
-            own[J] = (
-                own[J] + b if statistic == "coefficient" else np.maximum(own[J], top + 1.0 - s.k)
-            )
-        Z = np.maximum(Z, own)
-    return Z
-
-
-def threshold_of(W, fdr, plus=True):
-    """The least t > 0 among |W| with (plus + #{W <= -t}) / max(1, #{W >= t}) <= fdr, inf if there
-    is none: Barber & Candes (2015), equations (1.8), plus=False, and (1.9).
-    """
-    for t in np.unique(np.abs(W[W != 0])):
-        if (int(plus) + (W <= -t).sum()) / max(1, (W >= t).sum()) <= fdr:
-            return float(t)
-    return math.inf

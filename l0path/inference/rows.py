@@ -18,7 +18,6 @@ from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
 from ..engine.posing import default_max_k, resolved
 from ..engine.request import request
-from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
 from ..problem.problem import constant, counted_rows
@@ -46,9 +45,9 @@ class Resolved(NamedTuple):
     competing: int
 
 
-def resolve(X, y, arguments, one_response="knockoff_filter"):
+def resolve(X, y, arguments, check=None):
     """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
-    gave them. one_response: what is said not to take several responses or classes; "" for nothing.
+    gave them. check(data) refuses what is not served, before X is read.
     """
     for name in arguments:
         if OURS.get(name):
@@ -56,8 +55,8 @@ def resolve(X, y, arguments, one_response="knockoff_filter"):
     if arguments.get("max_k") is not None:
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
-    if one_response:
-        refuse_responses(asked.data, one_response)
+    if check is not None:
+        check(asked.data)
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
@@ -84,13 +83,15 @@ def with_limit(arguments, time_limit):
     return arguments if time_limit is None else {**arguments, "time_limit": time_limit}
 
 
-def moving(data):
-    """(p,) whether a column takes more than one value (with an intercept), or is not zero, on the
-    rows of positive weight.
+def moving(data, centred=None):
+    """(p,) whether a column takes more than one value (with an intercept, or where the loss does
+    not see a constant), or is not zero, on the rows of positive weight.
     """
+    if centred is None:
+        centred = data.intercept or not data.loss.traits.intercept
     w = data.weights / data.weights.sum()
-    mean, second = data.design.moments(w, data.intercept)
-    return ~constant(mean, second) if data.intercept else second > 0
+    mean, second = data.design.moments(w, centred)
+    return ~constant(mean, second) if centred else second > 0
 
 
 def whole(value, name, least, most=None):

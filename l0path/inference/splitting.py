@@ -144,7 +144,7 @@ def split_inference(
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit), one_response="")
+    asked, competing = resolve(X, y, with_limit(fit, time_limit))
     data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)

@@ -283,7 +283,7 @@ def stability_selection(
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
     _check_count(n_subsamples, paired)
-    asked, competing = resolve(X, y, with_limit(fit, time_limit), one_response="")
+    asked, competing = resolve(X, y, with_limit(fit, time_limit))
     data, plan = asked.data, asked.plan
     if k is None:
         most = competing if plan.max_k is None else max(plan.max_k, 1)

@@ -53,7 +53,7 @@ class ResponseNeighbours(Neighbours):
             inside = fit.support[(fit.support >= part.start) & (fit.support < part.stop)]
             skip[inside - start] = True
             quadratic = self.model.of_all(fit, state, part)
-            found = response_table.table(fit, quadratic, state.lambda2, skip, self.locked)
+            found = response_table.all_exchanges(fit, quadratic, state.lambda2, skip, self.locked)
             change = state.mean * found.swap
             if self.lambda0:
                 cost = np.where(skip, 0.0, p.factor[part])

@@ -10,9 +10,12 @@ b^2 beyond. For sizes it is q times the squared k-support norm (Argyriou, Foygel
 2012) when there is neither lambda1 nor box. M is the box on the side of b.
 """
 
+from math import inf, isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
+
+from ..core.dispatch import njit
 
 
 class Terms(NamedTuple):
@@ -28,12 +31,23 @@ class Terms(NamedTuple):
     counted: np.ndarray
 
 
+class Reduced(NamedTuple):
+    """What the multiplier of one target depends on: (curvature |v| - lambda1)_+ of each column,
+    how far it may go, the root of its ridge, (w,) each, and the curvature.
+    """
+
+    reduced: np.ndarray
+    cap: np.ndarray
+    root: np.ndarray
+    curvature: float
+
+
 def terms(dual, J):
     """`Terms` of columns J of a dual."""
     ridge, factor, lower, upper = (
         v[J][:, None] for v in (dual.ridge, dual.problem.factor, dual.lower, dual.upper)
     )
-    return Terms(dual.lambda1, ridge, factor, lower, upper, dual.counted[J])
+    return Terms(float(dual.lambda1), ridge, factor, lower, upper, dual.counted[J])
 
 
 def envelope(terms, b, z, lambda0=None):
@@ -51,81 +65,137 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
     x = 1 / sqrt(multiplier): for sizes the multiplier at which sum z = k, infinite where k columns
     are enough for a multiplier of zero; `start`: x of an earlier call.
     """
-    b, z = np.zeros_like(v), np.ones_like(v)
-    c, out = terms.counted, ~terms.counted
-    if out.any():
-        t = curvature * v[out]
-        t = (
-            np.sign(t)
-            * np.maximum(np.abs(t) - terms.lambda1, 0.0)
-            / (curvature + 2.0 * terms.ridge[out])
-        )
-        b[out] = np.clip(t, terms.lower[out], terms.upper[out])
-    v, q = v[c], terms.ridge[c]
-    M = np.where(v > 0, terms.upper[c], -terms.lower[c])
-    reduced = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
-    M = np.where(M > 0, np.minimum(M, 1e50), 1.0)
+    v = np.ascontiguousarray(v)
+    b, z, x = np.empty_like(v), np.empty_like(v), np.full(curvature.size, np.nan)
     if sizes is None:
-        multiplier, x = lambda0 * terms.factor[c], np.full(curvature.size, np.nan)
+        _at_multipliers(terms, v, curvature, lambda0, b, z)
     else:
-        x = _size_multiplier(reduced, curvature, q, M, sizes, start)
-        with np.errstate(divide="ignore"):
-            multiplier = np.broadcast_to(1.0 / (x * x), reduced.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.minimum(np.sqrt(multiplier / q), M)
-        linear = (reduced - (multiplier + q * rho * rho) / rho) / curvature
-    inner = (multiplier > 0) & (linear < rho)
-    size = np.where(inner, np.maximum(linear, 0.0), np.minimum(reduced / (curvature + 2.0 * q), M))
-    b[c] = np.sign(v) * size
-    z[c] = np.where(inner, size / np.where(inner, rho, 1.0), size > 0)
+        x[:] = 1.0 if start is None else start
+        _at_sizes(terms, v, curvature, np.asarray(sizes, dtype=float), x, b, z)
     return b, z, x
 
 
-def _size_multiplier(reduced, curvature, q, M, sizes, start):
-    """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(multiplier); infinite where a
+@njit
+def _at_multipliers(terms, v, curvature, lambda0, b, z):
+    """`prox` for multipliers lambda0 (m,)."""
+    reduced, cap = np.empty(v.shape[0]), np.empty(v.shape[0])
+    for t in range(curvature.size):
+        _reduce(terms, v, curvature[t], t, reduced, cap)
+        for i in range(v.shape[0]):
+            if terms.counted[i]:
+                multiplier = lambda0[t] * terms.factor[i, 0]
+                q = terms.ridge[i, 0]
+                size, z[i, t] = _shrunk(reduced[i], curvature[t], q, cap[i], multiplier)
+                b[i, t] = size if v[i, t] > 0.0 else -size
+    _forced(terms, v, curvature, b, z)
+
+
+@njit
+def _at_sizes(terms, v, curvature, sizes, x, b, z):
+    """`prox` for sizes (m,); x (m,) has the starts, and takes 1 / sqrt(multiplier)."""
+    reduced, cap, root = np.empty(v.shape[0]), np.empty(v.shape[0]), np.empty(v.shape[0])
+    for i in range(v.shape[0]):
+        root[i] = sqrt(terms.ridge[i, 0])
+    for t in range(curvature.size):
+        _reduce(terms, v, curvature[t], t, reduced, cap)
+        columns = Reduced(reduced, cap, root, curvature[t])
+        x[t] = _of_size(columns, terms.counted, sizes[t], x[t])
+        multiplier = 1.0 / (x[t] * x[t])
+        for i in range(v.shape[0]):
+            if terms.counted[i]:
+                q = terms.ridge[i, 0]
+                size, z[i, t] = _shrunk(reduced[i], curvature[t], q, cap[i], multiplier)
+                b[i, t] = size if v[i, t] > 0.0 else -size
+    _forced(terms, v, curvature, b, z)
+
+
+@njit
+def _forced(terms, v, curvature, b, z):
+    """`prox` of the forced columns: z = 1."""
+    for i in range(v.shape[0]):
+        if terms.counted[i]:
+            continue
+        for t in range(curvature.size):
+            size = max(curvature[t] * abs(v[i, t]) - terms.lambda1, 0.0)
+            size /= curvature[t] + 2.0 * terms.ridge[i, 0]
+            value = size if v[i, t] > 0.0 else -size
+            b[i, t], z[i, t] = min(max(value, terms.lower[i, 0]), terms.upper[i, 0]), 1.0
+
+
+@njit
+def _reduce(terms, v, curvature, t, reduced, cap):
+    """reduced, cap (w,): (curvature |v| - lambda1)_+ of target t, 0 where the box leaves no room
+    on the side of v, and how far b may go there.
+    """
+    for i in range(v.shape[0]):
+        room = terms.upper[i, 0] if v[i, t] > 0.0 else -terms.lower[i, 0]
+        reduced[i] = max(curvature * abs(v[i, t]) - terms.lambda1, 0.0) if room > 0.0 else 0.0
+        cap[i] = min(room, 1e50) if room > 0.0 else 1.0
+
+
+@njit
+def _shrunk(reduced, curvature, q, cap, multiplier):
+    """(|b|, z) of a column at its multiplier."""
+    if multiplier > 0.0:
+        rho = min(sqrt(multiplier / q), cap) if q > 0.0 else cap
+        linear = (reduced - (multiplier + q * rho * rho) / rho) / curvature
+        if linear < rho:
+            size = max(linear, 0.0)
+            return size, size / rho
+    size = min(reduced / (curvature + 2.0 * q), cap)
+    return size, 1.0 if size > 0.0 else 0.0
+
+
+@njit
+def _of_size(columns, counted, k, x):
+    """x with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(multiplier); infinite where a
     multiplier of 0 keeps within k, 0 for k = 0. Newton within a bracket, at most 60 steps.
     """
-    m = reduced.shape[1]
-    enough = (
-        np.where(q > 0, reduced > 0, np.minimum(reduced / (curvature * M), 1.0)).sum(axis=0)
-        <= sizes
-    )
-    left, right, root = np.zeros(m), np.full(m, np.inf), np.sqrt(q)
-    x = np.where(
-        enough,
-        np.inf,
-        1.0 if start is None else np.where(np.isfinite(start) & (start > 0), start, 1.0),
-    )
-    x[sizes == 0] = 0.0
+    P, cap, root, L = columns
+    if k == 0.0:
+        return 0.0
+    most = 0.0
+    for i in range(P.size):
+        if counted[i]:
+            whole = 1.0 if P[i] > 0.0 else 0.0
+            most += whole if root[i] > 0.0 else min(P[i] / (L * cap[i]), 1.0)
+    if most <= k:
+        return inf
+    x = x if 0.0 < x < inf else 1.0
+    left, right = 0.0, inf
     for _ in range(60):
-        live = np.flatnonzero(np.isfinite(x) & (x > 0) & (left < right * (1 - 1e-14)))
-        if not live.size:
+        if not left < right * (1.0 - 1e-14):
             break
-        t, P, L, cap = x[live], reduced[:, live], curvature[live], M[:, live]
-        with np.errstate(divide="ignore"):
-            free = cap * root * t >= 1.0
-        z = np.where(
-            free, (P * (root * t) - 2.0 * q) / L, (P - q * cap - 1.0 / (t * t * cap)) / (L * cap)
-        )
-        between = (z > 0) & (z < 1)
-        slope = np.where(
-            between, np.where(free, P * root / L, 2.0 / (t**3 * cap * cap * L)), 0.0
-        ).sum(axis=0)
-        excess = np.clip(z, 0.0, 1.0).sum(axis=0) - sizes[live]
-        left[live], right[live] = (
-            np.where(excess <= 0, t, left[live]),
-            np.where(excess >= 0, t, right[live]),
-        )
-        after = t - np.divide(excess, slope, out=np.full(live.size, np.nan), where=slope > 0)
-        lo, hi = left[live], right[live]
-        middle = np.where(
-            np.isfinite(hi),
-            np.where(lo > 0, np.sqrt(lo) * np.sqrt(np.minimum(hi, 1e300)), 0.25 * hi),
-            4.0 * t,
-        )
-        x[live] = np.where((after > lo) & (after < hi), after, middle)
-        done = np.abs(excess) <= 1e-12 * np.maximum(sizes[live], 1)
-        x[live[done]] = t[done]
-        left[live[done]] = right[live[done]] = t[done]
-        x[x > 1e45] = np.inf
+        excess, slope = -k, 0.0
+        for i in range(P.size):
+            if not counted[i]:
+                continue
+            r, M = root[i], cap[i]
+            if M * r * x >= 1.0:
+                z, rise = (P[i] * (r * x) - 2.0 * r * r) / L, P[i] * r / L
+            else:
+                z = (P[i] - r * r * M - 1.0 / (x * x * M)) / (L * M)
+                rise = 2.0 / (x * x * x * M * M * L)
+            if z > 0.0:
+                excess += min(z, 1.0)
+                slope += rise if z < 1.0 else 0.0
+        if abs(excess) <= 1e-12 * max(k, 1.0):
+            break
+        if excess <= 0.0:
+            left = x
+        if excess >= 0.0:
+            right = x
+        x = _within(x - excess / slope if slope > 0.0 else left, left, right, x)
+        if x > 1e45:
+            return inf
     return x
+
+
+@njit
+def _within(after, left, right, x):
+    """The next x: `after` where it lies within the bracket, else a point in the middle of it."""
+    if left < after < right:
+        return after
+    if not isfinite(right):
+        return 4.0 * x
+    return sqrt(left) * sqrt(min(right, 1e300)) if left > 0.0 else 0.25 * right

@@ -2,11 +2,11 @@
 without ridge and without box.
 """
 
+import contextlib
+
 import numpy as np
 from scipy.linalg import (
     LinAlgError,
-    cho_solve,
-    cholesky,
     eigvalsh,
     eigvalsh_tridiagonal,
     get_blas_funcs,
@@ -22,13 +22,18 @@ LANCZOS_STEPS = 20
 FEW_STEPS = 6  # of them for the order of magnitude of a largest eigenvalue
 TRIED_SHARE = 0.98  # of a least eigenvalue from above: what is tried first, and again from there
 TRIALS = 5
-REFINED = 6  # steps of refinement of a fit with a ridge
+REFINED = 8  # steps of refinement of a fit on all columns
+# least eigenvalue of the scaled matrix, relative to its largest, below which a factor in single
+# precision does not tell where it is
+SINGLE = 1e-4
+SHORTEST = 1e-20  # square of a column from which on, and up to its inverse, single precision serves
 MOST_SPLIT = 4000  # columns up to which the Gram matrix is factorised
 
 
 class GramMatrix:
     """Z'diag(w)Z of the usable columns of a problem: computed once, and cut for later problems
-    that have a part of these columns. factor: R with G = R'R, once it was asked for.
+    that have a part of these columns. factor: R with G = R'R, once it was asked for, in single
+    precision until it turned out too rough where there are many columns.
     """
 
     def __init__(self):
@@ -42,17 +47,32 @@ class GramMatrix:
             if self.J.size and at.max(initial=0) < self.J.size and (self.J[at] == J).all():
                 self.G = self.G[np.ix_(at, at)]
             else:
-                A = np.sqrt(problem.weights)[:, None] * problem.X.columns(J)
+                A = problem.X.columns(J)
+                A *= np.sqrt(problem.weights)[:, None]
                 self.G = A.T @ A  # one array twice, so that half of the product is computed
             self.J, self.factor = J, None
         return self.G
 
-    def factored(self, problem):
-        """R of the usable columns; a LinAlgError where they are dependent."""
+    def factored(self, problem, rough=False):
+        """R of the usable columns; a LinAlgError where they are dependent. rough: single precision
+        is enough, where it does not find them dependent.
+        """
         G = self.of(problem)
-        if self.factor is None:
-            self.factor = cholesky(G.T, check_finite=False)
+        small, large = G.diagonal().min(initial=1.0), G.diagonal().max(initial=1.0)
+        if self.factor is None and rough and SHORTEST < small <= large < 1.0 / SHORTEST:
+            with contextlib.suppress(LinAlgError):
+                self.factor = _factor(G.T.astype(np.float32, order="F"))
+        if self.factor is None or (self.factor.dtype == np.float32 and not rough):
+            self.factor = _factor(G.T.copy(order="F"))
         return self.factor
+
+
+def _factor(H):
+    """R with H = R'R, in the place of H; a LinAlgError where H is not positive definite."""
+    R, info = get_lapack_funcs("potrf", (H,))(H, lower=False, overwrite_a=True)
+    if info != 0:
+        raise LinAlgError(f"the leading minor of order {info} is not positive definite")
+    return R
 
 
 def split(problem, largest=MOST_SPLIT, gram=None):
@@ -75,13 +95,18 @@ def split(problem, largest=MOST_SPLIT, gram=None):
 
 
 def _split(problem, gram, G, J):
-    try:
-        R = gram.factored(problem)
-    except LinAlgError:
-        return None
-    inverse = get_lapack_funcs("trtri", (R,))(R)[0]
-    root = 1.0 / np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
-    t = _least(G, root) if J.size <= WHOLE_SPECTRUM else _least_of_many(G, inverse, root)
+    many, t = J.size > WHOLE_SPECTRUM, 0.0
+    for rough in (True, False) if many else (False,):
+        try:
+            R = gram.factored(problem, rough)
+        except LinAlgError:
+            return None
+        inverse = get_lapack_funcs("trtri", (R,))(R)[0]
+        root = 1.0 / np.sqrt(np.einsum("ij,ij->i", inverse, inverse, dtype=np.float64))
+        single = R.dtype == np.float32
+        t = _least_of_many(G, inverse, root, SINGLE * single) if many else _least(G, root)
+        if t > 0.0 or not single:
+            break
     if not t > 0.0:
         return None
     d = np.zeros(problem.X.p)
@@ -95,25 +120,28 @@ def _least(G, root):
     return spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
 
 
-def _least_of_many(G, inverse, root):
+def _least_of_many(G, inverse, root, share):
     """The same from below, to a few percent, without the whole spectrum: Lanczos steps with the
-    inverse factor R^-1 of G = R'R, and a factorisation that proves what they found.
+    inverse factor R^-1 of G = R'R, and a factorisation that proves what they found. 0 where the
+    least eigenvalue is below that share of the largest.
     """
     half = get_blas_funcs("trmv", (inverse,))
     t = 1.0 / _largest(
         lambda x: root * half(inverse, half(inverse, root * x, trans=1)), root.size, LANCZOS_STEPS
     )
     most = _largest(lambda x: (G @ (x / root)) / root, root.size, FEW_STEPS)
+    if not t > share * most:
+        return 0.0
     for _ in range(TRIALS):
         t *= TRIED_SHARE
         H = G.copy().T  # in the order that LAPACK overwrites
         H[np.diag_indices_from(H)] -= t * root**2
         try:
-            cholesky(H, overwrite_a=True, check_finite=False)
+            _factor(H)
         except LinAlgError:
             continue
         return t if t > 1e-9 * most else 0.0
-    return _least(G, root)
+    return 0.0 if share else _least(G, root)
 
 
 def _largest(product, size, steps):
@@ -142,16 +170,17 @@ def least_squares(problem, lambda2=0.0, gram=None):
     J, gram = np.flatnonzero(problem.usable), GramMatrix() if gram is None else gram
     G, q = gram.of(problem), problem.X.correlate(problem.weights * problem.y)[J]
     with one_blas_thread():
-        R = gram.factored(problem)
-        b = cho_solve((R, False), q, check_finite=False)
-        for _ in range(REFINED if lambda2 else 0):  # a small ridge needs no factor of its own
+        b, R = np.zeros(J.size), gram.factored(problem, rough=True)
+        for _ in range(REFINED):  # a small ridge needs no factor of its own
             r = q - G @ b - 2.0 * lambda2 * b
-            if np.abs(r).max() <= 1e-10 * np.abs(q).max():
+            if np.abs(r).max(initial=0.0) <= 1e-10 * np.abs(q).max(initial=0.0):
                 return J, b
-            b += cho_solve((R, False), r, check_finite=False)
-        if lambda2:
-            H = G.copy().T
-            H[np.diag_indices(J.size)] += 2.0 * lambda2
-            R = cholesky(H, overwrite_a=True, check_finite=False)
-            b = cho_solve((R, False), q, check_finite=False)
-    return J, b
+            b += _solved(R, r)
+        H = G.copy().T
+        H[np.diag_indices(J.size)] += 2.0 * lambda2
+        return J, _solved(_factor(H), q)
+
+
+def _solved(R, q):
+    """x with R'R x = q."""
+    return get_lapack_funcs("potrs", (R, q))(R, q.astype(R.dtype), lower=False)[0]

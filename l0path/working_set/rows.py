@@ -14,7 +14,7 @@ from ..problem.coupled.ordinal import BestThresholds, best_thresholds, fill_coup
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import clear_optimum, ordered_optimum, recedes
-from ..problem.responses import null_start
+from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
 from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
@@ -84,14 +84,13 @@ class RowModel(WorkingColumns):
         return 0 if self._flat is None else self._flat.members
 
     def flat(self):
-        """The squared loss of the pseudo-response -loss'(null) on the same working columns: its
-        path is a surrogate that gives warm starts, its Gram rows screen all p columns for every
-        fit.
+        """The squared loss of the `pseudo_response` on the same working columns: its path is a
+        surrogate that gives warm starts, its Gram rows screen all p columns for every fit.
         """
         if self._flat is None:
             p = self.problem
             _, slopes, _ = self.derivatives(self.null(0.0, 0.0))
-            y = -slopes / p.weights
+            y = pseudo_response(p.loss, slopes / p.weights)
             y -= p.weights @ y if p.intercept else 0.0
             none = np.full(p.X.p, np.inf)
             self._flat = GramModel(

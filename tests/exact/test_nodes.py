@@ -12,7 +12,7 @@ from problems import plain, problem_of
 
 from l0path.exact.nodes.branching import costliest
 from l0path.exact.nodes.columns import Node, NodeColumns
-from l0path.relaxation import dual_problem, least_squares, split
+from l0path.relaxation import dual_problem, least_squares, split, splitting
 from l0path.relaxation.splitting import GramMatrix
 
 
@@ -124,3 +124,29 @@ def test_a_gram_matrix_is_cut_for_fewer_columns_and_solves_every_ridge(lambda2):
         np.testing.assert_allclose(b, exact, rtol=1e-8, atol=1e-9)
     X[:, 5] = X[:, 0]
     assert split(problem_of(plain(X, y))) is None
+
+
+@pytest.mark.parametrize("step", [1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("unit", [1.0, 1e25, 1e-25])
+def test_a_factor_in_single_precision_proves_nothing_and_spoils_nothing(monkeypatch, step, unit):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 8)), rng.normal(size=60)
+    X[:, 5] = X[:, 0] + step * X[:, 5]
+    X *= unit
+    monkeypatch.setattr(splitting, "WHOLE_SPECTRUM", 3)
+    monkeypatch.setattr(splitting, "LANCZOS_STEPS", 8)
+    monkeypatch.setattr(splitting, "FEW_STEPS", 4)
+    problem = problem_of(plain(X, y))
+    gram = GramMatrix()
+    G = X.T @ X / 60
+    diagonal = split(problem, gram=gram)
+    if step < 1e-5:  # as before, no diagonal where the least eigenvalue is not safely positive
+        assert diagonal is None
+    else:
+        assert np.linalg.eigvalsh((G - np.diag(diagonal)) / unit**2)[0] > 0
+        scaled = diagonal * np.diag(np.linalg.inv(G / unit**2)) / unit**2
+        assert np.ptp(scaled) < 1e-3 * scaled.max()
+    for lambda2 in (0.0, 1e-4 * unit**2):
+        _, b = least_squares(problem, lambda2, gram)
+        slopes = X.T @ (y - X @ b) / 60 - 2.0 * lambda2 * b
+        assert np.abs(slopes).max() < 1e-8 * np.abs(X.T @ y / 60).max()

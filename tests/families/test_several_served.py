@@ -126,18 +126,6 @@ def test_a_class_that_training_rows_lack_is_named():
         l0path.nested_cv(X, y, loss="ordinal", outer=np.arange(N) // 30, cv=3, max_k=1)
 
 
-REFUSED = {
-    "several": ("knockoffs",),
-    "multinomial": ("knockoffs",),
-    "ordinal": ("to_sklearn", "knockoffs"),
-}
-
-
-@pytest.mark.parametrize(("kind", "what"), [(k, w) for k in REFUSED for w in REFUSED[k]])
-def test_what_is_not_served_is_refused_by_name(kind, what):
-    path, (X, y) = path_of(kind, certify=False), drawn(kind)
-    call = {
-        "knockoffs": lambda: l0path.knockoff_filter(X, y, **KINDS[kind]),
-    }.get(what) or getattr(path.model(k=2), what)
-    with pytest.raises(ValueError, match="2 responses" if kind == "several" else kind):
-        call()
+def test_what_is_not_served_is_refused_by_name():
+    with pytest.raises(ValueError, match="ordinal"):
+        path_of("ordinal", certify=False).model(k=2).to_sklearn()

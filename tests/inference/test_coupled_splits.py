@@ -28,7 +28,7 @@ def drawn(loss, n=120):
 
 def rows_left_out(X, y, how, seed):
     """(rows that choose, rows that test) of a single split."""
-    data = resolve(X, y, how, one_response="").request.data
+    data = resolve(X, y, how).request.data
     child = np.random.SeedSequence(seed).spawn(1)[0]
     (train,) = draw(data, 0.5, np.random.default_rng(child), by_event=True)
     return train, np.setdiff1d(np.arange(len(X)), train)
@@ -100,13 +100,3 @@ def test_both_parts_have_events_or_it_is_said():
     y[:, 1] = np.arange(60) < 2
     with pytest.raises(ValueError, match="of 2 events leaves too few rows"):
         l0path.split_inference(X, y, loss="cox")
-
-
-def test_refusals_name_a_remedy_that_works():
-    X, y, _ = drawn("ordinal")
-    with pytest.raises(ValueError, match="loss='logistic' with y == label"):
-        l0path.knockoff_filter(X, y, loss="multinomial")
-    one = l0path.split_inference(X, y == 2, loss="logistic", k=1, n_splits=2, random_state=0)
-    assert one.selected.sum() == 1.0
-    with pytest.raises(ValueError, match="loss='logistic' with y > threshold"):
-        l0path.knockoff_filter(X, y, loss="ordinal")

@@ -98,6 +98,13 @@ def test_distances_are_optima_of_what_defines_them(row):
         assert least(distances(sigma, method)) >= 0
 
 
+@pytest.mark.parametrize("method", ["equi", "sdp", "mvr"])
+def test_nearly_dependent_columns_keep_a_distance(method):
+    sigma = np.array([[1.0, 1.0 - 1e-9], [1.0 - 1e-9, 1.0]])
+    s = distances(sigma, method)
+    assert (s > 0).all() and linalg.eigvalsh(2 * sigma - np.diag(s))[0] >= -1e-15
+
+
 def test_threshold_by_hand_and_empty_set():
     W = np.array([5.0, 4.0, 3.0, -2.5, 2.0, 1.0, 0.0, -0.5])
     assert knockoffs.threshold_of(W, 0.4, plus=True) == 1.0  # (1 + 1) / 5
@@ -167,7 +174,7 @@ def test_which_kind_is_valid():
     )
     with pytest.raises(ValueError, match=r"kind='fixed' needs at least 21 rows .* X has 20"):
         l0path.knockoff_filter(X[:20], y[:20], kind="fixed")
-    with pytest.raises(ValueError, match="squared loss only"):
+    with pytest.raises(ValueError, match="only for the squared loss"):
         l0path.knockoff_filter(X, np.sign(y), loss="logistic", kind="fixed")
 
 

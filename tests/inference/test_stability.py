@@ -220,3 +220,12 @@ def test_bounds_are_ordered_as_their_assumptions():
             <= unimodal(q, p, tau, 50) * (1 + 1e-9)
             <= worst_case(q, p, tau) * (1 + 1e-9)
         )
+
+
+def test_constant_columns_do_not_count_where_the_loss_does_not_see_them():
+    X, _ = sample(60, 5)
+    y = np.column_stack([np.exp(X[:, 1]), np.arange(60) % 3 > 0])
+    given = {"loss": "cox", "k": 1, "lambda2": 0.1, "n_subsamples": 4, "random_state": 0}
+    one = l0path.stability_selection(X, y, **given)
+    more = l0path.stability_selection(np.column_stack([X, np.full((60, 3), 2.0)]), y, **given)
+    assert more.expected_false == one.expected_false

@@ -39,7 +39,7 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     if model.problem.turn is not None and refits:
         return ResponseRefits(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
-        return ResponseNeighbourhood(model, part.lambda2, scale, settings)
+        return ResponseNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
     if settings.neighbourhood is not None:
         return settings.neighbourhood(model, part.lambda1, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits

@@ -44,19 +44,30 @@ class GramNeighbourhood:
         model = self.model
         if self.width != model.width:
             self.width = model.width
-            self.state = table.new_state(self.width, self.capacity)
-            cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
-            self.columns = table.Columns(
-                model.G,
-                model.q,
-                2.0 * self.lambda2,
-                self.width,
-                model.problem.locked(model.W),
-                cost,
-            )
-            table.clear(self.state, self.columns)
+            self.state, self.columns = self._new_state()
             if self.best is not None:
                 self.best.fresh[:2] = True
+
+    def _columns(self, q):
+        """The `table.Columns` of the working columns, with the products q (w,)."""
+        model = self.model
+        cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
+        locked = model.problem.locked(model.W)
+        return table.Columns(model.G, q, 2.0 * self.lambda2, self.width, locked, cost)
+
+    def _new_state(self):
+        """An empty state on the working columns, and what the kernels see of these."""
+        state, columns = table.new_state(self.width, self.capacity), self._columns(self.model.q)
+        table.clear(state, columns)
+        return state, columns
+
+    def _coefficients(self, k):
+        """The coefficients of the state (k,), or (k, q) of q responses."""
+        return self.state.b[:k]
+
+    def _best_supports(self, last, size):
+        """An empty record of the best supports up to size `last`, of at most `size` columns."""
+        return table_sweeps.new_best_supports(last, size, self.model.q.shape[1:])
 
     def _move_to(self, fit):
         """Make the state hold the fit's support."""
@@ -68,23 +79,23 @@ class GramNeighbourhood:
             or self.state.count[1] > table.REFRESH
         ):
             self.state.S[:k] = at
-            table.build(self.state, self.columns, k)
+            table_sweeps.build(self.state, self.columns, k)
 
     def _fit(self):
         """The state as a Fit."""
         model, state, k = self.model, self.state, int(self.state.count[0])
         support = model.W[state.S[:k]]
         order = np.argsort(support)
-        value = model.half_square - table.fitted_part(state, self.columns)
-        return Fit(support[order], state.b[:k][order], model.problem.shift, float(value))
+        value = model.half_square - table_sweeps.fitted_part(state, self.columns)
+        return Fit(support[order], self._coefficients(k)[order], model.problem.shift, float(value))
 
     def _tie(self):
         """The largest difference between exchanges of the state that count as equal."""
-        value = self.model.half_square - table.fitted_part(self.state, self.columns)
+        value = self.model.half_square - table_sweeps.fitted_part(self.state, self.columns)
         return flat(value, self.scale, self.settings.tol)
 
     def _polish(self):
-        table.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
+        table_sweeps.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
         self.model.tables += 1
         return self._fit()
 
@@ -95,7 +106,7 @@ class GramNeighbourhood:
         self._widen()
         # the sweep of one size: one more kernel that Python enters would take a second to compile
         size, k = fit.support.size, fit.support.size - self.forced
-        best = table_sweeps.new_best_supports(k + 1, size + 1)
+        best = self._best_supports(k + 1, size + 1)
         best.S[k, :size], best.value[k] = self.model.where[fit.support], fit.value
         limits = self.limits if polish else self.limits._replace(max_swaps=0)
         up = table_sweeps.sweep(True)
@@ -108,10 +119,10 @@ class GramNeighbourhood:
         left.
         """
         self._move_to(fit)
-        i = table.cheapest_drop(self.state, self.columns, self._tie())
+        i = table_sweeps.cheapest_drop(self.state, self.columns, self._tie())
         if i < 0:
             return None
-        table.drop(self.state, self.columns, i)
+        table_sweeps.drop(self.state, self.columns, i)
         return self._polish() if polish else self._fit()
 
     def swap(self, fit, thorough=False):
@@ -144,7 +155,7 @@ class GramNeighbourhood:
         """
         self._widen()
         if self.best is None:
-            self.best = table_sweeps.new_best_supports(pool.last, pool.last + self.forced)
+            self.best = self._best_supports(pool.last, pool.last + self.forced)
         best = self.best
         best.counters[table_sweeps.IMPROVED], best.counters[table_sweeps.LAST] = 0, pool.last
         for k, fit in pool.fits.items():

@@ -40,7 +40,7 @@ def _best(model, fit, wanted, state, part):
     skip[inside - left] = True
     locked = np.isin(fit.support, p.forced, assume_unique=True)
     quadratic = model.of_all(fit, state, part)
-    found = response_table.table(fit, quadratic, lambda2, skip, locked)
+    found = response_table.all_exchanges(fit, quadratic, lambda2, skip, locked)
     out, change = np.full(right - left, -1), wanted.target + mean * found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:

@@ -26,6 +26,7 @@ from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
+HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than rounding of F
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
@@ -317,17 +318,21 @@ def refit_classes(rows, S, limits, x, held, eta):
             if least >= limits.target + 1e-12 * abs(F):
                 return REJECTED, F, far
         # losses are differences of numbers of the size of eta
-        rounding = 1e-15 * (1.0 + _mean_size(rows, eta))
+        level = 1.0 + _mean_size(rows, eta)
+        rounding = 1e-15 * level
+        # a gain that rounding of F may hide: a full step is good although F does not show it
+        slack = HIDDEN_GAIN * level if weak == 0 and gain <= HIDDEN_GAIN * level else 0.0
         size, value = 1.0, F
         for _half in range(STEP_HALVINGS):
             for a in range(K):
                 for s in range(q):
                     new[a, s] = x[a, s] - size * step[a, s]
             value = value_at(rows, S, lambda2, new, work, eta)
-            if value <= F - 1e-4 * size * gain + rounding:
+            if value <= F - 1e-4 * size * gain + max(rounding, slack):
                 break
             size *= 0.5
-        if value <= F:
+        stalled = slack > 0.0 and F <= value <= F + slack
+        if value <= F + slack:
             _copy_table(new, x)
             F = value
         else:
@@ -341,7 +346,7 @@ def refit_classes(rows, S, limits, x, held, eta):
         # where steps converge quadratically, the next one would gain gain^3 / before^2
         ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
-        if min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
+        if stalled or min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
             # farther out curvatures are rounding
             if limits.capped and weak == 0 and FAR_APART < far <= ETA_CAP:
                 far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
