@@ -7,7 +7,8 @@ from class_samples import ordered_drawn
 
 import l0path
 from l0path.exchange.local_search import LocalSearch
-from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood, first_ordered
+from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood
+from l0path.exchange.ordered.trials import first_ordered
 from l0path.problem.problem import pose
 from l0path.problem.recession import clear_optimum, ordered_optimum
 from l0path.working_set.newton import rows_of

@@ -12,8 +12,9 @@ from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
+from ..ordered.trials import OrderedTable, first_ordered
 from ..ranking import Wanted, exchanged_supports, scanned
-from ..trials import Exchanges, Goal, OrderedTable, first_ordered
+from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
 
 SHARED = 8  # exchanges to be refuted that are worth a thread

@@ -168,7 +168,7 @@ def _rises(terms, weights):
 
 
 @njit
-def _descent(y, eta, weights, best, g):
+def threshold_terms(y, eta, weights, best, g):
     """(O) at best.t, with its gradient g in t, H, and the terms; inf where the thresholds are not
     ordered.
     """
@@ -205,7 +205,7 @@ def _descent(y, eta, weights, best, g):
 
 
 @njit
-def _solve(best, x):
+def solve_thresholds(best, x):
     """x = H^-1 x, a tridiagonal system; pivots that are rounding are raised: where no row is near a
     threshold, the curvature along it is too small to be told from that.
     """
@@ -231,7 +231,7 @@ def _search(best, y, eta, weights, known):
     longest, m, last = _begin(best, y, eta, weights, known), best.t.size, False
     g, step, held, F = np.empty(m), np.zeros(m), best.t.copy(), math.inf
     for _it in range(THRESHOLD_STEPS):
-        value = _descent(y, eta, weights, best, g)
+        value = threshold_terms(y, eta, weights, best, g)
         if value > F + 1e-14 * (1.0 + abs(F)):
             for j in range(m):
                 step[j] *= 0.5
@@ -242,7 +242,7 @@ def _search(best, y, eta, weights, known):
             break
         for j in range(m):
             held[j], step[j] = best.t[j], g[j]
-        _solve(best, step)
+        solve_thresholds(best, step)
         gain = 0.0
         for j in range(m):
             gain += g[j] * step[j]
@@ -278,8 +278,8 @@ def _(loss, y, eta, weights):
     for i in range(eta.size):
         here.eta[i] = eta[i]
         here.move[i] = eta[i] - there.eta[i]
-    _seen_by_thresholds(y, there.best, here.move, known)
-    _solve(there.best, known)
+    seen_by_thresholds(y, there.best, here.move, known)
+    solve_thresholds(there.best, known)
     for j in range(m):  # NaN at first
         known[j] += there.best.t[j]
     _search(here.best, y, eta, weights, known)
@@ -309,7 +309,7 @@ def best_thresholds(loss, y, eta, weights):
 
 
 @njit
-def _seen_by_thresholds(y, best, z, out):
+def seen_by_thresholds(y, best, z, out):
     """out (K - 1,) = -M'z for z (n,)."""
     upper, lower = best.upper.curvature, best.lower.curvature
     for j in range(out.size):
@@ -396,8 +396,8 @@ def _(loss, y, weights, tangent, end):
     upper, lower, move, shift = best.upper, best.lower, np.empty(n), np.empty(m)
     for i in range(n):
         move[i] = end[i] - eta[i]
-    _seen_by_thresholds(y, best, move, shift)
-    _solve(best, shift)
+    seen_by_thresholds(y, best, move, shift)
+    solve_thresholds(best, shift)
     for i in range(n):
         c, w = int(y[i]), weights[i]
         if w == 0.0:
@@ -421,67 +421,6 @@ def _(loss, y, weights, tangent, end):
 def _rise_by(slope, curvature, d):
     """What weak duality leaves of log(1 + e^u) along a step d of u."""
     return (slope + curvature * d) * d - binary_gap(slope, curvature * d)
-
-
-@njit
-def foretold(y, eta, weights, best, move, trial):
-    """(O) at a predictor eta (n,), a `move` (n,) away from that of `best`, with the thresholds that
-    the second derivatives at `best` foretell there.
-
-    Fills trial.there, a `BestThresholds`; trial.rest (K - 1,) = H^-1 times the gradient in the
-    thresholds; and trial.slopes (n,), those in eta once a step -rest has been taken.
-    """
-    there, rest, slopes, m = trial.there, trial.rest, trial.slopes, best.t.size
-    _seen_by_thresholds(y, best, move, there.t)
-    _solve(best, there.t)
-    for j in range(m):
-        there.t[j] += best.t[j]
-    for c in range(best.mass.size):
-        there.mass[c] = best.mass[c]
-    F = _descent(y, eta, weights, there, rest)
-    if not F < math.inf:
-        return F
-    _solve(best, rest)
-    for i in range(y.size):
-        c = int(y[i])
-        t = there.upper.slope[i] - there.lower.slope[i]
-        t += best.upper.curvature[i] * rest[c] if c < m else 0.0
-        slopes[i] = t + (best.lower.curvature[i] * rest[c - 1] if c > 0 else 0.0)
-    return F
-
-
-@njit
-def conjugate_gaps(y, weights, best, trial):
-    """What weak duality leaves of (O) below its value at `foretold`: the sum of the gaps of the
-    conjugates of all terms, for slopes there plus the second derivatives at `best` times the step
-    trial.move (n,) of the predictor and that of the thresholds which balances it; inf where it
-    leaves their domain.
-    """
-    n, m, total, there, move = y.size, best.t.size, 0.0, trial.there, trial.move
-    shift = np.empty(m)
-    _seen_by_thresholds(y, best, move, shift)
-    _solve(best, shift)
-    for j in range(m):
-        shift[j] -= trial.rest[j]
-    for i in range(n):
-        c, w = int(y[i]), weights[i]
-        if w == 0.0:
-            continue
-        inverse = 1.0 / w
-        if c < m:
-            d = best.upper.curvature[i] * (move[i] - shift[c])
-            total += w * binary_gap(there.upper.slope[i] * inverse, d * inverse)
-        if c > 0:
-            d = best.lower.curvature[i] * (shift[c - 1] - move[i])
-            total += w * binary_gap(there.lower.slope[i] * inverse, d * inverse)
-    for j in range(1, m):
-        d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(there.t[j] - there.t[j - 1])
-        bent = 1.0 / math.expm1(best.t[j] - best.t[j - 1])
-        r = q - bent * (1.0 + bent) * d
-        if not r > 0.0:
-            return math.inf
-        total += best.mass[j] * (r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q)))
-    return total if total < math.inf else math.inf
 
 
 @least_value.register(Ordinal)

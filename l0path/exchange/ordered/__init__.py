@@ -1,0 +1,1 @@
+"""Exchanges under the cumulative logit loss of ordered classes."""
