@@ -50,6 +50,14 @@ def _(loss, y, offset, weights):
 
 
 @singledispatch
+def pseudo_response(loss, slopes):
+    """(n,) the response, beyond the null model, of the squared loss whose path starts that of the
+    loss; slopes (n,): d loss / d eta of rows at the null model.
+    """
+    return -slopes
+
+
+@singledispatch
 def takes_zero(loss):
     """Whether the loss of y = 0 is bounded below, of those whose y are not negative."""
     return loss.traits.response != "positive"

@@ -31,8 +31,8 @@ def seed_at(model, fit, count):
 
 
 def null_gradient(model, null):
-    """-d loss / d b_j at the null fit, (p,), or (p, q) for q responses: what seeds the working
-    set.
+    """-d loss / d b_j at the null fit, (p,), or (p, q) for q responses, of the squared loss that
+    starts the path: what seeds the working set.
     """
     problem = model.problem
     if problem.quadratic and not null.support.size:

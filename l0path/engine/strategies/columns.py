@@ -136,8 +136,8 @@ class ColumnExchanges(ExchangeStrategy):
         return leading(model, residual.T, most)
 
     def start_from_squares(self):
-        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
-        to nothing: its supports enter W and compete for their sizes.
+        """The squared-loss path of the `pseudo_response`, whose exact tables cost next to nothing:
+        its supports enter W and compete for their sizes.
         """
         null, proxy = self.pool.fits[0], self.model.flat()
         curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)

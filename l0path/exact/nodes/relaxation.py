@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky, cholesky_solve
+from ...working_set.linear_algebra import cholesky_of_many, cholesky_solve
 from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
 NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
@@ -112,7 +112,7 @@ def sweep(loss, penalty, state, multiplier, A, found):
 @njit
 def direction(loss, penalty, branch, s, size, A, found, scratch):
     """Fill the step on A with the Newton step of b to the optimum of the current parts (see the
-    module), returns that of s; 0 for size < 0: multipliers stand.
+    module), returns that of s; 0 for size < 0: multipliers stand. c must be that of b on A.
     """
     M, x, t, step = scratch
     b, part, state, ridge = found.b, found.part, branch.state, penalty.ridge
@@ -128,9 +128,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
         for l in range(i + 1):
             M[i, l] = loss.G[j, J[l]]
         side = 1.0 if b[j] > 0.0 else -1.0
-        x[i], t[i] = loss.q[j] - side * penalty.lambda1, 0.0
-        for l in range(A.size):
-            x[i] -= loss.G[j, A[l]] * b[A[l]]
+        x[i], t[i] = found.c[j] - side * penalty.lambda1, 0.0
         if part[j] == QUADRATIC:
             M[i, i] += 2.0 * ridge[j]
             x[i] -= 2.0 * ridge[j] * b[j]
@@ -147,7 +145,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
     for i in range(A.size):
         j = A[i]
         lack -= 1.0 if state[j] == 0 and (part[j] == QUADRATIC or part[j] == EDGE) else 0.0
-    if cholesky(M, m) > 0:
+    if cholesky_of_many(M, m) > 0:
         return 0.0
     cholesky_solve(M, m, x)
     ds = 0.0

@@ -32,6 +32,7 @@ from ..responses import (
     log_constant,
     log_likelihood,
     null_start,
+    pseudo_response,
     rounding,
     saturated,
     takes_zero,
@@ -42,6 +43,9 @@ from ..verbs import curvature, fenchel_gap, slope, value
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
 ROOT_STEPS = 10  # Newton steps of one row, from the linear change of its slope
 GAP_CLOSED = 1e-7  # the last of them, in the predictor
+# the part of the null model in the means of a working response, that of y is 1: of 0.03, 0.1, 0.3
+# and 1 the best one for the time and the objectives of paths with shapes 0.2 to 2
+NULL_SHARE = 0.3
 SHAPE_STEPS = 100  # Newton steps of one number
 
 
@@ -125,6 +129,16 @@ def _(loss, y, offset, weights):
     shifted = np.log(y) - offset  # y exp(-offset) alone may overflow
     top = float(shifted.max())
     return top + float(np.log(weights @ np.exp(shifted - top)))
+
+
+@pseudo_response.register(Gamma)
+def _(loss, slopes):
+    """The working response of Fisher scoring, z = log m + (y - m) / m with weights 1, at means m
+    between y and those of the null model, m0: with t = y / m0, z - log m0 at m = (t + a) m0 /
+    (1 + a). The logarithm makes large effects linear; a keeps rows near 0 from prevailing.
+    """
+    t, a = 1.0 - slopes, NULL_SHARE
+    return np.log((t + a) / (1.0 + a)) + a * (t - 1.0) / (t + a)
 
 
 @saturated.register(Gamma)
