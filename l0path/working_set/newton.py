@@ -410,7 +410,7 @@ def _unbounded(model):
 @njit
 def _diverged(model):
     """Whether some direction has lost all curvature, counted in columns of unit mean square: the
-    fit may run off to infinity along it, which `rows.recedes` decides, bounds included.
+    fit may run off to infinity along it, which `recession.recedes` decides, bounds included.
     """
     H, squares = model.H, model.squares
     m = squares.size

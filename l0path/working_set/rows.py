@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from scipy.linalg import solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
+from ..problem.coupled.ordinal import BestThresholds, best_thresholds, fill_coupling
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import leading, ordered_optimum, separating_ordered
+from ..problem.recession import clear_optimum, ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
-from ..problem.traits import FAR_OUT, MONOTONE, NO_RECESSION, ORDERED, SEPARATES, held_by
+from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
 from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
 from .columns import Quadratic, WorkingColumns
@@ -26,19 +26,25 @@ from .linear_algebra import invert, predictor, weighted_squares
 
 # bytes of slopes and their products with all columns that are kept for bounds
 SLOPE_BYTES = 1 << 28
+RECENT_NUMBERS = 1 << 20  # numbers in the curvatures that are kept of the last fits
 
 
 class Weighted(NamedTuple):
-    """The curvature at a fit: eta, slopes, v (n,), the columns of the support times v, centred with
-    an intercept, ZV (k, n), the inverse B (k, k) of their Hessian, and `RowModel.coupled` of them.
+    """The curvature at a fit: eta, slopes, v (n,), the columns of the support, centred with an
+    intercept, Z (k, n), and times v, ZV; their Hessian H (k, k) and its inverse B, and
+    `RowModel.coupled` of them; for ordered classes also P (r, n) of that, and the best thresholds.
     """
 
     eta: np.ndarray
     slopes: np.ndarray
     v: np.ndarray
+    Z: np.ndarray
     ZV: np.ndarray
+    H: np.ndarray
     B: np.ndarray
     coupled: np.ndarray
+    P: np.ndarray | None
+    best: BestThresholds | None
 
 
 class RowModel(WorkingColumns):
@@ -70,6 +76,7 @@ class RowModel(WorkingColumns):
         # a dictionary once slopes and their products with all columns are to be kept: see
         # `verified_slopes`
         self.seen = None
+        self.recent = {}  # `weighted` of the last fits
 
     @property
     def members(self):
@@ -161,7 +168,8 @@ class RowModel(WorkingColumns):
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
-        if self._runs_off(capped, at, eta) and recedes(capped, p, self.Z[at], lower, upper):
+        found = Fit(support, b, b0, value)
+        if self.runs_off(capped, found, eta) and recedes(capped, p, self.Z[at], lower, upper):
             status = newton.SEPARATED
             b = b * (newton.ETA_CAP / max(np.abs(eta - p.offset).max(), newton.ETA_CAP))
         if status == newton.SEPARATED:
@@ -175,13 +183,13 @@ class RowModel(WorkingColumns):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
         refit.
         """
-        capped = NO_RECESSION if any(shrinkage) else self.recession
+        limits = self.stopping(target, any(shrinkage))
+        capped = limits.capped
         if self.near is not None or (capped and self.boxed) or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)
         at, b, eta, m = self.where[supports], starts.copy(), np.empty(self.problem.X.n), len(starts)
         lower, upper = self.bounds_of(supports)
         rows, shrunk = newton.rows_of(self.problem, self.Z), newton.Shrinkage(*shrinkage)
-        limits = newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
         first, decided = 0, {newton.CONVERGED: (), newton.MAX_ITER: (FitStatus.NOT_CONVERGED,)}
         while first < m:
             box = newton.Box(lower[first:], upper[first:])
@@ -190,8 +198,9 @@ class RowModel(WorkingColumns):
             )
             e = first + passed
             self.refits += passed + 1
-            if status in decided and np.isfinite(value) and not self._runs_off(capped, at[e], eta):
-                fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided[status])
+            fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided.get(status, ()))
+            if status in decided and np.isfinite(value) and not self.runs_off(capped, fit, eta):
+                pass
             elif status == newton.REJECTED:
                 break  # the last one
             else:
@@ -201,13 +210,21 @@ class RowModel(WorkingColumns):
             first = e + 1
         return -1, None
 
-    def _runs_off(self, capped, at, eta):
-        """Whether a fit on working columns `at` may be far along a direction of recession that the
-        curvatures, which are differences under a coupled loss, did not show.
+    def stopping(self, target, shrunk):
+        """The rule that ends refits; shrunk: whether there is shrinkage."""
+        capped = NO_RECESSION if shrunk else self.recession
+        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+
+    def runs_off(self, capped, fit, eta):
+        """Whether a fit may be far along a direction of recession that the curvatures, which are
+        differences under a coupled loss, did not show.
         """
         p = self.problem
-        far = capped == ORDERED and np.abs(eta - p.offset).max() > FAR_OUT[0]
-        return far and not ordered_optimum(p, self.Z[at], eta)
+        if capped != ORDERED or np.abs(eta - p.offset).max() <= FAR_OUT[0]:
+            return False
+        if clear_optimum(p.y, self.weighted(fit, 0.0)):
+            return False
+        return not ordered_optimum(p, self.Z[self.where[fit.support]], eta)
 
     def _closed(self, lower, upper):
         """Whether every column of a support has two finite bounds (there are columns)."""
@@ -256,29 +273,49 @@ class RowModel(WorkingColumns):
         return Derivatives(eta, slopes, v)
 
     def weighted(self, fit, lambda2):
-        """A `Weighted` of the support."""
-        p = self.problem
-        eta, slopes, v = self.derivatives(fit)
-        Z = self.Z[self.where[fit.support]]
+        """A `Weighted` of the support; the last ones are kept."""
+        key = fit.support.tobytes(), fit.b.tobytes(), fit.b0, lambda2
+        held = self.recent.get(key)
+        if held is None:
+            held = self.recent[key] = self._weighted(fit, lambda2)
+            while len(self.recent) > max(RECENT_NUMBERS // (held.ZV.size + 1), 1):
+                del self.recent[next(iter(self.recent))]
+        return held
+
+    def _weighted(self, fit, lambda2):
+        """`weighted` anew."""
+        p, best, P, Z = self.problem, None, None, self.Z[self.where[fit.support]]
+        if self.recession == ORDERED:
+            eta = fit.b @ Z + p.offset
+            best = best_thresholds(p.loss, p.y, eta, p.weights)
+            slopes = best.upper.slope - best.lower.slope
+            v = best.upper.curvature + best.lower.curvature
+            P = np.empty((best.t.size, p.X.n))
+            fill_coupling(p.y, best, P)
+        else:
+            eta, slopes, v = self.derivatives(fit)
         total = v.sum()
         if p.intercept and total > 0:
             Z = Z - (Z @ v / total)[:, None]
-        ZV, coupled = Z * v, self.coupled(eta, Z)
+        ZV, coupled = Z * v, self.coupled(eta, Z) if P is None else Z @ P.T
         H = ZV @ Z.T - coupled @ coupled.T
-        H[np.diag_indices_from(H)] += (
-            2.0 * lambda2 + 1e-10 * np.trace(H) / max(fit.support.size, 1) + 1e-300
-        )
-        B = np.empty_like(H)
-        invert(H, fit.support.size, B)
-        return Weighted(eta, slopes, v, ZV, B, coupled)
+        diagonal = H.ravel()[:: H.shape[0] + 1]
+        diagonal += 2.0 * lambda2
+        B, safe = np.empty_like(H), H.copy()
+        safe.ravel()[:: H.shape[0] + 1] += 1e-10 * diagonal.sum() / max(diagonal.size, 1) + 1e-300
+        invert(safe, fit.support.size, B)
+        return Weighted(eta, slopes, v, Z, ZV, H, B, coupled, P, best)
 
     def exact(self, fit, lambda2, Z):
         """The quadratic on columns Z (m, n), exact to second order."""
         at = self.weighted(fit, lambda2)
-        a, coupled = np.empty(Z.shape[0]), self.coupled(at.eta, Z)
+        k, a = fit.support.size, np.empty(Z.shape[0])
         weighted_squares(Z, at.v, self.problem.intercept, a)
-        a -= np.einsum("ij,ij->i", coupled, coupled)
-        return Quadratic(at.ZV @ Z.T - at.coupled @ coupled.T, -(Z @ at.slopes), a, at.B)
+        # one product with all of these, so that Z is read once
+        some = np.vstack([at.ZV, at.slopes[None], *([] if at.P is None else [at.P])]) @ Z.T
+        coupled = self.coupled(at.eta, Z).T if at.P is None else some[k + 1 :]
+        a -= np.einsum("ij,ij->j", coupled, coupled)
+        return Quadratic(some[:k] - at.coupled @ coupled, -some[k], a, at.B)
 
     def coupled(self, eta, Z):
         """The part of a coupled loss that is subtracted from the curvatures of columns Z (m, n),
@@ -391,37 +428,3 @@ def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
         if e == last or not above:
             break
     return e, status, F, intercept, violation
-
-
-def recedes(recession, problem, Z, lower, upper):
-    """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and
-    the intercept that the box allows: a linear program.
-
-    SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
-    every row is (Albert & Anderson, Biometrika 71, 1984)
-    EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
-    FILLS       eta_i = 0 where 0 < y_i < 1, eta_i <= 0 where y_i = 0, >= 0 where y_i = 1, not all 0
-    MONOTONE    see `recession.leading`
-    ORDERED     see `recession.separating_ordered`
-    """
-    if recession == MONOTONE:
-        return leading(problem, Z, lower, upper).size > 0
-    if recession == ORDERED:
-        return separating_ordered(Z, problem.y, lower, upper).size > 0
-    signs, held = held_by(recession, problem.y)
-    Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
-    A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
-    A = A * signs[:, None]
-    bounds = [
-        (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
-        for low, high in zip(lower, upper, strict=True)
-    ] + [(-1.0, 1.0)] * problem.intercept
-    found = scipy.optimize.linprog(
-        -A[~held].sum(axis=0),
-        A_ub=-A[~held],
-        b_ub=np.zeros((~held).sum()),
-        A_eq=A[held] if held.any() else None,
-        b_eq=np.zeros(held.sum()) if held.any() else None,
-        bounds=bounds,
-    )
-    return found.status != 0 or -found.fun > 1e-6 * problem.y.size

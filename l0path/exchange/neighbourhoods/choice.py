@@ -1,6 +1,6 @@
 """Choice of the neighbourhood that serves a problem, where the settings do not name their own."""
 
-from .chord import ChordNeighbourhood
+from .chord import ChordNeighbourhood, OrderedNeighbourhood
 from .gram import GramNeighbourhood
 from .refit import RefitNeighbourhood
 from .responses import ResponseNeighbourhood, ResponseRefits
@@ -29,8 +29,8 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     -------
     Neighbourhood
         That of the settings, if they name one. Else by the exact table for the squared loss, by
-        trial steps for a smooth loss; by refits where lambda1, bounds or jumps of the curvature are
-        in the way.
+        trial steps for a smooth loss, by bounds and refits for ordered classes; by refits where
+        lambda1, bounds or jumps of the curvature are in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
         from .multinomial import MultinomialNeighbourhood  # many kernels, of this loss alone
@@ -45,6 +45,8 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
+    if free and model.problem.loss.traits.response == "ordered":
+        return OrderedNeighbourhood(model, 0.0, part.lambda2, scale, settings)
     by_trials = free and trials and model.shares
     kind = ChordNeighbourhood if by_trials else RefitNeighbourhood
     return kind(model, part.lambda1, part.lambda2, scale, settings)

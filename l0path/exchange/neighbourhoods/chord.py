@@ -1,5 +1,6 @@
 """Steps ranked by the table of exchanges on the local quadratic and tried by chord steps
-(`trials`): losses without a sign or bound to respect (no lambda1, no box).
+(`trials`), or for ordered classes by bounds and refits: losses without a sign or bound to respect
+(no lambda1, no box).
 """
 
 import numpy as np
@@ -8,11 +9,11 @@ from ...core import threads
 from ...core.status import FitStatus
 from ...problem.penalties import separable
 from ...problem.problem import Fit
-from ...working_set.newton import rows_of
+from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
-from ..ranking import Wanted, scanned
-from ..trials import Exchanges, Goal
+from ..ranking import Wanted, exchanged_supports, scanned
+from ..trials import Exchanges, Goal, OrderedTable, first_ordered
 from .refit import RefitNeighbourhood
 
 SHARED = 8  # exchanges to be refuted that are worth a thread
@@ -89,6 +90,76 @@ class ChordNeighbourhood(RefitNeighbourhood):
             Wanted(1e300, 1e300, keep),
         )
         return change, position, column
+
+
+class OrderedNeighbourhood(RefitNeighbourhood):
+    """A RefitNeighbourhood of ordered classes, where bounds at the optima that the quadratic of the
+    fit predicts refute most exchanges, and refits start from there.
+    """
+
+    def addition(self, fit, column, target):
+        """The refit with one more column; None once `target` is out of reach."""
+        return self._first_below(fit, [(-1, column)], target)[1]
+
+    def _first_below(self, fit, pairs, target):
+        """As in `RefitNeighbourhood`."""
+        if not pairs or not fit.support.size or FitStatus.SEPARATED in fit.flags:
+            return super()._first_below(fit, pairs, target)
+        model, lambda2 = self.model, self.lambda2
+        out, into = np.array(pairs, dtype=np.int64).T
+        supports, starts = exchanged_supports(fit.support, fit.b, out, into)
+        if not supports.size:
+            return super()._first_below(fit, pairs, target)
+        exchanges = Exchanges(
+            np.where(out >= 0, np.searchsorted(fit.support, out), -1),
+            np.where(into >= 0, model.where[into], -1),
+        )
+        at, b, eta = model.where[supports], np.empty(supports.shape[1]), np.empty(model.problem.X.n)
+        rows, table, first = rows_of(model.problem, model.Z), self._table(fit), 0
+        stopping = model.stopping(target, lambda2)
+        while first < len(pairs):
+            rest = exchanges.of(slice(first, None))
+            e, refits, status, value = first_ordered(
+                rows, table, rest, at[first:], stopping, b, eta
+            )
+            model.refits += refits
+            if e < 0:
+                break
+            e += first
+            flags = () if status == CONVERGED else (FitStatus.NOT_CONVERGED,)
+            new = Fit(supports[e].copy(), b.copy(), fit.b0, value, flags)
+            known = status in (CONVERGED, MAX_ITER) and np.isfinite(value)
+            if not known or model.runs_off(stopping.capped, new, eta):
+                new = model.refit(new.support, 0.0, lambda2, (starts[e], fit.b0), target)
+            if new is not None and new.value < target:
+                return e, new
+            self._refused(fit, new)
+            first = e + 1
+        return -1, None
+
+    def _table(self, fit):
+        """The `OrderedTable` of a fit."""
+        model, lambda2 = self.model, self.lambda2
+        held = model.weighted(fit, lambda2)
+        S = np.ascontiguousarray(model.where[fit.support])
+        g = model.Z[S] @ held.slopes + 2.0 * lambda2 * fit.b
+        return OrderedTable(
+            S,
+            fit.b,
+            float(fit.value),
+            lambda2,
+            held.eta,
+            held.slopes,
+            held.v,
+            g,
+            held.H,
+            held.B,
+            held.ZV,
+            held.P,
+            held.coupled,
+            held.best,
+            np.inf,
+        )
 
 
 def attempt(model, fit, exchanges, lambda2, goal):

@@ -91,9 +91,10 @@ class BestThresholds(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A predictor (n,), NaN at first, and its best thresholds."""
+    """A predictor (n,), NaN at first, its move from another one, and its best thresholds."""
 
     eta: np.ndarray
+    move: np.ndarray
     best: BestThresholds
 
 
@@ -110,7 +111,7 @@ class Retracing(NamedTuple):
 
 
 @njit
-def _room(levels, n):
+def thresholds_room(levels, n):
     """A `BestThresholds` to be filled; NaN are near no thresholds."""
     work, room, m = np.full((3, levels - 1), np.nan), np.empty((6, n)), levels
     upper, lower = RowTerms(room[0], room[1], room[2]), RowTerms(room[3], room[4], room[5])
@@ -119,8 +120,9 @@ def _room(levels, n):
 
 @along_the_way.register(Ordinal)
 def _(loss, y):
-    levels, eta = loss.levels, np.full((2, y.size), np.nan)
-    first, second = Known(eta[0], _room(levels, y.size)), Known(eta[1], _room(levels, y.size))
+    levels, eta = loss.levels, np.full((4, y.size), np.nan)
+    first = Known(eta[0], eta[1], thresholds_room(levels, y.size))
+    second = Known(eta[2], eta[3], thresholds_room(levels, y.size))
     return Retracing(levels, first, second, np.zeros(1, np.int64))
 
 
@@ -155,8 +157,9 @@ def _rises(terms, weights):
     """Fill slopes and curvatures of s(u) = log(1 + e^u) at terms.at; returns the sum of w s(u)."""
     total, at, slope, curvature = 0.0, terms.at, terms.slope, terms.curvature
     for i in range(at.size):  # without branches, for vector units
-        u, w = at[i], weights[i]
-        e = exp_minus(abs(u))
+        slope[i] = exp_minus(abs(at[i]))
+    for i in range(at.size):
+        u, w, e = at[i], weights[i], slope[i]
         small = 1.0 / (1.0 + e)
         slope[i] = w * small if u > 0.0 else w * e * small
         curvature[i] = w * e * small * small
@@ -248,14 +251,14 @@ def _search(best, y, eta, weights, known):
         for j in range(m):
             step[j] = min(max(step[j], -longest), longest)
             best.t[j] = held[j] - step[j]
-        last = gain <= LAST_GAIN and _it > 0
+        last = gain <= LAST_GAIN
     best.loss[0] = F
 
 
 @generic
 def _found(loss, y, eta, weights):
     """The `BestThresholds` at a predictor."""
-    best = _room(loss.levels, y.size)
+    best = thresholds_room(loss.levels, y.size)
     _search(best, y, eta, weights, np.empty(0))
     return best
 
@@ -271,9 +274,15 @@ def _(loss, y, eta, weights):
     if not loss.newest[0]:
         here, there = there, here
     loss.newest[0] = 1 - loss.newest[0]
+    known, m = np.empty(loss.levels - 1), loss.levels - 1
     for i in range(eta.size):
         here.eta[i] = eta[i]
-    _search(here.best, y, eta, weights, there.best.t)
+        here.move[i] = eta[i] - there.eta[i]
+    _seen_by_thresholds(y, there.best, here.move, known)
+    _solve(there.best, known)
+    for j in range(m):  # NaN at first
+        known[j] += there.best.t[j]
+    _search(here.best, y, eta, weights, known)
     return here.best
 
 
@@ -341,7 +350,7 @@ def _(loss):
 def _(loss, y, eta, weights, Z, out):
     best = best_thresholds(loss, y, eta, weights)
     P = np.empty((best.t.size, y.size))
-    _fill_coupling(y, best, P)
+    fill_coupling(y, best, P)
     for a in range(Z.shape[0]):
         for j in range(P.shape[0]):
             total, z, row = 0.0, Z[a], P[j]
@@ -351,7 +360,7 @@ def _(loss, y, eta, weights, Z, out):
 
 
 @njit
-def _fill_coupling(y, best, P):
+def fill_coupling(y, best, P):
     """P (K - 1, n) = -L^-1 M', H = L L'."""
     upper, lower = best.upper.curvature, best.lower.curvature
     under = 0.0  # of L in the row before, times what is beside
@@ -412,6 +421,67 @@ def _(loss, y, weights, tangent, end):
 def _rise_by(slope, curvature, d):
     """What weak duality leaves of log(1 + e^u) along a step d of u."""
     return (slope + curvature * d) * d - binary_gap(slope, curvature * d)
+
+
+@njit
+def foretold(y, eta, weights, best, move, trial):
+    """(O) at a predictor eta (n,), a `move` (n,) away from that of `best`, with the thresholds that
+    the second derivatives at `best` foretell there.
+
+    Fills trial.there, a `BestThresholds`; trial.rest (K - 1,) = H^-1 times the gradient in the
+    thresholds; and trial.slopes (n,), those in eta once a step -rest has been taken.
+    """
+    there, rest, slopes, m = trial.there, trial.rest, trial.slopes, best.t.size
+    _seen_by_thresholds(y, best, move, there.t)
+    _solve(best, there.t)
+    for j in range(m):
+        there.t[j] += best.t[j]
+    for c in range(best.mass.size):
+        there.mass[c] = best.mass[c]
+    F = _descent(y, eta, weights, there, rest)
+    if not F < math.inf:
+        return F
+    _solve(best, rest)
+    for i in range(y.size):
+        c = int(y[i])
+        t = there.upper.slope[i] - there.lower.slope[i]
+        t += best.upper.curvature[i] * rest[c] if c < m else 0.0
+        slopes[i] = t + (best.lower.curvature[i] * rest[c - 1] if c > 0 else 0.0)
+    return F
+
+
+@njit
+def conjugate_gaps(y, weights, best, trial):
+    """What weak duality leaves of (O) below its value at `foretold`: the sum of the gaps of the
+    conjugates of all terms, for slopes there plus the second derivatives at `best` times the step
+    trial.move (n,) of the predictor and that of the thresholds which balances it; inf where it
+    leaves their domain.
+    """
+    n, m, total, there, move = y.size, best.t.size, 0.0, trial.there, trial.move
+    shift = np.empty(m)
+    _seen_by_thresholds(y, best, move, shift)
+    _solve(best, shift)
+    for j in range(m):
+        shift[j] -= trial.rest[j]
+    for i in range(n):
+        c, w = int(y[i]), weights[i]
+        if w == 0.0:
+            continue
+        inverse = 1.0 / w
+        if c < m:
+            d = best.upper.curvature[i] * (move[i] - shift[c])
+            total += w * binary_gap(there.upper.slope[i] * inverse, d * inverse)
+        if c > 0:
+            d = best.lower.curvature[i] * (shift[c - 1] - move[i])
+            total += w * binary_gap(there.lower.slope[i] * inverse, d * inverse)
+    for j in range(1, m):
+        d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(there.t[j] - there.t[j - 1])
+        bent = 1.0 / math.expm1(best.t[j] - best.t[j - 1])
+        r = q - bent * (1.0 + bent) * d
+        if not r > 0.0:
+            return math.inf
+        total += best.mass[j] * (r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q)))
+    return total if total < math.inf else math.inf
 
 
 @least_value.register(Ordinal)

@@ -1,0 +1,74 @@
+"""Exchanges refuted by bounds for ordered classes, against refits; optima that curvatures show."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from class_samples import ordered_drawn
+
+import l0path
+from l0path.exchange.local_search import LocalSearch
+from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood, first_ordered
+from l0path.problem.problem import pose
+from l0path.problem.recession import clear_optimum, ordered_optimum
+from l0path.working_set.newton import rows_of
+from l0path.working_set.rows import RowModel
+
+PAIRS = [(-1, 1), (-1, 3), (-1, 5), (-1, 6), (0, -1), (4, -1), (0, 1), (2, 3), (4, 5), (2, 6)]
+
+
+def instance(seed, lambda2, n=200, K=4):
+    """(model, fit of columns 0, 2, 4): column 5 is a copy of column 0, column 6 next to one."""
+    X, codes, rng = ordered_drawn(seed, n=n, K=K)
+    X = np.column_stack([X, X[:, 0], X[:, 0] + 0.05 * rng.standard_normal(n)])
+    classes = pd.Categorical.from_codes(codes, list("abcd")[:K], ordered=True)
+    weights = rng.integers(1, 3, n).astype(float)
+    path = l0path.fit(
+        X, classes, loss="ordinal", max_k=1, lambda2=lambda2, sample_weight=weights, certify=False
+    )
+    model = RowModel(pose(path._source.data))
+    model.grow(np.arange(7))
+    return model, model.refit(np.array([0, 2, 4]), 0.0, lambda2)
+
+
+@pytest.mark.parametrize("lambda2", [0.0, 0.02])
+@pytest.mark.parametrize("seed", [0, 3, 6])
+def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
+    model, fit = instance(3 * seed, lambda2)
+    search = OrderedNeighbourhood(model, 0.0, lambda2, 1.0, LocalSearch())
+    rows, table, refuted = rows_of(model.problem, model.Z), search._table(fit), 0
+    eta = np.empty(model.problem.X.n)
+    for i, j in PAIRS:
+        S = np.sort([*fit.support[fit.support != i], *([j] if j >= 0 else [])])
+        best = model.refit(S, 0.0, lambda2)
+        out = np.array([np.searchsorted(fit.support, i) if i >= 0 else -1])
+        one, at, b = Exchanges(out, np.array([j])), model.where[S][None], np.empty(S.size)
+        for margin in (1e-7, 0.01, np.inf):
+            stopping = model.stopping(best.value * (1.0 + margin), lambda2)
+            e, refits, _, value = first_ordered(rows, table, one, at, stopping, b, eta)
+            assert e == 0 and refits == 1 and value == pytest.approx(best.value, rel=1e-9)
+            if 5 not in S or 0 not in S:
+                np.testing.assert_allclose(b, best.b, atol=1e-5)
+        stopping = model.stopping(0.97 * best.value, lambda2)
+        e, refits, *_ = first_ordered(rows, table, one, at, stopping, b, eta)
+        refuted += refits == 0
+        assert e == -1 or (i, j) == (-1, 5)
+    assert refuted >= 6  # of 10: bounds that never refute would pass the other checks
+
+
+def test_optima_shown_by_curvatures_have_no_separating_direction():
+    shown = []
+    for seed in range(6):
+        X, codes, rng = ordered_drawn(seed, n=40, K=3)
+        X[:, 2] = np.where(codes == 1, np.arange(40) % 3 == 0, 2.0 * (codes == 2))
+        classes = pd.Categorical.from_codes(codes, list("abc"), ordered=True)
+        path = l0path.fit(X, classes, loss="ordinal", max_k=0, certify=False)
+        model = RowModel(pose(path._source.data))
+        model.grow(np.arange(5))
+        for S in ([0], [0, 1], [2], [0, 2], [0, 1, 3, 4]):
+            fit = model.refit(np.array(S), 0.0, 0.0)
+            fit = fit._replace(b=fit.b * (1.0 + 1e-9 * rng.standard_normal(fit.b.size)))
+            at = model.weighted(fit, 0.0)
+            shown.append(clear_optimum(model.problem.y, at))
+            assert not (shown[-1] and 2 in S)
+            assert ordered_optimum(model.problem, model.Z[S], at.eta) or not shown[-1]
+    assert sum(shown) >= 10  # of 18 without the column that separates
