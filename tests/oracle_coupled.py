@@ -205,16 +205,34 @@ class Composite(NamedTuple):
         g, size = self.gradient(t)
         return np.abs(smallest_subgradient(self, t, g)).max(initial=0.0) / size
 
+    @property
+    def free(self):
+        """Whether there are no penalties and no bounds."""
+        return not (self.l1.any() or self.l2.any()) and np.isinf([self.low, self.high]).all()
+
     def recedes(self):
         """Whether the objective falls for ever along some direction, so that it has no minimum."""
-        G = self.loss.ahead @ self.A
+        A, bounds = self.A, (-1.0, 1.0)
+        if self.free and A.size:
+            # a basis in which a linear program tells nearly dependent columns apart
+            U, size, _ = np.linalg.svd(
+                A / np.maximum(np.linalg.norm(A, axis=0), 1e-300), full_matrices=False
+            )
+            A = U[:, size > 1e-10 * size[0]]
+        elif A.size:
+            fixed = (self.l1 > 0) | (self.l2 > 0)
+            bounds = [
+                (
+                    0.0 if still or np.isfinite(low) else -1.0,
+                    0.0 if still or np.isfinite(high) else 1.0,
+                )
+                for still, low, high in zip(fixed, self.low, self.high, strict=True)
+            ]
+        G = self.loss.ahead @ A
         if not G.size:
             return False
-        fixed = (self.l1 > 0) | (self.l2 > 0)
-        bounds = [
-            (0.0 if still or np.isfinite(low) else -1.0, 0.0 if still or np.isfinite(high) else 1.0)
-            for still, low, high in zip(fixed, self.low, self.high, strict=True)
-        ]
+        if self.free:
+            G[np.abs(G) < 1e-13] = 0.0  # rounding of the basis
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
         found = linprog(-G.sum(axis=0), A_ub=-G, b_ub=np.zeros(len(G)), bounds=bounds)
         return bool(-found.fun > 1e-7)

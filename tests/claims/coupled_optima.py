@@ -172,14 +172,15 @@ class CoupledOptima(Optima):
     @cache  # noqa: B019, it lives as long as an instance is checked
     def recedes(self, mask):
         """Whether the columns of a set separate, so that there is no finite optimum; of nearly
-        dependent columns one less, which a linear program can tell.
+        dependent columns with bounds one less, which a linear program can tell.
         """
         if self.loss == "several":
             return False
-        if not self.independent(mask):
+        part = self.problem.restricted(self._sets(np.array([mask]))[0])
+        if not (part.free or self.independent(mask)):
             inside = [j for j in range(self.p) if mask >> j & 1]
             return any(self.recedes(mask ^ (1 << j)) for j in inside)
-        return self.problem.restricted(self._sets(np.array([mask]))[0]).recedes()
+        return part.recedes()
 
     def attained(self, mask, use):
         return self.independent(mask) and not self.recedes(mask)

@@ -44,10 +44,10 @@ def _best(model, fit, wanted, state, part):
     out, change = np.full(right - left, -1), wanted.target + mean * found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:
-        i = found.swap.argmin(axis=0)
-        lowest = mean * found.swap[i, np.arange(i.size)]
-        swapped = (lowest < change) & (lowest < wanted.ceiling)
-        out[swapped], change[swapped] = fit.support[i[swapped]], lowest[swapped]
+        lowest = mean * found.swap.min(axis=0)
+        swapped = np.flatnonzero((lowest < change) & (lowest < wanted.ceiling))
+        out[swapped] = fit.support[found.swap[:, swapped].argmin(axis=0)]
+        change[swapped] = lowest[swapped]
     J = np.flatnonzero(np.isfinite(change))
     J = J[np.argsort(change[J], kind="stable")[: wanted.count]]
     return [Candidate(float(change[j]), int(out[j]), int(left + j)) for j in J]
