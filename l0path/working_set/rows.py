@@ -16,7 +16,7 @@ from ..problem.problem import Fit
 from ..problem.recession import clear_optimum, ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
-from ..problem.verbs import along_the_way, coupled_columns, derivatives
+from ..problem.verbs import along_the_way, coupled_columns, derivatives, mean_loss
 from . import newton
 from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -178,6 +178,12 @@ class RowModel(WorkingColumns):
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def value_at(self, support, b, b0, lambda2):
+        """The objective, less the lambda1 penalty, of coefficients b (k,) of a support."""
+        p = self.problem
+        eta = b @ self.Z[self.where[support]] + (p.offset + b0)
+        return float(mean_loss(p.loss, p.y, eta, p.weights) + lambda2 * b @ b)
 
     def first_below(self, supports, starts, b0, shrinkage, target):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second

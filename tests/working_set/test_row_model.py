@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.exchange import screening, table
+from l0path.exchange import screening, table, trials
 from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.verification import violators
@@ -51,6 +51,27 @@ def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, 
     assert isinstance(model, RowModel)
     model.grow(np.arange(p))
     return model
+
+
+def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):
+    """Near separation they did: 57 refits of a path took 1000 Newton steps each."""
+    model, begun, refit = a_model(), [], RowModel.refit
+    fit = model.refit(np.array([2, 7, 11]), 0.0, 1e-2)
+
+    def astray(rows, table, exchanges, goal, best):
+        best[:] = 1e4
+        return 0, 4e3, -450.0, 1.0, 5e4
+
+    def seen(self, support, lambda1, lambda2, start, target):
+        begun.append(start)
+        return refit(self, support, lambda1, lambda2, start, target)
+
+    monkeypatch.setattr(trials, "attempt", astray)
+    monkeypatch.setattr(RowModel, "refit", seen)
+    exchange = Exchanges(np.array([1]), np.array([20]))
+    new, _ = attempt(model, fit, exchange, 1e-2, Goal(np.inf, True, False))
+    assert begun[0][0].tolist() == [fit.b[0], fit.b[2], 0.0] and begun[0][1] == fit.b0
+    assert new.support.tolist() == [2, 11, 20] and new.value < np.log(2)
 
 
 @pytest.mark.parametrize("shared", [False, True])

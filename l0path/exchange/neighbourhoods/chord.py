@@ -178,11 +178,13 @@ def attempt(model, fit, exchanges, lambda2, goal):
         at = np.searchsorted(support, j)
         support = np.concatenate([support[:at], [j], support[at:]])
         b = np.concatenate([b[:at], best[-1:], b[at:]])
-    if not np.isfinite(value):  # the quadratic predicted coefficients where the loss overflows
-        b, b0 = np.zeros(support.size), fit.b0
-        b[np.isin(support, fit.support)] = fit.b[stay]
-    elif promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
+    if promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, value), e
+    # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
+    start = np.zeros(support.size)
+    start[np.isin(support, fit.support)] = fit.b[stay]
+    if not value < model.value_at(support, start, fit.b0, lambda2):
+        b, b0 = start, fit.b0
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 
 
