@@ -139,6 +139,7 @@ def test_no_claim_is_false_in_many_problems(first):
         35381,
         35517,
         35641,
+        43073,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

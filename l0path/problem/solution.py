@@ -11,6 +11,8 @@ from .traits import NO_RECESSION
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"
+# what is promised where exchanges were tried
+BY_EXCHANGES = (Optimality.REFIT_SWAP, Optimality.REFIT_SWAP_M)
 # begins the flag that says how many exchanges were tried; users see the number in `summary`
 EXCHANGES = "m="
 
@@ -222,6 +224,8 @@ def _optimality(verified, status, flags, on_grid, only):
     if status != FitStatus.CONVERGED and apart:
         # there is no optimum to be checked: the loss goes on falling along a ray
         return Optimality.UNVERIFIED
+    if status == FitStatus.NOT_CONVERGED and verified in BY_EXCHANGES:
+        return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
     if apart and not on_grid:
         verified = Optimality.GLOBAL  # no loss is below 0
     if only and verified != Optimality.UNVERIFIED and status == FitStatus.CONVERGED:

@@ -75,6 +75,10 @@ class MultinomialModel(ResponseModel):
         status, value, x, flags = self._minimise(Z, S, x, lambda2, float(target))
         if status == newton.REJECTED:
             return None
+        if status == newton.MAX_ITER and start is not None:  # it may have begun far out
+            again = self.refit(support, lambda1, lambda2, None, target)
+            if again is None or again.value < value:
+                return again
         if R is not None:
             x[:k] = solve_triangular(R, x[:k])
         b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
