@@ -66,7 +66,7 @@ class OrderedTrial(NamedTuple):
     """Of length k + 1, the last for the column added: the optimum x that the quadratic predicts
     after an exchange, gradient r, chord step z. G (k,): second derivatives of that column with the
     members, u (k,) = B_T G; start (k,): the optimum without an exchange. Of length n: the predictor
-    eta at x, its move from the fit, slopes. there: the thresholds foretold; rest (K - 1,):
+    eta at x, its move from the fit, slopes. there: the thresholds predicted; rest (K - 1,):
     what they leave of their gradient; numbers 0..k-1.
     """
 
@@ -113,7 +113,7 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
             trial.start[l] -= table.B[l, m] * table.g[m]
     for e in range(at.shape[0]):
         i, j = exchanges.out[e], exchanges.into[e]
-        A, s = _foretell(rows, table, i, j, trial)
+        A, s = _predict(rows, table, i, j, trial)
         if s > 0.0 and _out_of_reach(rows, table, Exchange(i, j, s, trial.u), A, stopping, trial):
             continue
         far = 0.0
@@ -135,7 +135,7 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
 
 
 @njit
-def _foretell(rows, table, i, j, trial):
+def _predict(rows, table, i, j, trial):
     """Fill trial.x, its predictor and move for "drop i, add j". Returns the curvature along j and
     what of it is left given the other members, 0 where that is next to nothing.
     """
@@ -214,7 +214,7 @@ def _out_of_reach(rows, table, exchange, A, stopping, trial):
     x, r, z, k, n = trial.x, trial.r, trial.z, table.b.size, rows.y.size
     if not target < np.inf:
         return False
-    F = foretold(rows.y, trial.eta, rows.weights, table.best, trial.move, trial)
+    F = predicted_loss(rows.y, trial.eta, rows.weights, table.best, trial.move, trial)
     for l in range(k + 1):
         F += table.lambda2 * x[l] * x[l]
     if not target < F < np.inf:
@@ -257,7 +257,7 @@ def _in_balance(table, exchange, A, trial):
 
 
 @njit
-def foretold(y, eta, weights, best, move, trial):
+def predicted_loss(y, eta, weights, best, move, trial):
     """(O) at a predictor eta (n,), a `move` (n,) away from that of `best`, with the thresholds that
     the second derivatives at `best` foretell there.
 
@@ -285,9 +285,9 @@ def foretold(y, eta, weights, best, move, trial):
 
 @njit
 def conjugate_gaps(y, weights, best, trial):
-    """What weak duality leaves of (O) below its value at `foretold`: the sum of the gaps of the
-    conjugates of all terms, for slopes there plus the second derivatives at `best` times the step
-    trial.move (n,) of the predictor and that of the thresholds which balances it; inf where it
+    """What weak duality leaves of (O) below its value at `predicted_loss`: the sum of the gaps of
+    the conjugates of all terms, for slopes there plus the second derivatives at `best` times the
+    step trial.move (n,) of the predictor and that of the thresholds which balances it; inf where it
     leaves their domain.
     """
     n, m, total, there, move = y.size, best.t.size, 0.0, trial.there, trial.move
