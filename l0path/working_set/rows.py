@@ -11,12 +11,12 @@ from scipy.linalg import solve_triangular
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.coupled.ordinal import BestThresholds, best_thresholds, fill_coupling
-from ..problem.losses import Squared, smoothness
+from ..problem.losses import Squared, mean_of_rows, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import clear_optimum, ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
-from ..problem.verbs import along_the_way, coupled_columns, derivatives, mean_loss
+from ..problem.verbs import along_the_way, coupled_columns, derivatives
 from . import newton
 from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -183,7 +183,7 @@ class RowModel(WorkingColumns):
         """The objective, less the lambda1 penalty, of coefficients b (k,) of a support."""
         p = self.problem
         eta = b @ self.Z[self.where[support]] + (p.offset + b0)
-        return float(mean_loss(p.loss, p.y, eta, p.weights) + lambda2 * b @ b)
+        return mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(b @ b)
 
     def first_below(self, supports, starts, b0, shrinkage, target):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second

@@ -108,6 +108,13 @@ def test_ranges_are_done_once_on_so_many_threads_and_may_have_ranges_of_their_ow
     assert len(names) == 2 and current_thread().name in names
 
 
+def test_one_pool_for_any_number_of_ranges():
+    before = set(threads._pools)
+    for number in (2, 3, 4):
+        threads.run(lambda left, right: None, range(number + 1), 7)
+    assert set(threads._pools) - before <= {7}
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_no_range_begins_after_an_interruption(error):
     begun = []
