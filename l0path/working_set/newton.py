@@ -294,12 +294,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
-    if (
-        capped > 0
-        and status != SEPARATED
-        and far > FAR_OUT[capped]
-        and diverged(model.H, model.squares)
-    ):
+    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
         status = SEPARATED
         _cut_back(rows, S, b0, model, work, held)
     for a in range(S.size):
@@ -413,11 +408,12 @@ def _unbounded(model):
 
 
 @njit
-def diverged(H, squares):
-    """Whether some direction of a Hessian H (m, m) has lost all curvature, counted in columns of
-    unit mean square, which `squares` (m,) are here: the fit may run off to infinity along it, which
-    `recession.recedes` decides, bounds included.
+def diverged(model):
+    """Whether some direction has lost all curvature, counted in columns of unit mean square: the
+    fit may run off to infinity along it, which `recession.recedes` decides, bounds included. model:
+    a record with H and `squares`.
     """
+    H, squares = model.H, model.squares
     m = squares.size
     R, largest = np.empty((m, m)), 1.0
     # backwards: an intercept goes first, so that the others are centred by the curvatures as they

@@ -27,7 +27,6 @@ from ...working_set.linear_algebra import (
     cholesky,
     cholesky_solve,
     copy,
-    filled,
     products,
     rounding,
     weighted_gram,
@@ -35,9 +34,9 @@ from ...working_set.linear_algebra import (
 )
 from ...working_set.newton import CONVERGED, MAX_ITER, REJECTED, diverged
 
-STEPS = 15  # after which the search with safeguards takes over
+JOINT_STEPS = 15  # after which the search with safeguards takes over
 DRIFT = 0.3  # how far a predictor or threshold may move until curvatures are computed anew
-LEFT_OVER = 1e-9  # the share of the gradient that a step may leave, for a bound
+LEFT_BY_STEP = 1e-9  # the share of the gradient that a step may leave, for a bound
 
 
 class Joint(NamedTuple):
@@ -55,15 +54,19 @@ class Joint(NamedTuple):
     shift: np.ndarray
 
 
-class Metric(NamedTuple):
+class JointMetric(NamedTuple):
     """Second derivatives at a predictor eta (n,) and thresholds: those of the terms; the Hessian H
-    (k, k) in the coefficients, thresholds eliminated, with the ridge, and its Cholesky factor L.
+    (k, k) in the coefficients, thresholds eliminated, with the ridge, and its Cholesky factor L;
+    squared lengths of the columns (k,). r (k,): minus the gradient somewhere, z (k,) = H^-1 r.
     """
 
     eta: np.ndarray
     best: BestThresholds
     H: np.ndarray
     L: np.ndarray
+    squares: np.ndarray
+    r: np.ndarray
+    z: np.ndarray
 
 
 @njit
@@ -145,10 +148,10 @@ def joint_refit(rows, S, lambda2, stopping, b, at):
     """
     k, n, y = S.size, rows.y.size, rows.y
     held, before, drift, last, level = math.inf, math.inf, math.inf, False, 0.0
-    best = thresholds_room(rows.loss.levels, n)
-    metric = Metric(np.empty(n), best, np.empty((k, k)), np.empty((k, k)))
-    r, z = np.empty(k), np.empty(k)
-    for _it in range(STEPS):
+    best, w = thresholds_room(rows.loss.levels, n), np.empty((3, k))
+    metric = JointMetric(np.empty(n), best, np.empty((k, k)), np.empty((k, k)), w[0], w[1], w[2])
+    z = metric.z
+    for _it in range(JOINT_STEPS):
         F = threshold_terms(y, at.eta, rows.weights, at.there, at.rest)
         for a in range(k):
             F += lambda2 * b[a] * b[a]
@@ -160,17 +163,9 @@ def joint_refit(rows, S, lambda2, stopping, b, at):
         fresh = not drift <= DRIFT
         if fresh and not _measure(rows, S, lambda2, at, metric):
             return MAX_ITER, F
-        reduced_slopes(y, best, at)
-        products(rows.Z, S, at.slopes, r)
-        level = abs(F)
-        for i in range(n):
-            level += abs(at.slopes[i] * at.eta[i])
-        promised = _direction(lambda2, b, metric, r, z)
-        for i in range(n):
-            at.move[i] = 0.0
-        add_columns(rows.Z, S, z, at.move)
-        balance_thresholds(y, best, at)
-        if F - promised > stopping.target and _balanced(metric.H, r, z):
+        promised, level = _step(rows, S, lambda2, b, metric, at)
+        level += abs(F)
+        if F - promised > stopping.target and _balanced(metric):
             bound = F - conjugate_gaps(y, rows.weights, best, at)
             for a in range(k):
                 bound -= lambda2 * z[a] * z[a]
@@ -215,30 +210,37 @@ def _measure(rows, S, lambda2, at, metric):
 
 
 @njit
-def _direction(lambda2, b, metric, r, z):
-    """Turn r, the products of the slopes, into minus the gradient, and fill z, the step; returns
-    the decrease that it promises.
+def _step(rows, S, lambda2, b, metric, at):
+    """Fill metric.r and z, at.move and at.shift: the step from b. Returns the decrease that it
+    promises, and sum |slope eta|.
     """
-    promised = 0.0
+    r, z, promised, level = metric.r, metric.z, 0.0, 0.0
+    reduced_slopes(rows.y, metric.best, at)
+    products(rows.Z, S, at.slopes, r)
     for a in range(b.size):
         r[a] = -r[a] - 2.0 * lambda2 * b[a]
         z[a] = r[a]
     cholesky_solve(metric.L, b.size, z)
     for a in range(b.size):
         promised += 0.5 * r[a] * z[a]
-    return promised
+    for i in range(at.eta.size):
+        at.move[i] = 0.0
+        level += abs(at.slopes[i] * at.eta[i])
+    add_columns(rows.Z, S, z, at.move)
+    balance_thresholds(rows.y, metric.best, at)
+    return promised, level
 
 
 @njit
-def _balanced(H, r, z):
+def _balanced(metric):
     """Whether the step z solves H z = r, as a dual point must."""
-    most, left = 0.0, 0.0
+    H, r, z, most, left = metric.H, metric.r, metric.z, 0.0, 0.0
     for a in range(z.size):
         t = r[a]
         for c in range(z.size):
             t -= H[a, c] * z[c]
         most, left = max(most, abs(r[a])), max(left, abs(t))
-    return left <= LEFT_OVER * most
+    return left <= LEFT_BY_STEP * most
 
 
 @njit
@@ -255,11 +257,11 @@ def _drift(metric, at):
 @njit
 def _may_run_off(rows, S, metric, eta):
     """Whether a predictor is far out and some direction has lost all curvature."""
-    far, squares = 0.0, filled(S.size, 1.0)
+    far = 0.0
     for i in range(eta.size):
         far = max(far, abs(eta[i] - rows.offset[i]))
     if not far > FAR_OUT[ORDERED]:
         return False
     for a in range(S.size):
-        squares[a] = weighted_square(rows.Z[S[a]], rows.weights)
-    return diverged(metric.H, squares)
+        metric.squares[a] = weighted_square(rows.Z[S[a]], rows.weights)
+    return diverged(metric)

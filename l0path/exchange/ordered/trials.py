@@ -32,7 +32,7 @@ from ...working_set.linear_algebra import (
 )
 from ..chord_steps import Exchange, direction
 from .joint import (
-    LEFT_OVER,
+    LEFT_BY_STEP,
     Joint,
     balance_thresholds,
     conjugate_gaps,
@@ -291,4 +291,4 @@ def _in_balance(table, exchange, A, trial):
         for m in range(k):
             t -= (table.H[l, m] if l < k else G[m]) * z[m]
         most, left = max(most, abs(r[l])), max(left, abs(t))
-    return left <= LEFT_OVER * most
+    return left <= LEFT_BY_STEP * most
