@@ -103,27 +103,33 @@ def invert(A, k, B):
     the number of weak pivots.
     """
     weak = cholesky(A, k)
+    invert_factor(A, k, B)
+    return weak
+
+
+@njit
+def invert_factor(L, k, B):
+    """B[:k, :k] = inverse of L L' of the lower triangle of L[:k, :k], which is overwritten."""
     for j in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]
-        B[j, j] = 1.0 / A[j, j]
+        B[j, j] = 1.0 / L[j, j]
     for i in range(k):
         for j in range(i):
             t = 0.0
             for l in range(j, i):
-                t += A[i, l] * B[l, j]
-            B[i, j] = -t / A[i, i]
-    for i in range(k):  # inverse = inv(L)' inv(L): A is free now and takes the sum
+                t += L[i, l] * B[l, j]
+            B[i, j] = -t / L[i, i]
+    for i in range(k):  # inverse = inv(L)' inv(L): L is free now and takes the sum
         for j in range(i + 1):
-            A[i, j] = 0.0
+            L[i, j] = 0.0
     for l in range(k):
         for i in range(l + 1):
             t = B[l, i]
             for j in range(i + 1):
-                A[i, j] += t * B[l, j]
+                L[i, j] += t * B[l, j]
     for i in range(k):
         for j in range(i + 1):
-            B[i, j] = A[i, j]
-            B[j, i] = A[i, j]
-    return weak
+            B[i, j] = L[i, j]
+            B[j, i] = L[i, j]
 
 
 @njit
