@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky_of_many, cholesky_solve
+from ...working_set.linear_algebra import cholesky, cholesky_solve
 from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
 NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
@@ -145,7 +145,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
     for i in range(A.size):
         j = A[i]
         lack -= 1.0 if state[j] == 0 and (part[j] == QUADRATIC or part[j] == EDGE) else 0.0
-    if cholesky_of_many(M, m) > 0:
+    if cholesky(M, m) > 0:
         return 0.0
     cholesky_solve(M, m, x)
     ds = 0.0
