@@ -40,8 +40,8 @@ BATCH = 16
 TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
 RESOLVED = 8  # times a node is solved again with more working columns
-# operations of a Gram matrix of all columns up to which all of them work from the first node on
-WHOLE_GRAM = 1 << 30
+# operations, and columns, of a Gram matrix up to which all columns work from the first node on
+WHOLE_GRAM, WHOLE_COLUMNS = 1 << 30, 2048
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
 
 
@@ -83,7 +83,8 @@ class Tree(Contest):
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
         usable = np.flatnonzero(problem.usable)
-        if problem.quadratic and problem.X.n * usable.size**2 <= WHOLE_GRAM:
+        few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
+        if problem.quadratic and few:
             self.work.grow(usable)
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
