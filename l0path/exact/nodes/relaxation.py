@@ -28,7 +28,9 @@ from ...core.dispatch import njit
 from ...working_set.linear_algebra import cholesky, cholesky_solve
 from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
-NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
+# moves of the multiplier in a turn, until the free z sum to about `size`, and sweeps of coordinate
+# descent before each: with one sweep, Newton steps on correlated columns changed parts for long
+NODE_SWEEPS, SWEEPS_EACH = 5, 4
 # turns of plain Newton steps; later ones search along them at a fixed multiplier, and the
 # multiplier is bracketed
 FAST = 20
@@ -302,7 +304,10 @@ def balance(loss, penalty, branch, s, A, found):
     """
     change, ratio = 0.0, 1.0
     for _ in range(NODE_SWEEPS):
-        change = sweep(loss, penalty, branch.state, s * s, A, found)
+        for _ in range(SWEEPS_EACH):
+            change = sweep(loss, penalty, branch.state, s * s, A, found)
+            if change <= SOLVED * loss.half:
+                break
         if branch.size <= 0:
             break
         ratio = total(penalty, branch.state, s * s, A, found.b) / branch.size
