@@ -151,7 +151,11 @@ class MultinomialNeighbourhood(ResponseRefits):
                     last, better = e, known.fit
                     break
                 tried.append(e)
-        goal, first, exchanges = ClassGoal(self.lambda2, float(target), thorough), 0, exchanges[tried]
+        goal, first, exchanges = (
+            ClassGoal(self.lambda2, float(target), thorough),
+            0,
+            exchanges[tried],
+        )
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()
