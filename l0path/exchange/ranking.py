@@ -99,7 +99,8 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         wanted.ceiling,
         EQUAL * abs(float(fit.value)),
     )
-    count = scan(quadratic, fit.b, part, rule, ExchangeList(*found))
+    u = quadratic.B @ quadratic.rows
+    count = scan(quadratic, u, fit.b, part, rule, ExchangeList(*found))
     return tuple(kept[:count] for kept in found)
 
 
