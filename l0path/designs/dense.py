@@ -15,6 +15,7 @@ from l0path.designs.protocol import DesignTraits
 # MB allowed
 TILE = 1 << 18
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
+COPIED_ROWS = 512  # of neighbouring columns that are copied at a time: the cache holds them
 SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
 OWN_ENTRIES = 1 << 18  # entries that a kernel is given at a time at least
@@ -269,7 +270,9 @@ class Dense:
         J = np.asarray(J, dtype=np.intp)
         out = np.empty((self.n, J.size), order="F") if out is None else out
         if J.size > 1 and J[-1] - J[0] == J.size - 1 and J[0] >= 0 and (np.diff(J) == 1).all():
-            out[:] = self.X[:, J[0] : J[-1] + 1]
+            for top in range(0, self.n, COPIED_ROWS):
+                rows = slice(top, top + COPIED_ROWS)
+                out[rows] = self.X[rows, J[0] : J[-1] + 1]
             return out
         if abs(self.X.strides[0]) <= abs(self.X.strides[1]):
             for k, j in enumerate(J):

@@ -11,6 +11,7 @@ from .. import relaxation
 from ..relaxation.path_bounds import (
     GLOBAL_GAP,
     UNBOUNDED_REMEDY,
+    copied,
     divided,
     relative_gap,
     standardized,
@@ -26,6 +27,7 @@ MOST_READS = 60  # batched reads of X in a round, at most, where no search can f
 PATIENCE = 6  # reads in a row that gain less than half of GLOBAL_GAP end a round
 BEFORE_TREE = 4  # reads in a round before a search of a tree, which solves its root quicker
 BEFORE_LEAPS = 2  # the same before leaps and bounds
+SPARSE_TANGENTS = 80  # nonzero coefficients of tangents of the first round, more with the size
 BARE_READS = 3  # for the bound of the loss without any penalty
 # of the shrinkage, for the bound of the loss alone
 SHRINKAGE_SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
@@ -53,6 +55,7 @@ class Bounding:
         self.lower = solution.lower_bound if known else -math.inf
         self.loss, self.member_cost, self.reason = problem.floor - problem.noise, 0.0, ""
         self.last = None  # (dual, target) of the last round
+        self.rounds = 0
         self.gram, self.split = relaxation.GramMatrix(), (None, None)  # problem and its diagonal
 
     @property
@@ -125,11 +128,27 @@ class Bounding:
             self.problem, s.lambda1, s.lambda2, box=self.box, split=self.split[1]
         )
 
-    def round(self, worst=None):
-        """One round; whether it fixed a column. worst: the value (less the members' cost) of the
-        worst model that is wanted, None where the best one alone is.
+    def sparse_dual(self):
+        """The dual problem of the first round where a split for sparse coefficients saves time; its
+        rules may leave few columns to the whole split. None elsewhere.
         """
-        s, dual = self.solution, self.dual()
+        self.rounds += 1
+        if self.penalised or self.rounds > 1 or not copied(self.problem):
+            return None
+        s, p = self.solution, self.problem
+        most = SPARSE_TANGENTS + 2 * s.k
+        d = relaxation.sparse_split(p, most + int(self.target["sizes"][0]) + p.forced.size)
+        if d is None:
+            return None
+        dual = relaxation.dual_problem(p, s.lambda1, s.lambda2, box=self.box, split=d)
+        return replace(dual, tangent_size=most)
+
+    def round(self, worst=None):
+        """One round; whether another one may do more. worst: the value (less the members' cost) of
+        the worst model that is wanted, None where the best one alone is.
+        """
+        s, rough = self.solution, self.sparse_dual()
+        dual = self.dual() if rough is None else rough
         self.conditional |= dual.conditional
         if not dual.bounded:
             self.reason = f"{why_unbounded(self.problem, self.names)}; {UNBOUNDED_REMEDY}"
@@ -139,11 +158,14 @@ class Bounding:
             reads, patience = MOST_READS, PATIENCE
         else:
             reads, patience = (BEFORE_LEAPS, 1) if not searchable(dual) else (BEFORE_TREE, 2)
+            patience = patience if rough is None else 1
         target = self.target
-        self.last = dual, target
+        self.last = None if rough is not None else (dual, target)
         found = relaxation.improve(
             dual,
-            start=starting_points(dual, [fit], s.lambda2, self.gram),
+            start=relaxation.points_of_fits(dual, [fit])
+            if rough is not None
+            else starting_points(dual, [fit], s.lambda2, self.gram),
             goal=goal,
             coefficients=[fit],
             steps=reads,
@@ -159,7 +181,7 @@ class Bounding:
         fix = fix_penalised if self.penalised else fix_cardinality
         limit = goal if worst is None else np.array([worst])
         out, into = (rule[:, 0] for rule in fix(dual, found.points, *target.values(), limit))
-        return self.take(out, into)
+        return self.take(out, into) or rough is not None
 
     def least_loss(self, dual, points, goal, target):
         """The least mean loss of a best model: loss + r (rest) >= D_r, the bound at the share r of

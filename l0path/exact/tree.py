@@ -7,8 +7,8 @@ A node holds columns that are in and columns that are out; its relaxation (`node
 solved on the working columns (`nodes`) and its dual point is then correlated with all columns, by
 their products with the working ones (`nodes.all_columns`) or in one read for many nodes: columns
 that would take more off the bound than those counted become working ones, and columns that the
-node's bound fixes (`screening`, with the node's own bound) are in or out below it. The best node is
-split first, at a column that `nodes.branching` names.
+node fixes (`nodes.fixing`) are in or out below it. The best node is split first, at a column that
+`nodes.branching` names.
 
 Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
 and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
@@ -29,6 +29,7 @@ from ..relaxation.bounds import base, gains, largest, points_at
 from .contest import Contest
 from .nodes.branching import costliest, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
+from .nodes.fixing import RelaxedPoint, fixed_by_steps, fixed_by_value
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
 from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
@@ -39,6 +40,8 @@ BATCH = 16
 TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
 RESOLVED = 8  # times a node is solved again with more working columns
+# operations, and columns, of a Gram matrix up to which all columns work from the first node on
+WHOLE_GRAM, WHOLE_COLUMNS = 1 << 30, 2048
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
 
 
@@ -79,6 +82,10 @@ class Tree(Contest):
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
+        usable = np.flatnonzero(problem.usable)
+        few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
+        if problem.quadratic and few:
+            self.work.grow(usable)
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
     def _guess(self):
@@ -189,6 +196,10 @@ class Tree(Contest):
         rest = near[~np.isin(near, node.out) & ~np.isin(near, node.into)]
         return node._replace(into=np.concatenate([node.into, rest]))
 
+    def _cost(self):
+        """(w,): what each working column costs, None for sizes."""
+        return None if self.size is not None else self.lambda0 * self.work.penalty.factor
+
     def _state(self, node):
         state = np.where(self.work.counted, 0, 1).astype(np.int8)
         state[node.into], state[node.out] = 1, -1
@@ -284,11 +295,10 @@ class Tree(Contest):
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
                 left = self._left(node)
-                bounds[m], s[m], gain = self._solve(Branch(states[m], left), s[m], B[:, m])
+                branch = Branch(states[m], left)
+                bounds[m], s[m], found = self._solve(branch, s[m], B[:, m])
                 if self.complete:
-                    free = states[m] == 0
-                    top = None if self.size is None else largest(gain[free], left + 1)
-                    fixed.append(self._fixed(bounds[m], gain, free, top))
+                    fixed.append(self._fixed_of_all(branch, s[m], bounds[m], found))
         else:
             self._newton(out, states, B, s, shift)
         done = []
@@ -299,32 +309,23 @@ class Tree(Contest):
         return done
 
     def _solve(self, branch, s, b):
-        """(bound on the working columns, s, what each takes off the bound) of the quadratic
-        relaxation; b (w,) is the start and is overwritten.
-        """
+        """(bound on the working columns, s, `Relaxed`) from the start b (w,), overwritten."""
         work, limits = self.work, NodeLimits(self.cutoff, TREE_TURNS, self.rounding)
         found = Relaxed(b, *np.empty((2, b.size)), np.empty(b.size, dtype=np.int64))
         loss = QuadraticLoss(work.G, work.q, self.half)
-        return *relax(loss, work.penalty, branch, s, limits, found, work.space), found.h
+        return *relax(loss, work.penalty, branch, s, limits, found, work.space), found
 
-    def _fixed(self, value, h, free, top):
-        """(out, into), (w,) bool: free working columns with which, or without which, no model of
-        the node is below the cutoff (see `screening`). value: a bound of the node, of which its
-        working columns take off h each, the free ones up to their number that may come in, or for a
-        lambda0 what exceeds their cost; top: the gains of all free columns, that number + 1 of the
-        largest.
-        """
-        if not -math.inf < value < self.cutoff < math.inf:
-            return np.zeros((2, h.size), dtype=bool)
-        if self.size is None:
-            cost = self.lambda0 * self.work.penalty.factor
-            excess = np.maximum(h - cost, 0.0)
-            return free & (value + excess + cost - h > self.cutoff), free & (
-                value + excess > self.cutoff
-            )
-        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (
-            value + h - top[-1] > self.cutoff
-        )
+    def _fixed_of_all(self, branch, s, value, found):
+        """(out, into), (w,) bool: what a node of bound `value` fixes, where all columns work."""
+        work, free = self.work, branch.state == 0
+        top = None if self.size is None else largest(found.h[free], branch.size + 1)
+        out, into = fixed_by_value(value, found.h, free, self.cutoff, self._cost(), top)
+        multiplier = s * s if self.lambda0 is None else self.lambda0
+        point = RelaxedPoint(found.b, found.c, multiplier, value)
+        loss = QuadraticLoss(work.G, work.q, self.half)
+        limits = NodeLimits(self.cutoff, 0, self.rounding)
+        less, more = fixed_by_steps(loss, work.penalty, branch, point, limits)
+        return out | less, (into | more) & ~(out | less)
 
     def _narrowed(self, node, value, out, into):
         """The node with a bound of it, and columns that this bound fixes."""
@@ -408,7 +409,8 @@ class Tree(Contest):
         J = np.flatnonzero(above > 0)
         if J.size > JOINING:
             J = J[np.argpartition(-above[J], JOINING)[:JOINING]]
-        return self._narrowed(node, value, *self._fixed(value, h[work.W], free[work.W], top)), J
+        fixed = fixed_by_value(value, h[work.W], free[work.W], self.cutoff, self._cost(), top)
+        return self._narrowed(node, value, *fixed), J
 
     def _z(self, node, state, b):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""

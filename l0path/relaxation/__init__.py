@@ -16,7 +16,7 @@ from .bounds import (
     points_of_slopes,
 )
 from .solver import Improved, improve
-from .splitting import GramMatrix, least_squares, split
+from .splitting import GramMatrix, least_squares, sparse_split, split
 
 __all__ = [
     "Dual",
@@ -36,6 +36,7 @@ __all__ = [
     "points_at",
     "points_of_fits",
     "points_of_slopes",
+    "sparse_split",
     "split",
     "tangents",
 ]

@@ -41,8 +41,9 @@ class Dual:
     column; columns not usable have the box [0, 0]. Make it with `dual_problem`.
 
     split (p,) or None: the diagonal taken out of the Gram matrix of a squared loss and put into the
-    ridge as split / 2; `conditional`: a box was assumed that the problem does not have, and every
-    bound and every fixing holds only for solutions within it.
+    ridge as split / 2; tangent_size: the nonzero coefficients of a point of tangency, at most, None
+    for any number; `conditional`: a box was assumed that the problem does not have, and every bound
+    and every fixing holds only for solutions within it.
     """
 
     problem: Problem
@@ -52,6 +53,7 @@ class Dual:
     upper: np.ndarray
     split: np.ndarray | None = None
     conditional: bool = False
+    tangent_size: int | None = None
 
     @cached_property
     def counted(self):
@@ -282,6 +284,8 @@ def _finished(dual, a, tau, at, rounding_factor=None):
             "of tangency"
         )
     J, u = at
+    if dual.tangent_size is not None and ((u != 0).sum(axis=0) > dual.tangent_size).any():
+        raise ValueError(f"points of tangency have more than {dual.tangent_size} coefficients")
     d = dual.split[J][:, None]
     points.tau[J] -= d * u
     extra = 0.5 * (d * u * u).sum(axis=0)
@@ -294,7 +298,9 @@ def points_at(dual, J, U, shift=None, predicted=None):
 
     predicted (n, m): Z_J U, where it is known.
     """
-    problem, J = dual.problem, np.asarray(J, dtype=np.int64)
+    problem, J, most = dual.problem, np.asarray(J, dtype=np.int64), dual.tangent_size
+    if most is not None and ((U != 0).sum(axis=0) > most).any():
+        U, predicted = _sparser(U, most), None
     used = np.flatnonzero(U.any(axis=1))
     J, U = J[used], U[used]
     predicted = problem.X.dot(J, U) if predicted is None else predicted
@@ -308,6 +314,14 @@ def points_at(dual, J, U, shift=None, predicted=None):
         np.zeros(U.shape[1]) if shift is None else shift,
     )[0]
     return evaluate(dual, a, (J, U))
+
+
+def _sparser(U, most):
+    """U (w, m) with the entries of every column that are largest in size alone, at most `most`."""
+    out = U.copy()
+    for u in out.T:
+        u[np.argsort(-np.abs(u), kind="stable")[most:]] = 0.0
+    return out
 
 
 def points_of_fits(dual, fits):

@@ -26,11 +26,12 @@ def divided(problem, gram=None):
     """The diagonal split off the Gram matrix (see `relaxation.split`), which tightens bounds beside
     a ridge too; None where there is none, or X is too large to be copied for it.
     """
-    return (
-        relaxation.split(problem, gram=gram)
-        if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES
-        else None
-    )
+    return relaxation.split(problem, gram=gram) if copied(problem) else None
+
+
+def copied(problem):
+    """Whether the columns of a squared loss may be copied for a split."""
+    return problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES
 
 
 def relative_gap(objective, bound):

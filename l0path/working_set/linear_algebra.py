@@ -17,30 +17,9 @@ COLLINEAR = 1e-9
 
 @njit
 def cholesky(A, k):
-    """Replace the lower triangle of A[:k, :k] by its Cholesky factor; returns the number of pivots
-    that were not clearly positive (these rows are made inert).
+    """Replace the lower triangle of A[:k, :k] by its Cholesky factor, four rows at a time; returns
+    the number of pivots that were not clearly positive (these rows are made inert).
     """
-    weak = 0
-    for i in range(k):
-        diagonal = A[i, i]
-        for j in range(i):
-            t = A[i, j]
-            for l in range(j):
-                t -= A[i, l] * A[j, l]
-            A[i, j] = t / A[j, j]
-        t = A[i, i]
-        for l in range(i):
-            t -= A[i, l] * A[i, l]
-        if t <= 1e-13 * diagonal or not t > 0.0:
-            weak += 1
-            t = 1e300  # the row's unknown becomes zero
-        A[i, i] = math.sqrt(t)
-    return weak
-
-
-@njit
-def cholesky_of_many(A, k):
-    """The same as `cholesky`, four rows at a time: a third of the time for some hundred rows."""
     weak, fours = 0, k - k % 4
     for i in range(0, fours, 4):
         for j in range(i):
@@ -103,27 +82,33 @@ def invert(A, k, B):
     the number of weak pivots.
     """
     weak = cholesky(A, k)
+    invert_factor(A, k, B)
+    return weak
+
+
+@njit
+def invert_factor(L, k, B):
+    """B[:k, :k] = inverse of L L' of the lower triangle of L[:k, :k], which is overwritten."""
     for j in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]
-        B[j, j] = 1.0 / A[j, j]
+        B[j, j] = 1.0 / L[j, j]
     for i in range(k):
         for j in range(i):
             t = 0.0
             for l in range(j, i):
-                t += A[i, l] * B[l, j]
-            B[i, j] = -t / A[i, i]
-    for i in range(k):  # inverse = inv(L)' inv(L): A is free now and takes the sum
+                t += L[i, l] * B[l, j]
+            B[i, j] = -t / L[i, i]
+    for i in range(k):  # inverse = inv(L)' inv(L): L is free now and takes the sum
         for j in range(i + 1):
-            A[i, j] = 0.0
+            L[i, j] = 0.0
     for l in range(k):
         for i in range(l + 1):
             t = B[l, i]
             for j in range(i + 1):
-                A[i, j] += t * B[l, j]
+                L[i, j] += t * B[l, j]
     for i in range(k):
         for j in range(i + 1):
-            B[i, j] = A[i, j]
-            B[j, i] = A[i, j]
-    return weak
+            B[i, j] = L[i, j]
+            B[j, i] = L[i, j]
 
 
 @njit
@@ -209,25 +194,32 @@ def weighted_gram(Z, S, v, H, h0, work):
 @njit
 def _fill_gram(Z, S, v, H, h0, work):
     """The sums of `weighted_gram` over all rows."""
-    k, n = S.size, v.size
-    for a in range(k):
-        z = Z[S[a]]
-        t = 0.0
+    k, n, other = S.size, v.size, np.empty(v.size)
+    for a in range(0, k, 2):  # two rows of H at a time, the last one twice where k is odd
+        b = min(a + 1, k - 1)
+        za, zb, ta, tb = Z[S[a]], Z[S[b]], 0.0, 0.0
         for i in range(n):
-            work[i] = v[i] * z[i]
-            t += work[i]
-        h0[a] = t
-        for c in range(0, a + 1, 4):  # four at a time, the last again where there are fewer
-            c1, c2, c3 = min(c + 1, a), min(c + 2, a), min(c + 3, a)
+            work[i], other[i] = v[i] * za[i], v[i] * zb[i]
+            ta += work[i]
+            tb += other[i]
+        h0[a], h0[b] = ta, tb
+        for c in range(0, b + 1, 4):  # four columns at a time, b again where there are fewer
+            c1, c2, c3 = min(c + 1, b), min(c + 2, b), min(c + 3, b)
             z0, z1, z2, z3 = Z[S[c]], Z[S[c1]], Z[S[c2]], Z[S[c3]]
-            t0 = t1 = t2 = t3 = 0.0
+            t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = 0.0
             for i in range(n):
-                t = work[i]
+                t, u = work[i], other[i]
                 t0 += t * z0[i]
                 t1 += t * z1[i]
                 t2 += t * z2[i]
                 t3 += t * z3[i]
+                u0 += u * z0[i]
+                u1 += u * z1[i]
+                u2 += u * z2[i]
+                u3 += u * z3[i]
             H[a, c], H[a, c1], H[a, c2], H[a, c3] = t0, t1, t2, t3
+            H[b, c], H[b, c1], H[b, c2], H[b, c3] = u0, u1, u2, u3
+    for a in range(k):
         for c in range(a):
             H[c, a] = H[a, c]
 

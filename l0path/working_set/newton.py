@@ -294,7 +294,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and _diverged(model):
+    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
         status = SEPARATED
         _cut_back(rows, S, b0, model, work, held)
     for a in range(S.size):
@@ -408,9 +408,10 @@ def _unbounded(model):
 
 
 @njit
-def _diverged(model):
+def diverged(model):
     """Whether some direction has lost all curvature, counted in columns of unit mean square: the
-    fit may run off to infinity along it, which `recession.recedes` decides, bounds included.
+    fit may run off to infinity along it, which `recession.recedes` decides, bounds included. model:
+    a record with H and `squares`.
     """
     H, squares = model.H, model.squares
     m = squares.size

@@ -6,6 +6,7 @@ import pytest
 from class_samples import ordered_drawn
 
 import l0path
+from l0path.core.status import FitStatus
 from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood
 from l0path.exchange.ordered.trials import first_ordered
@@ -54,6 +55,20 @@ def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
         refuted += refits == 0
         assert e == -1 or (i, j) == (-1, 5)
     assert refuted >= 6  # of 10: bounds that never refute would pass the other checks
+
+
+def test_exchanges_that_separate_ordered_classes_are_named():
+    for seed in range(3):
+        X, codes, _ = ordered_drawn(seed, n=40, K=3)
+        X[:, 2] = np.where(codes == 1, np.arange(40) % 3 == 0, 2.0 * (codes == 2))
+        classes = pd.Categorical.from_codes(codes, list("abc"), ordered=True)
+        path = l0path.fit(X, classes, loss="ordinal", max_k=0, certify=False)
+        model = RowModel(pose(path._source.data))
+        model.grow(np.arange(5))
+        fit = model.refit(np.array([0, 4]), 0.0, 0.0)
+        search = OrderedNeighbourhood(model, 0.0, 0.0, 1.0, LocalSearch())
+        for pair in ((-1, 2), (0, 2)):
+            assert search._first_below(fit, [pair], np.inf)[1].flags == (FitStatus.SEPARATED,)
 
 
 def test_optima_shown_by_curvatures_have_no_separating_direction():

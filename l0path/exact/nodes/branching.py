@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky_of_many
+from ...working_set.linear_algebra import cholesky
 
 WHOLE = 1e-7  # distance of z from 0 and 1 up to which it counts as whole
 
@@ -45,7 +45,7 @@ def costliest(G, ridge, z, b, space):
             space[i, l] = G[J[i], J[l]]
         if not (WHOLE < z[J[i]] < 1.0 - WHOLE):
             space[i, i] += 2.0 * ridge[J[i]]
-    if cholesky_of_many(space, m) > 0:
+    if cholesky(space, m) > 0:
         return -1
     best, most, x = -1, 0.0, np.empty(m)
     for i in range(m):

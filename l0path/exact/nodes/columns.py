@@ -126,10 +126,14 @@ class NodeColumns:
         `weighted`.
         """
         w = self.W.size
-        G = np.empty((w, w))
-        G[:old, :old] = self.G
-        G[old:] = weighted.T @ self.Z
-        G[:, old:] = G[old:].T
+        if 4 * old < w:  # half the work, as it is symmetric
+            old, rooted = 0, np.sqrt(self.dual.problem.weights)[:, None] * self.Z
+            G = rooted.T @ rooted
+        else:
+            G = np.empty((w, w))
+            G[:old, :old] = self.G
+            G[old:] = weighted.T @ self.Z
+            G[:, old:] = G[old:].T
         if self.dual.split is not None:
             G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
         self.G = G

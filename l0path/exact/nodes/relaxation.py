@@ -25,10 +25,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky_of_many, cholesky_solve
+from ...working_set.linear_algebra import cholesky, cholesky_solve
 from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
-NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
+# moves of the multiplier in a turn, until the free z sum to about `size`, and sweeps of coordinate
+# descent before each: with one sweep, Newton steps on correlated columns changed parts for long
+NODE_SWEEPS, SWEEPS_EACH = 5, 4
 # turns of plain Newton steps; later ones search along them at a fixed multiplier, and the
 # multiplier is bracketed
 FAST = 20
@@ -145,7 +147,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
     for i in range(A.size):
         j = A[i]
         lack -= 1.0 if state[j] == 0 and (part[j] == QUADRATIC or part[j] == EDGE) else 0.0
-    if cholesky_of_many(M, m) > 0:
+    if cholesky(M, m) > 0:
         return 0.0
     cholesky_solve(M, m, x)
     ds = 0.0
@@ -302,7 +304,10 @@ def balance(loss, penalty, branch, s, A, found):
     """
     change, ratio = 0.0, 1.0
     for _ in range(NODE_SWEEPS):
-        change = sweep(loss, penalty, branch.state, s * s, A, found)
+        for _ in range(SWEEPS_EACH):
+            change = sweep(loss, penalty, branch.state, s * s, A, found)
+            if change <= SOLVED * loss.half:
+                break
         if branch.size <= 0:
             break
         ratio = total(penalty, branch.state, s * s, A, found.b) / branch.size

@@ -1,24 +1,22 @@
-"""Exchanges of ordered classes, tried at the optimum that the quadratic of a fit predicts.
+"""Exchanges of ordered classes, tried from the optimum that the quadratic of a fit predicts.
 
-There the loss is evaluated once, with the thresholds that its second derivatives at the fit
-foretell, and a chord step in coefficients and thresholds gives a dual point. With slopes s there
-and the curvatures h of the fit, its slopes s + h d, d the change of each term by that step, balance
-the gradient of the ridge; weak duality then bounds every descent on the support from below.
+There the loss is evaluated, with the thresholds that its second derivatives at the fit foretell,
+and a chord step in coefficients and thresholds gives a dual point. With slopes s there and the
+curvatures h of the fit, its slopes s + h d, d the change of each term by that step, balance the
+gradient of the ridge; weak duality then bounds every descent on the support from below. What the
+bound leaves open takes the step, and is refitted after a few.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ...core.dispatch import njit
-from ...core.elementary import binary_gap
 from ...problem.coupled.ordinal import (
     BestThresholds,
     seen_by_thresholds,
     solve_thresholds,
     threshold_terms,
-    thresholds_room,
 )
 from ...problem.verbs import along_the_way
 from ...working_set import newton
@@ -27,14 +25,25 @@ from ...working_set.linear_algebra import (
     add_columns,
     copy,
     filled,
+    predictor,
     products,
     rounding,
     weighted_square,
 )
 from ..chord_steps import Exchange, direction
+from .joint import (
+    LEFT_BY_STEP,
+    Joint,
+    balance_thresholds,
+    conjugate_gaps,
+    joint_refit,
+    joint_room,
+    reduced_slopes,
+    take_step,
+)
 
-LEFT_OVER = 1e-9  # the share of the gradient that a chord step may leave, for a bound
 FAR_START = 30.0  # a predictor beyond which predicted coefficients are no start of a refit
+CHORD_STEPS = 4  # that an exchange may take until a refit decides
 
 
 class OrderedTable(NamedTuple):
@@ -63,11 +72,10 @@ class OrderedTable(NamedTuple):
 
 
 class OrderedTrial(NamedTuple):
-    """Of length k + 1, the last for the column added: the optimum x that the quadratic predicts
-    after an exchange, gradient r, chord step z. G (k,): second derivatives of that column with the
-    members, u (k,) = B_T G; start (k,): the optimum without an exchange. Of length n: the predictor
-    eta at x, its move from the fit, slopes. there: the thresholds predicted; rest (K - 1,):
-    what they leave of their gradient; numbers 0..k-1.
+    """Of length k + 1, the last for the column added: coefficients x after an exchange, at first
+    the optimum that the quadratic predicts, gradient r, chord step z. G (k,): second derivatives of
+    that column with the members, u (k,) = B_T G; start (k,): the optimum without an exchange. at:
+    the predictor and thresholds; numbers 0..k-1.
     """
 
     x: np.ndarray
@@ -76,11 +84,7 @@ class OrderedTrial(NamedTuple):
     G: np.ndarray
     u: np.ndarray
     start: np.ndarray
-    eta: np.ndarray
-    move: np.ndarray
-    slopes: np.ndarray
-    there: BestThresholds
-    rest: np.ndarray
+    at: Joint
     numbers: np.ndarray
 
 
@@ -90,23 +94,16 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
     target.
 
     rows: a `newton.LossRows`; at (m, k'): the supports after the m exchanges, as positions in W;
-    stopping: a `newton.Stopping`. What the bound at the predicted optimum does not refute is
-    refitted from there.
+    stopping: a `newton.Stopping`. What bounds at the predicted optimum and after some chord steps
+    do not refute is refitted from there.
 
     Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients in b
     (k',), its predictor in eta.
     """
-    k, n, size, refits = table.b.size, rows.y.size, at.shape[1], 0
-    v, w = np.empty((6, k + 1)), np.empty((3, n))
-    room, rest, numbers = thresholds_room(rows.loss.levels, n), table.best.t.copy(), np.arange(k)
-    trial = OrderedTrial(
-        v[0], v[1], v[2], v[3, :k], v[4, :k], v[5, :k], w[0], w[1], w[2], room, rest, numbers
-    )
-    way = newton.LossRows(
-        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
-    )
-    shrunk = newton.Shrinkage(0.0, table.lambda2)
-    box = newton.Box(filled(size, -np.inf), filled(size, np.inf))
+    k, refits = table.b.size, 0
+    v, joint = np.empty((6, k + 1)), joint_room(rows.loss.levels, rows.y.size)
+    trial = OrderedTrial(v[0], v[1], v[2], v[3, :k], v[4, :k], v[5, :k], joint, np.arange(k))
+    copy(table.best.mass, joint.there.mass)
     for l in range(k):
         trial.start[l] = table.b[l]
         for m in range(k):
@@ -114,30 +111,60 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
     for e in range(at.shape[0]):
         i, j = exchanges.out[e], exchanges.into[e]
         A, s = _predict(rows, table, i, j, trial)
-        if s > 0.0 and _out_of_reach(rows, table, Exchange(i, j, s, trial.u), A, stopping, trial):
+        exchange = Exchange(i, j, s, trial.u)
+        if s > 0.0 and _refuted(rows, table, exchange, A, stopping, trial):
             continue
-        far = 0.0
-        for m in range(n):
-            far = max(far, abs(trial.eta[m] - rows.offset[m]))
-        near, l = s > 0.0 and far <= FAR_START, 0
-        for a in range(size):
-            if at[e, a] == j:
-                b[a] = trial.x[k] if near else 0.0
-                continue
-            l += l == i
-            b[a] = trial.x[l] if near else table.b[l]
-            l += 1
         refits += 1
-        status, F, _, _ = newton.refit(way, at[e], shrunk, box, b, 0.0, stopping, eta)
+        status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
         if status != newton.REJECTED and not (status == newton.CONVERGED and F >= stopping.target):
+            copy(trial.at.eta, eta)
             return e, refits, status, F
     return -1, refits, newton.REJECTED, np.inf
 
 
 @njit
+def _refit(rows, table, exchange, S, stopping, trial, b):
+    """Refit the support S (k',) after an exchange from where its trial ended, if that is not too
+    far out; returns (status, F), and leaves the coefficients in b, the predictor in trial.at.eta.
+    """
+    eta, far = trial.at.eta, 0.0
+    for m in range(eta.size):
+        far = max(far, abs(eta[m] - rows.offset[m]))
+    near = exchange.s > 0.0 and far <= FAR_START
+    if near:
+        _start(table, exchange, S, trial.x, b)
+        predictor(rows.Z, S, b, 0.0, rows.offset, eta)
+        status, F = joint_refit(rows, S, table.lambda2, stopping, b, trial.at)
+        if status != newton.MAX_ITER:
+            return status, F
+    _start(table, exchange, S, trial.x if near else table.b, b)
+    way = newton.LossRows(
+        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
+    )
+    shrunk = newton.Shrinkage(0.0, table.lambda2)
+    box = newton.Box(filled(S.size, -np.inf), filled(S.size, np.inf))
+    status, F, _, _ = newton.refit(way, S, shrunk, box, b, 0.0, stopping, eta)
+    return status, F
+
+
+@njit
+def _start(table, exchange, S, x, b):
+    """Fill b (k',) of the support S with x (k + 1,), or with x (k,) and 0 for the column added."""
+    k, l = table.b.size, 0
+    for a in range(S.size):
+        if S[a] == exchange.j:
+            b[a] = x[k] if x.size > k else 0.0
+            continue
+        l += l == exchange.i
+        b[a] = x[l]
+        l += 1
+
+
+@njit
 def _predict(rows, table, i, j, trial):
-    """Fill trial.x, its predictor and move for "drop i, add j". Returns the curvature along j and
-    what of it is left given the other members, 0 where that is next to nothing.
+    """Fill trial.x, its predictor and the thresholds foretold there for "drop i, add j". Returns
+    the curvature along j and what of it is left given the other members, 0 where that is next to
+    nothing.
     """
     x, G, u, B, b = trial.x, trial.G, trial.u, table.B, table.b
     k, A, s = b.size, 1.0, 1.0
@@ -168,16 +195,20 @@ def _predict(rows, table, i, j, trial):
     for l in range(k):
         trial.z[l] = x[l] - b[l]
     trial.z[k] = x[k]
+    at = trial.at
     _moved(rows, table, j, trial)
-    for m in range(trial.eta.size):
-        trial.eta[m] = table.eta[m] + trial.move[m]
+    copy(table.eta, at.eta)
+    copy(table.best.t, at.there.t)
+    seen_by_thresholds(rows.y, table.best, at.move, at.shift)
+    solve_thresholds(table.best, at.shift)
+    take_step(at)
     return A, s
 
 
 @njit
 def _moved(rows, table, j, trial):
-    """Fill trial.move with what a step trial.z does to the predictor."""
-    move, k = trial.move, table.b.size
+    """Fill the move of the predictor with what a step trial.z does to it."""
+    move, k = trial.at.move, table.b.size
     for m in range(move.size):
         move[m] = 0.0
     add_columns(rows.Z, table.S, trial.z[:k], move)
@@ -206,39 +237,46 @@ def _along(rows, table, j, trial):
 
 
 @njit
-def _out_of_reach(rows, table, exchange, A, stopping, trial):
-    """Whether the bound by the chord step from the predicted optimum is above the target. A: the
-    curvature along the column added.
+def _refuted(rows, table, exchange, A, stopping, trial):
+    """Whether the bound by a chord step from the predicted optimum, or from where such steps led,
+    is above the target; A: the curvature along the column added. Steps end where the loss is below
+    the target, or does not fall.
     """
-    target, i, j = stopping.target, exchange.i, exchange.j
-    x, r, z, k, n = trial.x, trial.r, trial.z, table.b.size, rows.y.size
-    if not target < np.inf:
-        return False
-    F = predicted_loss(rows.y, trial.eta, rows.weights, table.best, trial.move, trial)
-    for l in range(k + 1):
-        F += table.lambda2 * x[l] * x[l]
-    if not target < F < np.inf:
-        return False
-    products(rows.Z, table.S, trial.slopes, r)
-    r[k] = 0.0
-    if j >= 0:
-        column = rows.Z[j]
-        for m in range(n):
-            r[k] += column[m] * trial.slopes[m]
-    for l in range(k + 1):
-        r[l] = r[l] + 2.0 * table.lambda2 * x[l] if l != i else 0.0
-    promised = direction(table, exchange, r, 0.0, z)
-    if F - promised <= target or not _in_balance(table, exchange, A, trial):
-        return False
+    at, x, r, z, k, n = trial.at, trial.x, trial.r, trial.z, table.b.size, rows.y.size
+    target, j, held = stopping.target, exchange.j, np.inf
     level = abs(table.F)
-    for m in range(n):
+    for m in range(n if target < np.inf else 0):
         level += abs(table.slopes[m] * table.eta[m])
-    for l in range(k + 1):
-        F -= table.lambda2 * z[l] * z[l]
-        z[l] = -z[l]
-    _moved(rows, table, j, trial)
-    F -= conjugate_gaps(rows.y, rows.weights, table.best, trial)
-    return F > target + max(1e-13, rounding(n)) * level
+    for _step in range(CHORD_STEPS if target < np.inf else 0):
+        F = threshold_terms(rows.y, at.eta, rows.weights, at.there, at.rest)
+        for l in range(k + 1):
+            F += table.lambda2 * x[l] * x[l]
+        if not target < F < held:
+            return False
+        reduced_slopes(rows.y, table.best, at)
+        products(rows.Z, table.S, at.slopes, r)
+        r[k] = 0.0
+        if j >= 0:
+            column = rows.Z[j]
+            for m in range(n):
+                r[k] += column[m] * at.slopes[m]
+        for l in range(k + 1):
+            r[l] = r[l] + 2.0 * table.lambda2 * x[l] if l != exchange.i else 0.0
+        promised = direction(table, exchange, r, 0.0, z)
+        sure = F - promised > target and _in_balance(table, exchange, A, trial)
+        bound, held = F, F
+        for l in range(k + 1):
+            bound -= table.lambda2 * z[l] * z[l]
+            z[l] = -z[l]
+            x[l] += z[l]
+        _moved(rows, table, j, trial)
+        balance_thresholds(rows.y, table.best, at)
+        if sure:
+            bound -= conjugate_gaps(rows.y, rows.weights, table.best, at)
+            if bound > target + max(1e-13, rounding(n)) * level:
+                return True
+        take_step(at)
+    return False
 
 
 @njit
@@ -253,65 +291,4 @@ def _in_balance(table, exchange, A, trial):
         for m in range(k):
             t -= (table.H[l, m] if l < k else G[m]) * z[m]
         most, left = max(most, abs(r[l])), max(left, abs(t))
-    return left <= LEFT_OVER * most
-
-
-@njit
-def predicted_loss(y, eta, weights, best, move, trial):
-    """(O) at a predictor eta (n,), a `move` (n,) away from that of `best`, with the thresholds that
-    the second derivatives at `best` foretell there.
-
-    Fills trial.there, a `BestThresholds`; trial.rest (K - 1,) = H^-1 times the gradient in the
-    thresholds; and trial.slopes (n,), those in eta once a step -rest has been taken.
-    """
-    there, rest, slopes, m = trial.there, trial.rest, trial.slopes, best.t.size
-    seen_by_thresholds(y, best, move, there.t)
-    solve_thresholds(best, there.t)
-    for j in range(m):
-        there.t[j] += best.t[j]
-    for c in range(best.mass.size):
-        there.mass[c] = best.mass[c]
-    F = threshold_terms(y, eta, weights, there, rest)
-    if not F < math.inf:
-        return F
-    solve_thresholds(best, rest)
-    for i in range(y.size):
-        c = int(y[i])
-        t = there.upper.slope[i] - there.lower.slope[i]
-        t += best.upper.curvature[i] * rest[c] if c < m else 0.0
-        slopes[i] = t + (best.lower.curvature[i] * rest[c - 1] if c > 0 else 0.0)
-    return F
-
-
-@njit
-def conjugate_gaps(y, weights, best, trial):
-    """What weak duality leaves of (O) below its value at `predicted_loss`: the sum of the gaps of
-    the conjugates of all terms, for slopes there plus the second derivatives at `best` times the
-    step trial.move (n,) of the predictor and that of the thresholds which balances it; inf where it
-    leaves their domain.
-    """
-    n, m, total, there, move = y.size, best.t.size, 0.0, trial.there, trial.move
-    shift = np.empty(m)
-    seen_by_thresholds(y, best, move, shift)
-    solve_thresholds(best, shift)
-    for j in range(m):
-        shift[j] -= trial.rest[j]
-    for i in range(n):
-        c, w = int(y[i]), weights[i]
-        if w == 0.0:
-            continue
-        inverse = 1.0 / w
-        if c < m:
-            d = best.upper.curvature[i] * (move[i] - shift[c])
-            total += w * binary_gap(there.upper.slope[i] * inverse, d * inverse)
-        if c > 0:
-            d = best.lower.curvature[i] * (shift[c - 1] - move[i])
-            total += w * binary_gap(there.lower.slope[i] * inverse, d * inverse)
-    for j in range(1, m):
-        d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(there.t[j] - there.t[j - 1])
-        bent = 1.0 / math.expm1(best.t[j] - best.t[j - 1])
-        r = q - bent * (1.0 + bent) * d
-        if not r > 0.0:
-            return math.inf
-        total += best.mass[j] * (r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q)))
-    return total if total < math.inf else math.inf
+    return left <= LEFT_BY_STEP * most

@@ -21,7 +21,16 @@ import numpy as np
 from ...core.dispatch import njit
 from ...core.elementary import exp_minus
 from ...problem.losses import ETA_CAP
-from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, products, weighted_gram
+from ...problem.recession import LEAST_SPREAD, SURE
+from ..linear_algebra import (
+    add_columns,
+    cholesky,
+    cholesky_solve,
+    copy,
+    invert_factor,
+    products,
+    weighted_gram,
+)
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
@@ -254,17 +263,43 @@ def reach(rows, eta):
 
 
 @njit
-def _moved(rows, S, step, work):
-    """The largest change of a predictor by a step (K, q)."""
-    out, e = 0.0, work.trial
-    for c in range(e.shape[0]):
-        for i in range(e.shape[1]):
-            e[c, i] = 0.0
-    change_of(rows, S, step, work.b, e)
-    for c in range(e.shape[0]):
-        for i in range(e.shape[1]):
-            out = max(out, abs(e[c, i]))
-    return out
+def finite_optimum(rows, S, L, gain):
+    """Whether it is certain that F without a ridge has a finite optimum, by L L' = its Hessian H at
+    some x and gain = gradient'H^-1 gradient there; L (lower triangle) is overwritten.
+
+    The third derivative of the loss of a row along a direction is at most its second one times the
+    range over the classes of the change e of its predictors, and range(e)^2 <= 2 ||e||^2. With
+    d'Hd = 1, ||e_i||^2 <= z_i'B z_i, B (K, K) the sum of the diagonal blocks of H^-1. So at a
+    distance t along d the slope is at least -sqrt(gain) + (1 - exp(-R t)) / R, R^2 =
+    2 max_i z_i'B z_i: where gain R^2 < 1 it becomes positive on every way out. Source: Bach
+    (Electronic Journal of Statistics 4, 2010), proposition 2. False where that is not shown, or
+    where the Hessian may be rounding.
+    """
+    k = S.size
+    K = k + 1 if rows.intercept else k
+    m, trace, most = L.shape[0], 0.0, 0.0
+    square, inverse = np.empty(m), np.empty((m, m))
+    for a in range(m):
+        square[a] = 0.0
+        for b in range(a + 1):
+            square[a] += L[a, b] * L[a, b]
+    invert_factor(L, m, inverse)
+    for a in range(m):
+        trace += square[a] * inverse[a, a]
+    for a in range(K):
+        for b in range(K):
+            for s in range(1, m // K):
+                inverse[a, b] += inverse[s * K + a, s * K + b]
+    for i in range(rows.Z.shape[1]):
+        t = inverse[k, k] if rows.intercept else 0.0
+        for a in range(k):
+            z = rows.Z[S[a], i]
+            t += 2.0 * z * inverse[a, k] if rows.intercept else 0.0
+            for b in range(k):
+                t += z * rows.Z[S[b], i] * inverse[a, b]
+        most = max(most, t)
+    # the least eigenvalue of H, of unit diagonal, is at least 1 / trace
+    return trace * LEAST_SPREAD < 1.0 and 2.0 * gain * most < SURE * SURE
 
 
 @njit
@@ -293,8 +328,8 @@ def refit_classes(rows, S, limits, x, held, eta):
     Status: CONVERGED; MAX_ITER; REJECTED once a bound shows that F cannot fall below
     limits.target; with limits.capped SEPARATED, of value 0, where every row has the largest
     predictor for its class. far: by how much predictors of a row differ at the end, 0 where the
-    last step shows a finite optimum: on the way to infinity Newton steps move predictors by 1, near
-    an optimum by less and less. held: the last x at which predictors differed by at most ETA_CAP.
+    last step shows a finite optimum. held: the last x at which predictors differed by at most
+    ETA_CAP.
     """
     (r, n), (K, q), k = eta.shape, x.shape, S.size
     work = work_space(r, q, n, k, K)
@@ -347,8 +382,7 @@ def refit_classes(rows, S, limits, x, held, eta):
         ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
         if stalled or min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
-            # farther out curvatures are rounding
-            if limits.capped and weak == 0 and FAR_APART < far <= ETA_CAP:
-                far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
+            if limits.capped and weak == 0 and far > FAR_APART:
+                far = 0.0 if finite_optimum(rows, S, H, gain) else far
             return CONVERGED, F, far
     return CONVERGED if K == 0 else MAX_ITER, F, far

@@ -1,0 +1,84 @@
+"""Refits of the multinomial loss: where a finite optimum is certain, against linear programs."""
+
+import numpy as np
+import pytest
+
+import l0path
+from l0path.problem.recession import separating_classes
+from l0path.problem.several import contrasts
+from l0path.working_set.linear_algebra import cholesky
+from l0path.working_set.several import multinomial, softmax
+
+
+def drawn(rng):
+    """(rows of a problem of small integers, all its columns): some are separated, some almost."""
+    n, k, r = rng.integers(6, 40), rng.integers(1, 4), rng.integers(2, 5)
+    Z = rng.integers(-2, 3, size=(k, n)).astype(float)
+    if rng.random() < 0.3:
+        Z[-1] = rng.random(n) < 0.2
+    signal = rng.choice([1.0, 4.0, 50.0]) * rng.normal(size=(r, k)) @ Z
+    codes = np.argmax(signal + rng.gumbel(size=(r, n)), axis=0)
+    weights = np.full(n, 1.0 / n)
+    rows = softmax.ClassRows(codes, weights, np.zeros((r, n)), contrasts(r), True, Z)
+    return rows._replace(intercept=bool(rng.random() < 0.8)), np.arange(k)
+
+
+def is_certain(rows, S, steps):
+    """Whether a finite optimum is certain after some Newton steps, and by how much predictors
+    differ there.
+    """
+    (r, n), K, q = rows.offset.shape, S.size + rows.intercept, len(rows.T)
+    x, held, eta = np.zeros((K, q)), np.zeros((K, q)), np.empty((r, n))
+    limits = softmax.DescentLimits(0.0, np.inf, False, steps)
+    softmax.refit_classes(rows, S, limits, x, held, eta)
+    work = softmax.work_space(r, q, n, S.size, K)
+    g, H = np.empty((q, K)), np.zeros((q * K, q * K))
+    softmax.value_at(rows, S, 0.0, x, work, eta)
+    softmax.gradient(rows, S, 0.0, x, work, g)
+    softmax.hessian(rows, S, 0.0, work, H)
+    full = np.tril(H) + np.tril(H, -1).T
+    if cholesky(H, q * K):
+        return False, 0.0
+    gain = g.ravel() @ np.linalg.solve(full, g.ravel())
+    return softmax.finite_optimum(rows, S, H, gain), np.ptp(eta, axis=0).max()
+
+
+def check(seeds):
+    """No problem that a linear program calls separated is certain; counts of the others."""
+    certain, far, separated = 0, 0, 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        rows, S = drawn(rng)
+        Z = rows.Z
+        if np.linalg.matrix_rank(np.vstack([Z, np.ones((int(rows.intercept), Z.shape[1]))])) < (
+            len(Z) + rows.intercept
+        ):
+            continue
+        found = separating_classes(rows.Z, rows.codes, len(rows.T) + 1, rows.intercept).size > 0
+        sure, distance = is_certain(rows, S, int(rng.choice([3, 10, 20, 60])))
+        assert not (sure and found), seed
+        certain, separated = certain + sure, separated + found
+        far += sure and distance > softmax.FAR_APART
+    return certain, far, separated
+
+
+def test_no_separated_classes_have_a_finite_optimum():
+    certain, _, separated = check(range(60))
+    assert certain > 10 and separated > 10
+
+
+@pytest.mark.slow
+def test_no_separated_classes_have_a_finite_optimum_in_many_problems():
+    certain, far, separated = check(range(1000, 4000))
+    assert certain > 400 and far > 5 and separated > 500
+
+
+def test_predictors_far_apart_need_no_linear_program(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    y = np.argmax(12.0 * X[:, :2] @ rng.normal(size=(2, 3)) + rng.gumbel(size=(80, 3)), axis=1)
+    monkeypatch.setattr(multinomial, "separating_classes", None)
+    path = l0path.fit(X, y, loss="multinomial", certify=False)
+    eta = path.predict(X, k=3, type="link")
+    assert np.ptp(eta, axis=1).max() > softmax.FAR_APART
+    assert not any(s.separated for s in path.solutions)
