@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.exchange import screening, table, trials
+from l0path.exchange import ranking, screening, table, trials
 from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.verification import violators
@@ -221,7 +221,7 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
             Block(G, c, a, 0),
             screening.Screen(S, B, b, bound),
             Roles(skip, locked, prices, paid),
-            table.ExchangeRule(lambda1, lambda2, False, target, 1e300, 0.0),
+            ranking.ExchangeRule(lambda1, lambda2, False, target, 1e300, 0.0),
             table.ExchangeList(change, column, position),
         )
         assert count == 12
