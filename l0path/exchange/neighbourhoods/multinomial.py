@@ -16,7 +16,7 @@ PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessi
 HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
-class Known(NamedTuple):
+class Refitted(NamedTuple):
     """A support that was refitted: F there is at least `least`; its fit, None where refits ended
     before.
     """
@@ -63,9 +63,9 @@ class KnownSupports:
             return
         known = self.held.pop(number, None)
         if fit is None:
-            self.held[number] = Known(target if known is None else max(target, known.least), None)
+            self.held[number] = Refitted(target if known is None else max(target, known.least), None)
             return
-        self.held[number], self.size = Known(fit.value, fit), self.size + fit.b.size
+        self.held[number], self.size = Refitted(fit.value, fit), self.size + fit.b.size
         while self.size > HELD_NUMBERS:
             oldest = self.held.pop(next(iter(self.held))).fit
             self.size -= 0 if oldest is None else oldest.b.size
