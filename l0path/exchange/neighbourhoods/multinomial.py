@@ -63,7 +63,9 @@ class KnownSupports:
             return
         known = self.held.pop(number, None)
         if fit is None:
-            self.held[number] = Refitted(target if known is None else max(target, known.least), None)
+            self.held[number] = Refitted(
+                target if known is None else max(target, known.least), None
+            )
             return
         self.held[number], self.size = Refitted(fit.value, fit), self.size + fit.b.size
         while self.size > HELD_NUMBERS:
