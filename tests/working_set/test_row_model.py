@@ -272,6 +272,10 @@ def test_fast_exponentials():
     mine = np.array([losses.exp_minus(x) for x in a])
     np.testing.assert_allclose(mine, np.exp(-a), rtol=2e-14, atol=5e-324)
     assert losses.exp_minus(1e6) == losses.exp_minus(np.inf) == 0.0
+    b = np.concatenate([np.linspace(-40, 40, 2001), [-745.0, -700.0, 700.0, 709.0], a[::100]])
+    np.testing.assert_allclose([losses.exponential(x) for x in b], np.exp(b), 2e-14, 5e-324)
+    ends = [losses.exponential(x) for x in (-np.inf, -1e6, 0.0, 800.0, np.inf, np.nan)]
+    np.testing.assert_array_equal(ends, [0.0, 0.0, 1.0, np.inf, np.inf, np.nan])
     e = np.concatenate([np.linspace(0, 1, 1001), np.logspace(-300, 0, 301)])
     np.testing.assert_allclose([losses.log1p_unit(x) for x in e], np.log1p(e), rtol=1e-15)
     assert np.isnan(losses.value(losses.Logistic(), 1.0, np.nan))
