@@ -10,6 +10,8 @@ from ..core.dispatch import njit
 from .ranking import TOGETHER, addition_change, swap_change
 from .table import _keep
 
+BOUNDED = 512  # columns whose bounds are computed together
+
 
 class Some(NamedTuple):
     """Some columns of a block, side by side: column, and of each the rows g, u (k, TOGETHER), u = B
@@ -50,39 +52,37 @@ def screen_exchanges(block, screen, part, rule, found):
     """
     b, change = screen.b, found.change
     k, kept, capacity = b.size, 0, change.size
-    u, h = np.empty((2, k, TOGETHER)), np.empty((3, TOGETHER))
-    numbers = np.empty((2, TOGETHER), np.int64)
-    some = Some(numbers[0], u[0], u[1], h[1], h[2], numbers[1])
+    u, v, h = np.empty((2, k, TOGETHER)), np.empty((2, TOGETHER)), np.empty(BOUNDED)
+    numbers, count = np.empty((2, TOGETHER), np.int64), 0
+    some = Some(numbers[0], u[0], u[1], v[0], v[1], numbers[1])
     t, max_cost = np.inf, 0.0
     for i in range(k):
         if not part.locked[i]:
             t = min(t, abs(b[i]) / np.sqrt(screen.B[i, i]))
             max_cost = max(max_cost, part.member_cost[i])
-    for first in range(0, block.c.size, TOGETHER):
-        size, count = min(TOGETHER, block.c.size - first), 0
-        _squares(block, screen, first, h[0, :size])
-        for j in range(first, first + size):
-            worst = change[capacity - 1] if kept == capacity else rule.ceiling
-            A, cost, most = block.square[j] + 2.0 * rule.lambda2, part.cost[j], h[0, j - first]
-            gain = max(abs(block.c[j]) - rule.lambda1, 0.0)
-            s = A - most
-            if part.skip[j]:
-                continue
-            if s > 0.0 and rule.target + cost - 0.5 * gain * gain / s >= min(worst, 0.0):
-                if t == np.inf:
-                    continue
-                root = np.sqrt(most)
-                N = t * t * s - 2.0 * gain * root * t - gain * gain
-                if N >= 0.0 and t * s >= gain * root and 0.5 * N / A + cost - max_cost >= worst:
-                    continue
+    m = block.c.size
+    for j in range(m):
+        if j % BOUNDED == 0:
+            _squares(block, screen, j, h[: min(BOUNDED, m - j)])
+        worst = change[capacity - 1] if kept == capacity else rule.ceiling
+        A, cost, most = block.square[j] + 2.0 * rule.lambda2, part.cost[j], h[j % BOUNDED]
+        gain, s, refuted = max(abs(block.c[j]) - rule.lambda1, 0.0), A - most, part.skip[j]
+        if s > 0.0 and rule.target + cost - 0.5 * gain * gain / s >= min(worst, 0.0):
+            root = np.sqrt(most)
+            N = t * t * s - 2.0 * gain * root * t - gain * gain
+            lost = N >= 0.0 and t * s >= gain * root and 0.5 * N / A + cost - max_cost >= worst
+            refuted = refuted or lost or t == np.inf
+        if not refuted:
             some.column[count] = j
             count += 1
-        _exchange_some(block, screen, part, rule, some, count)
-        for e in range(count):
-            worst = change[capacity - 1] if kept == capacity else rule.ceiling
-            if some.best[e] < worst:
-                j, i = some.column[e], some.position[e]
-                kept = _keep(some.best[e], j, i, found, kept, rule.tie)
+        if count == TOGETHER or (j == m - 1 and count > 0):
+            _exchange_some(block, screen, part, rule, some, count)
+            for e in range(count):
+                worst = change[capacity - 1] if kept == capacity else rule.ceiling
+                if some.best[e] < worst:
+                    i = some.position[e]
+                    kept = _keep(some.best[e], some.column[e], i, found, kept, rule.tie)
+            count = 0
     return kept
 
 
