@@ -12,27 +12,39 @@ LOG2E, LN2_HIGH, LN2_LOW = (
     1.90821492927058770002e-10,
 )
 HALVES = 2.0 ** -np.arange(1100.0)
+SERIES = tuple(1.0 / math.factorial(k) for k in range(14))  # of exp
 
 
 @njit
 def exp_minus(a):
-    """exp(-a) for a >= 0 to 1e-14 relative: 2^-m e^r with |r| <= log(2) / 2 by a polynomial. Unlike
-    math.exp it is inlined, so that loops over rows use vector units: 4 times faster.
+    """exp(-a) for a >= 0 to 1e-14 relative: 2^-m e^r with |r| <= log(2) / 2, for which the terms of
+    the series beyond r^13 are below 1e-17. Unlike math.exp it is inlined, so that loops over rows
+    use vector units: 3 times faster.
     """
-    a = min(a, 745.0)
-    m = math.floor(a * LOG2E + 0.5)
-    r = (m * LN2_HIGH - a) + m * LN2_LOW
-    t = 1.0 + r / 11.0
-    t = 1.0 + r * t / 10.0
-    t = 1.0 + r * t / 9.0
-    t = 1.0 + r * t / 8.0
-    t = 1.0 + r * t / 7.0
-    t = 1.0 + r * t / 6.0
-    t = 1.0 + r * t / 5.0
-    t = 1.0 + r * t / 4.0
-    t = 1.0 + r * t / 3.0
-    t = 1.0 + r * t / 2.0
-    return (1.0 + r * t) * HALVES[int(m)]
+    capped = a if a < 745.0 else 745.0
+    m = math.floor(capped * LOG2E + 0.5)
+    r = (m * LN2_HIGH - capped) + m * LN2_LOW
+    t = SERIES[12] + r * SERIES[13]
+    t = SERIES[11] + r * t
+    t = SERIES[10] + r * t
+    t = SERIES[9] + r * t
+    t = SERIES[8] + r * t
+    t = SERIES[7] + r * t
+    t = SERIES[6] + r * t
+    t = SERIES[5] + r * t
+    t = SERIES[4] + r * t
+    t = SERIES[3] + r * t
+    t = SERIES[2] + r * t
+    t = 1.0 + r * t
+    t = (1.0 + r * t) * HALVES[int(m)]
+    return t if a == a else a
+
+
+@njit
+def exponential(x):
+    """exp(x) to 1e-14 relative, inlined as `exp_minus`."""
+    e = exp_minus(abs(x))
+    return 1.0 / e if x > 0.0 else e
 
 
 @njit

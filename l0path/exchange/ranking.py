@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import EQUAL, ExchangeList, ExchangeRule, in_steps, scan
+from ..working_set.linear_algebra import COLLINEAR
+from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
 
 NEVER = 1e300  # the cost of a column that may not enter
+TOGETHER = 32  # columns that `scan` ranks side by side
 
 
 class Candidate(NamedTuple):
@@ -51,6 +53,28 @@ class Roles(NamedTuple):
     locked: np.ndarray
     cost: np.ndarray
     member_cost: np.ndarray
+
+
+class ExchangeRule(NamedTuple):
+    """The rule by which exchanges are compared: lambda1, lambda2, whether combinations of a support
+    count; by how much an addition must lower F beside the cost of its column, below which value the
+    change by a swap must be; by how much changes may differ that count as equal.
+    """
+
+    lambda1: float
+    lambda2: float
+    dependent: bool
+    target: float
+    ceiling: float
+    tie: float
+
+
+class Bounds(NamedTuple):
+    """A range of columns, first..last, and the bound that a change must stay below."""
+
+    first: int
+    last: int
+    below: float
 
 
 def entry_costs(factor, lambda0):
@@ -99,8 +123,107 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         wanted.ceiling,
         EQUAL * abs(float(fit.value)),
     )
-    count = scan(quadratic, fit.b, part, rule, ExchangeList(*found))
+    u = quadratic.B @ quadratic.rows
+    count = scan(quadratic, u, fit.b, part, rule, ExchangeList(*found))
     return tuple(kept[:count] for kept in found)
+
+
+@njit
+def scan(quadratic, u, b, part, rule, found):
+    """The best exchanges and additions of one support among m columns, by the exact change on the
+    quadratic; returns how many were kept.
+
+    quadratic: rows (k, m) = G_{S, columns}, B (k, k), c, a (m,); u (k, m) = B rows; b (k,)
+    coefficients; part: the `Roles` of columns and members; rule: an `ExchangeRule`. Kept in `found`
+    are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more
+    than target + cost_j, entered as change = target + cost_j - gain. With lambda1 the gain is (|c|
+    - lambda1)_+^2 / (2 s), exact while no sign changes.
+    """
+    B, c, change = quadratic.B, quadratic.c, found.change
+    k, kept, capacity = b.size, START, change.size
+    s, hits = np.empty(TOGETHER), np.empty(TOGETHER, np.int64)
+    for first in range(0, c.size, TOGETHER):
+        size = min(TOGETHER, c.size - first)
+        worst = change[capacity - 1] if kept == capacity else rule.ceiling
+        within = Bounds(first, first + size, worst)
+        _mark(quadratic, u, b, part, rule, within, s, hits)
+        for e in range(size):
+            j = first + e
+            if part.skip[j]:
+                continue
+            worst = change[capacity - 1] if kept == capacity else rule.ceiling
+            A = quadratic.a[j] + 2.0 * rule.lambda2
+            d = addition_change(c[j], s[e], A, rule, part.cost[j])
+            if d < min(0.0, worst):
+                kept = _keep(d, j, NONE, found, kept, rule.tie)
+            for i in range(k if hits[e] > 0 else 0):
+                if part.locked[i]:
+                    continue
+                d = swap_change(B[i, i], b[i], u[i, j], c[j], s[e], A, rule.lambda1, rule.dependent)
+                d += part.cost[j] - part.member_cost[i]
+                if d < worst:
+                    kept = _keep(d, j, i, found, kept, rule.tie)
+                    worst = change[capacity - 1] if kept == capacity else rule.ceiling
+    return kept
+
+
+@njit
+def _mark(quadratic, u, b, part, rule, within, s, hits):
+    """Fill s, see `share_left`, for the columns `within` some `Bounds`, and count in `hits` their
+    swaps whose `swap_change` may lie below the bound: without divisions, and with room for
+    rounding.
+    """
+    first, last, worst = within
+    B, lambda1, ridge = quadratic.B, rule.lambda1, 2.0 * rule.lambda2
+    a, c, cost = quadratic.a[first:last], quadratic.c[first:last], part.cost[first:last]
+    for e in range(a.size):
+        s[e], hits[e] = a[e] + ridge, 0
+    for i in range(b.size):
+        row, ui = quadratic.rows[i, first:last], u[i, first:last]
+        for e in range(a.size):
+            s[e] -= ui[e] * row[e]
+    for i in range(b.size):
+        if part.locked[i]:
+            continue
+        inverse, ui = 1.0 / B[i, i], u[i, first:last]
+        theta, rise = b[i] * inverse, b[i] * b[i] * inverse
+        limit = rise - 2.0 * (part.member_cost[i] + worst)
+        limit -= 1e-12 * (rise + 2.0 * (part.member_cost[i] + abs(worst)))
+        for e in range(a.size):
+            v, A = ui[e], a[e] + ridge
+            den = s[e] + v * v * inverse
+            counts = den > COLLINEAR * A
+            den = den if counts else A
+            num = max(abs(c[e] + theta * v) - lambda1, 0.0)
+            near = num * num * (1.0 + 1e-12) >= (limit + 2.0 * cost[e]) * den
+            hits[e] += near & (counts | rule.dependent)
+
+
+@njit
+def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
+    """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
+    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
+    or with `dependent` that of a step of its coefficient alone.
+    """
+    den = s + v * v / pivot
+    if den <= COLLINEAR * A:
+        if not dependent:
+            return np.inf
+        den = A
+    num = max(abs(c + b / pivot * v) - lambda1, 0.0)
+    return 0.5 * (b * b / pivot - num * num / den)
+
+
+@njit
+def addition_change(c, s, A, rule, cost):
+    """target + cost - gain of adding a column with c, s (see `share_left`) and curvature A; inf
+    where it is a combination of the support and those do not count.
+    """
+    left = s if s > COLLINEAR * A else A if rule.dependent else 0.0
+    if not left > 0.0:
+        return np.inf
+    size = max(abs(c) - rule.lambda1, 0.0)
+    return rule.target + cost - 0.5 * size * size / left
 
 
 def ranked(model, fit, quadratic, columns, penalty, wanted):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import _keep, addition_change, share_left, swap_change
+from .ranking import addition_change, swap_change
+from .table import _keep
 
 
 class Screen(NamedTuple):
@@ -27,7 +28,7 @@ def screen_exchanges(block, screen, part, rule, found):
     ceiling, ascending. Returns their number.
 
     block: rows (r, m) with rows[index[i], j] = G_{S_i, j}, c, square (m,); part: the
-    `ranking.Roles`; additions count as target + cost_j - gain, as in `table.scan`. A column is
+    `ranking.Roles`; additions count as target + cost_j - gain, as in `ranking.scan`. A column is
     refuted without its k^2 products: with h >= g'Bg from bound >= ||B||_2, A = a_j + 2 lambda2, s =
     A - h and t = min_i |b_i| / sqrt(B_ii), a swap changes F by (t_i^2 - (c + t_i x)^2 / (s' + x^2))
     / 2 for some |x| <= sqrt(h), s' >= s, hence by at least N / (2 A), N = t^2 s - 2 |c| sqrt(h) t -
@@ -73,3 +74,18 @@ def screen_exchanges(block, screen, part, rule, found):
         if best < worst:
             kept = _keep(best, j, best_i, found, kept, rule.tie)
     return kept
+
+
+@njit
+def share_left(B, g, A, u):
+    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given
+    the support, A - g'B g.
+    """
+    k, s = g.size, A
+    for i in range(k):
+        x = 0.0
+        for l in range(k):
+            x += B[i, l] * g[l]
+        u[i] = x
+        s -= x * g[i]
+    return s

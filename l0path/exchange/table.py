@@ -80,20 +80,6 @@ class Columns(NamedTuple):
     cost: np.ndarray
 
 
-class ExchangeRule(NamedTuple):
-    """The rule by which exchanges are compared: lambda1, lambda2, whether combinations of a support
-    count; by how much an addition must lower F beside the cost of its column, below which value the
-    change by a swap must be; by how much changes may differ that count as equal.
-    """
-
-    lambda1: float
-    lambda2: float
-    dependent: bool
-    target: float
-    ceiling: float
-    tie: float
-
-
 class ExchangeList(NamedTuple):
     """The best exchanges, ascending by change: arrays of one length; position -1 is an addition."""
 
@@ -336,84 +322,6 @@ def fitted_part(state, columns):
     for i in range(state.count[0]):
         t += columns.q[state.S[i]] * state.b[i]
     return 0.5 * t
-
-
-@njit
-def share_left(B, g, A, u):
-    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given
-    the support, A - g'B g.
-    """
-    k, s = g.size, A
-    for i in range(k):
-        x = 0.0
-        for l in range(k):
-            x += B[i, l] * g[l]
-        u[i] = x
-        s -= x * g[i]
-    return s
-
-
-@njit
-def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
-    """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
-    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
-    or with `dependent` that of a step of its coefficient alone.
-    """
-    den = s + v * v / pivot
-    if den <= COLLINEAR * A:
-        if not dependent:
-            return np.inf
-        den = A
-    num = max(abs(c + b / pivot * v) - lambda1, 0.0)
-    return 0.5 * (b * b / pivot - num * num / den)
-
-
-@njit
-def scan(quadratic, b, part, rule, found):
-    """The best exchanges and additions of one support among m columns, by the exact change on the
-    quadratic; returns how many were kept.
-
-    quadratic: rows (k, m) = G_{S, columns}, B (k, k), c, a (m,); b (k,) coefficients; part: the
-    `ranking.Roles` of columns and members; rule: an `ExchangeRule`. Kept in `found` are the lowest
-    of: swaps with change < ceiling, and additions (position -1) that lower F by more than target +
-    cost_j, entered as change = target + cost_j - gain. With lambda1 the gain is (|c| - lambda1)_+^2
-    / (2 s), exact while no sign changes.
-    """
-    B, c, change = quadratic.B, quadratic.c, found.change
-    k, kept, capacity = b.size, START, change.size
-    g, u = np.empty(k), np.empty(k)
-    for j in range(c.size):
-        if part.skip[j]:
-            continue
-        A = quadratic.a[j] + 2.0 * rule.lambda2
-        for i in range(k):
-            g[i] = quadratic.rows[i, j]
-        s = share_left(B, g, A, u)
-        worst = change[capacity - 1] if kept == capacity else rule.ceiling
-        d = addition_change(c[j], s, A, rule, part.cost[j])
-        if d < min(0.0, worst):
-            kept = _keep(d, j, NONE, found, kept, rule.tie)
-        for i in range(k):
-            if part.locked[i]:
-                continue
-            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, rule.lambda1, rule.dependent)
-            d += part.cost[j] - part.member_cost[i]
-            if d < worst:
-                kept = _keep(d, j, i, found, kept, rule.tie)
-                worst = change[capacity - 1] if kept == capacity else rule.ceiling
-    return kept
-
-
-@njit
-def addition_change(c, s, A, rule, cost):
-    """target + cost - gain of adding a column with c, s (see `share_left`) and curvature A; inf
-    where it is a combination of the support and those do not count.
-    """
-    left = s if s > COLLINEAR * A else A if rule.dependent else 0.0
-    if not left > 0.0:
-        return np.inf
-    size = max(abs(c) - rule.lambda1, 0.0)
-    return rule.target + cost - 0.5 * size * size / left
 
 
 @njit

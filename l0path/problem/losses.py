@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
+from ..core.elementary import binary_gap, entropy_rise, exp_minus, exponential, log1p_unit
 from .coupled.cox import Cox
 from .coupled.ordinal import Ordinal
 from .traits import EMPTIES, SEPARATES, LossTraits
@@ -188,17 +188,17 @@ def _(loss, y, eta):
 
 @value.register(Poisson)
 def _(loss, y, eta):
-    return math.exp(eta) - y * eta
+    return exponential(eta) - y * eta
 
 
 @slope.register(Poisson)
 def _(loss, y, eta):
-    return math.exp(eta) - y
+    return exponential(eta) - y
 
 
 @curvature.register(Poisson)
 def _(loss, y, eta):
-    return math.exp(eta)
+    return exponential(eta)
 
 
 @value.register(Hinge)

@@ -182,53 +182,6 @@ def ordered_optimum(problem, Z, eta):
     return bool(decrement * (rate * reach).max() < SURE)
 
 
-def clear_optimum(codes, at):
-    """`ordered_optimum` where it can be told by the Hessian in the coefficients: a term of
-    curvature h has a'H^-1 a <= 1 / h, and the least eigenvalue of H is at least 1 / trace(H^-1).
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Numbers 0..K-1 of the classes.
-    at : working_set.rows.Weighted
-        The curvature at a fit without a penalty.
-
-    Returns
-    -------
-    bool
-        False where that is not shown.
-    """
-    with np.errstate(all="ignore"):
-        return _clear(codes, at, at.best, at.best.t.size)
-
-
-def _clear(codes, at, best, m):
-    """`clear_optimum` with m thresholds."""
-    q = 1.0 / np.expm1(np.diff(best.t))
-    between = best.mass[1:-1] * q * (1.0 + q)
-    upper, lower = best.upper.curvature[codes < m], best.lower.curvature[codes > 0]
-    least = min(upper.min(initial=np.inf), lower.min(initial=np.inf), between.min(initial=np.inf))
-    g = at.Z @ at.slopes
-    decrement = g @ at.B @ g
-    if not (least > 0.0 and decrement >= 0.0 and at.B.diagonal().min(initial=np.inf) > 0.0):
-        return False
-    reach = max(1.0 / least, *((1.0 + 2.0 * q) ** 2 / between), 0.0)
-    T = np.diag(best.diagonal)
-    T[np.arange(m - 1), np.arange(1, m)] = T[np.arange(1, m), np.arange(m - 1)] = best.beside[:-1]
-    try:
-        L = np.linalg.inv(np.linalg.cholesky(T))
-    except np.linalg.LinAlgError:
-        return False
-    crossed = L.T @ at.coupled.T  # H_tt^-1 H_tb, but for its sign
-    unit = at.H.diagonal() + np.einsum("ij,ij->i", at.coupled, at.coupled)
-    trace, share = unit @ at.B.diagonal(), (unit * at.B.diagonal()).min(initial=1.0)
-    trace += best.diagonal @ np.einsum("ij,ij->j", L, L)
-    trace += best.diagonal @ np.einsum("ij,ij->i", crossed @ at.B, crossed)
-    # of a column without length the share is below 1
-    sure = trace * LEAST_SPREAD < 1.0 and share > 0.5
-    return bool(sure and decrement * reach < SURE * SURE)
-
-
 def _fewest(A, free, total, steps):
     """|d| of the direction (d, e) of least sum |d_j| with A d + free e >= 0 that sums to `total`;
     zeros where there is none. steps: bounds of the positive parts of d, then of the negative ones.

@@ -30,6 +30,7 @@ SINGLE = 1e-4
 SHORTEST = 1e-20  # square of a column from which on, and up to its inverse, single precision serves
 FEWEST_SPARSE = 1000  # with fewer columns the whole matrix takes little time
 SUMMED_ROWS = 256  # of a block that is summed in single precision
+FACTOR_ROWS = 256  # of a factor in single precision that are found together
 COPIED_COLUMNS = 128  # at a time
 LONG_LANCZOS = 40  # steps with the matrix itself, for its least eigenvalue
 SHIFTS = (0.85, 0.65)  # of a least eigenvalue from above
@@ -211,16 +212,21 @@ def sparse_split(problem, nonzero):
         |G - A'A| <= c |A|'|A|,  c = m u / (1 - m u),
         || |A| |v| || <= sum |v_j| <= sqrt(s) ||v||
 
-    for v with s nonzero coefficients. Where G - t I is positive semidefinite, v'A'A v >= (t - s c)
-    ||v||^2 for all these v, and t - s c may be split off. Without s it would be p c, which leaves
-    nothing. A tangent at u bounds the loss at b if that holds for v = b - u.
+    for v with s nonzero coefficients. So does R, the factor of G - t I, over blocks of its rows:
+    |G - t I - R'R| <= c |R|'|R| (Higham 2002, theorem 10.3, where m counts all rows), and the
+    columns of R have squares of at most max diag(G - t I) / (1 - c). Where there is such a factor,
+    v'A'A v >= (t - s c - s c') ||v||^2 for all these v, and that much may be split off. Without
+    s it would be p c, which leaves nothing. A tangent at u bounds the loss at b if that holds for
+    v = b - u.
     """
     J = np.flatnonzero(problem.usable)
     if not problem.quadratic or not FEWEST_SPARSE < J.size < problem.X.n or J.size > MOST_SPLIT:
         return None
     with one_blas_thread():
         G, squares, terms = _single_gram(problem, J)
-        slack = nonzero * terms * ROUNDOFF / (1.0 - terms * ROUNDOFF) + J.size * 8.0 * EPS
+        # the factor's rows meet in blocks; with them come the shift, a root and a quotient
+        factor_terms = FACTOR_ROWS + -(-J.size // FACTOR_ROWS) + 4
+        slack = nonzero * (_gamma(terms) + 1.01 * _gamma(factor_terms)) + 4.0 * ROUNDOFF
         t = _least_of_single(G, slack) - slack
     if not t > 0.0:
         return None
@@ -254,8 +260,13 @@ def _single_gram(problem, J):
     return G, squares, SUMMED_ROWS + len(blocks) + 4
 
 
+def _gamma(terms):
+    """The relative error of so many roundings in single precision."""
+    return terms * ROUNDOFF / (1.0 - terms * ROUNDOFF)
+
+
 def _least_of_single(G, slack):
-    """t with G - t I positive definite, a little below the least eigenvalue; 0 where none is found
+    """t such that G - t I has a factor, a little below the least eigenvalue; 0 where none is found
     that exceeds the slack.
     """
     symv, size = get_blas_funcs("symv", (G,)), G.shape[0]
@@ -263,8 +274,26 @@ def _least_of_single(G, slack):
     for share in SHIFTS:
         if not share * above > slack:
             break
-        H = G.astype(np.float64, order="F")
-        H[np.diag_indices(size)] -= share * above
-        if get_lapack_funcs("potrf", (H,))(H, lower=False, overwrite_a=True)[1] == 0:
+        if _has_factor(G, share * above):
             return share * above
     return 0.0
+
+
+def _has_factor(G, t):
+    """Whether G - t I, of which the upper triangle is given in single precision, has a Cholesky
+    factor there. Products are summed by blocks of rows of it, which keeps their errors small.
+    """
+    gemm, trsm = get_blas_funcs(("gemm", "trsm"), (G,))
+    potrf, rows = get_lapack_funcs("potrf", (G,)), []
+    for start in range(0, G.shape[0], FACTOR_ROWS):
+        C = np.array(G[start : start + FACTOR_ROWS, start:], order="F")
+        size = C.shape[0]
+        C[np.diag_indices(size)] -= np.float32(t)
+        for begin, R in rows:
+            above = R[:, start - begin :]
+            C = gemm(-1.0, above[:, :size], above, beta=1.0, c=C, trans_a=True, overwrite_c=True)
+        corner, info = potrf(C[:, :size], lower=False)
+        if info != 0 or not np.isfinite(corner.diagonal()).all():
+            return False
+        rows.append((start, trsm(1.0, corner, C, trans_a=True, overwrite_b=True)))
+    return True

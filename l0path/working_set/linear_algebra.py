@@ -89,14 +89,16 @@ def invert(A, k, B):
 @njit
 def invert_factor(L, k, B):
     """B[:k, :k] = inverse of L L' of the lower triangle of L[:k, :k], which is overwritten."""
-    for j in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]
-        B[j, j] = 1.0 / L[j, j]
-    for i in range(k):
+    for i in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]
         for j in range(i):
-            t = 0.0
-            for l in range(j, i):
-                t += L[i, l] * B[l, j]
-            B[i, j] = -t / L[i, i]
+            B[i, j] = 0.0
+        for l in range(i):
+            t = L[i, l]
+            for j in range(l + 1):
+                B[i, j] += t * B[l, j]
+        for j in range(i):
+            B[i, j] /= -L[i, i]
+        B[i, i] = 1.0 / L[i, i]
     for i in range(k):  # inverse = inv(L)' inv(L): L is free now and takes the sum
         for j in range(i + 1):
             L[i, j] = 0.0

@@ -10,10 +10,9 @@ from scipy.linalg import solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..problem.coupled.ordinal import BestThresholds, best_thresholds, fill_coupling
 from ..problem.losses import Squared, mean_of_rows, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import clear_optimum, ordered_optimum, recedes
+from ..problem.recession import ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
 from ..problem.verbs import along_the_way, coupled_columns, derivatives
@@ -23,6 +22,7 @@ from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
 from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert, predictor, weighted_squares
+from .several.ordered import clear_optimum, ordered_table
 
 # bytes of slopes and their products with all columns that are kept for bounds
 SLOPE_BYTES = 1 << 28
@@ -31,20 +31,16 @@ RECENT_NUMBERS = 1 << 20  # numbers in the curvatures that are kept of the last 
 
 class Weighted(NamedTuple):
     """The curvature at a fit: eta, slopes, v (n,), the columns of the support, centred with an
-    intercept, Z (k, n), and times v, ZV; their Hessian H (k, k) and its inverse B, and
-    `RowModel.coupled` of them; for ordered classes also P (r, n) of that, and the best thresholds.
+    intercept, times v, ZV (k, n); the inverse B of their Hessian (k, k), and `RowModel.coupled` of
+    them.
     """
 
     eta: np.ndarray
     slopes: np.ndarray
     v: np.ndarray
-    Z: np.ndarray
     ZV: np.ndarray
-    H: np.ndarray
     B: np.ndarray
     coupled: np.ndarray
-    P: np.ndarray | None
-    best: BestThresholds | None
 
 
 class RowModel(WorkingColumns):
@@ -77,6 +73,7 @@ class RowModel(WorkingColumns):
         # `verified_slopes`
         self.seen = None
         self.recent = {}  # `weighted` of the last fits
+        self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
 
     @property
     def members(self):
@@ -279,7 +276,9 @@ class RowModel(WorkingColumns):
         return Derivatives(eta, slopes, v)
 
     def weighted(self, fit, lambda2):
-        """A `Weighted` of the support; the last ones are kept."""
+        """A `Weighted` of the support, an `OrderedTable` for ordered classes; the last ones are
+        kept.
+        """
         key = fit.support.tobytes(), fit.b.tobytes(), fit.b0, lambda2
         held = self.recent.get(key)
         if held is None:
@@ -290,27 +289,25 @@ class RowModel(WorkingColumns):
 
     def _weighted(self, fit, lambda2):
         """`weighted` anew."""
-        p, best, P, Z = self.problem, None, None, self.Z[self.where[fit.support]]
+        p = self.problem
         if self.recession == ORDERED:
-            eta = fit.b @ Z + p.offset
-            best = best_thresholds(p.loss, p.y, eta, p.weights)
-            slopes = best.upper.slope - best.lower.slope
-            v = best.upper.curvature + best.lower.curvature
-            P = np.empty((best.t.size, p.X.n))
-            fill_coupling(p.y, best, P)
-        else:
-            eta, slopes, v = self.derivatives(fit)
+            S, rows = np.ascontiguousarray(self.where[fit.support]), newton.rows_of(p, self.Z)
+            table = ordered_table(rows, S, fit, lambda2, self.thresholds)
+            self.thresholds = table.best.t
+            return table
+        Z = self.Z[self.where[fit.support]]
+        eta, slopes, v = self.derivatives(fit)
         total = v.sum()
         if p.intercept and total > 0:
             Z = Z - (Z @ v / total)[:, None]
-        ZV, coupled = Z * v, self.coupled(eta, Z) if P is None else Z @ P.T
+        ZV, coupled = Z * v, self.coupled(eta, Z)
         H = ZV @ Z.T - coupled @ coupled.T
         diagonal = H.ravel()[:: H.shape[0] + 1]
         diagonal += 2.0 * lambda2
-        B, safe = np.empty_like(H), H.copy()
-        safe.ravel()[:: H.shape[0] + 1] += 1e-10 * diagonal.sum() / max(diagonal.size, 1) + 1e-300
-        invert(safe, fit.support.size, B)
-        return Weighted(eta, slopes, v, Z, ZV, H, B, coupled, P, best)
+        diagonal += 1e-10 * diagonal.sum() / max(diagonal.size, 1) + 1e-300
+        B = np.empty_like(H)
+        invert(H, fit.support.size, B)
+        return Weighted(eta, slopes, v, ZV, B, coupled)
 
     def exact(self, fit, lambda2, Z):
         """The quadratic on columns Z (m, n), exact to second order."""
@@ -318,8 +315,12 @@ class RowModel(WorkingColumns):
         k, a = fit.support.size, np.empty(Z.shape[0])
         weighted_squares(Z, at.v, self.problem.intercept, a)
         # one product with all of these, so that Z is read once
-        some = np.vstack([at.ZV, at.slopes[None], *([] if at.P is None else [at.P])]) @ Z.T
-        coupled = self.coupled(at.eta, Z).T if at.P is None else some[k + 1 :]
+        if self.recession == ORDERED:
+            some = at.stack @ Z.T
+            coupled = some[k + 1 :]
+        else:
+            some = np.vstack([at.ZV, at.slopes[None]]) @ Z.T
+            coupled = self.coupled(at.eta, Z).T
         a -= np.einsum("ij,ij->j", coupled, coupled)
         return Quadratic(some[:k] - at.coupled @ coupled, -some[k], a, at.B)
 

@@ -11,9 +11,10 @@ from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood
 from l0path.exchange.ordered.trials import first_ordered
 from l0path.problem.problem import pose
-from l0path.problem.recession import clear_optimum, ordered_optimum
+from l0path.problem.recession import ordered_optimum
 from l0path.working_set.newton import rows_of
 from l0path.working_set.rows import RowModel
+from l0path.working_set.several.ordered import clear_optimum
 
 PAIRS = [(-1, 1), (-1, 3), (-1, 5), (-1, 6), (0, -1), (4, -1), (0, 1), (2, 3), (4, 5), (2, 6)]
 
@@ -36,9 +37,8 @@ def instance(seed, lambda2, n=200, K=4):
 @pytest.mark.parametrize("seed", [0, 3, 6])
 def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
     model, fit = instance(3 * seed, lambda2)
-    search = OrderedNeighbourhood(model, 0.0, lambda2, 1.0, LocalSearch())
-    rows, table, refuted = rows_of(model.problem, model.Z), search._table(fit), 0
-    eta = np.empty(model.problem.X.n)
+    rows, table, refuted = rows_of(model.problem, model.Z), model.weighted(fit, lambda2), 0
+    found = np.empty(model.problem.X.n), np.empty(3)
     for i, j in PAIRS:
         S = np.sort([*fit.support[fit.support != i], *([j] if j >= 0 else [])])
         best = model.refit(S, 0.0, lambda2)
@@ -46,12 +46,12 @@ def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
         one, at, b = Exchanges(out, np.array([j])), model.where[S][None], np.empty(S.size)
         for margin in (1e-7, 0.01, np.inf):
             stopping = model.stopping(best.value * (1.0 + margin), lambda2)
-            e, refits, _, value = first_ordered(rows, table, one, at, stopping, b, eta)
+            e, refits, _, value = first_ordered(rows, table, one, at, stopping, b, found)
             assert e == 0 and refits == 1 and value == pytest.approx(best.value, rel=1e-9)
             if 5 not in S or 0 not in S:
                 np.testing.assert_allclose(b, best.b, atol=1e-5)
         stopping = model.stopping(0.97 * best.value, lambda2)
-        e, refits, *_ = first_ordered(rows, table, one, at, stopping, b, eta)
+        e, refits, *_ = first_ordered(rows, table, one, at, stopping, b, found)
         refuted += refits == 0
         assert e == -1 or (i, j) == (-1, 5)
     assert refuted >= 6  # of 10: bounds that never refute would pass the other checks

@@ -20,6 +20,7 @@ def small(monkeypatch):
     """Let the split serve few columns, and blocks of rows be small."""
     monkeypatch.setattr(splitting, "FEWEST_SPARSE", 0)
     monkeypatch.setattr(splitting, "SUMMED_ROWS", 16)
+    monkeypatch.setattr(splitting, "FACTOR_ROWS", 3)
 
 
 def draw(seed):
@@ -101,6 +102,23 @@ def test_the_split_leaves_sparse_coefficients_a_nonnegative_form(small, seed):
     for S in combinations(np.flatnonzero(problem.usable), 3):
         A = Z[:, S]
         assert np.linalg.eigvalsh(A.T @ A - np.diag(d[list(S)]))[0] > 0.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 9, 20])
+def test_a_factor_by_blocks_tells_where_a_matrix_is_positive_definite(small, size):
+    rng = np.random.default_rng(size)
+    A = rng.standard_normal((30, size))
+    A /= np.linalg.norm(A, axis=0)
+    least = np.linalg.eigvalsh(A.T @ A)[0]
+    G = np.triu(A.T @ A).astype(np.float32, order="F")
+    kept = G.copy()
+    for t in (0.0, 0.5 * least, least - 1e-4):
+        assert splitting._has_factor(G, t)
+    for t in (least + 1e-4, least + 0.1, 1.5):
+        assert not splitting._has_factor(G, t)
+    np.testing.assert_array_equal(G, kept)
+    G[0, -1] = np.nan
+    assert not splitting._has_factor(G, 0.0)
 
 
 def test_dependent_columns_have_no_split(small):

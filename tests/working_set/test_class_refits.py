@@ -82,3 +82,20 @@ def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     eta = path.predict(X, k=3, type="link")
     assert np.ptp(eta, axis=1).max() > softmax.FAR_APART
     assert not any(s.separated for s in path.solutions)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_largest_length_of_a_row(intercept):
+    """The exact one is that of NumPy, the other one is not below it."""
+    rng = np.random.default_rng(3)
+    Z, S = rng.normal(size=(9, 31)), np.array([6, 0, 3, 8, 2])
+    rows = softmax.ClassRows(
+        np.zeros(31, int), np.ones(31), np.zeros((2, 31)), contrasts(2), intercept, Z
+    )
+    A = np.vstack([Z[S], np.ones((int(intercept), 31))])
+    C = rng.normal(size=(len(A), len(A)))
+    B = np.zeros((2 * len(A), 2 * len(A)))  # the block of a larger array
+    B[: len(A), : len(A)] = C @ C.T
+    wanted = np.einsum("ai,ab,bi->i", A, C @ C.T, A).max()
+    assert softmax._largest_length(rows, S, B, True) == pytest.approx(wanted)
+    assert softmax._largest_length(rows, S, B, False) >= wanted

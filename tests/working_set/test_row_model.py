@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.exchange import screening, table, trials
+from l0path.exchange import ranking, screening, table, trials
 from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.verification import violators
@@ -221,7 +221,7 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
             Block(G, c, a, 0),
             screening.Screen(S, B, b, bound),
             Roles(skip, locked, prices, paid),
-            table.ExchangeRule(lambda1, lambda2, False, target, 1e300, 0.0),
+            ranking.ExchangeRule(lambda1, lambda2, False, target, 1e300, 0.0),
             table.ExchangeList(change, column, position),
         )
         assert count == 12
@@ -272,6 +272,10 @@ def test_fast_exponentials():
     mine = np.array([losses.exp_minus(x) for x in a])
     np.testing.assert_allclose(mine, np.exp(-a), rtol=2e-14, atol=5e-324)
     assert losses.exp_minus(1e6) == losses.exp_minus(np.inf) == 0.0
+    b = np.concatenate([np.linspace(-40, 40, 2001), [-745.0, -700.0, 700.0, 709.0], a[::100]])
+    np.testing.assert_allclose([losses.exponential(x) for x in b], np.exp(b), 2e-14, 5e-324)
+    ends = [losses.exponential(x) for x in (-np.inf, -1e6, 0.0, 800.0, np.inf, np.nan)]
+    np.testing.assert_array_equal(ends, [0.0, 0.0, 1.0, np.inf, np.inf, np.nan])
     e = np.concatenate([np.linspace(0, 1, 1001), np.logspace(-300, 0, 301)])
     np.testing.assert_allclose([losses.log1p_unit(x) for x in e], np.log1p(e), rtol=1e-15)
     assert np.isnan(losses.value(losses.Logistic(), 1.0, np.nan))

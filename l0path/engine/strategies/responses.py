@@ -114,7 +114,8 @@ class MultinomialExchanges(ColumnExchanges):
         self.first = False
 
     def use_refits(self):
-        """Refits decide every exchange as it is."""
+        """Refits decide every exchange as it is; those of before did not know near combinations."""
+        self.neighbourhood.known.forget()
 
     def restart(self, with_others):
         """Effort "high": random restarts."""

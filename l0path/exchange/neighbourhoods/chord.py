@@ -12,7 +12,7 @@ from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
-from ..ordered.trials import OrderedTable, first_ordered
+from ..ordered.trials import first_ordered
 from ..ranking import Wanted, exchanged_supports, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
@@ -115,18 +115,20 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             np.where(out >= 0, np.searchsorted(fit.support, out), -1),
             np.where(into >= 0, model.where[into], -1),
         )
-        at, b, eta = model.where[supports], np.empty(supports.shape[1]), np.empty(model.problem.X.n)
-        rows, table, first = rows_of(model.problem, model.Z), self._table(fit), 0
+        table, first, rows = model.weighted(fit, lambda2), 0, rows_of(model.problem, model.Z)
+        at, b = model.where[supports], np.empty(supports.shape[1])
+        found = eta, thresholds = np.empty(model.problem.X.n), np.empty_like(table.best.t)
         stopping = model.stopping(target, lambda2)
         while first < len(pairs):
             rest = exchanges.of(slice(first, None))
             e, refits, status, value = first_ordered(
-                rows, table, rest, at[first:], stopping, b, eta
+                rows, table, rest, at[first:], stopping, b, found
             )
             model.refits += refits
             if e < 0:
                 break
             e += first
+            model.thresholds = thresholds
             flags = () if status == CONVERGED else (FitStatus.NOT_CONVERGED,)
             new = Fit(supports[e].copy(), b.copy(), fit.b0, value, flags)
             known = status in (CONVERGED, MAX_ITER) and np.isfinite(value)
@@ -137,30 +139,6 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             self._refused(fit, new)
             first = e + 1
         return -1, None
-
-    def _table(self, fit):
-        """The `OrderedTable` of a fit."""
-        model, lambda2 = self.model, self.lambda2
-        held = model.weighted(fit, lambda2)
-        S = np.ascontiguousarray(model.where[fit.support])
-        g = model.Z[S] @ held.slopes + 2.0 * lambda2 * fit.b
-        return OrderedTable(
-            S,
-            fit.b,
-            float(fit.value),
-            lambda2,
-            held.eta,
-            held.slopes,
-            held.v,
-            g,
-            held.H,
-            held.B,
-            held.ZV,
-            held.P,
-            held.coupled,
-            held.best,
-            np.inf,
-        )
 
 
 def attempt(model, fit, exchanges, lambda2, goal):

@@ -2,9 +2,12 @@
 with the mean curvature of the fit, ranked by the quadratic with its Hessian, decided by refits.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...core.status import FitStatus
+from ...problem.problem import Fit
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
 from .class_trials import ClassGoal, first_open
 from .responses import ResponseRefits
@@ -13,12 +16,69 @@ PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessi
 HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
 
 
+class Refitted(NamedTuple):
+    """A support that was refitted: F there is at least `least`; its fit, None where refits ended
+    before.
+    """
+
+    least: float
+    fit: Fit | None
+
+
+class KnownSupports:
+    """The supports that were refitted: sweeps up and down the sizes come to the same ones, and a
+    swap of the column that came last is a swap of the support before.
+
+    The number of a support is the sum of random 64-bit numbers of its members.
+    """
+
+    def __init__(self):
+        self.rng, self.held, self.size = np.random.default_rng(0), {}, 0
+        self.numbers = np.zeros(1, np.int64)  # of no column, and of the working columns
+
+    def _numbers(self, width):
+        """The numbers of no column and of the working columns, `width` of them."""
+        if self.numbers.size <= width:
+            new = self.rng.integers(-(1 << 63), 1 << 63, width, np.int64)
+            self.numbers = np.append(self.numbers, new)
+        return self.numbers
+
+    def after(self, S, exchanges, width):
+        """The numbers, a list, of the supports after exchanges (m, 2) of the positions S."""
+        numbers, (out, into) = self._numbers(width), exchanges.T
+        members = numbers[1 + np.append(S, -1)]
+        return (members.sum() - members[out] + numbers[1 + into]).tolist()
+
+    def of(self, S, width):
+        """The number of the support of positions S."""
+        return int(self._numbers(width)[1 + S].sum())
+
+    def forget(self):
+        """Forget what was found."""
+        self.held, self.size = {}, 0
+
+    def note(self, number, fit, target):
+        """Note a refit that was to come below a target: its fit, None where it could not."""
+        if fit is not None and FitStatus.NOT_CONVERGED in fit.flags:
+            return
+        known = self.held.pop(number, None)
+        if fit is None:
+            self.held[number] = Refitted(
+                target if known is None else max(target, known.least), None
+            )
+            return
+        self.held[number], self.size = Refitted(fit.value, fit), self.size + fit.b.size
+        while self.size > HELD_NUMBERS:
+            oldest = self.held.pop(next(iter(self.held))).fit
+            self.size -= 0 if oldest is None else oldest.b.size
+
+
 class MultinomialNeighbourhood(ResponseRefits):
     """`ResponseRefits` of a MultinomialModel."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.tables = {}
+        self.tables, self.known = {}, KnownSupports()
         self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
         self.locked[self.model.problem.forced] = True
 
@@ -70,11 +130,34 @@ class MultinomialNeighbourhood(ResponseRefits):
             return super()._first_below(fit, pairs, target)
         return self._first_of(fit, table, self._positions(fit, pairs), target)
 
+    def refit(self, support, fit, target=np.inf):
+        """As in `RefitNeighbourhood`; a fit that is known is returned."""
+        number = self.known.of(self.model.where[support], self.model.width)
+        known = self.known.held.get(number)
+        if known is not None and (known.least >= target or known.fit is not None):
+            return known.fit
+        new = super().refit(support, fit, target)
+        self.known.note(number, new, target)
+        return new
+
     def _first_of(self, fit, table, exchanges, target, thorough=False):
         """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
         whose refit lies below `target`; -1 and None where there is none.
         """
-        goal, first, rows = ClassGoal(self.lambda2, float(target), thorough), 0, None
+        numbers = self.known.after(table.S, exchanges, self.model.width)
+        tried, last, better = [], -1, None
+        for e, number in enumerate(numbers):
+            known = self.known.held.get(number)
+            if known is None or known.least < target:
+                if known is not None and known.fit is not None:
+                    last, better = e, known.fit
+                    break
+                tried.append(e)
+        goal, first, exchanges = (
+            ClassGoal(self.lambda2, float(target), thorough),
+            0,
+            exchanges[tried],
+        )
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()
@@ -83,10 +166,11 @@ class MultinomialNeighbourhood(ResponseRefits):
                 break
             first += e + 1
             new = self._refit_from(fit, exchanges[first - 1], x, good, target)
+            self.known.note(numbers[tried[first - 1]], new, target)
             if new is not None and new.value < target:
-                return first - 1, new
+                return tried[first - 1], new
             self._refused(fit, new)
-        return -1, None
+        return last, better
 
     def _refit_from(self, fit, exchange, x, good, target):
         """The refit after an exchange from the coefficients x of `first_open`, or those of fit."""

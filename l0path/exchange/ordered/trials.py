@@ -13,7 +13,6 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ...problem.coupled.ordinal import (
-    BestThresholds,
     seen_by_thresholds,
     solve_thresholds,
     threshold_terms,
@@ -46,31 +45,6 @@ FAR_START = 30.0  # a predictor beyond which predicted coefficients are no start
 CHORD_STEPS = 4  # that an exchange may take until a refit decides
 
 
-class OrderedTable(NamedTuple):
-    """The quadratic at a fit of ordered classes: its support S (k,) as positions in W, b (k,), F,
-    lambda2; predictor eta, slopes and curvatures (n,); the gradient g (k,), the Hessian H (k, k)
-    with the ridge, and its inverse B; V (k, n), the members times the curvatures; P (r, n), whose
-    products with the members, coupled (k, r), are taken off; the best thresholds; total: no
-    intercept moves.
-    """
-
-    S: np.ndarray
-    b: np.ndarray
-    F: float
-    lambda2: float
-    eta: np.ndarray
-    slopes: np.ndarray
-    v: np.ndarray
-    g: np.ndarray
-    H: np.ndarray
-    B: np.ndarray
-    V: np.ndarray
-    P: np.ndarray
-    coupled: np.ndarray
-    best: BestThresholds
-    total: float = np.inf
-
-
 class OrderedTrial(NamedTuple):
     """Of length k + 1, the last for the column added: coefficients x after an exchange, at first
     the optimum that the quadratic predicts, gradient r, chord step z. G (k,): second derivatives of
@@ -89,7 +63,7 @@ class OrderedTrial(NamedTuple):
 
 
 @njit
-def first_ordered(rows, table, exchanges, at, stopping, b, eta):
+def first_ordered(rows, table, exchanges, at, stopping, b, found):
     """Try exchanges of a fit of ordered classes, in their order, until a refit may lie below the
     target.
 
@@ -98,7 +72,7 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
     do not refute is refitted from there.
 
     Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients in b
-    (k',), its predictor in eta.
+    (k',), its predictor and thresholds in found = (eta (n,), t (K - 1,)).
     """
     k, refits = table.b.size, 0
     v, joint = np.empty((6, k + 1)), joint_room(rows.loss.levels, rows.y.size)
@@ -117,7 +91,9 @@ def first_ordered(rows, table, exchanges, at, stopping, b, eta):
         refits += 1
         status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
         if status != newton.REJECTED and not (status == newton.CONVERGED and F >= stopping.target):
+            eta, t = found
             copy(trial.at.eta, eta)
+            copy(trial.at.there.t, t)
             return e, refits, status, F
     return -1, refits, newton.REJECTED, np.inf
 
@@ -222,7 +198,7 @@ def _moved(rows, table, j, trial):
 def _along(rows, table, j, trial):
     """Fill trial.G for working column j; returns minus its slope, and its curvature."""
     z, P, G = rows.Z[j], table.P, trial.G
-    products(table.V, trial.numbers, z, G)
+    products(table.ZV, trial.numbers, z, G)
     A, c = weighted_square(z, table.v) + 2.0 * table.lambda2, 0.0
     for r in range(P.shape[0]):
         row, t = P[r], 0.0

@@ -9,9 +9,9 @@ import numpy as np
 from ...problem.penalties import Separable
 from ...working_set.starts import rounded
 from .. import updates
-from ..ranking import Wanted, new_list
+from ..ranking import ExchangeRule, Wanted, new_list
 from ..screening import Screen, screen_exchanges
-from ..table import ExchangeList, ExchangeRule, in_steps
+from ..table import ExchangeList, in_steps
 
 
 def best_exchanges(columns, sequence, capacity, start, stop):

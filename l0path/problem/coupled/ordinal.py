@@ -224,7 +224,7 @@ def solve_thresholds(best, x):
 
 
 @njit
-def _search(best, y, eta, weights, known):
+def find_thresholds(best, y, eta, weights, known):
     """Fill the best thresholds by Newton steps, halved where they do not descend, from known
     thresholds (K - 1,) or none.
     """
@@ -259,7 +259,7 @@ def _search(best, y, eta, weights, known):
 def _found(loss, y, eta, weights):
     """The `BestThresholds` at a predictor."""
     best = thresholds_room(loss.levels, y.size)
-    _search(best, y, eta, weights, np.empty(0))
+    find_thresholds(best, y, eta, weights, np.empty(0))
     return best
 
 
@@ -282,7 +282,7 @@ def _(loss, y, eta, weights):
     solve_thresholds(there.best, known)
     for j in range(m):  # NaN at first
         known[j] += there.best.t[j]
-    _search(here.best, y, eta, weights, known)
+    find_thresholds(here.best, y, eta, weights, known)
     return here.best
 
 

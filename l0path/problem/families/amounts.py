@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.elementary import entropy_rise
+from ...core.elementary import entropy_rise, exponential
 from ..conjugates import conjugate, conjugate_slope, interval
 from ..losses import named
 from ..responses import (
@@ -85,17 +85,17 @@ class Tweedie(NamedTuple):
 
 @value.register(Gamma)
 def _(loss, y, eta):
-    return y * math.exp(-eta) + eta
+    return y * exponential(-eta) + eta
 
 
 @slope.register(Gamma)
 def _(loss, y, eta):
-    return 1.0 - y * math.exp(-eta)
+    return 1.0 - y * exponential(-eta)
 
 
 @curvature.register(Gamma)
 def _(loss, y, eta):
-    return y * math.exp(-eta)
+    return y * exponential(-eta)
 
 
 @fenchel_gap.register(Gamma)

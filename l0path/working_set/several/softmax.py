@@ -277,7 +277,7 @@ def finite_optimum(rows, S, L, gain):
     """
     k = S.size
     K = k + 1 if rows.intercept else k
-    m, trace, most = L.shape[0], 0.0, 0.0
+    m, trace = L.shape[0], 0.0
     square, inverse = np.empty(m), np.empty((m, m))
     for a in range(m):
         square[a] = 0.0
@@ -290,16 +290,39 @@ def finite_optimum(rows, S, L, gain):
         for b in range(K):
             for s in range(1, m // K):
                 inverse[a, b] += inverse[s * K + a, s * K + b]
-    for i in range(rows.Z.shape[1]):
-        t = inverse[k, k] if rows.intercept else 0.0
-        for a in range(k):
-            z = rows.Z[S[a], i]
-            t += 2.0 * z * inverse[a, k] if rows.intercept else 0.0
-            for b in range(k):
-                t += z * rows.Z[S[b], i] * inverse[a, b]
-        most = max(most, t)
     # the least eigenvalue of H, of unit diagonal, is at least 1 / trace
-    return trace * LEAST_SPREAD < 1.0 and 2.0 * gain * most < SURE * SURE
+    if not trace * LEAST_SPREAD < 1.0:
+        return False
+    least = 0.5 * SURE * SURE / gain if gain > 0.0 else np.inf
+    return _largest_length(rows, S, inverse, False) < least or (
+        _largest_length(rows, S, inverse, True) < least
+    )
+
+
+@njit
+def _largest_length(rows, S, B, exact):
+    """max_i z_i'B z_i over the rows, whose last entry is 1 where there are intercepts, for B (K, K)
+    positive definite; unless `exact` the bound trace B max_i |z_i|^2.
+    """
+    k, n = S.size, rows.Z.shape[1]
+    total, along, trace, most = np.empty(n), np.empty(n), 0.0, 0.0
+    for i in range(n):
+        total[i] = 1.0 if rows.intercept and not exact else 0.0
+    for a in range(k + 1 if rows.intercept else k):
+        trace += B[a, a]
+        if not exact and a < k:
+            z = rows.Z[S[a]]
+            for i in range(n):
+                total[i] += z[i] * z[i]
+        elif exact:
+            for i in range(n):
+                along[i] = B[a, k] if rows.intercept else 0.0
+            add_columns(rows.Z, S, B[a, :k], along)
+            for i in range(n):
+                total[i] += along[i] if a == k else along[i] * rows.Z[S[a], i]
+    for i in range(n):
+        most = max(most, total[i])
+    return most if exact else trace * most
 
 
 @njit
