@@ -27,13 +27,13 @@ from scipy.linalg.lapack import dpotrf
 from ...core.dispatch import njit
 from ...relaxation.bounds import base, gains, points_at
 
-MOST_COLUMNS = 1 << 13  # columns whose Gram matrix is held in single precision
+PAIRED_COLUMNS = 1 << 13  # columns whose Gram matrix is held in single precision
 GRAM_OPERATIONS = 1 << 22  # of that matrix, at most, for each node that was solved before it
 KEPT_ROWS = 1 << 22  # entries of the products of columns that are in with all columns
 WEAKEST = 1e-4  # least ridge that is served, of the largest square of a column
 LISTED = 256  # models that are let through at a time, at most
-SINGLE = 2.0**-24  # rounding of single precision
-LARGEST = 3  # columns to come, at most
+SINGLE_ROUNDING = 2.0**-24  # rounding of single precision
+TO_COME = 3  # columns to come, at most
 MOST_MODELS = 1 << 21  # models of a node that are computed, at most, where there are three to come
 
 
@@ -87,10 +87,10 @@ class Completions:
 
     def may(self, size, nodes):
         """Whether nodes with `size` columns to come are served, after so many nodes."""
-        if not self.served or not 1 <= size <= LARGEST:
+        if not self.served or not 1 <= size <= TO_COME:
             return False
         p = self.problem.X.p
-        cheap = p <= MOST_COLUMNS and self.problem.X.n * p**2 <= GRAM_OPERATIONS * nodes
+        cheap = p <= PAIRED_COLUMNS and self.problem.X.n * p**2 <= GRAM_OPERATIONS * nodes
         return size == 1 or self.G is not None or cheap
 
     def compare(self, contest, into, out, size, relaxed):
@@ -168,7 +168,7 @@ class Completions:
         x = solve_triangular(L, self.q[at], lower=True) if S else np.empty(0)
         d = np.maximum(self.square[F] + self.ridge[F] - (W**2).sum(axis=0), self.ridge[F])
         # rounding perturbs H; times |b|_1^2 <= s 2 half / least
-        rounded = 4.0 * (len(S) + LARGEST) ** 2 * self.gamma * self.half * self.top / self.least
+        rounded = 4.0 * (len(S) + TO_COME) ** 2 * self.gamma * self.half * self.top / self.least
         value = self.half - 0.5 * float(x @ x) - rounded
         return Rest(S, F, h, W, self.q[F] - x @ W, d, value)
 
@@ -203,8 +203,8 @@ class Completions:
         unit, edge = 1.0 / np.sqrt(d), 2.0 * (value - goal)
         t = c * unit
         most = float((t**2).max(initial=0.0))
-        rounded = 2.0 * (len(S) + 8) * SINGLE * self.top / self.least  # of r
-        margin = (rounded + 8.0 * SINGLE) * (2.0 * most + 4.0 * edge)
+        rounded = 2.0 * (len(S) + 8) * SINGLE_ROUNDING * self.top / self.least  # of r
+        margin = (rounded + 8.0 * SINGLE_ROUNDING) * (2.0 * most + 4.0 * edge)
         single = [np.ascontiguousarray(v, dtype=np.float32) for v in (unit, W * unit, t)]
         last = np.searchsorted(-h, h - need, side="right")  # of each row: h_i + h_j >= need
         found = np.empty((LISTED, 2), dtype=np.int64)
