@@ -16,7 +16,7 @@ from ...working_set.linear_algebra import (
     copy,
     filled,
     invert,
-    products,
+    products_of_rows,
 )
 from ...working_set.several.softmax import (
     curvatures,
@@ -85,28 +85,35 @@ def fill_table(rows, S, lambda2, x, table):
 
 @njit
 def _blocks(rows, table, j, lambda2, added, z):
-    """Fill the blocks of working column j: C and, in `factor`, its own; the gradient in `own`."""
+    """Fill the blocks of working column j: C and, in `factor`, its own; the gradient in `own`.
+    z (q (q + 1) / 2, n): scratch.
+    """
     (K, q), k, column, pair = table.x.shape, table.S.size, rows.Z[j], 0
-    along = np.empty(k)
+    along = np.empty((len(z), k))
     for s in range(q):
         g = 0.0
-        for i in range(z.size):
+        for i in range(column.size):
             g += table.D[s, i] * column[i]
         added.own[s] = g
         for t in range(s + 1):
-            V, total, square = table.V[pair], 0.0, 0.0
-            for i in range(z.size):
-                z[i] = V[i] * column[i]
-                total += z[i]
-                square += z[i] * column[i]
-            products(rows.Z, table.S, z, along)
-            for a in range(k):
-                added.C[s, t * K + a] = added.C[t, s * K + a] = along[a]
+            V, weighted, total, square = table.V[pair], z[pair], 0.0, 0.0
+            for i in range(column.size):
+                w = V[i] * column[i]
+                weighted[i] = w
+                total += w
+                square += w * column[i]
             if rows.intercept:
                 added.C[s, t * K + k] = added.C[t, s * K + k] = total
             added.factor[s, t] = square
             pair += 1
         added.factor[s, s] += 2.0 * lambda2
+    products_of_rows(rows.Z, table.S, z, along)
+    pair = 0
+    for s in range(q):
+        for t in range(s + 1):
+            for a in range(k):
+                added.C[s, t * K + a] = added.C[t, s * K + a] = along[pair, a]
+            pair += 1
 
 
 @njit
@@ -176,14 +183,14 @@ def predict(rows, table, exchanges, lambda2, change):
     """Fill change (m,) with what the quadratic predicts for exchanges (m, 2): positions in the
     support and working columns, -1 for none; infinity for columns that are combinations.
     """
-    (K, q), n, m = table.x.shape, table.P.shape[1], change.size
+    (K, q), m = table.x.shape, change.size
     C, U = np.empty((m, q, q * K)), np.empty((m, q, q * K))
     factors, steps, own = np.empty((m, q, q)), np.empty((m, q * K)), np.empty((m, 2, q))
     gains, clear, where, z = (
         np.empty((m, 1)),
         np.zeros(m, np.bool_),
         np.empty(m, np.int64),
-        np.empty(n),
+        np.empty(table.V.shape),
     )
     for e in range(m):
         i, j, at = exchanges[e, 0], exchanges[e, 1], e
@@ -264,14 +271,13 @@ def _preselect(rows, table, among, lambda2, exchanges, change):
         A[a, a] += ridge
     if invert(A, k, B):
         return -1
-    every, c, size = np.arange(first, w), np.empty((q, w - first)), filled(k, 0.0)
-    V, inner, along = np.empty(k), np.empty(k), np.empty(k)
-    for s in range(q):
-        products(rows.Z, every, table.D[s], c[s])
-        for j in range(w - first):
-            c[s, j] /= -mean
-        for a in range(k):
+    c, size, cost = np.empty((q, w - first)), filled(k, 0.0), filled(k, 0.0)
+    products_of_rows(rows.Z, np.arange(first, w), table.D, c)
+    for a in range(k):
+        for s in range(q):
             size[a] += table.x[a, s] * table.x[a, s]
+        cost[a] = np.inf if among.locked[a] else 0.5 * size[a] / B[a, a]
+    V, inner, along, value = np.empty(k), np.empty(k), np.empty(k), np.empty(max(k, 1))
     for j in range(first, w):
         if not among.open[j]:
             continue
@@ -279,24 +285,28 @@ def _preselect(rows, table, among, lambda2, exchanges, change):
         total, kept = 0.0, whole
         for a in range(k):
             along[a], V[a], inner[a] = G[j, S[a]], 0.0, 0.0
+        for b in range(k):
+            t = along[b]
+            for a in range(k):
+                V[a] += B[b, a] * t
         for a in range(k):
-            for b in range(k):
-                V[a] += B[a, b] * along[b]
             kept -= V[a] * along[a]
         for s in range(q):
-            t = c[s, j - first]
+            t = -c[s, j - first] / mean
             total += t * t
             for a in range(k):
                 inner[a] += t * table.x[a, s]
-        for a in range(k if among.swaps else 1):
-            least, gain, rest = 0.0, total, kept
-            if among.swaps:
+        floor, tried = max(COLLINEAR * whole, 0.0), k if among.swaps else 1
+        if among.swaps:
+            for a in range(k):
                 u = V[a] / B[a, a]
-                least = np.inf if among.locked[a] else 0.5 * size[a] / B[a, a]
                 gain, rest = total + u * (2.0 * inner[a] + u * size[a]), kept + V[a] * u
-            if rest > COLLINEAR * whole and rest > 0.0:
-                value = mean * (least - 0.5 * gain / rest)
-                if value < np.inf and (found < most or value < change[found - 1]):
-                    found = min(found + 1, most)
-                    _insert(a if among.swaps else -1, j, value, exchanges, change, found - 1)
+                value[a] = cost[a] - 0.5 * gain / rest if rest > floor else np.inf
+        else:
+            value[0] = -0.5 * total / kept if kept > floor else np.inf
+        for a in range(tried):
+            least = mean * value[a]
+            if least < (change[found - 1] if found == most else np.inf):
+                found = min(found + 1, most)
+                _insert(a if among.swaps else -1, j, least, exchanges, change, found - 1)
     return found

@@ -92,7 +92,7 @@ def first_open(rows, table, exchanges, goal, x):
     (K, q), (r, n) = table.x.shape, table.P.shape
     size = q * K
     C, F = np.empty((4, q, size)), np.empty((3, q, q))
-    v, own, z = np.empty(size), np.empty((2, q)), np.empty(n)
+    v, own, z = np.empty(size), np.empty((2, q)), np.empty(table.V.shape)
     added = Added(C[0], C[1], F[0], v, own[0], own[1], np.empty(1))
     trial = work_space(r, q, n, size)
     for e in range(len(exchanges)):

@@ -35,6 +35,7 @@ class KnownSupports:
     def __init__(self):
         self.rng, self.held, self.size = np.random.default_rng(0), {}, 0
         self.numbers = np.zeros(1, np.int64)  # of no column, and of the working columns
+        self.members = None  # positions asked for last, what their number is less each of them
 
     def _numbers(self, width):
         """The numbers of no column and of the working columns, `width` of them."""
@@ -45,9 +46,11 @@ class KnownSupports:
 
     def after(self, S, exchanges, width):
         """The numbers, a list, of the supports after exchanges (m, 2) of the positions S."""
-        numbers, (out, into) = self._numbers(width), exchanges.T
-        members = numbers[1 + np.append(S, -1)]
-        return (members.sum() - members[out] + numbers[1 + into]).tolist()
+        numbers = self._numbers(width)
+        if self.members is None or self.members[0] is not S:
+            members = numbers[1 + np.append(S, -1)]
+            self.members = S, members.sum() - members
+        return (self.members[1][exchanges[:, 0]] + numbers[1 + exchanges[:, 1]]).tolist()
 
     def of(self, S, width):
         """The number of the support of positions S."""
@@ -81,6 +84,7 @@ class MultinomialNeighbourhood(ResponseRefits):
         self.tables, self.known = {}, KnownSupports()
         self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
         self.locked[self.model.problem.forced] = True
+        self.usable = np.empty(0, bool)  # working columns that may enter
 
     def _table(self, fit):
         """The `ClassTable` of a fit, None where its Hessian is singular."""
@@ -105,14 +109,14 @@ class MultinomialNeighbourhood(ResponseRefits):
         columns of the support are combinations.
         """
         self.model.tables += 1
-        model, W = self.model, self.model.W
-        may_enter = model.problem.usable[W]
+        model = self.model
+        if self.usable.size < model.width:
+            self.usable = model.problem.usable[model.W]
+        may_enter = self.usable.copy()
         may_enter[table.S] = False
         among = Among(model.G, may_enter, first, self.locked[fit.support], swaps)
-        exchanges, change = (
-            np.empty((PRESELECTED * most, 2), np.int64),
-            np.empty(PRESELECTED * most),
-        )
+        most_ranked = PRESELECTED * most
+        exchanges, change = np.empty((most_ranked, 2), np.int64), np.empty(most_ranked)
         found = rank(model.class_rows(), table, among, self.lambda2, exchanges, change)
         if found < 0:
             return None, None
@@ -144,20 +148,20 @@ class MultinomialNeighbourhood(ResponseRefits):
         """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
         whose refit lies below `target`; -1 and None where there is none.
         """
-        numbers = self.known.after(table.S, exchanges, self.model.width)
+        numbers, held = self.known.after(table.S, exchanges, self.model.width), self.known.held
         tried, last, better = [], -1, None
         for e, number in enumerate(numbers):
-            known = self.known.held.get(number)
+            known = held.get(number)
             if known is None or known.least < target:
                 if known is not None and known.fit is not None:
                     last, better = e, known.fit
                     break
                 tried.append(e)
-        goal, first, exchanges = (
-            ClassGoal(self.lambda2, float(target), thorough),
-            0,
-            exchanges[tried],
-        )
+        if not tried:
+            return last, better
+        goal, first = ClassGoal(self.lambda2, float(target), thorough), 0
+        if len(tried) < len(exchanges):
+            exchanges = exchanges[tried]
         x = np.empty((len(table.x) + 1, table.x.shape[1]))
         while first < len(exchanges):
             rows = self.model.class_rows()
@@ -192,11 +196,10 @@ class MultinomialNeighbourhood(ResponseRefits):
 
     def _positions(self, fit, pairs):
         """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""
-        exchanges = np.array(pairs, dtype=np.int64)
-        out, into = exchanges.T
-        out[out >= 0] = np.searchsorted(fit.support, out[out >= 0])
-        into[into >= 0] = self.model.where[into[into >= 0]]
-        return exchanges
+        where, members = self.model.where, fit.support.tolist()
+        return np.array(
+            [(members.index(i) if i >= 0 else -1, where[j] if j >= 0 else -1) for i, j in pairs]
+        )
 
     def _improve(self, fit, first, keep, thorough):
         """As in `RefitNeighbourhood`."""
@@ -211,7 +214,11 @@ class MultinomialNeighbourhood(ResponseRefits):
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        tried = change <= last if thorough else change < min(last, 0.0)
+        tried = slice(
+            np.searchsorted(change, last, "right")
+            if thorough
+            else np.searchsorted(change, min(last, 0.0))
+        )
         new = self._first_of(fit, table, exchanges[tried], target, thorough)[1]
         if new is None and change.size == keep:
             self.last_ranked[key, keep] = min(last, float(change[-1]))

@@ -31,7 +31,7 @@ class MultinomialModel(ResponseModel):
 
     def __init__(self, problem):
         self.problem, self.T, self.held = problem, problem.turn, {}
-        self.codes = class_codes(problem.y)
+        self.codes, self.rows_at_hand = class_codes(problem.y), None
         self.turned_offset = np.ascontiguousarray(problem.offset.T)
         self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
         x = np.zeros((int(problem.intercept), len(self.T)))
@@ -45,7 +45,11 @@ class MultinomialModel(ResponseModel):
     def class_rows(self, Z=None):
         """The rows of the problem with the working columns, or with others Z."""
         p, Z = self.problem, self.Z if Z is None else Z
-        return softmax.ClassRows(self.codes, p.weights, self.turned_offset, self.T, p.intercept, Z)
+        if self.rows_at_hand is None or self.rows_at_hand.Z is not Z:
+            self.rows_at_hand = softmax.ClassRows(
+                self.codes, p.weights, self.turned_offset, self.T, p.intercept, Z
+            )
+        return self.rows_at_hand
 
     def proxy(self):
         """The squared loss of the slopes at the null fit, with the same working columns."""
