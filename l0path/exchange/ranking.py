@@ -169,9 +169,9 @@ def scan(quadratic, u, b, part, rule, found):
 
 @njit
 def _mark(quadratic, u, b, part, rule, within, s, hits):
-    """Fill s, see `share_left`, for the columns `within` some `Bounds`, and count in `hits` their
-    swaps whose `swap_change` may lie below the bound: without divisions, and with room for
-    rounding.
+    """Fill s, what the support leaves of curvatures, for the columns `within` some `Bounds`, and
+    count in `hits` their swaps whose `swap_change` may lie below the bound: without divisions, and
+    with room for rounding.
     """
     first, last, worst = within
     B, lambda1, ridge = quadratic.B, rule.lambda1, 2.0 * rule.lambda2
@@ -202,8 +202,8 @@ def _mark(quadratic, u, b, part, rule, within, s, hits):
 @njit
 def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
     """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
-    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
-    or with `dependent` that of a step of its coefficient alone.
+    u_i and curvature A, of which the support leaves s; where that is a combination of the others
+    inf, or with `dependent` that of a step of its coefficient alone.
     """
     den = s + v * v / pivot
     if den <= COLLINEAR * A:
@@ -216,8 +216,8 @@ def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
 
 @njit
 def addition_change(c, s, A, rule, cost):
-    """target + cost - gain of adding a column with c, s (see `share_left`) and curvature A; inf
-    where it is a combination of the support and those do not count.
+    """target + cost - gain of adding a column with c and curvature A, of which the support leaves
+    s; inf where it is a combination of the support and those do not count.
     """
     left = s if s > COLLINEAR * A else A if rule.dependent else 0.0
     if not left > 0.0:
