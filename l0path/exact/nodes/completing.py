@@ -5,17 +5,19 @@ the tree of relaxations below the node.
 A dual point from which the columns that are in leave `start`, and of which column j takes off h_j,
 bounds the node with J besides by start - sum_J h_j. With the columns in order of h, the models that
 it does not exclude are easily listed. Let S be the columns that are in, M = Z_S'diag(w)Z_S + 2
-ridge = L L', and for every other column j
+ridge = L L', and for other columns i and j
 
     w_j = inv(L) Z_S'diag(w)z_j,   c_j = z_j'diag(w)y - w_j'inv(L)q_S,
     d_j = z_j'diag(w)z_j + 2 ridge_j - w_j'w_j,   t_j = c_j / sqrt(d_j),
+    r_ij = (z_i'diag(w)z_j - w_i'w_j) / sqrt(d_i d_j),
 
-then S with j is below S alone by t_j^2 / 2, and S with i and j by
+then S with j is below S alone by t_j^2 / 2, and S with i and j by more than edge / 2 where
 
-    (t_i^2 + t_j^2 - 2 r t_i t_j) / (2 (1 - r^2)),   r = (z_i'diag(w)z_j - w_i'w_j) / sqrt(d_i d_j)
+    t_i^2 d_j + t_j^2 d_i - 2 t_i t_j g > edge (d_i d_j - g^2),   d = 1,   g = r_ij.
 
-(see `pair_scan`). Pairs are sieved in single precision, with a margin for its rounding; those that
-remain are computed in double precision and refitted.
+Once a column a is in besides, t_j becomes t_j - r_aj t_a, d_j 1 - r_aj^2, g r_ij - r_ai r_aj, and
+edge less by t_a^2. Models of two and three columns are sieved by this in single precision, with a
+margin for its rounding; those that remain are computed in double precision and refitted.
 """
 
 from typing import NamedTuple
@@ -30,19 +32,18 @@ from ...relaxation.bounds import base, gains, points_at
 PAIRED_COLUMNS = 1 << 13  # columns whose Gram matrix is held in single precision
 GRAM_OPERATIONS = 1 << 22  # of that matrix, at most, for each node that was solved before it
 KEPT_ROWS = 1 << 22  # entries of the products of columns that are in with all columns
-WEAKEST = 1e-4  # least ridge that is served, of the largest square of a column
+WEAKEST = 3e-3  # least ridge that is served, of the largest square of a column
 LISTED = 256  # models that are let through at a time, at most
-SINGLE_ROUNDING = 2.0**-24  # rounding of single precision
+SINGLE_ROUNDING = 2.0**-24
 TO_COME = 3  # columns to come, at most
-MOST_MODELS = 1 << 21  # models of a node that are computed, at most, where there are three to come
+MOST_MODELS = 1 << 23  # models of a node that are computed, at most
 
 
 class Rest(NamedTuple):
     """The columns to come, by descending h: F (m,) their indices, h (m,), and W (s, m), c and d
-    (m,) given the columns S (s,) that are in; value: that of the model S, lowered by rounding.
+    (m,) given the columns that are in; value: that of the model of these, lowered by rounding.
     """
 
-    S: tuple
     F: np.ndarray
     h: np.ndarray
     W: np.ndarray
@@ -53,13 +54,23 @@ class Rest(NamedTuple):
 
 class Sieve(NamedTuple):
     """In single precision, unit (m,) = 1 / sqrt(d), W (s, m) times `unit`, and t (m,) of columns
-    F (m,).
+    F (m,); h (m,) in double precision.
     """
 
     F: np.ndarray
+    h: np.ndarray
     unit: np.ndarray
     W: np.ndarray
     t: np.ndarray
+
+
+class Moved(NamedTuple):
+    """(m,) each, once column a is in: r_aj, d_j, t_j and their squares."""
+
+    r: np.ndarray
+    d: np.ndarray
+    t: np.ndarray
+    squares: np.ndarray
 
 
 class Completions:
@@ -104,44 +115,24 @@ class Completions:
         start = base(self.dual, points, 0, h) - h[into].sum()
         free, S = self.dual.counted.copy(), np.concatenate([self.problem.forced, into])
         free[S] = free[out] = False
-        while contest.cutoff < np.inf:
+        free, complete = np.flatnonzero(free), False
+        while contest.cutoff < np.inf and not complete:
             before = contest.cutoff
             need = start - before
-            F = np.flatnonzero(free)
-            most = np.sort(h[F])[::-1][: size - 1].sum()
-            F = F[h[F] >= need - most]
+            most = np.sort(h[free])[::-1][: size - 1].sum()
+            F = free[h[free] >= need - most]
             F = F[np.argsort(-h[F], kind="stable")]
             if F.size < size:
                 return True
-            if size > 2 and models_at_most(h[F], size, need) > MOST_MODELS:
+            if size > 1 and models_at_most(h[F], size, need, MOST_MODELS) > MOST_MODELS:
                 return False
-            complete = self._offer(contest, self.rest(S, F, h[F]), size, need)
-            if complete or contest.cutoff == before:
+            rest = self._rest(S, F, h[F])
+            models, complete = self._listed(rest, size, before, need)
+            for value, J in models:
+                if value < contest.cutoff:
+                    contest.offer(np.concatenate([S, J]))
+            if contest.cutoff == before:
                 return complete
-        return False
-
-    def _offer(self, contest, rest, size, need):
-        """Offer the models of `rest` with `size` columns to come whose h sum to `need` at least;
-        whether these are all that are below the cutoff.
-        """
-        if size > 2:
-            h, complete = rest.h, True
-            for i in range(rest.F.size - size + 1):
-                if h[i : i + size].sum() < need or not complete:
-                    break
-                last = (
-                    i + 1 + int((h[i + 1 :] >= need - h[i] - h[i + 1 : i + size - 1].sum()).sum())
-                )
-                if last - i >= size:
-                    inner = self.joined(rest, i, last)
-                    complete = self._offer(contest, inner, size - 1, need - h[i])
-            return complete
-        found, complete = (
-            ones(rest, contest.cutoff) if size == 1 else self._twos(rest, contest.cutoff, need)
-        )
-        for value, J in found:
-            if value < contest.cutoff:
-                contest.offer(np.concatenate([np.array(rest.S, dtype=np.int64), J]))
         return complete
 
     def _products(self, S):
@@ -149,41 +140,28 @@ class Completions:
         X, weights = self.problem.X, self.problem.weights
         if self.q is None:
             self.q = X.correlate(weights * self.problem.y)
+        S = S.tolist()
         fresh = [j for j in S if j not in self.rows]
         if (len(self.rows) + len(fresh)) * X.p > KEPT_ROWS:
-            self.rows, fresh = {}, list(S)
+            self.rows, fresh = {}, S
         if fresh:
             found = X.correlate(weights[:, None] * X.columns(np.array(fresh)))
             self.rows.update((j, found[:, i].copy()) for i, j in enumerate(fresh))
         return np.array([self.rows[j] for j in S]).reshape(len(S), X.p)
 
-    def rest(self, S, F, h):
+    def _rest(self, S, F, h):
         """The columns F, of descending h, given columns S."""
-        S = tuple(int(j) for j in S)
-        P, at = self._products(S), list(S)
-        M = P[:, at]
-        M[np.arange(len(S)), np.arange(len(S))] += self.ridge[at]
-        L = dpotrf(M, lower=1)[0] if S else M
-        W = solve_triangular(L, P[:, F], lower=True) if S else np.empty((0, F.size))
-        x = solve_triangular(L, self.q[at], lower=True) if S else np.empty(0)
+        P = self._products(S)
+        M = P[:, S]
+        M[np.arange(S.size), np.arange(S.size)] += self.ridge[S]
+        L = dpotrf(M, lower=1)[0] if S.size else M
+        W = solve_triangular(L, P[:, F], lower=True) if S.size else np.empty((0, F.size))
+        x = solve_triangular(L, self.q[S], lower=True) if S.size else np.empty(0)
         d = np.maximum(self.square[F] + self.ridge[F] - (W**2).sum(axis=0), self.ridge[F])
         # rounding perturbs H; times |b|_1^2 <= s 2 half / least
-        rounded = 4.0 * (len(S) + TO_COME) ** 2 * self.gamma * self.half * self.top / self.least
+        rounded = 4.0 * (S.size + TO_COME) ** 2 * self.gamma * self.half * self.top / self.least
         value = self.half - 0.5 * float(x @ x) - rounded
-        return Rest(S, F, h, W, self.q[F] - x @ W, d, value)
-
-    def joined(self, rest, i, last):
-        """What is left of `rest` from place i + 1 up to `last` once the column of place i is in."""
-        at, j = slice(i + 1, last), int(rest.F[i])
-        W = rest.W[:, at]
-        row = (self._products([j])[0][rest.F[at]] - rest.W[:, i] @ W) / np.sqrt(rest.d[i])
-        x = rest.c[i] / np.sqrt(rest.d[i])
-        F = rest.F[at]
-        d = np.maximum(rest.d[at] - row**2, self.ridge[F])
-        value = rest.value - 0.5 * x * x
-        return Rest(
-            (*rest.S, j), F, rest.h[at], np.vstack([W, row]), rest.c[at] - x * row, d, value
-        )
+        return Rest(F, h, W, self.q[F] - x @ W, d, value)
 
     def _gram(self):
         """The products of all columns, in single precision."""
@@ -195,84 +173,179 @@ class Completions:
                 self.G[start : start + 512] = Z[:, start : start + 512].T @ Z
         return self.G
 
-    def _twos(self, rest, goal, need):
-        """The pairs of two columns below `goal`, as `ones`."""
-        S, F, h, W, c, d, value = rest
-        if value <= goal:
-            return [], False
-        unit, edge = 1.0 / np.sqrt(d), 2.0 * (value - goal)
-        t = c * unit
-        most = float((t**2).max(initial=0.0))
-        rounded = 2.0 * (len(S) + 8) * SINGLE_ROUNDING * self.top / self.least  # of r
-        margin = (rounded + 8.0 * SINGLE_ROUNDING) * (2.0 * most + 4.0 * edge)
-        single = [np.ascontiguousarray(v, dtype=np.float32) for v in (unit, W * unit, t)]
-        last = np.searchsorted(-h, h - need, side="right")  # of each row: h_i + h_j >= need
-        found = np.empty((LISTED, 2), dtype=np.int64)
-        limits = np.array([edge, margin], dtype=np.float32)
-        number = sieve(self._gram(), Sieve(F, *single), last, limits, found)
-        i, j = found[: min(number, LISTED)].T
-        # once more, in double precision
-        X, weights = self.problem.X, self.problem.weights
-        r = weights @ (X.columns(F[i]) * X.columns(F[j])) - (W[:, i] * W[:, j]).sum(axis=0)
-        r *= unit[i] * unit[j]
-        gain = (t[i] ** 2 + t[j] ** 2 - 2.0 * r * t[i] * t[j]) / (2.0 * (1.0 - r * r))
+    def _listed(self, rest, size, goal, need):
+        """([(value, columns)] of the models with `size` columns to come that can be below `goal`
+        and whose h sum to `need` at least, the best first, and whether these are all); the values
+        are bounds.
+        """
+        F, h, W, c, d, value = rest
+        t = c / np.sqrt(d)
+        if size == 1:
+            order = np.argsort(-np.abs(t), kind="stable")
+            order = order[value - 0.5 * t[order] ** 2 < goal]
+            places, number = order[:LISTED, None], order.size
+        else:
+            unit, edge, most = 1.0 / np.sqrt(d), 2.0 * (value - goal), float((t**2).max())
+            rounded = 2.0 * (W.shape[0] + 8) * SINGLE_ROUNDING * self.top / self.least  # of r
+            margin = rounded * (96.0 * most + 16.0 * abs(edge))
+            single = [np.ascontiguousarray(v, dtype=np.float32) for v in (unit, W * unit, t)]
+            limits = np.array([edge, margin], dtype=np.float32)
+            places, columns = np.empty((LISTED, size), dtype=np.int64), Sieve(F, h, *single)
+            kernel = pairs if size == 2 else triples
+            number = kernel(self._gram(), columns, need, limits, places)
+            places = places[: min(number, LISTED)]
+        gain = self._gains(rest, places)
         order = np.argsort(-gain, kind="stable")
         order = order[value - gain[order] < goal]
-        return [(float(value - gain[a]), F[[i[a], j[a]]]) for a in order], number <= LISTED
+        return [(float(value - gain[i]), F[places[i]]) for i in order], number <= LISTED
 
-
-def models_at_most(h, size, need):
-    """How many sets of `size` columns have h, descending, that sum to `need` at least: no fewer."""
-    if size == 2:
-        last = np.searchsorted(-h, h - need, side="right")
-        return int(np.maximum(last - np.arange(h.size) - 1, 0).sum())
-    total = 0
-    for i in range(h.size - size + 1):
-        if h[i : i + size].sum() < need or total > MOST_MODELS:
-            break
-        total += models_at_most(h[i + 1 :], size - 1, need - h[i])
-    return total
-
-
-def ones(rest, goal):
-    """([(value, columns)] of the models with one column to come that can be below `goal`, the best
-    first, and whether these are all); the values are bounds.
-    """
-    found = rest.value - 0.5 * rest.c**2 / rest.d
-    order = np.argsort(found, kind="stable")
-    order = order[found[order] < goal]
-    models = [(float(found[i]), rest.F[i : i + 1]) for i in order[:LISTED]]
-    return models, order.size <= LISTED
+    def _gains(self, rest, places):
+        """(k,): how far models with the columns of `places` (k, size) are below that without."""
+        F, (k, size) = rest.F[places], places.shape
+        Z = self.problem.X.columns(F.ravel()).reshape(self.problem.X.n, k, size)
+        W = rest.W[:, places]
+        H = np.einsum("i,ika,ikb->kab", self.problem.weights, Z, Z) - np.einsum(
+            "ika,ikb->kab", W, W
+        )
+        H[:, np.arange(size), np.arange(size)] += self.ridge[F]
+        c = rest.c[places]
+        return 0.5 * (c * np.linalg.solve(H, c[:, :, None])[:, :, 0]).sum(axis=1)
 
 
 @njit
-def sieve(G, columns, last, limits, found):
-    """Fill `found` (rows, 2) with pairs of places i < j < last_i in F for which t_i^2 + t_j^2 - 2 r
-    t_i t_j > edge (1 - r^2) - margin, limits = (edge, margin); returns their number, or more than
-    there are rows where not all fit.
+def models_at_most(h, size, need, most):
+    """How many sets of two or three columns have h, descending, that sum to `need` at least; some
+    number above `most` where they are more.
     """
-    F, unit, W, t = columns
-    number, row, edge, margin = 0, np.empty(F.size, dtype=np.float32), limits[0], limits[1]
-    for i in range(F.size - 1):
-        end = last[i]
+    if size == 2:
+        return _pairs_at_most(h, 0, need)
+    total, first = 0, 0
+    while first < h.size and 3.0 * h[first] >= need:
+        first += 1
+    if first * (first - 1) * (first - 2) // 6 > most:
+        return most + 1
+    for i in range(h.size - 2):
+        count = _pairs_at_most(h, i + 1, need - h[i])
+        total += count
+        if count == 0 or total > most:
+            break
+    return total
+
+
+@njit
+def _pairs_at_most(h, start, need):
+    """The same for two columns from place `start` on."""
+    total, end = 0, h.size
+    for i in range(start, h.size - 1):
+        while end > i + 1 and h[i] + h[end - 1] < need:
+            end -= 1
         if end <= i + 1:
             break
-        ti, scale, products, count = t[i], unit[i], G[F[i]], 0
-        for j in range(i + 1, end):
-            row[j] = products[F[j]] * unit[j]
-        for j in range(i + 1, end):
-            row[j] *= scale
-        for k in range(W.shape[0]):
-            factor, others = W[k, i], W[k]
-            for j in range(i + 1, end):
-                row[j] -= factor * others[j]
-        start, twice = ti * ti - edge + margin, ti + ti
-        for j in range(i + 1, end):
-            count += start + t[j] * t[j] + row[j] * (edge * row[j] - twice * t[j]) > 0
-        for j in range(i + 1, end if count else 0):
-            if start + t[j] * t[j] + row[j] * (edge * row[j] - twice * t[j]) > 0:
+        total += end - i - 1
+    return total
+
+
+@njit
+def correlations(G, columns, i, end, row):
+    """Fill row[j] with r_ij, i < j < end."""
+    start, products, scale, W = i + 1, G[columns.F[i]], columns.unit[i], columns.W
+    # slices: an index that might be negative would keep these loops from vector units
+    F, unit, row = columns.F[start:end], columns.unit[start:end], row[start:end]
+    for j in range(row.size):
+        row[j] = products[F[j]]
+    for j in range(row.size):
+        row[j] *= scale * unit[j]
+    for k in range(W.shape[0]):
+        factor, others = W[k, i], W[k, start:end]
+        for j in range(row.size):
+            row[j] -= factor * others[j]
+
+
+@njit
+def sieve(row, moved, i, end, limits, hits):
+    """List in `hits` the places j, i < j < end, whose columns may be in with that of i (see the
+    module); returns their number.
+    """
+    r, d, t, squares = moved
+    start, edge, least, ri, di, ti = i + 1, limits[0], -limits[1], r[i], d[i], t[i] + t[i]
+    slope, some, count = squares[i] - di * edge, 0, 0
+    r, d, t, squares = r[start:end], d[start:end], t[start:end], squares[start:end]
+    row = row[start:end]
+    for j in range(row.size):
+        g = row[j] - ri * r[j]
+        some += d[j] * slope + di * squares[j] + g * (edge * g - ti * t[j]) > least
+    if some == 0:
+        return 0
+    for j in range(row.size):
+        g = row[j] - ri * r[j]
+        # whatever the order of these sums, what was counted is listed
+        if d[j] * slope + di * squares[j] + g * (edge * g - ti * t[j]) > least + least:
+            hits[count] = start + j
+            count += 1
+    return count
+
+
+@njit
+def pairs(G, columns, need, limits, found):
+    """Fill `found` (rows, 2) with pairs of places in F that pass the sieve; returns their number,
+    or more than there are rows where not all fit.
+    """
+    h, t = columns.h, columns.t
+    m, number, end = h.size, 0, h.size
+    row, hits = np.empty(m, dtype=np.float32), np.empty(m, dtype=np.int64)
+    moved = Moved(np.zeros_like(t), np.ones_like(t), t, t * t)
+    for i in range(m - 1):
+        while end > i + 1 and h[i] + h[end - 1] < need:
+            end -= 1
+        if end <= i + 1:
+            break
+        correlations(G, columns, i, end, row)
+        count = sieve(row, moved, i, end, limits, hits)
+        for l in range(count):
+            if number == found.shape[0]:
+                return number + 1
+            found[number, 0], found[number, 1] = i, hits[l]
+            number += 1
+    return number
+
+
+@njit
+def triples(G, columns, need, limits, found):
+    """The same for three columns, found (rows, 3)."""
+    h, t = columns.h, columns.t
+    m, number, rows, end = h.size, 0, 0, h.size
+    while rows < m - 1 and h[0] + h[rows] + h[rows + 1] >= need:
+        rows += 1
+    R, hits = np.empty((rows, m), dtype=np.float32), np.empty(m, dtype=np.int64)
+    for i in range(rows):
+        while end > i + 1 and h[0] + h[i] + h[end - 1] < need:
+            end -= 1
+        correlations(G, columns, i, end, R[i])
+    r, d, u, squares = np.zeros((4, m), dtype=np.float32)
+    moved, inner = Moved(r, d, u, squares), limits.copy()
+    one = np.float32(1.0)
+    for a in range(rows):
+        if a > m - 3 or h[a] + h[a + 1] + h[a + 2] < need:
+            break
+        end = m
+        while end > a + 2 and h[a] + h[a + 1] + h[end - 1] < need:
+            end -= 1
+        row, ta = R[a], t[a]
+        for j in range(a + 1, end):
+            r[j] = row[j]
+            d[j] = one - row[j] * row[j]
+            u[j] = t[j] - row[j] * ta
+            squares[j] = u[j] * u[j]
+        inner[0] = limits[0] - ta * ta
+        for i in range(a + 1, end - 1):
+            while end > i + 1 and h[a] + h[i] + h[end - 1] < need:
+                end -= 1
+            if end <= i + 1:
+                break
+            count = sieve(R[i], moved, i, end, inner, hits)
+            for l in range(count):
                 if number == found.shape[0]:
                     return number + 1
-                found[number, 0], found[number, 1] = i, j
+                found[number, 0], found[number, 1], found[number, 2] = a, i, hits[l]
                 number += 1
     return number
