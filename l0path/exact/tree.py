@@ -7,8 +7,8 @@ A node holds columns that are in and columns that are out; its relaxation (`node
 solved on the working columns (`nodes`) and its dual point is then correlated with all columns, by
 their products with the working ones (`nodes.all_columns`) or in one read for many nodes: columns
 that would take more off the bound than those counted become working ones, and columns that the
-node fixes (`nodes.fixing`) are in or out below it. The best node is split first, at a column that
-`nodes.branching` names.
+node fixes (`nodes.fixing`) are in or out below it. The best node comes first: its models are all
+computed where few columns are to come (`nodes.completing`), else `nodes.branching` splits it.
 
 Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
 and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
@@ -29,6 +29,7 @@ from ..relaxation.bounds import base, gains, largest, points_at
 from .contest import Contest
 from .nodes.branching import costliest, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
+from .nodes.completing import Completions
 from .nodes.fixing import RelaxedPoint, fixed_by_steps, fixed_by_value
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
@@ -82,26 +83,17 @@ class Tree(Contest):
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
+        self.completions = Completions(dual, self.half, self.rounding)
         usable = np.flatnonzero(problem.usable)
         few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
         if problem.quadratic and few:
             self.work.grow(usable)
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
-    def _guess(self):
-        """The multiplier at the root: that at which `size` columns would leave zero by
-        themselves.
-        """
-        c = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
-        ridge = np.median(self.work.penalty.ridge) if self.work.W.size else 1.0
-        largest = float(c[min(self.size, c.size - 1)]) if c.size else 1.0
-        return max(largest, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
-
     def _root(self):
         """The node of all models."""
-        none = np.empty(0, dtype=np.int64)
-        s = math.sqrt(self.lambda0) if self.size is None else self._guess()
-        return Node(-math.inf, none, none, none, np.empty(0), s, 0.0)
+        s = math.sqrt(self.lambda0) if self.size is None else self.work.first_root(self.size)
+        return Node(-math.inf, *np.empty((3, 0), dtype=np.int64), np.empty(0), s, 0.0)
 
     @property
     def lower(self):
@@ -129,9 +121,8 @@ class Tree(Contest):
                     return SearchEnd.NODE_LIMIT
                 if self.heap[0][2].split < 0:
                     return SearchEnd.NO_BRANCH
-                if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(
-                    self.upper
-                ):
+                gap = self.settings.gap * abs(self.upper)
+                if self.n_best == 1 and self.upper - self.heap[0][0] <= gap:
                     return SearchEnd.CLOSED
                 nodes = []
                 most, share = self.batch
@@ -143,9 +134,18 @@ class Tree(Contest):
                     and self.heap[0][2].split >= 0
                 ):
                     nodes.append(heapq.heappop(self.heap)[2])
-                self._solve_nodes([child for node in nodes for child in self._children(node)])
+                left = [node for node in nodes if not self._completed(node)]
+                self._solve_nodes([child for node in left for child in self._children(node)])
         self.heap = []
         return SearchEnd.CLOSED
+
+    def _completed(self, node):
+        """Whether all models of the node were computed (`nodes.completing`)."""
+        size, work = self._left(node), self.work
+        if self.near.size or self.allowed is not None or not self.completions.may(size, self.nodes):
+            return False
+        into, out, at = (work.W[places] for places in (node.into, node.out, node.at))
+        return self.completions.compare(self, into, out, size, (at, node.b))
 
     def allow(self, columns):
         """Let these columns, None for all, be split from now on, in all open nodes."""

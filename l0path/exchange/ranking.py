@@ -36,11 +36,14 @@ class Wanted(NamedTuple):
         What the change by a swap must stay below.
     count : int
         How many are wanted; those of lowest change.
+    swaps : bool
+        Whether swaps count, or additions only.
     """
 
     target: float
     ceiling: float
     count: int
+    swaps: bool = True
 
 
 class Roles(NamedTuple):
@@ -113,6 +116,8 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     support, -1 for an addition.
     """
     part = roles(model.problem, fit, columns, penalty.lambda0)
+    if not wanted.swaps:
+        part = part._replace(locked=np.ones_like(part.locked))
     model.tables += 1
     found = new_list(wanted.count)
     rule = ExchangeRule(
@@ -169,9 +174,9 @@ def scan(quadratic, u, b, part, rule, found):
 
 @njit
 def _mark(quadratic, u, b, part, rule, within, s, hits):
-    """Fill s, see `share_left`, for the columns `within` some `Bounds`, and count in `hits` their
-    swaps whose `swap_change` may lie below the bound: without divisions, and with room for
-    rounding.
+    """Fill s, what the support leaves of curvatures, for the columns `within` some `Bounds`, and
+    count in `hits` their swaps whose `swap_change` may lie below the bound: without divisions, and
+    with room for rounding.
     """
     first, last, worst = within
     B, lambda1, ridge = quadratic.B, rule.lambda1, 2.0 * rule.lambda2
@@ -202,8 +207,8 @@ def _mark(quadratic, u, b, part, rule, within, s, hits):
 @njit
 def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
     """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
-    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
-    or with `dependent` that of a step of its coefficient alone.
+    u_i and curvature A, of which the support leaves s; where that is a combination of the others
+    inf, or with `dependent` that of a step of its coefficient alone.
     """
     den = s + v * v / pivot
     if den <= COLLINEAR * A:
@@ -216,8 +221,8 @@ def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
 
 @njit
 def addition_change(c, s, A, rule, cost):
-    """target + cost - gain of adding a column with c, s (see `share_left`) and curvature A; inf
-    where it is a combination of the support and those do not count.
+    """target + cost - gain of adding a column with c and curvature A, of which the support leaves
+    s; inf where it is a combination of the support and those do not count.
     """
     left = s if s > COLLINEAR * A else A if rule.dependent else 0.0
     if not left > 0.0:

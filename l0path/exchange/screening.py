@@ -7,8 +7,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .ranking import addition_change, swap_change
+from .ranking import TOGETHER, addition_change, swap_change
 from .table import _keep
+
+BOUNDED = 512  # columns whose bounds are computed together
+
+
+class Some(NamedTuple):
+    """Some columns of a block, side by side: column, and of each the rows g, u (k, TOGETHER), u = B
+    g, what is left of its curvature, the lowest change and the position that gives way for it (-1:
+    none, -2: no exchange).
+    """
+
+    column: np.ndarray
+    g: np.ndarray
+    u: np.ndarray
+    left: np.ndarray
+    best: np.ndarray
+    position: np.ndarray
 
 
 class Screen(NamedTuple):
@@ -34,58 +50,90 @@ def screen_exchanges(block, screen, part, rule, found):
     / 2 for some |x| <= sqrt(h), s' >= s, hence by at least N / (2 A), N = t^2 s - 2 |c| sqrt(h) t -
     c^2, where N >= 0 and t >= |c| sqrt(h) / s.
     """
-    B, b, change = screen.B, screen.b, found.change
+    b, change = screen.b, found.change
     k, kept, capacity = b.size, 0, change.size
-    g, u = np.empty(k), np.empty(k)
+    u, v, h = np.empty((2, k, TOGETHER)), np.empty((2, TOGETHER)), np.empty(BOUNDED)
+    numbers, count = np.empty((2, TOGETHER), np.int64), 0
+    some = Some(numbers[0], u[0], u[1], v[0], v[1], numbers[1])
     t, max_cost = np.inf, 0.0
     for i in range(k):
         if not part.locked[i]:
-            t = min(t, abs(b[i]) / np.sqrt(B[i, i]))
+            t = min(t, abs(b[i]) / np.sqrt(screen.B[i, i]))
             max_cost = max(max_cost, part.member_cost[i])
-    for j in range(block.c.size):
-        if part.skip[j]:
-            continue
-        c, cost, A = block.c[j], part.cost[j], block.square[j] + 2.0 * rule.lambda2
-        h = 0.0
-        for i in range(k):
-            g[i] = block.rows[screen.index[i], j]
-            h += g[i] * g[i]
-        h *= screen.bound
+    m = block.c.size
+    for j in range(m):
+        if j % BOUNDED == 0:
+            _squares(block, screen, j, h[: min(BOUNDED, m - j)])
         worst = change[capacity - 1] if kept == capacity else rule.ceiling
-        size = max(abs(c) - rule.lambda1, 0.0)
-        s = A - h
-        if s > 0.0 and rule.target + cost - 0.5 * size * size / s >= min(worst, 0.0):
-            if t == np.inf:
-                continue
-            root = np.sqrt(h)
-            N = t * t * s - 2.0 * size * root * t - size * size
-            if N >= 0.0 and t * s >= size * root and 0.5 * N / A + cost - max_cost >= worst:
-                continue
-        s = share_left(B, g, A, u)
-        best, best_i = addition_change(c, s, A, rule, cost), -1
-        if not best < 0.0:
-            best, best_i = np.inf, -2
-        for i in range(k):
-            if not part.locked[i]:
-                d = swap_change(B[i, i], b[i], u[i], c, s, A, rule.lambda1, rule.dependent)
-                d += cost - part.member_cost[i]
-                if d < best:
-                    best, best_i = d, i
-        if best < worst:
-            kept = _keep(best, j, best_i, found, kept, rule.tie)
+        A, cost, most = block.square[j] + 2.0 * rule.lambda2, part.cost[j], h[j % BOUNDED]
+        gain, s, refuted = max(abs(block.c[j]) - rule.lambda1, 0.0), A - most, part.skip[j]
+        if s > 0.0 and rule.target + cost - 0.5 * gain * gain / s >= min(worst, 0.0):
+            root = np.sqrt(most)
+            N = t * t * s - 2.0 * gain * root * t - gain * gain
+            lost = N >= 0.0 and t * s >= gain * root and 0.5 * N / A + cost - max_cost >= worst
+            refuted = refuted or lost or t == np.inf
+        if not refuted:
+            some.column[count] = j
+            count += 1
+        if count == TOGETHER or (j == m - 1 and count > 0):
+            _exchange_some(block, screen, part, rule, some, count)
+            for e in range(count):
+                worst = change[capacity - 1] if kept == capacity else rule.ceiling
+                if some.best[e] < worst:
+                    i = some.position[e]
+                    kept = _keep(some.best[e], some.column[e], i, found, kept, rule.tie)
+            count = 0
     return kept
 
 
 @njit
-def share_left(B, g, A, u):
-    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given
-    the support, A - g'B g.
-    """
-    k, s = g.size, A
+def _squares(block, screen, first, h):
+    """Fill h, a bound on g'B g of the columns of a block from `first` on."""
+    for e in range(h.size):
+        h[e] = 0.0
+    for i in range(screen.b.size):
+        row = block.rows[screen.index[i], first : first + h.size]
+        for e in range(h.size):
+            h[e] += row[e] * row[e]
+    for e in range(h.size):
+        h[e] *= screen.bound
+
+
+@njit
+def _exchange_some(block, screen, part, rule, some, count):
+    """Fill the lowest change of the `count` first of some columns."""
+    B, b, k, ridge = screen.B, screen.b, screen.b.size, 2.0 * rule.lambda2
     for i in range(k):
-        x = 0.0
+        row, gi = block.rows[screen.index[i]], some.g[i]
+        for e in range(count):
+            gi[e] = row[some.column[e]]
+    for e in range(count):
+        some.left[e] = block.square[some.column[e]] + ridge
+    for i in range(k):
+        gi, ui = some.g[i], some.u[i]
+        for e in range(count):
+            ui[e] = 0.0
         for l in range(k):
-            x += B[i, l] * g[l]
-        u[i] = x
-        s -= x * g[i]
-    return s
+            share, gl = B[i, l], some.g[l]
+            for e in range(count):
+                ui[e] += share * gl[e]
+        for e in range(count):
+            some.left[e] -= ui[e] * gi[e]
+    c, A, cost = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
+    for e in range(count):
+        j = some.column[e]
+        c[e], A[e], cost[e] = block.c[j], block.square[j] + ridge, part.cost[j]
+        d = addition_change(c[e], some.left[e], A[e], rule, cost[e])
+        some.best[e], some.position[e] = (d, -1) if d < 0.0 else (np.inf, -2)
+    for i in range(k):
+        if part.locked[i]:
+            continue
+        pivot, coefficient, off, ui = B[i, i], b[i], part.member_cost[i], some.u[i]
+        for e in range(count):
+            d = swap_change(
+                pivot, coefficient, ui[e], c[e], some.left[e], A[e], rule.lambda1, rule.dependent
+            )
+            d += cost[e] - off
+            lower = d < some.best[e]
+            some.best[e] = d if lower else some.best[e]
+            some.position[e] = i if lower else some.position[e]

@@ -19,7 +19,7 @@ from common import arguments
 import l0path
 
 SCRIPT = Path(__file__).with_suffix(".R")
-RIDGES = (0.0, 1e-3, 1e-2, 1e-1)
+RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 0.3, 1.0)
 FOLDS = 10
 LARGEST = 20
 

@@ -1,5 +1,6 @@
 """Nodes of a search tree, and its working columns: those that were ever nonzero in a relaxation."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,15 @@ class NodeColumns:
         self.across = self.every = self.found = None
         self.rows = 0  # of the products with all columns
         self.take()
+
+    def first_root(self, size):
+        """The root of the multiplier at which `size` working columns would leave zero by
+        themselves.
+        """
+        c = np.sort(np.abs(self.q[self.counted]))[::-1]
+        ridge = np.median(self.penalty.ridge) if self.W.size else 1.0
+        largest = float(c[min(size, c.size - 1)]) if c.size else 1.0
+        return max(largest, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
 
     def few(self, gamma):
         """Whether products of the working columns with all columns are few enough to be kept; they
