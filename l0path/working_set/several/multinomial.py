@@ -7,6 +7,7 @@ classes. Exchanges are ranked with mean * G for the Hessian of `several.softmax`
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -22,6 +23,19 @@ from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
 HELD = 128  # quadratics that are held
+
+
+class Steps(NamedTuple):
+    """The end of `refit_classes`: status, F and by how much predictors of a row differ; positions S
+    (k,) of the columns, coefficients x (K, q), and the last ones within ETA_CAP.
+    """
+
+    status: int
+    value: float
+    far: float
+    S: np.ndarray
+    x: np.ndarray
+    held: np.ndarray
 
 
 class MultinomialModel(ResponseModel):
@@ -87,19 +101,18 @@ class MultinomialModel(ResponseModel):
             x[:k] = solve_triangular(R, x[:k])
         return self._fit(support, x, value, flags)
 
-    def after_steps(self, status, value, far, S, x, held, lambda2, target):
-        """The fit of the working columns at the positions S after the steps of `refit_classes` from
-        there, which may have been none.
+    def after_steps(self, steps, lambda2, target):
+        """The fit of working columns after the steps of `refit_classes` from there, `Steps`, which
+        may have been none.
         """
         self.refits += 1
-        support = self.W[S]
-        if status == newton.MAX_ITER:
-            fit = self._fit(support, x, value, (FitStatus.NOT_CONVERGED,))
+        support = self.W[steps.S]
+        if steps.status == newton.MAX_ITER:
+            fit = self._fit(support, steps.x, steps.value, (FitStatus.NOT_CONVERGED,))
             start = None if self.near is None else (fit.b, fit.b0)
             again = self.refit(support, 0.0, lambda2, start, target)
-            return again if again is None or start or again.value < value else fit
-        value, x, flags = self._judged(self.Z, S, status, value, far, x, held, lambda2)
-        return self._fit(support, x, value, flags)
+            return again if again is None or start or again.value < fit.value else fit
+        return self._fit(support, *self._judged(self.Z, steps, lambda2))
 
     def _fit(self, support, x, value, flags):
         """The fit with the coefficients x (K, q) of the contrasts."""
@@ -124,10 +137,12 @@ class MultinomialModel(ResponseModel):
         rows = self.class_rows(Z)
         limits = softmax.DescentLimits(float(lambda2), target, lambda2 == 0.0, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
-        return status, *self._judged(Z, at, status, value, far, x, held, lambda2)
+        steps = Steps(status, value, far, at, x, held)
+        return status, *self._judged(Z, steps, lambda2)
 
-    def _judged(self, Z, at, status, value, far, x, held, lambda2):
-        """(F, coefficients, flags) after `refit_classes` on the columns `at` of Z."""
+    def _judged(self, Z, steps, lambda2):
+        """(F, coefficients, flags) after `refit_classes` on columns of Z."""
+        status, value, far, at, x, held = steps
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if status == newton.SEPARATED:
             return value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
