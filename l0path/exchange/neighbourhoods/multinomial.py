@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
-from ...working_set.several.multinomial import Steps
+from ...working_set.several.multinomial import RefitEnd
 from ...working_set.several.softmax import DescentLimits
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
 from .class_trials import ClassGoal, first_below
@@ -182,7 +182,7 @@ class MultinomialNeighbourhood(ResponseRefits):
             if e < 0:
                 break
             first += e + 1
-            new = model.after_steps(Steps(*found), self.lambda2, goal.target)
+            new = model.after_steps(RefitEnd(*found), self.lambda2, goal.target)
             self.known.note(numbers[tried[first - 1]], new, target)
             if new is not None and new.value < target:
                 last, better = tried[first - 1], new

@@ -25,7 +25,7 @@ from .responses import FitState, ResponseModel, ResponseQuadratic
 HELD = 128  # quadratics that are held
 
 
-class Steps(NamedTuple):
+class RefitEnd(NamedTuple):
     """The end of `refit_classes`: status, F and by how much predictors of a row differ; positions S
     (k,) of the columns, coefficients x (K, q), and the last ones within ETA_CAP.
     """
@@ -99,22 +99,22 @@ class MultinomialModel(ResponseModel):
                 return again
         if R is not None:
             x[:k] = solve_triangular(R, x[:k])
-        return self._fit(support, x, value, flags)
+        return self._fit(support, value, x, flags)
 
     def after_steps(self, steps, lambda2, target):
-        """The fit of working columns after the steps of `refit_classes` from there, `Steps`, which
+        """The fit of working columns after `refit_classes` from there, a `RefitEnd`, whose steps
         may have been none.
         """
         self.refits += 1
         support = self.W[steps.S]
         if steps.status == newton.MAX_ITER:
-            fit = self._fit(support, steps.x, steps.value, (FitStatus.NOT_CONVERGED,))
+            fit = self._fit(support, steps.value, steps.x, (FitStatus.NOT_CONVERGED,))
             start = None if self.near is None else (fit.b, fit.b0)
             again = self.refit(support, 0.0, lambda2, start, target)
             return again if again is None or start or again.value < fit.value else fit
         return self._fit(support, *self._judged(self.Z, steps, lambda2))
 
-    def _fit(self, support, x, value, flags):
+    def _fit(self, support, value, x, flags):
         """The fit with the coefficients x (K, q) of the contrasts."""
         k = support.size
         b0 = x[k] @ self.T if self.problem.intercept else np.zeros(self.T.shape[1])
@@ -137,7 +137,7 @@ class MultinomialModel(ResponseModel):
         rows = self.class_rows(Z)
         limits = softmax.DescentLimits(float(lambda2), target, lambda2 == 0.0, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
-        steps = Steps(status, value, far, at, x, held)
+        steps = RefitEnd(status, value, far, at, x, held)
         return status, *self._judged(Z, steps, lambda2)
 
     def _judged(self, Z, steps, lambda2):
