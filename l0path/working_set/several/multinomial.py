@@ -15,7 +15,7 @@ from scipy.linalg import qr, solve_triangular
 from ...core.status import FitStatus
 from ...problem.losses import ETA_CAP, Squared
 from ...problem.problem import Fit
-from ...problem.recession import separating_classes
+from ...problem.recession import inseparable_classes, separating_classes
 from ...problem.several import class_codes, probabilities
 from .. import newton
 from ..columns import CONDITION
@@ -148,7 +148,8 @@ class MultinomialModel(ResponseModel):
             return value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
         if not lambda2 and far > softmax.FAR_APART and status != newton.REJECTED:
             r, intercept = self.T.shape[1], self.problem.intercept
-            if separating_classes(Z[at], self.codes, r, intercept).size:
+            columns = Z[at], self.codes, r, intercept
+            if not inseparable_classes(*columns) and separating_classes(*columns).size:
                 return value, held, (FitStatus.SEPARATED,)
         return value, x, flags
 
