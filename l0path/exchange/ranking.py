@@ -36,11 +36,14 @@ class Wanted(NamedTuple):
         What the change by a swap must stay below.
     count : int
         How many are wanted; those of lowest change.
+    swaps : bool
+        Whether swaps count, or additions only.
     """
 
     target: float
     ceiling: float
     count: int
+    swaps: bool = True
 
 
 class Roles(NamedTuple):
@@ -113,6 +116,8 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     support, -1 for an addition.
     """
     part = roles(model.problem, fit, columns, penalty.lambda0)
+    if not wanted.swaps:
+        part = part._replace(locked=np.ones_like(part.locked))
     model.tables += 1
     found = new_list(wanted.count)
     rule = ExchangeRule(

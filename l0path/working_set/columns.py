@@ -12,6 +12,9 @@ from scipy.linalg import lapack
 from .linear_algebra import COLLINEAR
 
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
+# least eigenvalue of a correlation matrix from which its columns are independent, whatever the
+# rounding
+CLEARLY_APART = 1e-6
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
 NEAR_COLUMNS = 200  # columns that are searched for near combinations
@@ -132,6 +135,8 @@ class WorkingColumns:
             return 0
         A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)
         A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
+        if np.linalg.eigvalsh(A @ A.T)[0] > CLEARLY_APART:
+            return J.size
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
 
     def find_near(self):

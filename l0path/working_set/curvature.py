@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
+from ..core.dispatch import njit
 from .linear_algebra import invert, weighted_squares
 
 COLUMNS_WEIGHTED = 64  # working columns weighted at a time
@@ -98,11 +99,22 @@ class WeightedGrams:
 
 def _closest(shares, share):
     """Number of the row of `shares` that is closest to `share`, -1 where none lies within CLOSE."""
-    if not shares.size:
-        return -1
-    distances = np.abs(shares - share).sum(axis=1)
-    at = int(distances.argmin())
-    return at if distances[at] <= CLOSE else -1
+    return _nearest(shares, share, CLOSE) if shares.size else -1
+
+
+@njit
+def _nearest(shares, share, limit):
+    """The row of `shares` (m, n) of least L1 distance to `share`, the first of them; -1 where none
+    lies within the limit.
+    """
+    at = -1
+    for r in range(shares.shape[0]):
+        row, distance = shares[r], 0.0
+        for i in range(share.size):
+            distance += abs(row[i] - share[i])
+        if distance < limit or (at < 0 and distance == limit):
+            at, limit = r, distance
+    return at
 
 
 class Derivatives(NamedTuple):

@@ -8,8 +8,10 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, exchanged_supports, ranked
+from ..ranking import Wanted, exchanged_supports, ranked, scanned
 from .protocol import Reach, columns_by_size
+
+NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
 
 
 def exchanged(support, out, into):
@@ -93,25 +95,17 @@ class RefitNeighbourhood:
         """The `most` best (-gain, column) among the working columns from position `first` on; gains
         are counted in steps that count as equal.
         """
-        q = self.model.quadratic(fit, self.lambda2, first)
-        self.model.tables += 1
-        W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
-        s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
-        may_enter = self.model.problem.usable.copy()
-        may_enter[fit.support] = False
-        ok = (A > 0) & may_enter[W]
-        free = s > table.COLLINEAR * A
-        if (
-            self.lambda1 or self.model.boxed or self.model.near is not None
-        ):  # combinations count too
-            s = np.where(free, s, A)
-        else:
-            ok &= free
-        gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
-        gain = table.in_steps(gain, self._tolerance(fit.value))
-        W = W[ok]
-        best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
-        return [(-float(gain[j]), int(W[j])) for j in best]
+        model, W = self.model, self.model.W[first:]
+        change, column, _ = scanned(
+            model,
+            fit,
+            model.quadratic(fit, self.lambda2, first),
+            W,
+            separable(0.0, self.lambda1, self.lambda2),
+            Wanted(NO_GAIN, 0.0, most, swaps=False),
+        )
+        change = table.in_steps(change, self._tolerance(fit.value))
+        return list(zip(change.tolist(), W[column].tolist(), strict=True))
 
     def drop(self, fit, polish=True):
         """One size down: the best of the three removals ranked first, then swaps."""

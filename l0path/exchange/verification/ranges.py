@@ -96,8 +96,8 @@ def proposed(fit, block, part, question, found=()):
     """The best exchanges of a Screening with the columns of a block, together with those `found`
     before: (change divided by the sum of curvatures, column) ascending. part: `Roles` of the block.
     """
-    total, (target, ceiling, most) = fit.total, fit.wanted
-    ceiling = found[-1][0] if len(found) == most else ceiling / total
+    total, most, target = fit.total, fit.wanted.count, fit.wanted.target
+    ceiling = found[-1][0] if len(found) == most else fit.wanted.ceiling / total
     change, column, position = new_list(most)
     penalty = question.penalty
     rule = ExchangeRule(

@@ -40,10 +40,24 @@ def violators(model, fits, wanted, penalty):
         found = cluster.proposals(flat.cluster, R, screenings, none, question)
     else:
         found = _proposals(model, fits, R, screenings, question)
+    proposals = [np.array([j for _, j in pairs], dtype=np.int64) for pairs in found]
+    outside = [J[model.where[J] < 0] for J in proposals]
+    columns = _columns_of(model, np.unique(np.concatenate(outside)))
     return [
-        _ranked(model, fit, np.array([j for _, j in pairs], dtype=np.int64), penalty, one)
-        for fit, pairs, one in zip(fits, found, wanted, strict=True)
+        _ranked(model, fit, (J, columns), penalty, one)
+        for fit, J, one in zip(fits, outside, wanted, strict=True)
     ]
+
+
+def _columns_of(model, J):
+    """A function that gives some of the columns J (indices, ascending), (m, n): from one read of X
+    where they are few enough to be held together.
+    """
+    X = model.problem.X
+    if J.size * X.n > PRODUCTS_AT_ONCE:
+        return lambda some: np.ascontiguousarray(X.columns(some).T)
+    Z = np.ascontiguousarray(X.columns(J).T)
+    return lambda some: Z[np.searchsorted(J, some)]
 
 
 def _screening(flat, fit, total, wanted, lambda2):
@@ -83,16 +97,16 @@ def _proposals(model, fits, R, screenings, question):
     return found
 
 
-def _ranked(model, fit, proposals, penalty, wanted):
-    """The best exchanges of a fit with the working columns and with those of the proposals that are
-    outside: list of Candidate.
+def _ranked(model, fit, outside, penalty, wanted):
+    """The best exchanges of a fit with the working columns and with those `outside`, their indices
+    J and a function that gives them: list of Candidate.
     """
+    J, columns = outside
     quadratic = model.quadratic(fit, penalty.lambda2)
     change, column, position = scanned(model, fit, quadratic, model.W, penalty, wanted)
-    into, J = model.W[column], proposals[model.where[proposals] < 0]
+    into = model.W[column]
     if J.size:
-        Z = np.ascontiguousarray(model.problem.X.columns(J).T)
-        exact = model.exact(fit, penalty.lambda2, Z)
+        exact = model.exact(fit, penalty.lambda2, columns(J))
         more = scanned(model, fit, exact, J, penalty, wanted)
         change, position = np.append(change, more[0]), np.append(position, more[2])
         into = np.append(into, J[more[1]])
