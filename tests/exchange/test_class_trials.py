@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from l0path.exchange.neighbourhoods.class_quadratic import ClassTable, fill_table
-from l0path.exchange.neighbourhoods.class_trials import ClassGoal, first_open
+from l0path.exchange.neighbourhoods.class_trials import ClassGoal, first_below, first_open
 from l0path.problem.several import contrasts
 from l0path.working_set.several.softmax import ClassRows, DescentLimits, refit_classes
 
@@ -100,3 +100,26 @@ def test_predictors_that_overflow():
         limits = DescentLimits(0.01, np.inf, False, 3)
         held = np.empty_like(start)
         assert not refit_classes(rows, table.S, limits, start, held, eta)[1] < np.inf
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_first_whose_refit_is_below(intercept):
+    """The first exchange below a target, with its optimum; those before were refuted."""
+    rows, table = instance(1, intercept, 0.01)
+    W = np.array([2, 4, 5, 7, 1, 9, 6])  # indices of the working columns, ascending in S
+    supports = [
+        [*np.delete(table.S, i if i >= 0 else []), *([j] if j >= 0 else [])] for i, j in PAIRS
+    ]
+    values = np.array([optimum(rows, S, 0.01) for S in supports])
+    for target in (values.min() * 1.001, np.median(values), values.min() * 0.999):
+        rejected, goal = np.zeros(len(PAIRS), bool), ClassGoal(0.01, target, True)
+        limits = DescentLimits(0.01, target, False, 100)
+        found = first_below(rows, table, W, PAIRS, goal, limits, rejected)
+        e, F, S, x = found[0], found[2], found[4], found[5]
+        below = np.flatnonzero(values < target)
+        assert e == (below[0] if below.size else -1)
+        assert not rejected[below].any()
+        if e >= 0:
+            assert F == pytest.approx(values[e], rel=1e-7)
+            assert sorted(supports[e], key=lambda s: W[s]) == S.tolist()
+            assert x.shape == (len(S) + intercept, R - 1)

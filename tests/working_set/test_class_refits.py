@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.problem.recession import separating_classes
+from l0path.problem.recession import inseparable_classes, separating_classes
 from l0path.problem.several import contrasts
 from l0path.working_set.linear_algebra import cholesky
 from l0path.working_set.several import multinomial, softmax
@@ -44,7 +44,9 @@ def is_certain(rows, S, steps):
 
 
 def check(seeds):
-    """No problem that a linear program calls separated is certain; counts of the others."""
+    """No problem that a linear program calls separated is certain, and weights show the others;
+    counts.
+    """
     certain, far, separated = 0, 0, 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -54,7 +56,10 @@ def check(seeds):
             len(Z) + rows.intercept
         ):
             continue
-        found = separating_classes(rows.Z, rows.codes, len(rows.T) + 1, rows.intercept).size > 0
+        problem = rows.Z, rows.codes, len(rows.T) + 1, rows.intercept
+        found = separating_classes(*problem).size > 0
+        if np.unique(rows.codes).size > len(rows.T):  # an empty class has no finite intercept
+            assert inseparable_classes(*problem) == (not found), seed
         sure, distance = is_certain(rows, S, int(rng.choice([3, 10, 20, 60])))
         assert not (sure and found), seed
         certain, separated = certain + sure, separated + found
@@ -77,7 +82,7 @@ def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 3))
     y = np.argmax(12.0 * X[:, :2] @ rng.normal(size=(2, 3)) + rng.gumbel(size=(80, 3)), axis=1)
-    monkeypatch.setattr(multinomial, "separating_classes", None)
+    monkeypatch.setattr(multinomial, "inseparable_classes", None)
     path = l0path.fit(X, y, loss="multinomial", certify=False)
     eta = path.predict(X, k=3, type="link")
     assert np.ptp(eta, axis=1).max() > softmax.FAR_APART

@@ -20,6 +20,7 @@ edge less by t_a^2. Models of two and three columns are sieved by this in single
 margin for its rounding; those that remain are computed in double precision and refitted.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from ...core.dispatch import njit
-from ...relaxation.bounds import base, gains, points_at
+from ...relaxation.bounds import base, gains, largest, points_at
 
 PAIRED_COLUMNS = 1 << 13  # columns whose Gram matrix is held in single precision
 GRAM_OPERATIONS = 1 << 22  # of that matrix, at most, for each node that was solved before it
@@ -116,17 +117,21 @@ class Completions:
         free, S = self.dual.counted.copy(), np.concatenate([self.problem.forced, into])
         free[S] = free[out] = False
         free, complete = np.flatnonzero(free), False
+        h = h[free]
+        top = largest(h, size - 1).sum()
         while contest.cutoff < np.inf and not complete:
             before = contest.cutoff
             need = start - before
-            most = np.sort(h[free])[::-1][: size - 1].sum()
-            F = free[h[free] >= need - most]
-            F = F[np.argsort(-h[F], kind="stable")]
-            if F.size < size:
-                return True
-            if size > 1 and models_at_most(h[F], size, need, MOST_MODELS) > MOST_MODELS:
+            if math.comb(int(np.count_nonzero(size * h >= need)), size) > MOST_MODELS:
                 return False
-            rest = self._rest(S, F, h[F])
+            at = np.flatnonzero(h >= need - top)
+            at = at[np.argsort(-h[at], kind="stable")]
+            if at.size < size:
+                return True
+            F, g = free[at], h[at]
+            if size > 1 and models_at_most(g, size, need, MOST_MODELS) > MOST_MODELS:
+                return False
+            rest = self._rest(S, F, g)
             models, complete = self._listed(rest, size, before, need)
             for value, J in models:
                 if value < contest.cutoff:
@@ -219,11 +224,7 @@ def models_at_most(h, size, need, most):
     """
     if size == 2:
         return _pairs_at_most(h, 0, need)
-    total, first = 0, 0
-    while first < h.size and 3.0 * h[first] >= need:
-        first += 1
-    if first * (first - 1) * (first - 2) // 6 > most:
-        return most + 1
+    total = 0
     for i in range(h.size - 2):
         count = _pairs_at_most(h, i + 1, need - h[i])
         total += count

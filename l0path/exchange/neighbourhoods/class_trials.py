@@ -16,7 +16,8 @@ import numpy as np
 from ...core.dispatch import njit
 from ...core.elementary import entropy_rise
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
-from ...working_set.several.softmax import mean_loss_of
+from ...working_set.newton import REJECTED
+from ...working_set.several.softmax import mean_loss_of, refit_classes
 from ..trials import DRAWN_BACK, PROMISE_FACTOR
 from .class_quadratic import Added, add_column
 
@@ -85,7 +86,7 @@ def work_space(r, q, n, size):
 def first_open(rows, table, exchanges, goal, x):
     """The number of the first of the exchanges (m, 2) of a fit that is not refuted, -1 where all
     are; x (K + 1, q) has its coefficients: those of the support (0 at the one dropped), the
-    intercepts, and those of the column added.
+    intercepts, and those of the column added; where they are no good start those of the fit.
 
     goal: a `ClassGoal`. Returns (number, whether x is a good start).
     """
@@ -98,23 +99,65 @@ def first_open(rows, table, exchanges, goal, x):
     for e in range(len(exchanges)):
         i, j = exchanges[e, 0], exchanges[e, 1]
         exchange = ClassExchange(i, j, added, F[1], F[2])
-        if not add_column(rows, table, j, goal.lambda2, added, z) or not _start(
-            table, exchange, trial
-        ):
-            for a in range(K):
-                for s in range(q):
-                    x[a, s] = table.x[a, s] if a != i else 0.0
-            for s in range(q):
-                x[K, s] = 0.0
-            return e, False
-        found = _one(rows, table, exchange, goal, trial)
+        found = 0
+        if add_column(rows, table, j, goal.lambda2, added, z) and _start(table, exchange, trial):
+            found = _one(rows, table, exchange, goal, trial)
         if found >= 0:
             for s in range(q):
                 for a in range(K):
-                    x[a, s] = trial.main[s * K + a]
-                x[K, s] = trial.own[s]
+                    x[a, s] = trial.main[s * K + a] if found else table.x[a, s]
+                x[K, s] = trial.own[s] if found else 0.0
             return e, found == 1
     return -1, False
+
+
+@njit
+def first_below(rows, table, W, exchanges, goal, limits, rejected):
+    """The first of the exchanges (m, 2) of a fit that is not refuted and whose refit does not end
+    below its target either.
+
+    goal: a `ClassGoal`; limits: the `DescentLimits` of refits; W (w,) the indices of the working
+    columns. rejected (m,) is True where a refit ended because the target is out of reach.
+
+    Returns (number, -1 where all are refuted; status, F and far of `refit_classes`; the positions
+    S of the support, by their indices; coefficients x, and those held), see `refit_classes`.
+    """
+    (K, q), first, m = table.x.shape, 0, len(exchanges)
+    start, eta = np.empty((K + 1, q)), np.empty(table.P.shape)
+    while first < m:
+        e = first_open(rows, table, exchanges[first:], goal, start)[0]
+        if e < 0:
+            break
+        e += first
+        S, x = _exchanged(table, W, exchanges[e, 0], exchanges[e, 1], start)
+        held = np.empty(x.shape)
+        status, F, far = refit_classes(rows, S, limits, x, held, eta)
+        if status != REJECTED:
+            return e, status, F, far, S, x, held
+        rejected[e], first = True, e + 1
+    return -1, REJECTED, np.inf, 0.0, np.empty(0, np.int64), start[:0], start[:0]
+
+
+@njit
+def _exchanged(table, W, i, j, start):
+    """(positions, by their indices; coefficients) of the support of a table without its position i
+    and with the working column j, for coefficients `start` of `first_open`.
+    """
+    (K, q), k, at, left = table.x.shape, table.S.size, 0, j >= 0
+    m = k - (i >= 0) + (j >= 0)
+    S, x = np.empty(m, np.int64), np.empty((m + K - k, q))
+    for a in range(k + 1):
+        if left and (a == k or W[j] < W[table.S[a]]):
+            S[at], left = j, False
+            copy(start[K], x[at])
+            at += 1
+        if a < k and a != i:
+            S[at] = table.S[a]
+            copy(start[a], x[at])
+            at += 1
+    if K > k:
+        copy(start[k], x[m])
+    return S, x
 
 
 @njit

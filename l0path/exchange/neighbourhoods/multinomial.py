@@ -8,8 +8,10 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
+from ...working_set.several.multinomial import RefitEnd
+from ...working_set.several.softmax import DescentLimits
 from .class_quadratic import Among, ClassTable, fill_table, predict, rank
-from .class_trials import ClassGoal, first_open
+from .class_trials import ClassGoal, first_below
 from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -159,40 +161,37 @@ class MultinomialNeighbourhood(ResponseRefits):
                 tried.append(e)
         if not tried:
             return last, better
-        goal, first = ClassGoal(self.lambda2, float(target), thorough), 0
-        if len(tried) < len(exchanges):
+        model, count = self.model, len(tried)
+        if count < len(exchanges):
             exchanges = exchanges[tried]
-        x = np.empty((len(table.x) + 1, table.x.shape[1]))
-        while first < len(exchanges):
-            rows = self.model.class_rows()
-            e, good = first_open(rows, table, exchanges[first:], goal, x)
+        # near combinations need a basis of their own, which kernels do not make
+        steps = 0 if model.near is not None else model.max_iter
+        goal = ClassGoal(self.lambda2, float(target), thorough)
+        limits = DescentLimits(self.lambda2, goal.target, self.lambda2 == 0.0, steps)
+        first, rejected = 0, np.zeros(count, bool)
+        while first < count:
+            e, *found = first_below(
+                model.class_rows(),
+                table,
+                model.W,
+                exchanges[first:],
+                goal,
+                limits,
+                rejected[first:],
+            )
             if e < 0:
                 break
             first += e + 1
-            new = self._refit_from(fit, exchanges[first - 1], x, good, target)
+            new = model.after_steps(RefitEnd(*found), self.lambda2, goal.target)
             self.known.note(numbers[tried[first - 1]], new, target)
             if new is not None and new.value < target:
-                return tried[first - 1], new
+                last, better = tried[first - 1], new
+                break
             self._refused(fit, new)
+        for e in np.flatnonzero(rejected).tolist():
+            model.refits += 1
+            self.known.note(numbers[tried[e]], None, target)
         return last, better
-
-    def _refit_from(self, fit, exchange, x, good, target):
-        """The refit after an exchange from the coefficients x of `first_open`, or those of fit."""
-        i, j = exchange.tolist()
-        k = fit.support.size
-        support, b = fit.support, x[:k]
-        if i >= 0:
-            stay = np.arange(k) != i
-            support, b = support[stay], b[stay]
-        if j >= 0:
-            column = self.model.W[j]
-            at = np.searchsorted(support, column)
-            support = np.concatenate([support[:at], [column], support[at:]])
-            b = np.concatenate([b[:at], x[-1:], b[at:]])
-        if not good:
-            return self.refit(support, fit, target)
-        b0 = x[k] @ self.model.T if len(x) > k + 1 else fit.b0
-        return self.model.refit(support, self.lambda1, self.lambda2, (b, b0), target)
 
     def _positions(self, fit, pairs):
         """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""

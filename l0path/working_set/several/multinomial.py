@@ -7,6 +7,7 @@ classes. Exchanges are ranked with mean * G for the Hessian of `several.softmax`
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -14,7 +15,7 @@ from scipy.linalg import qr, solve_triangular
 from ...core.status import FitStatus
 from ...problem.losses import ETA_CAP, Squared
 from ...problem.problem import Fit
-from ...problem.recession import separating_classes
+from ...problem.recession import inseparable_classes, separating_classes
 from ...problem.several import class_codes, probabilities
 from .. import newton
 from ..columns import CONDITION
@@ -22,6 +23,19 @@ from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
 HELD = 128  # quadratics that are held
+
+
+class RefitEnd(NamedTuple):
+    """The end of `refit_classes`: status, F and by how much predictors of a row differ; positions S
+    (k,) of the columns, coefficients x (K, q), and the last ones within ETA_CAP.
+    """
+
+    status: int
+    value: float
+    far: float
+    S: np.ndarray
+    x: np.ndarray
+    held: np.ndarray
 
 
 class MultinomialModel(ResponseModel):
@@ -85,7 +99,25 @@ class MultinomialModel(ResponseModel):
                 return again
         if R is not None:
             x[:k] = solve_triangular(R, x[:k])
-        b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
+        return self._fit(support, value, x, flags)
+
+    def after_steps(self, steps, lambda2, target):
+        """The fit of working columns after `refit_classes` from there, a `RefitEnd`, whose steps
+        may have been none.
+        """
+        self.refits += 1
+        support = self.W[steps.S]
+        if steps.status == newton.MAX_ITER:
+            fit = self._fit(support, steps.value, steps.x, (FitStatus.NOT_CONVERGED,))
+            start = None if self.near is None else (fit.b, fit.b0)
+            again = self.refit(support, 0.0, lambda2, start, target)
+            return again if again is None or start or again.value < fit.value else fit
+        return self._fit(support, *self._judged(self.Z, steps, lambda2))
+
+    def _fit(self, support, value, x, flags):
+        """The fit with the coefficients x (K, q) of the contrasts."""
+        k = support.size
+        b0 = x[k] @ self.T if self.problem.intercept else np.zeros(self.T.shape[1])
         return Fit(support, x[:k], b0, value, flags)
 
     def independent(self, support):
@@ -101,18 +133,25 @@ class MultinomialModel(ResponseModel):
 
     def _minimise(self, Z, at, x, lambda2, target=np.inf):
         """(status, F, coefficients (K, q), flags) of the columns `at` of Z, from x (K, q)."""
-        p, capped, r = self.problem, lambda2 == 0.0, self.T.shape[1]
-        held, eta = np.empty_like(x), np.empty((r, p.X.n))
+        held, eta = np.empty_like(x), np.empty((self.T.shape[1], self.problem.X.n))
         rows = self.class_rows(Z)
-        limits = softmax.DescentLimits(float(lambda2), target, capped, self.max_iter)
+        limits = softmax.DescentLimits(float(lambda2), target, lambda2 == 0.0, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
+        steps = RefitEnd(status, value, far, at, x, held)
+        return status, *self._judged(Z, steps, lambda2)
+
+    def _judged(self, Z, steps, lambda2):
+        """(F, coefficients, flags) after `refit_classes` on columns of Z."""
+        status, value, far, at, x, held = steps
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if status == newton.SEPARATED:
-            return status, value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
-        if capped and far > softmax.FAR_APART and status != newton.REJECTED:
-            if separating_classes(Z[at], self.codes, r, p.intercept).size:
-                return status, value, held, (FitStatus.SEPARATED,)
-        return status, value, x, flags
+            return value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
+        if not lambda2 and far > softmax.FAR_APART and status != newton.REJECTED:
+            r, intercept = self.T.shape[1], self.problem.intercept
+            columns = Z[at], self.codes, r, intercept
+            if not inseparable_classes(*columns) and separating_classes(*columns).size:
+                return value, held, (FitStatus.SEPARATED,)
+        return value, x, flags
 
     # -------------------- quadratics that rank
 

@@ -6,11 +6,11 @@ intercepts in the last row where there are some. P (r, n) are probabilities, T (
     gradient  Z diag(w) (P - Y)' T' + 2 lambda2 b,
     Hessian   sum_i w_i z_i z_i' x T (diag P_i - P_i P_i') T'  (Kronecker) + 2 lambda2 I.
 
-After a Newton step d, whose predictors change by e, the linearised probabilities p_i = P_i +
-(diag P_i - P_i P_i') e_i balance the gradient of the ridge at b + d. Where they are not negative,
-log sum exp(eta) >= p'eta + entropy(p) bounds the optimum from below:
+After a Newton step -d, whose predictors change by -e, the linearised probabilities p_i = P_i -
+(diag P_i - P_i P_i') e_i balance the gradient of the ridge at b - d. Where they are not negative,
+weak duality bounds the optimum from below:
 
-    F >= sum_i w_i ((p_i - Y_i)'o_i + entropy(p_i)) - lambda2 ||b + d||^2.
+    F >= F(b) - sum_i w_i KL(p_i || P_i) - lambda2 ||d||^2.
 """
 
 import math
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...core.elementary import exp_minus
+from ...core.elementary import entropy_rise, exp_minus, log1p_unit
 from ...problem.losses import ETA_CAP
 from ...problem.recession import LEAST_SPREAD, SURE
 from ..linear_algebra import (
@@ -33,6 +33,7 @@ from ..linear_algebra import (
 )
 from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
+LN2 = math.log(2.0)
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
 HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than rounding of F
@@ -131,12 +132,20 @@ def mean_loss_of(rows, eta, top, total, P):
     for c in range(r):
         for i in range(n):
             total[i] = P[c, i] if c == 0 else total[i] + P[c, i]
-    for i in range(n):
-        F += rows.weights[i] * (top[i] - eta[rows.codes[i], i] + math.log(total[i]))
-        total[i] = 1.0 / total[i]
     for c in range(r):
         for i in range(n):
-            P[c, i] *= total[i]
+            P[c, i] /= total[i]
+    for i in range(n):
+        top[i] -= eta[rows.codes[i], i]
+    halved = r
+    while halved > 2:  # a sum is at most r: halve those above 2, for a logarithm without a call
+        halved = (halved + 1) // 2
+        for i in range(n):
+            above = total[i] > 2.0
+            top[i] += LN2 if above else 0.0
+            total[i] *= 0.5 if above else 1.0
+    for i in range(n):
+        F += rows.weights[i] * (top[i] + log1p_unit(total[i] - 1.0))
     return F
 
 
@@ -215,51 +224,53 @@ def hessian(rows, S, lambda2, work, H):
 
 
 @njit
-def bound_after(rows, S, lambda2, x, step, work):
-    """The lower bound of the module's head for the Newton step -step (K, q) from x; -inf where the
-    linearised probabilities are no probabilities.
+def bound_after(rows, S, lambda2, F, step, work):
+    """The lower bound of the module's head for the Newton step -step (K, q) from where F is; -inf
+    where the linearised probabilities are no probabilities.
     """
-    (r, n), e, bound = work.P.shape, work.trial, 0.0
+    P, e, mean, ridge, least = work.P, work.trial, work.v, 0.0, 0.0
+    (r, n), divergence = P.shape, 0.0
     for c in range(r):
         for i in range(n):
             e[c, i] = 0.0
     change_of(rows, S, step, work.b, e)
-    for i in range(n):
-        mean = 0.0
-        for c in range(r):
-            mean += work.P[c, i] * e[c, i]
-        t = -rows.offset[rows.codes[i], i]
-        for c in range(r):
-            p = work.P[c, i] * (1.0 - e[c, i] + mean)
-            if p < 0.0:
-                return -math.inf
-            if p > 0.0:
-                t += p * (rows.offset[c, i] - math.log(p))
-        bound += rows.weights[i] * t
+    for c in range(r):
+        for i in range(n):
+            t = P[c, i] * e[c, i]
+            mean[i] = t if c == 0 else mean[i] + t
+    for c in range(r):
+        for i in range(n):
+            u = mean[i] - e[c, i]
+            least = min(least, u)
+            divergence += rows.weights[i] * P[c, i] * entropy_rise(u)
+    if not least >= -1.0:
+        return -math.inf
     for a in range(S.size):
-        for s in range(x.shape[1]):
-            t = x[a, s] - step[a, s]
-            bound -= lambda2 * t * t
-    return bound
+        for s in range(step.shape[1]):
+            ridge += step[a, s] * step[a, s]
+    return F - divergence - lambda2 * ridge
 
 
 @njit
-def reach(rows, eta):
-    """(the largest difference of predictors, without offsets, in a row; the least margin of the
-    class of a row before the others).
+def reach(rows, eta, work):
+    """(by how much predictors, without offsets, differ in a row at most; whether every row has the
+    largest one for its class).
     """
-    far, margin = 0.0, math.inf
-    for i in range(eta.shape[1]):
+    (r, n), low, high, far = eta.shape, work.v, work.scratch, 0.0
+    for c in range(r):
+        for i in range(n):
+            t = eta[c, i] - rows.offset[c, i]
+            low[i] = t if c == 0 else min(low[i], t)
+            high[i] = t if c == 0 else max(high[i], t)
+    for i in range(n):
+        far = max(far, high[i] - low[i])
+    for i in range(n):
         y = rows.codes[i]
         own = eta[y, i] - rows.offset[y, i]
-        low = high = own
-        for c in range(eta.shape[0]):
-            if c != y:
-                t = eta[c, i] - rows.offset[c, i]
-                margin = min(margin, own - t)
-                low, high = min(low, t), max(high, t)
-        far = max(far, high - low)
-    return far, margin
+        for c in range(r):
+            if c != y and not own > eta[c, i] - rows.offset[c, i]:
+                return far, False
+    return far, True
 
 
 @njit
@@ -326,14 +337,17 @@ def _largest_length(rows, S, B, exact):
 
 
 @njit
-def _mean_size(rows, eta):
-    """The weighted mean of the largest |eta| of a row, to which rounding of F is relative."""
+def _mean_size(rows, eta, most):
+    """The weighted mean of the largest |eta| of a row, to which rounding of F is relative; most
+    (n,): scratch.
+    """
     out = 0.0
-    for i in range(eta.shape[1]):
-        t = 0.0
-        for c in range(eta.shape[0]):
-            t = max(t, abs(eta[c, i]))
-        out += rows.weights[i] * t
+    for c in range(eta.shape[0]):
+        for i in range(most.size):
+            t = abs(eta[c, i])
+            most[i] = t if c == 0 else max(most[i], t)
+    for i in range(most.size):
+        out += rows.weights[i] * most[i]
     return out
 
 
@@ -372,11 +386,11 @@ def refit_classes(rows, S, limits, x, held, eta):
                 step[a, s] = d[s * K + a]
                 gain += step[a, s] * g[s, a]
         if weak == 0 and F - 0.5 * gain >= limits.target:
-            least = bound_after(rows, S, lambda2, x, step, work)
+            least = bound_after(rows, S, lambda2, F, step, work)
             if least >= limits.target + 1e-12 * abs(F):
                 return REJECTED, F, far
         # losses are differences of numbers of the size of eta
-        level = 1.0 + _mean_size(rows, eta)
+        level = 1.0 + _mean_size(rows, eta, work.scratch)
         rounding = 1e-15 * level
         # a gain that rounding of F may hide: a full step is good although F does not show it
         slack = HIDDEN_GAIN * level if weak == 0 and gain <= HIDDEN_GAIN * level else 0.0
@@ -396,8 +410,8 @@ def refit_classes(rows, S, limits, x, held, eta):
         else:
             value_at(rows, S, lambda2, x, work, eta)
         if limits.capped:
-            far, margin = reach(rows, eta)
-            if margin > 0.0 and far > 0.0:
+            far, all_largest = reach(rows, eta, work)
+            if all_largest and far > 0.0:
                 return SEPARATED, 0.0, far
             if far <= ETA_CAP:
                 _copy_table(x, held)
