@@ -140,7 +140,7 @@ def scan(quadratic, u, b, part, rule, found):
 
     quadratic: rows (k, m) = G_{S, columns}, B (k, k), c, a (m,); u (k, m) = B rows; b (k,)
     coefficients; part: the `Roles` of columns and members; rule: an `ExchangeRule`. Kept in `found`
-    are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more
+    are the lowest below the ceiling of: swaps, and additions (position -1) that lower F by more
     than target + cost_j, entered as change = target + cost_j - gain. With lambda1 the gain is (|c|
     - lambda1)_+^2 / (2 s), exact while no sign changes.
     """

@@ -65,7 +65,9 @@ def scanned_one_by_one(quadratic, b, part, rule):
         for i in (-1, *np.flatnonzero(~part.locked)):
             d = change_of(quadratic, b, part, rule, i, j)
             full = len(kept) == CAPACITY
-            if d >= (0.0 if i < 0 else rule.ceiling) or (full and d >= kept[-1][0] - rule.tie):
+            if d >= min(rule.ceiling, 0.0 if i < 0 else np.inf) or (
+                full and d >= kept[-1][0] - rule.tie
+            ):
                 continue
             at = next((a for a, one in enumerate(kept) if one[0] > d + rule.tie), len(kept))
             kept = [*kept[:at], (d, int(j), int(i)), *kept[at:]][:CAPACITY]
@@ -99,6 +101,22 @@ def test_the_exchanges_kept_are_those_of_a_loop_over_all(lambda1, cost, dependen
         found = scanned(quadratic, b, part, rule)
         assert [one[1:] for one in found] == [one[1:] for one in wanted]
         np.testing.assert_allclose([d for d, *_ in found], [d for d, *_ in wanted], atol=1e-9)
+
+
+@pytest.mark.parametrize("lambda1, cost", [(0.0, 0.0), (0.05, 0.1)])
+def test_a_swap_right_below_the_ceiling_is_kept(lambda1, cost):
+    quadratic, b, _, _ = posed(0.05)
+    part = part_of(0, quadratic.c.size, cost)
+    rule = ExchangeRule(lambda1, 0.05, False, 0.2, 1e300, 0.0)
+    changes = [d for d, _, i in scanned_one_by_one(quadratic, b, part, rule) if i >= 0]
+    assert len(changes) > 10
+    for d in changes[:8]:
+        below = rule._replace(ceiling=d + 1e-9 * abs(d))
+        wanted = scanned_one_by_one(quadratic, b, part, below)
+        assert d in [one[0] for one in wanted]
+        found = scanned(quadratic, b, part, below)
+        assert len(wanted) < CAPACITY  # so that all below the ceiling are kept
+        assert {one[1:] for one in found} == {one[1:] for one in wanted}
 
 
 def test_changes_are_those_of_refits():
