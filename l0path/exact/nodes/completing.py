@@ -37,7 +37,7 @@ WEAKEST = 3e-3  # least ridge that is served, of the largest square of a column
 LISTED = 256  # models that are let through at a time, at most
 SINGLE_ROUNDING = 2.0**-24
 TO_COME = 3  # columns to come, at most
-MOST_MODELS = 1 << 23  # models of a node that are computed, at most
+MODELS_EACH = 1 << 11  # models of a node that are computed, at most, for each column of X
 
 
 class Rest(NamedTuple):
@@ -117,19 +117,19 @@ class Completions:
         free, S = self.dual.counted.copy(), np.concatenate([self.problem.forced, into])
         free[S] = free[out] = False
         free, complete = np.flatnonzero(free), False
-        h = h[free]
+        h, most = h[free], MODELS_EACH * self.problem.X.p
         top = largest(h, size - 1).sum()
         while contest.cutoff < np.inf and not complete:
             before = contest.cutoff
             need = start - before
-            if math.comb(int(np.count_nonzero(size * h >= need)), size) > MOST_MODELS:
+            if math.comb(int(np.count_nonzero(size * h >= need)), size) > most:
                 return False
             at = np.flatnonzero(h >= need - top)
             at = at[np.argsort(-h[at], kind="stable")]
             if at.size < size:
                 return True
             F, g = free[at], h[at]
-            if size > 1 and models_at_most(g, size, need, MOST_MODELS) > MOST_MODELS:
+            if size > 1 and models_at_most(g, size, need, most) > most:
                 return False
             rest = self._rest(S, F, g)
             models, complete = self._listed(rest, size, before, need)
