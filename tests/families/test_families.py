@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 import l0path
+from l0path.problem.families.counts import theta_of
 from l0path.solvers import LocalSearch
 
 FAMILIES = tuple(oracles.FAMILIES)
@@ -239,6 +240,20 @@ def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
         assert row.loglik == pytest.approx(top, rel=1e-9)
         assert row.df == 3 and row.aic == pytest.approx(2 * 4 - 2 * top)
         assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
+
+
+@pytest.mark.parametrize("seed", [2, 4, 12, 22, 28, 35])
+def test_theta_is_not_where_the_score_is_rounding(seed):
+    from scipy import stats
+
+    rng = np.random.default_rng(seed)
+    mean = np.exp(0.6 * rng.normal(size=100))
+    y = rng.negative_binomial(1.5, 1.5 / (1.5 + mean)).astype(float)
+    log_theta = np.linspace(-3.0, 6.0, 901)[:, None]
+    theta = np.exp(log_theta)
+    likelihood = stats.nbinom.logpmf(y, theta, theta / (theta + mean)).sum(axis=1)
+    best = float(log_theta[likelihood.argmax(), 0])
+    assert np.log(theta_of(y, mean, np.full(100, 0.01))) == pytest.approx(best, abs=0.01)
 
 
 def test_theta_is_that_of_maximum_likelihood_on_the_pilots_support():

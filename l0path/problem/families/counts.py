@@ -123,7 +123,8 @@ def theta_of(y, mean, weights):
     """The theta of largest likelihood given the means, between 1e-6 and 1e8; at 1e8 the counts vary
     no more than Poisson's.
 
-    The root of the score in log theta is found by Brent's method.
+    The root of the score in log theta is found by Brent's method, between points around the theta
+    of the moments: far above it the score is rounding, whose sign says nothing.
 
     Parameters
     ----------
@@ -138,7 +139,8 @@ def theta_of(y, mean, weights):
     from scipy.special import digamma
 
     # the likelihood at large theta rises towards Poisson's where the excess of variance is not > 0
-    if float(weights @ ((y - mean) ** 2 - y)) <= 0:
+    excess = float(weights @ ((y - mean) ** 2 - y))
+    if excess <= 0:
         return LARGEST_THETA
     counts, place = np.unique(y, return_inverse=True)
     mass = np.bincount(place, weights)
@@ -149,8 +151,15 @@ def theta_of(y, mean, weights):
         return float(mass @ (digamma(counts + theta) - digamma(theta)) + weights @ each)
 
     low, high = math.log(LEAST_THETA), math.log(LARGEST_THETA)
-    if score(low) <= 0:
-        return LEAST_THETA
-    if score(high) >= 0:
-        return LARGEST_THETA
-    return math.exp(brentq(score, low, high, xtol=1e-13, rtol=1e-14))
+    left = right = min(max(math.log(max(float(weights @ mean**2) / excess, 1e-300)), low), high)
+    if score(left) > 0:
+        while score(right) > 0:
+            if right == high:
+                return LARGEST_THETA
+            left, right = right, min(right + 1.0, high)
+    else:
+        while score(left) <= 0:
+            if left == low:
+                return LEAST_THETA
+            left, right = max(left - 1.0, low), left
+    return math.exp(brentq(score, left, right, xtol=1e-13, rtol=1e-14))
