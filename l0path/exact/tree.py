@@ -26,6 +26,7 @@ from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.conjugates import smooth
 from ..problem.problem import EPS
 from ..relaxation.bounds import base, gains, largest, points_at
+from ..relaxation.path_bounds import copied
 from .contest import Contest
 from .nodes.branching import costliest, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
@@ -86,7 +87,7 @@ class Tree(Contest):
         self.completions = Completions(dual, self.half, self.rounding)
         usable = np.flatnonzero(problem.usable)
         few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
-        if problem.quadratic and few:
+        if few and copied(problem):
             self.work.grow(usable)
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
