@@ -36,8 +36,7 @@ from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
 from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
-# nodes split at a time, at most: their children share a read of X (four times as many where that is
-# a file)
+# nodes split at a time, at most: their children share a read of X (four times as many of a file)
 BATCH = 16
 TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
@@ -89,7 +88,7 @@ class Tree(Contest):
         few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
         if few and copied(problem):
             self.work.grow(usable)
-        self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
+        self.complete = problem.quadratic and self.work.W.size == usable.size
 
     def _root(self):
         """The node of all models."""
