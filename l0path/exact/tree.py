@@ -26,6 +26,7 @@ from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.conjugates import smooth
 from ..problem.problem import EPS
 from ..relaxation.bounds import base, gains, largest, points_at
+from ..relaxation.path_bounds import copied
 from .contest import Contest
 from .nodes.branching import costliest, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
@@ -35,8 +36,7 @@ from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
 from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
-# nodes split at a time, at most: their children share a read of X (four times as many where that is
-# a file)
+# nodes split at a time, at most: their children share a read of X (four times as many of a file)
 BATCH = 16
 TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
@@ -86,9 +86,9 @@ class Tree(Contest):
         self.completions = Completions(dual, self.half, self.rounding)
         usable = np.flatnonzero(problem.usable)
         few = usable.size <= WHOLE_COLUMNS and problem.X.n * usable.size**2 <= WHOLE_GRAM
-        if problem.quadratic and few:
+        if few and copied(problem):
             self.work.grow(usable)
-        self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
+        self.complete = problem.quadratic and self.work.W.size == usable.size
 
     def _root(self):
         """The node of all models."""

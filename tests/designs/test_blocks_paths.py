@@ -256,7 +256,8 @@ def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypat
     X, y = problem(28, 80, 1500, "squared", "float32")
     y = y + np.random.default_rng(29).normal(size=80)
     monkeypatch.setattr("l0path.exact.contest.COPIED_WHOLE", 0)  # too large to be copied
-    monkeypatch.setattr("l0path.exact.nodes.columns.MOST_PRODUCTS", 0)  # and for products
+    monkeypatch.setattr("l0path.relaxation.path_bounds.COPIED_ENTRIES", 0)
+    monkeypatch.setattr("l0path.exact.nodes.columns.MOST_PRODUCTS", 0)  # nor for products
     found, reads, read = [], [], tree.Tree._read
 
     def counted(self, nodes):

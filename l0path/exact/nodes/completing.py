@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dpotrf
 
 from ...core.dispatch import njit
 from ...relaxation.bounds import base, gains, largest, points_at
+from ...relaxation.path_bounds import copied
 
 PAIRED_COLUMNS = 1 << 13  # columns whose Gram matrix is held in single precision
 GRAM_OPERATIONS = 1 << 22  # of that matrix, at most, for each node that was solved before it
@@ -89,7 +90,7 @@ class Completions:
         self.top = float(np.max(self.square[usable] + self.ridge[usable], initial=0.0))
         self.least = float(np.min(self.ridge[usable], initial=np.inf))
         self.served = (
-            problem.quadratic
+            copied(problem)
             and dual.lambda1 == 0
             and not np.isfinite(dual.lower[usable]).any()
             and not np.isfinite(dual.upper[usable]).any()
