@@ -289,3 +289,19 @@ def test_near_pairs_are_found_however_the_working_columns_grow(loss):
     if found:
         assert at_once.near.tolist() == [3, 10, 20, 150, 230, 240, 250, 255]
         assert stepwise.near.tolist() == at_once.near.tolist()
+
+
+def test_columns_in_every_model_may_be_almost_equal():
+    rng = np.random.default_rng(21)
+    X, apart = rng.standard_normal((141, 6)), rng.standard_normal(141)
+    X[:, 1] = X[:, 0] + 2.2e-6 * apart
+    y = 10.0 * apart + 0.1 * X[:, 4] + 0.05 * rng.standard_normal(141)
+    path = l0path.fit(X, y, always_include=[0, 1])
+    assert path.table.k.max() == 4
+    other = X.copy()
+    other[:, 1] = apart  # which spans the same
+    same = l0path.fit(other, y, always_include=[0, 1])
+    np.testing.assert_allclose(path.table.objective, same.table.objective, rtol=1e-6)
+    for row in path.table.itertuples():
+        if row.optimality == "global":
+            assert row.lower_bound <= same.table.objective[row.k] * (1.0 + 1e-8)
