@@ -31,7 +31,7 @@ from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.problem import EPS
-from ..problem.verbs import Tangent, dual_bound
+from ..problem.verbs import Tangent, along_the_way, dual_bound
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
@@ -446,5 +446,6 @@ class SingleFits(OneUnit):
 @njit
 def _dual_bounds(loss, y, weights, tangent, ends, out):
     """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+    loss = along_the_way(loss, y)
     for j in range(out.size):
         out[j] = dual_bound(loss, y, weights, tangent, ends[j])

@@ -156,7 +156,7 @@ class ColumnExchanges(ExchangeStrategy):
             self.lambda1,
             extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
         )
-        for support in found:
+        for support in found if not self.neighbourhood.sharp else ():
             self.offer_support(support)
 
     @property
@@ -265,8 +265,17 @@ class ColumnExchanges(ExchangeStrategy):
         ]
         penalty, checked = separable(0.0, self.lambda1, self.lambda2), [fits[k] for k in sizes]
         found = violators(self.model, checked, wanted, penalty)
-        grew = self.model.grow(entering(found))
-        for k, fit, candidates in zip(sizes, checked, found, strict=True):
+        promising = found
+        waiting = [False] * len(found)
+        if self.neighbourhood.tries_outside:
+            # columns enter that are predicted to improve a size, which is then searched again
+            promising = [[c for c in one if c.change < 0] for one in found]
+            where = self.model.where
+            waiting = [any(where[c.into] < 0 for c in one) for one in promising]
+        grew = self.model.grow(entering(promising))
+        for k, fit, candidates, waits in zip(sizes, checked, found, waiting, strict=True):
+            if waits:
+                continue
             self.clock.poll()
             if fits.get(k) is fit:  # else another size has improved it: it is verified anew
                 self._confirm(k, candidates)
@@ -298,6 +307,8 @@ class ColumnExchanges(ExchangeStrategy):
                     improved = True
                 break
         better = self.neighbourhood.swap(fit, thorough=True)
+        if better is fit and self.neighbourhood.tries_outside:
+            better = self.neighbourhood.swap_outside(fit, candidates)
         if better is not fit and self.pool.update(better):
             improved = True
         if not improved and self.pool.fits.get(k) is fit:
