@@ -36,7 +36,9 @@ class Quadratic(NamedTuple):
 
     def beside(self, more):
         """The same support beside these columns and those of another Quadratic."""
-        rows, c, a = (np.concatenate(pair, axis=-1) for pair in zip(self[:3], more[:3], strict=True))
+        rows, c, a = (
+            np.concatenate(pair, axis=-1) for pair in zip(self[:3], more[:3], strict=True)
+        )
         return Quadratic(rows, c, a, self.B)
 
     def after(self, first):

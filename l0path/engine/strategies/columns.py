@@ -156,7 +156,11 @@ class ColumnExchanges(ExchangeStrategy):
             self.lambda1,
             extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
         )
-        for support in found if not self.neighbourhood.sharp else ():
+        self.compare(found)
+
+    def compare(self, supports):
+        """Let supports of the squared loss compete for their sizes."""
+        for support in supports:
             self.offer_support(support)
 
     @property
@@ -265,21 +269,26 @@ class ColumnExchanges(ExchangeStrategy):
         ]
         penalty, checked = separable(0.0, self.lambda1, self.lambda2), [fits[k] for k in sizes]
         found = violators(self.model, checked, wanted, penalty)
-        promising = found
-        waiting = [False] * len(found)
-        if self.neighbourhood.tries_outside:
-            # columns enter that are predicted to improve a size, which is then searched again
-            promising = [[c for c in one if c.change < 0] for one in found]
-            where = self.model.where
-            waiting = [any(where[c.into] < 0 for c in one) for one in promising]
-        grew = self.model.grow(entering(promising))
+        columns, waiting = self.admitted(found)
+        grew = self.model.grow(columns)
         for k, fit, candidates, waits in zip(sizes, checked, found, waiting, strict=True):
-            if waits:
-                continue
             self.clock.poll()
-            if fits.get(k) is fit:  # else another size has improved it: it is verified anew
+            # a size that another one has improved is verified anew
+            if not waits and fits.get(k) is fit:
                 self._confirm(k, candidates)
         return grew
+
+    def admitted(self, found):
+        """The columns that enter by the candidates of each size, and whether each size is searched
+        again with them before refits decide.
+        """
+        return entering(found), [False] * len(found)
+
+    def improved(self, fit, candidates):
+        """The fit after swaps, as many of which are refuted in the end as were asked for; the fit
+        itself where none improves it. candidates: its exchanges ranked first.
+        """
+        return self.neighbourhood.swap(fit, thorough=True)
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
@@ -306,9 +315,7 @@ class ColumnExchanges(ExchangeStrategy):
                 if new is not None and self.pool.update(new):
                     improved = True
                 break
-        better = self.neighbourhood.swap(fit, thorough=True)
-        if better is fit and self.neighbourhood.tries_outside:
-            better = self.neighbourhood.swap_outside(fit, candidates)
+        better = self.improved(fit, candidates)
         if better is not fit and self.pool.update(better):
             improved = True
         if not improved and self.pool.fits.get(k) is fit:

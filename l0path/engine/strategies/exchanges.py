@@ -57,7 +57,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
         """
         self.sweep(self.done)
         first, self.first = self.first, False
-        if first and self.settings.effort != "fast" and not getattr(self.neighbourhood,"sharp",False):
+        if first and self.settings.effort != "fast":
             if perturbation.oscillate(self.pool, self.neighbourhood, self.clock.poll):
                 self.sweep(self.done)
 

@@ -25,7 +25,6 @@ class RefitNeighbourhood:
     """
 
     compiled = False
-    tries_outside = False  # whether swaps with columns outside W can be tried: `swap_outside`
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = (
@@ -240,7 +239,7 @@ class RefitNeighbourhood:
 
     def reach(self, last):
         """Half as many columns again as the last size."""
-        return Reach(last // 4, int(0.9 * self.model.problem.n_eff) - 1, True)
+        return Reach(last // 2, int(0.9 * self.model.problem.n_eff) - 1, True)
 
     def refined(self, fit):
         """The fit at full accuracy: refits are."""
