@@ -66,8 +66,7 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
     if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
         return
     poll()
-    kind = SingleColumns if groups is None else SingleGroups
-    kind = kind if problem.quadratic else SingleFits
+    kind = (SingleColumns if groups is None else SingleGroups) if problem.quadratic else SingleFits
     with threads.one_blas_thread():
         try:
             complete = kind(model, pool, lambda1, lambda2, poll, groups).run()
@@ -446,6 +445,6 @@ class SingleFits(OneUnit):
 @njit
 def _dual_bounds(loss, y, weights, tangent, ends, out):
     """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
-    loss = along_the_way(loss, y)
+    way = along_the_way(loss, y)
     for j in range(out.size):
-        out[j] = dual_bound(loss, y, weights, tangent, ends[j])
+        out[j] = dual_bound(way, y, weights, tangent, ends[j])
