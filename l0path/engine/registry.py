@@ -86,8 +86,7 @@ def _exchanges(model, plan, part, session):
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)
-    ordered = model.problem.loss.traits.response == "ordered"
-    kind = OrderedExchanges if ordered else ColumnExchanges
+    kind = OrderedExchanges if OrderedExchanges.serves(model.problem) else ColumnExchanges
     if model.problem.turn is not None:
         kind = ResponseExchanges if model.problem.quadratic else MultinomialExchanges
     return SizePath(kind(model, part, plan.settings, session))

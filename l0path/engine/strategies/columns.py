@@ -47,6 +47,8 @@ def entering(found):
 class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
 
+    oscillated = 1.0  # the share of the neighbourhood's reach that is used where sizes are verified
+
     def __init__(self, model, part, settings, session):
         self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
         model.grow(model.problem.forced)
@@ -77,7 +79,7 @@ class ColumnExchanges(ExchangeStrategy):
         pool, model, poll = self.pool, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
         if self.settings.effort != "fast":
-            perturbation.oscillate(pool, self.neighbourhood, poll)
+            perturbation.oscillate(pool, self.neighbourhood, poll, self.oscillated)
             if self.exact:  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
                 perturbation.perturb(pool, self.neighbourhood, rng, 4, self.done, poll)

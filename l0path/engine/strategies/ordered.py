@@ -4,11 +4,20 @@ which sizes are searched again and which are decided by bounds.
 
 from ...exchange import local_search
 from ...exchange.neighbourhoods.chord import OrderedNeighbourhood
-from .columns import ColumnExchanges, entering
+from .columns import WIDE, ColumnExchanges, entering
 
 
 class OrderedExchanges(ColumnExchanges):
-    """Every size 0..max_k for one (lambda1, lambda2) under the loss of ordered classes."""
+    """Every size 0..max_k for one (lambda1, lambda2) under the loss of ordered classes, where a
+    read of X costs less than the search between two of them.
+    """
+
+    oscillated = 0.5
+
+    @staticmethod
+    def serves(problem):
+        """Whether it is for a problem."""
+        return problem.loss.traits.response == "ordered" and problem.X.p < WIDE
 
     def improve(self):
         """Sweeps over the sizes until nothing improves; in the first round one sweep upwards, since

@@ -98,10 +98,6 @@ class OrderedNeighbourhood(RefitNeighbourhood):
     fit predicts refute most exchanges, and refits start from there.
     """
 
-    def reach(self, last):
-        """A quarter as many columns again as the last size."""
-        return super().reach(last)._replace(units=last // 4)
-
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""
         return self._first_below(fit, [(-1, column)], target)[1]
