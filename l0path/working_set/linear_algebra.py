@@ -77,6 +77,23 @@ def cholesky_solve(L, k, x):
 
 
 @njit
+def subtract_rows(G, J, b, c):
+    """Take b_j times row j of G off c (w,), j in J: four rows at a time, as slices, for an index
+    that might be negative would keep the loops from vector units.
+    """
+    fours = J.size - J.size % 4
+    for i in range(0, fours, 4):
+        b0, b1, b2, b3 = b[J[i]], b[J[i + 1]], b[J[i + 2]], b[J[i + 3]]
+        G0, G1, G2, G3 = G[J[i]], G[J[i + 1]], G[J[i + 2]], G[J[i + 3]]
+        for j in range(c.size):
+            c[j] -= b0 * G0[j] + b1 * G1[j] + b2 * G2[j] + b3 * G3[j]
+    for i in range(fours, J.size):
+        b0, G0 = b[J[i]], G[J[i]]
+        for j in range(c.size):
+            c[j] -= b0 * G0[j]
+
+
+@njit
 def invert(A, k, B):
     """B[:k, :k] = inverse of the symmetric positive definite A[:k, :k]; A is overwritten. Returns
     the number of weak pivots.

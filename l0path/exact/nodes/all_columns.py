@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from .penalty import bound, insert
+from ...working_set.linear_algebra import subtract_rows
+from .penalty import bound, insert, members
 
 MOST_PRODUCTS = 1 << 24  # entries of the products of working columns with all columns, at most
 
@@ -51,10 +52,7 @@ def bound_over_all(every, penalty, branch, multiplier, W, b, cutoff, found):
     G, q, _, half, top, gamma = every
     c, h, fixed, entering = found
     c[:] = q
-    for i in range(b.size):
-        if b[i] != 0.0:
-            for j in range(c.size):
-                c[j] -= b[i] * G[i, j]
+    subtract_rows(G, members(b), b, c)
     start, total = half * (1.0 - 8.0 * gamma), 0.0
     for i in range(b.size):
         start -= 0.5 * b[i] * (q[W[i]] - c[W[i]])

@@ -98,6 +98,21 @@ def cost(penalty, state, multiplier, A, b):
 
 
 @njit
+def members(inside):
+    """Indices of the entries that are true, or not zero, ascending."""
+    count = 0
+    for j in range(inside.size):
+        count += inside[j] != 0
+    A = np.empty(count, dtype=np.int64)
+    count = 0
+    for j in range(inside.size):
+        if inside[j] != 0:
+            A[count] = j
+            count += 1
+    return A
+
+
+@njit
 def insert(best, held, size, value):
     """Let a value into the descending list of the `size` largest, of which `held` are there;
     returns how many are then.

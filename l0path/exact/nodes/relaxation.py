@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import cholesky, cholesky_solve
-from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
+from ...working_set.linear_algebra import cholesky, cholesky_solve, subtract_rows
+from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, members, move, shape, total
 
 # moves of the multiplier in a turn, until the free z sum to about `size`, and sweeps of coordinate
 # descent before each: with one sweep, Newton steps on correlated columns changed parts for long
@@ -224,21 +224,6 @@ def slack(gamma, loss, b):
 
 
 @njit
-def members(inside):
-    """Indices of the true entries, ascending."""
-    count = 0
-    for j in range(inside.size):
-        count += inside[j]
-    A = np.empty(count, dtype=np.int64)
-    count = 0
-    for j in range(inside.size):
-        if inside[j]:
-            A[count] = j
-            count += 1
-    return A
-
-
-@njit
 def descend(loss, penalty, branch, s, bracket, A, found, scratch):
     """The relaxation on columns A at the multiplier s^2, by Newton steps with line searches and
     sweeps, and the next multiplier within the bracket of its root: (s, bracket).
@@ -288,12 +273,9 @@ def residual(loss, A, found):
     b, c, out = found.b, found.c, loss.half
     for j in range(c.size):
         c[j] = loss.q[j]
+    subtract_rows(loss.G, A, b, c)
     for i in range(A.size):
-        if b[A[i]] != 0.0:
-            for j in range(c.size):
-                c[j] -= b[A[i]] * loss.G[A[i], j]
-    for j in range(c.size):
-        out -= 0.5 * b[j] * (loss.q[j] - c[j])
+        out -= 0.5 * b[A[i]] * (loss.q[A[i]] - c[A[i]])
     return out
 
 
