@@ -387,7 +387,7 @@ def test_models_without_a_likelihood_are_averaged_with_equal_or_given_weights():
     given = found.average(np.eye(len(found))[1])["mean"]
     assert given[list(found.models[1].coef.index)].tolist() == found.models[1].coef.tolist()
     for use in (lambda: found.coef, lambda: found.predict(X), lambda: found.weights("akaike")):
-        with pytest.raises(ValueError, match="no likelihood.*pass weights='equal'"):
+        with pytest.raises(ValueError, match=r"no likelihood.*pass weights='equal'"):
             use()
 
 
