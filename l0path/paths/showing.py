@@ -232,6 +232,7 @@ class Showing:
         risk: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        strata: ArrayLike | str | None = None,
         ax: Axes | None = None,
         **selector: Unpack[Selector],
     ) -> Axes:
@@ -256,6 +257,9 @@ class Showing:
             Other risk scores of the rows of the fit, in the place of a model; NaN leaves a row out.
         sample_weight, offset : array-like of shape (m,), optional
             Weights and offset of the rows.
+        strata : array-like of shape (m,) or str, optional
+            Strata of the rows, as in `Path.score`. They are checked, and change no curve: the
+            linear predictor does not depend on them.
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         **selector : int or float
@@ -268,18 +272,8 @@ class Showing:
         """
         from ..plots import plot_survival
 
-        return plot_survival(
-            self,
-            X,
-            y,
-            rule,
-            groups=groups,
-            risk=risk,
-            sample_weight=sample_weight,
-            offset=offset,
-            ax=ax,
-            **selector,
-        )
+        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
+        return plot_survival(self, X, y, rule, groups=groups, risk=risk, ax=ax, **rows, **selector)
 
     def plot_calibration(
         self,
