@@ -255,11 +255,8 @@ class Showing:
             The number of groups. Equal predictors stay together, so there may be fewer.
         risk : array-like of shape (n,), optional
             Other risk scores of the rows of the fit, in the place of a model; NaN leaves a row out.
-        sample_weight, offset : array-like of shape (m,), optional
-            Weights and offset of the rows.
-        strata : array-like of shape (m,) or str, optional
-            Strata of the rows, as in `Path.score`. They are checked, and change no curve: the
-            linear predictor does not depend on them.
+        sample_weight, offset, strata : array-like of shape (m,), optional
+            Weights, offset and strata of the rows. Strata are checked, and change no curve.
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         **selector : int or float
@@ -272,8 +269,14 @@ class Showing:
         """
         from ..plots import plot_survival
 
-        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-        return plot_survival(self, X, y, rule, groups=groups, risk=risk, ax=ax, **rows, **selector)
+        return plot_survival(
+            self,
+            X,
+            y,
+            rule,
+            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            **{"groups": groups, "risk": risk, "ax": ax, **selector},
+        )
 
     def plot_calibration(
         self,
