@@ -44,8 +44,12 @@ class OrderedExchanges(ColumnExchanges):
         return entering(promising), waiting
 
     def improved(self, fit, candidates):
-        """As `ColumnExchanges.improved`, with swaps with columns outside the working ones."""
-        better = super().improved(fit, candidates)
-        if better is fit and isinstance(self.neighbourhood, OrderedNeighbourhood):
-            return self.neighbourhood.swap_outside(fit, candidates)
-        return better
+        """As `ColumnExchanges.improved`, by the candidates alone: they are the swaps that a ranking
+        of the working columns and of those proposed has first, unless additions are among them.
+        """
+        if not isinstance(self.neighbourhood, OrderedNeighbourhood):
+            return super().improved(fit, candidates)
+        better = fit
+        if any(c.out < 0 for c in candidates):
+            better = super().improved(fit, candidates)
+        return self.neighbourhood.swap_among(fit, candidates) if better is fit else better
