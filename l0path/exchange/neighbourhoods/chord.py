@@ -148,7 +148,8 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             into_at = np.where(into >= 0, where[into], -1)
             return rows_of(problem, model.Z), table, where[supports], into_at
         J = np.union1d(fit.support, into)
-        Z = np.ascontiguousarray(problem.X.columns(J).T)
+        Z, outside = model.Z[where[J]], where[J] < 0
+        Z[outside] = problem.X.columns(J[outside]).T
         table = table._replace(S=np.searchsorted(J, fit.support))
         return rows_of(problem, Z), table, np.searchsorted(J, supports), np.searchsorted(J, into)
 
