@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import generic, njit
-from ...core.elementary import binary_gap, exp_minus, log1p_unit
+from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
     along_the_way,
