@@ -89,6 +89,13 @@ class GroupNeighbours:
             return None
         return self._rest(i)
 
+    def worth(self, i):
+        """Increase of loss + shrinkage when member i leaves, with those that need it."""
+        inside, hierarchy = self._inside(), self.problem.groups.hierarchy
+        inside[self.units[i]] = False
+        inside = inside if hierarchy is None else hierarchy.largest(inside)
+        return self.model.refit(np.flatnonzero(inside), self.fit).value - self.value
+
     def _rest(self, i):
         """The Fit of the members but i, whether they keep the hierarchy or not; None where its box
         leaves out 0.

@@ -106,6 +106,10 @@ class Neighbours:
             else self.refit(np.delete(self.units, i))
         )
 
+    def worth(self, i):
+        """Increase of loss + shrinkage when member i leaves."""
+        return self.refit(np.delete(self.units, i)).value - self.value
+
     def every(self):
         """All exchanges, unranked: ExchangePairs with a change of 0."""
         outside = self.problem.usable.copy()

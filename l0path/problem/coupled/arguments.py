@@ -9,6 +9,7 @@ import pandas as pd
 from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
+from ..losses import refuse_numbers_of_others
 from ..problem import effective_rows
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
@@ -115,6 +116,11 @@ def strata_of(value, n):
     """(numbers of strata (n,), their labels) from labels, one per row; None: all rows are one."""
     if value is None:
         return None, None
+    if isinstance(value, str):
+        raise ValueError(
+            f"strata={value!r} names a column, which goes with a formula; pass the column itself, "
+            f"such as X[{value!r}], and leave it out of X"
+        )
     labels = pd.Series(value.to_numpy() if isinstance(value, pd.Series) else np.asarray(value))
     if labels.size != n:
         raise ValueError(f"strata has {labels.size} values, X has {n} rows; pass one per row of X")
@@ -197,6 +203,7 @@ def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
     """
+    refuse_numbers_of_others(a)
     if a.loss != "cox":
         refuse_survival_only(a)
     if a.loss == "ordinal":
@@ -230,8 +237,12 @@ def refuse_what_cox_lacks(a):
 def refuse_survival_only(a):
     """Raise ValueError for arguments of survival times with another loss."""
     if a.strata is not None or a.ties != "efron":
-        name, value = ("strata", a.strata) if a.strata is not None else ("ties", a.ties)
-        raise ValueError(f"{name}={shown(value)} is for loss='cox', not loss={a.loss!r}")
+        given = f"ties={a.ties!r}"
+        if a.strata is not None:
+            given = f"strata={a.strata!r}" if isinstance(a.strata, str) else "strata="
+        raise ValueError(
+            f"{given} is for loss='cox', not loss={a.loss!r}; leave it out, or pass loss='cox'"
+        )
 
 
 def given_anew(meta):
