@@ -393,18 +393,17 @@ def _(loss, y, weights, tangent, end):
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
     n, m, total = y.size, loss.levels - 1, 0.0
     eta, best = tangent.start, best_thresholds(loss, y, tangent.start, weights)
-    upper, lower, shift = best.upper, best.lower, np.empty(m)
-    move, along = np.empty(n), np.empty(n)
+    move, along, shift = np.empty(n), np.empty(n), np.empty(m)
     for i in range(n):
         move[i] = end[i] - eta[i]
     seen_by_thresholds(y, best, move, shift)
     solve_thresholds(best, shift)
     for i in range(n):
         along[i] = move[i] - shift[min(int(y[i]), m - 1)]
-    total += _risen(upper, along, weights)
+    total += _risen(best.upper, along, weights)
     for i in range(n):
         along[i] = shift[max(int(y[i]) - 1, 0)] - move[i]
-    total += _risen(lower, along, weights)
+    total += _risen(best.lower, along, weights)
     for j in range(1, m):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - q * (1.0 + q) * d
@@ -417,9 +416,7 @@ def _(loss, y, weights, tangent, end):
 
 @njit
 def _risen(terms, d, weights):
-    """What weak duality leaves of the sum of w log(1 + e^u) along steps d (n,) of u, -inf where it
-    leaves nothing; `binary_gap` times w, without branches, for vector units.
-    """
+    """What weak duality leaves of sum w log(1 + e^u) along steps d (n,) of u; without branches."""
     total, outside, slope, curvature = 0.0, 0, terms.slope, terms.curvature
     for i in range(d.size):
         s, w, x = slope[i], weights[i], curvature[i] * d[i]
