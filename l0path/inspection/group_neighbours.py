@@ -43,7 +43,7 @@ class GroupNeighbours:
             s.groups,
         )
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
-        check_refitted(path, data, self.fit, self.value)
+        check_refitted(path, self.fit, self.value)
         self.units = s.groups
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()

@@ -207,8 +207,9 @@ class ModelSet:
         Parameters
         ----------
         kind : str or array-like of shape (models,), default "bic"
-            "akaike" for exp(-AIC / 2), "bic" for exp(-BIC / 2), each up to a factor, or numbers
-            >= 0, which are divided by their sum.
+            "akaike" for exp(-AIC / 2), "bic" for exp(-BIC / 2), each up to a factor, "equal" for
+            the same weight of every model, or numbers >= 0, which are divided by their sum.
+            Losses without a likelihood (hinge, Huber, quantile, Tweedie) have the last two only.
 
         Returns
         -------
@@ -218,7 +219,7 @@ class ModelSet:
         Raises
         ------
         ValueError
-            If the kind is not known, or the numbers are not weights.
+            If the kind is not known, the loss has no likelihood, or the numbers are no weights.
 
         References
         ----------
@@ -226,9 +227,20 @@ class ModelSet:
         Sociological Methodology 25, 1995.
         """
         if isinstance(kind, str):
+            if kind == "equal":
+                return np.full(len(self), 1.0 / len(self))
             name = {"akaike": "aic", "bic": "bic"}.get(kind)
             if name is None:
-                raise ValueError(f"weights of kind {kind!r} are not known; use 'akaike' or 'bic'")
+                raise ValueError(
+                    f"weights of kind {kind!r} are not known; use 'akaike', 'bic', 'equal', or "
+                    "numbers"
+                )
+            if not self._path.meta.traits.likelihood:
+                raise ValueError(
+                    f"loss={self._path.loss!r} has no likelihood, so models have no weights of "
+                    f"kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
+                    "to average(...) or predict(...)"
+                )
             value = self._path.score_table()[name].to_numpy()
             weight = np.exp(-0.5 * (value - value.min()))
             return weight / weight.sum()
@@ -283,7 +295,13 @@ class ModelSet:
         )
         return table[np.repeat(inside, per)]
 
-    def predict(self, X: Matrix, weights: str | ArrayLike = "bic") -> pd.DataFrame:
+    def predict(
+        self,
+        X: Matrix,
+        weights: str | ArrayLike = "bic",
+        *,
+        offset: ArrayLike | str | None = None,
+    ) -> pd.DataFrame:
         """Averaged predictions for new rows.
 
         Parameters
@@ -292,6 +310,8 @@ class ModelSet:
             The new rows, as in `Path.predict`.
         weights : str or array-like, default "bic"
             As in `weights`.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the new rows, as in `Path.predict`, if the fit had one.
 
         Returns
         -------
@@ -299,7 +319,7 @@ class ModelSet:
             `mean`, and `spread`, the standard deviation between the models; of several responses
             or classes with a column for each.
         """
-        each = [model.predict(X) for model in self.models]
+        each = [model.predict(X, offset=offset) for model in self.models]
         w, values = self.weights(weights), np.array([np.asarray(one) for one in each])
         mean = np.tensordot(w, values, axes=1)
         index = each[0].index if isinstance(each[0], (pd.Series, pd.DataFrame)) else None

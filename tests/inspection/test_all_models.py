@@ -376,3 +376,43 @@ def test_substitutes_of_more_than_four_columns():
     assert len(found) > 5
     assert found.substitutes == [tuple(sorted(model.features[0] for model in found))]
     assert l0path.fit(X, y).near_best(0).substitutes == []
+
+
+def test_models_without_a_likelihood_are_averaged_with_equal_or_given_weights():
+    X, y = instance("plain")
+    found = l0path.fit(X, y, loss="huber").near_best(2, within=0.3)
+    assert len(found) > 1
+    each = np.array([model.predict(X) for model in found])
+    np.testing.assert_allclose(found.predict(X, "equal")["mean"], each.mean(axis=0))
+    given = found.average(np.eye(len(found))[1])["mean"]
+    assert given[list(found.models[1].coef.index)].tolist() == found.models[1].coef.tolist()
+    for use in (lambda: found.coef, lambda: found.predict(X), lambda: found.weights("akaike")):
+        with pytest.raises(ValueError, match=r"no likelihood.*pass weights='equal'"):
+            use()
+
+
+def test_models_of_a_fit_with_an_offset_predict():
+    X, y = instance("plain")
+    offset = np.linspace(-1.0, 1.0, 40)
+    found = l0path.fit(X, y, offset=offset).near_best(2, within=0.3)
+    mean = found.predict(X, offset=offset)["mean"]
+    np.testing.assert_allclose(mean, found.predict(X, offset=np.zeros(40))["mean"] + offset)
+
+
+def test_a_set_of_models_of_a_loaded_path_keeps_the_data(tmp_path):
+    X, y = instance("plain")
+    path = l0path.fit(X, y)
+    path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz").near_best(2, within=0.3, X=X, y=y)
+    pd.testing.assert_frame_equal(loaded.importance, path.near_best(2, within=0.3).importance)
+
+
+def test_a_refit_below_the_solution_is_no_sign_of_forgotten_bounds():
+    """Exchanges of a fit whose data are at hand: nothing was loaded, and no bounds were given."""
+    x = np.random.default_rng(25).uniform(-1, 1, 9)
+    X, y = np.c_[x, x**2, x**3, x**4], np.where(x > 0.1, 1, -1)
+    path = l0path.fit(X, y, loss="squared_hinge", standardize=False)
+    at = len(path) - 1
+    higher = path.solutions[at]._replace(loss=path.solutions[at].loss + 0.01)
+    path = l0path.Path(path.meta, [*path.solutions[:at], higher], "", (), (), path._source)
+    assert len(path.summary(index=at).table) == path.solutions[at].support.size
