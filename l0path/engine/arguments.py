@@ -8,7 +8,7 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..core.tables import pandas_of
 from ..errors import refuse_masked
-from ..problem.coupled.arguments import survival_loss
+from ..problem.coupled.arguments import survival_loss, survival_notes
 from ..problem.coupled.ordered_classes import ordered_response, refuse_texts_without_order
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
@@ -63,7 +63,9 @@ def responded(y, n, a, weights, own=None):
             [],
         )
     if a.loss in COUPLED:
-        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+        event, record = survival_loss(y, n, weights, strata=a.strata, ties=a.ties)
+        seen = weights > 0
+        return event, record, None, None, survival_notes(event[seen], record.stop[seen], a)
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
     # those that are not given are 1 until a pilot fit
     numbers = {name: number(one, name) for name, one in given.items() if one is not None}
