@@ -21,7 +21,7 @@ from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
-from ..exact.result import hidden, in_place_of, kept_hierarchy, too_dependent, why_hidden
+from ..exact.result import WHY_ENDED, hidden, in_place_of, kept_hierarchy, too_dependent, why_hidden
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
@@ -32,11 +32,21 @@ from ..paths.criteria import (
     noise_variance,
     observations,
 )
+from ..paths.past_separation import SENT
 from ..problem.problem import pose, row_weights
+from ..problem.traits import MONOTONE
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
+
+# why sets may be missing, by the status of a search that was stopped
+STOPPED = {
+    "max_models": "there are more than max_models={most} models; raise it, or lower within=",
+    "time_limit": "the time limit ended the search; raise time_limit",
+    "interrupted": "Ctrl-C ended the search",
+}
+MOST_NAMED = 5  # columns that separate classes
 
 
 class BestModels(NamedTuple):
@@ -149,7 +159,11 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
         nodes=found.nodes,
         seconds=time.perf_counter() - began,
         status=task.status,
-        assumptions=[f"over all sizes, by {criterion}", *kept_hierarchy(task.problem)],
+        assumptions=[
+            f"over all sizes, by {criterion}",
+            *kept_hierarchy(task.problem),
+            *([f"no proof: {task.open}"] if task.status == "gap_not_closed" else []),
+        ],
         fixed_in=inside if unique else none,
         fixed_out=others if unique else none,
         path=models[0].path,
@@ -205,12 +219,33 @@ def near_best(
         within=float(within),
         floor=floor,
         complete=found.ended == SearchEnd.CLOSED and not found.full,
+        reason=task.open,
     )
 
 
 def _check_criterion(criterion):
     if criterion not in RULES:
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(RULES)}")
+
+
+def without_optimum(problem, path):
+    """The reason why sets may be missing where some have no finite optimum."""
+    recession = problem.loss.traits.recession
+    do = "make the likelihood monotone" if recession == MONOTONE else "separate the classes"
+    do = f"send {SENT[recession]}" if recession in SENT else do
+    apart = [s for s in path.solutions if s.status == FitStatus.SEPARATED]
+    if not apart:
+        return (
+            f"some models have no finite optimum, or none that was reached, as where columns {do}: "
+            "these are not among the models; leave such columns out with exclude="
+        )
+    support = min(apart, key=lambda s: s.k).support
+    names = ", ".join(path.names[j] for j in support[:MOST_NAMED])
+    names += ", ..." if support.size > MOST_NAMED else ""
+    return (
+        f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
+        "among the models; leave such columns out with exclude="
+    )
 
 
 def _of_columns(problem):
@@ -227,10 +262,13 @@ def _of_columns(problem):
 class SetSearch:
     """A search of all sets of columns of the data of a path, copies of columns among them; of those
     that keep a hierarchy where the path keeps one.
+
+    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is.
     """
 
     def __init__(self, path, X=None, y=None, ridge=False):
-        self.path, self.data, self.status = path, fit_data(path, X, y), "optimal"
+        self.path, self.data = path, fit_data(path, X, y)
+        self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
         rows = [s for s in path.solutions if s.slice == path.solutions[0].slice]
         if len(rows) < len(path.solutions):
@@ -322,11 +360,16 @@ class SetSearch:
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
             lower, nodes = search.lower(), search.nodes
-        if ended in (SearchEnd.NO_OPTIMUM, SearchEnd.TOO_CLOSE):
-            self.status = "gap_not_closed"
+        if ended in WHY_ENDED:
+            self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
+            if ended == SearchEnd.NO_OPTIMUM:
+                self.open = without_optimum(self.problem, self.path)
         if control.end or ended == SearchEnd.STOPPED:
-            self.status = "max_models" if wanted.full else "time_limit"
-            self.status = "interrupted" if clock.interrupted else self.status
+            self.status = "interrupted" if clock.interrupted else "time_limit"
+        if wanted.full:
+            self.status = "max_models"
+        if self.status in STOPPED:
+            self.open = STOPPED[self.status].format(most=wanted.most)
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
 

@@ -399,7 +399,9 @@ class Choosing:
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, and has no shrinkage unless it is squared. Equal columns
-        count as different ones. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
+        count as different ones. Models without a finite optimum (columns that separate the classes)
+        are not listed, and where there may be any the set is not complete. After Fisher, Rudin &
+        Dominici (JMLR 20:177, 2019).
 
         Parameters
         ----------
@@ -421,7 +423,8 @@ class Choosing:
         Returns
         -------
         ModelSet
-            The models, and what they have in common. `complete` says that none is missing.
+            The models, and what they have in common. `complete` says that none is missing, `reason`
+            why some may be.
 
         Raises
         ------

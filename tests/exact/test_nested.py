@@ -46,7 +46,7 @@ def problems(loss, count, seed, ridge=False):
 def arguments(d):
     """The keywords of `l0path.fit` for an instance."""
     out = oracles.fit_keywords(d) | {"standardize": d["standardize"]}
-    loss, number = d["loss"], out["delta"]
+    loss, number = d["loss"], d["delta"]
     if loss in oracles.FAMILIES:
         del out["delta"], out["gamma"]
         out |= {NUMBER[loss]: number} if loss in NUMBER else {}
