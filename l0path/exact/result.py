@@ -150,11 +150,14 @@ def assumptions(search):
         )
     copies = 0 if data.copies is None else len(data.copies)
     if (out_of_it := int((~bounds.whole.usable).sum()) - copies) > 0:
-        out.append(f"{out_of_it} columns that are excluded or constant stay out")
+        which = "column that is" if out_of_it == 1 else "columns that are"
+        stays = "stays" if out_of_it == 1 else "stay"
+        out.append(f"{out_of_it} {which} excluded or constant {stays} out")
     if copies:
+        which = "column equal to another one is" if copies == 1 else "columns equal to others are"
         out.append(
-            f"{copies} columns equal to another one are left out, which changes no optimum; each "
-            "can stand in for the one it equals"
+            f"{copies} {which} left out, which changes no optimum; each can stand in for the one "
+            "it equals"
         )
     out += kept_hierarchy(bounds.whole)
     if search.unsearched and not bounds.reason and not search.obstacle:

@@ -46,7 +46,7 @@ STOPPED = {
     "time_limit": "the time limit ended the search; raise time_limit",
     "interrupted": "Ctrl-C ended the search",
 }
-MOST_NAMED = 5  # columns that separate classes
+MOST_LISTED = 5  # names in a message
 
 
 class BestModels(NamedTuple):
@@ -126,7 +126,7 @@ def best_subset(
     (True, [6, 8, 8])
     """
     began = time.perf_counter()
-    _check_criterion(criterion)
+    criterion = _criterion(criterion)
     check_limits(n_best, time_limit)
     limited = {} if time_limit is None else {"time_limit": time_limit}
     path = fit(X, y, **{"certify": False, **limited, **fit_options})
@@ -137,7 +137,7 @@ def best_subset(
 def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=None, y=None):
     """`Path.certify(criterion=...)`."""
     began = time.perf_counter()
-    _check_criterion(criterion)
+    criterion = _criterion(criterion)
     check_limits(n_best, time_limit)
     task = SetSearch(path, X, y)
     score = task.by_criterion(criterion)
@@ -205,8 +205,8 @@ def near_best(
         def limit(best):
             return best + within * (best - floor)
     else:
-        _check_criterion(criterion)
-        score, name = task.by_criterion(criterion), criterion
+        name = _criterion(criterion)
+        score = task.by_criterion(name)
 
         def limit(best):
             return best + within
@@ -223,9 +223,42 @@ def near_best(
     )
 
 
-def _check_criterion(criterion):
-    if criterion not in RULES:
-        raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(RULES)}")
+def _criterion(given):
+    """The name of a criterion, in lower case."""
+    name = given.lower() if isinstance(given, str) else given
+    if name not in RULES:
+        raise ValueError(f"criterion={given!r} is not known; choose one of {', '.join(RULES)}")
+    return name
+
+
+def _unserved(problem, solution, by_columns, ridge):
+    """Why the sets of a problem are not compared, and the remedy; by_columns, ridge: groups, or a
+    ridge, are no reason.
+    """
+    if not by_columns:
+        groups = problem.groups
+        several = [g for g, size in enumerate(np.diff(groups.start)) if size > 1]
+        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_LISTED])
+        names += ", ..." if len(several) > MOST_LISTED else ""
+        return (
+            f"no criterion is served for groups, or terms such as factors, of several columns "
+            f"({names}), as it counts coefficients; leave groups= out (of a formula: groups=False, "
+            "which chooses among the columns of the terms), or compare models of one size: "
+            "path.near_best(k=...), path.certify(k=..., n_best=...)"
+        )
+    why = ""
+    if solution.lambda1:
+        why = f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0: "
+    elif solution.lambda2 and not ridge:
+        why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
+        why += "with lambda2=0: "
+    elif problem.boxed:
+        why = "there are bounds on coefficients; fit without lower= and upper=: "
+    return (
+        f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
+        "other smooth losses and several responses with more observations (survival times: events) "
+        "than columns and lambda2=0; without lambda1 and bounds on coefficients"
+    )
 
 
 def without_optimum(problem, path):
@@ -240,8 +273,8 @@ def without_optimum(problem, path):
             "these are not among the models; leave such columns out with exclude="
         )
     support = min(apart, key=lambda s: s.k).support
-    names = ", ".join(path.names[j] for j in support[:MOST_NAMED])
-    names += ", ..." if support.size > MOST_NAMED else ""
+    names = ", ".join(path.names[j] for j in support[:MOST_LISTED])
+    names += ", ..." if support.size > MOST_LISTED else ""
     return (
         f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
         "among the models; leave such columns out with exclude="
@@ -283,15 +316,8 @@ class SetSearch:
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
         if not squared and not (nested and few and (ridge or self.by_columns)):
-            beside = (
-                ", lambda2, and groups, whose criteria are not those of their number (of a "
-                "hierarchy of terms of several columns: pass heredity=None, groups=False)"
-            )
             raise ValueError(
-                "all models are compared for a squared loss of at most 200 usable columns, and for "
-                "other smooth losses and several responses with more observations (survival times: "
-                "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
-                + ("" if ridge else beside)
+                _unserved(self.problem, first, self.by_columns or ridge, squared or ridge)
             )
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))

@@ -423,4 +423,5 @@ class ModelSet:
         sizes = sorted({model.k for model in self.models})
         k = f"k = {sizes[0]}" if len(sizes) == 1 else f"k = {sizes[0]}..{sizes[-1]}"
         all_ = "no other is" if self.complete else f"not complete: {self.reason}"
-        return f"<l0path.ModelSet: {len(self)} models, {k}, within {share} {of}; {all_}>"
+        models = f"{len(self)} model{'s' if len(self) > 1 else ''}"
+        return f"<l0path.ModelSet: {models}, {k}, within {share} {of}; {all_}>"
