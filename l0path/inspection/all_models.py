@@ -21,7 +21,17 @@ from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
-from ..exact.result import WHY_ENDED, hidden, in_place_of, kept_hierarchy, too_dependent, why_hidden
+from ..exact.result import (
+    MOST_LISTED,
+    WHY_ENDED,
+    WHY_STOPPED,
+    hidden,
+    in_place_of,
+    kept_hierarchy,
+    models_without_optimum,
+    too_dependent,
+    why_hidden,
+)
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
@@ -32,21 +42,11 @@ from ..paths.criteria import (
     noise_variance,
     observations,
 )
-from ..paths.past_separation import SENT
 from ..problem.problem import pose, row_weights
-from ..problem.traits import MONOTONE
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
-
-# why sets may be missing, by the status of a search that was stopped
-STOPPED = {
-    "max_models": "there are more than max_models={most} models; raise it, or lower within=",
-    "time_limit": "the time limit ended the search; raise time_limit",
-    "interrupted": "Ctrl-C ended the search",
-}
-MOST_LISTED = 5  # names in a message
 
 
 class BestModels(NamedTuple):
@@ -202,8 +202,11 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
+        perfect = floor + 1e-13 * self.meta.null_loss + task.problem.noise
+
         def limit(best):
-            return best + within * (best - floor)
+            # models that fit perfectly are equally good, whatever rounding leaves of them
+            return max(best + within * max(best - floor, 0.0), perfect if best <= perfect else best)
     else:
         name = _criterion(criterion)
         score = task.by_criterion(name)
@@ -258,26 +261,6 @@ def _unserved(problem, solution, by_columns, ridge):
         f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
         "other smooth losses and several responses with more observations (survival times: events) "
         "than columns and lambda2=0; without lambda1 and bounds on coefficients"
-    )
-
-
-def without_optimum(problem, path):
-    """The reason why sets may be missing where some have no finite optimum."""
-    recession = problem.loss.traits.recession
-    do = "make the likelihood monotone" if recession == MONOTONE else "separate the classes"
-    do = f"send {SENT[recession]}" if recession in SENT else do
-    apart = [s for s in path.solutions if s.status == FitStatus.SEPARATED]
-    if not apart:
-        return (
-            f"some models have no finite optimum, or none that was reached, as where columns {do}: "
-            "these are not among the models; leave such columns out with exclude="
-        )
-    support = min(apart, key=lambda s: s.k).support
-    names = ", ".join(path.names[j] for j in support[:MOST_LISTED])
-    names += ", ..." if support.size > MOST_LISTED else ""
-    return (
-        f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
-        "among the models; leave such columns out with exclude="
     )
 
 
@@ -389,15 +372,26 @@ class SetSearch:
         if ended in WHY_ENDED:
             self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
             if ended == SearchEnd.NO_OPTIMUM:
-                self.open = without_optimum(self.problem, self.path)
+                self.open = models_without_optimum(self.problem, self.path)
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "interrupted" if clock.interrupted else "time_limit"
         if wanted.full:
             self.status = "max_models"
-        if self.status in STOPPED:
-            self.open = STOPPED[self.status].format(most=wanted.most)
+        if self.status in WHY_STOPPED:
+            self.open = WHY_STOPPED[self.status].format(most=wanted.most)
+        if not wanted.found:
+            raise ValueError(self._none_found())
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
+
+    def _none_found(self):
+        """The reason why a search has no model to show."""
+        if self.status in ("time_limit", "interrupted"):
+            return "no model was found before the time limit; give a longer one with time_limit="
+        return (
+            "no model that is compared has a finite optimum: columns separate the classes, or the "
+            "likelihood is monotone; leave columns out with exclude="
+        )
 
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
