@@ -30,7 +30,7 @@ WHY_STOPPED = {
     "time_limit": "the time limit ended the search; raise time_limit",
     "interrupted": "Ctrl-C ended the search",
 }
-MOST_LISTED = 5  # names in a message
+MOST_NAMES = 5  # names in a message
 
 
 class CertificateResult(NamedTuple):
@@ -138,8 +138,8 @@ def models_without_optimum(problem, path):
             "these are not among the models; leave such columns out with exclude="
         )
     support = min(apart, key=lambda s: s.k).support
-    names = ", ".join(path.names[j] for j in support[:MOST_LISTED])
-    names += ", ..." if support.size > MOST_LISTED else ""
+    names = ", ".join(path.names[j] for j in support[:MOST_NAMES])
+    names += ", ..." if support.size > MOST_NAMES else ""
     return (
         f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
         "among the models; leave such columns out with exclude="

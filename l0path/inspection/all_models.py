@@ -22,7 +22,7 @@ from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
 from ..exact.result import (
-    MOST_LISTED,
+    MOST_NAMES,
     WHY_ENDED,
     WHY_STOPPED,
     hidden,
@@ -241,8 +241,8 @@ def _unserved(problem, solution, by_columns, ridge):
     if not by_columns:
         groups = problem.groups
         several = [g for g, size in enumerate(np.diff(groups.start)) if size > 1]
-        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_LISTED])
-        names += ", ..." if len(several) > MOST_LISTED else ""
+        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_NAMES])
+        names += ", ..." if len(several) > MOST_NAMES else ""
         return (
             f"no criterion is served for groups, or terms such as factors, of several columns "
             f"({names}), as it counts coefficients; leave groups= out (of a formula: groups=False, "
@@ -390,7 +390,8 @@ class SetSearch:
             return "no model was found before the time limit; give a longer one with time_limit="
         return (
             "no model that is compared has a finite optimum: columns separate the classes, or the "
-            "likelihood is monotone; leave columns out with exclude="
+            "likelihood is monotone; fit with a ridge, lambda2=1e-3, or leave columns out with "
+            "exclude="
         )
 
     def _offer_known(self, search, wanted):

@@ -400,8 +400,7 @@ class Choosing:
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, and has no shrinkage unless it is squared. Equal columns
         count as different ones. Models without a finite optimum (columns that separate the classes)
-        are not listed, and where there may be any the set is not complete. After Fisher, Rudin &
-        Dominici (JMLR 20:177, 2019).
+        are not listed, and the set is then not complete (Fisher, Rudin & Dominici, JMLR 20, 2019).
 
         Parameters
         ----------
@@ -413,8 +412,7 @@ class Choosing:
         criterion : str, optional
             As in `best_subset`, for all sizes.
         max_models : int, default 10000
-            The largest number of models. Where there are more, the search ends, and the set is not
-            complete.
+            The most models. Where there are more, the search ends, and the set is not complete.
         time_limit : float, optional
             Seconds. None means no limit.
         X, y : array-like, optional
@@ -423,8 +421,7 @@ class Choosing:
         Returns
         -------
         ModelSet
-            The models, and what they have in common. `complete` says that none is missing, `reason`
-            why some may be.
+            The models, and what they have in common; `complete`: none is missing, else `reason`.
 
         Raises
         ------
