@@ -91,7 +91,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             problem, lambda1, lambda2, split=diagonal() if needed else None
         )
         if not dual.bounded:
-            if any(math.isnan(solutions[i].lower_bound) for i in rows):
+            if problem.quadratic or any(math.isnan(solutions[i].lower_bound) for i in rows):
                 unbounded[number] = lambda1
             continue
         step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
