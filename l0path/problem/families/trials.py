@@ -8,6 +8,7 @@ import pandas as pd
 from ...core.arguments import finite, vector
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
+from .own import take_undecorated
 
 
 def in_two_columns(y):
@@ -16,19 +17,21 @@ def in_two_columns(y):
 
 
 def loss_meant(loss, y):
-    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes.
+    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes, and a
+    record of the user's own is known from then on.
 
     Parameters
     ----------
-    loss : str
+    loss : str or record
         What the user gave.
     y : array-like
         Classes, shares, or two columns of counts.
 
     Returns
     -------
-    str
+    str or record
     """
+    take_undecorated(loss)
     if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
