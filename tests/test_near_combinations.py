@@ -53,6 +53,15 @@ def test_columns_far_from_the_origin(seed, away):
         assert s.objective == pytest.approx(value, rel=1e-6) and s.support.tolist() == list(support)
 
 
+@pytest.mark.parametrize("loss", ["squared", "multinomial"])
+def test_the_model_without_columns_is_global_beside_near_copies(loss):
+    X, y = copies(3, 1e-7)
+    y = np.column_stack([y, X[:, 2] - y]) if loss == "squared" else np.digitize(y, [-0.5, 0.5])
+    for given in ({}, {"always_include": [2]}):
+        table = l0path.fit(X, y, loss=loss, lambda2=1e-9, max_k=1, certify=False, **given).table
+        assert table.optimality.tolist() == ["unverified" if given else "global", "unverified"]
+
+
 @pytest.mark.parametrize("seed", [3, 4, 5])
 @pytest.mark.parametrize("apart", [1e-3, 1e-5, -1e-5, 1e-7])
 def test_near_copies(seed, apart):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,8 +189,11 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
+        perfect = floor + 1e-13 * self.meta.null_loss + task.problem.noise
+
         def limit(best):
-            return best + within * (best - floor)
+            # models that fit perfectly are equally good, whatever rounding leaves of them
+            return max(best + within * max(best - floor, 0.0), perfect if best <= perfect else best)
     else:
         _check_criterion(criterion)
         score, name = task.by_criterion(criterion), criterion
@@ -333,8 +337,20 @@ class SetSearch:
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "max_models" if wanted.full else "time_limit"
             self.status = "interrupted" if clock.interrupted else self.status
+        if not wanted.found:
+            raise ValueError(self._none_found())
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
+
+    def _none_found(self):
+        """The reason why a search has no model to show."""
+        if self.status in ("time_limit", "interrupted"):
+            return "no model was found before the time limit; give a longer one with time_limit="
+        return (
+            "no model that is compared has a finite optimum: columns separate the classes, or the "
+            "likelihood is monotone; fit with a ridge, lambda2=1e-3, or leave columns out with "
+            "exclude="
+        )
 
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
@@ -365,7 +381,9 @@ class SetSearch:
             for _, size, _, fitted in wanted.found
         ]
         status = f"the {len(rows)} best models found"
-        ranked = Path(path.meta, rows, status, path.notes, (), path._source)
+        source = path._source  # that of a loaded path gets the data
+        source = source if source.data is not None else replace(source, data=self.data)
+        ranked = Path(path.meta, rows, status, path.notes, (), source)
         return BestModels(
             [Model(ranked, i) for i in range(len(rows))],
             np.array([one[0] for one in wanted.found]),

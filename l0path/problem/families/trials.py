@@ -18,20 +18,27 @@ def in_two_columns(y):
 
 def loss_meant(loss, y):
     """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes, and a
-    record of the user's own is known from then on.
+    record of the user's own is known from then on. A structured array of times and events is
+    refused with another loss than "cox".
 
     Parameters
     ----------
     loss : str or record
         What the user gave.
     y : array-like
-        Classes, shares, or two columns of counts.
+        Classes, shares, two columns of counts, or what another loss takes.
 
     Returns
     -------
     str or record
     """
     take_undecorated(loss)
+    if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
+        raise ValueError(
+            f"y is a structured array with the fields {', '.join(y.dtype.names)}, and loss="
+            f"{loss!r} takes numbers or labels; pass loss='cox' if they are times and events, or "
+            "one field, such as y['time']"
+        )
     if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
