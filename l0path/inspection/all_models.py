@@ -42,6 +42,7 @@ from ..paths.criteria import (
     noise_variance,
     observations,
 )
+from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
@@ -291,6 +292,12 @@ class SetSearch:
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
             raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+        if path.loss in OWN_LOSSES:
+            raise ValueError(
+                "the search over all models needs the conjugate of the loss, which "
+                f"loss={path.loss!r} of your own has not; path.alternatives(k=) compares models "
+                "one exchange away"
+            )
         first = rows[0]
         self.lambda2 = first.lambda2
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
