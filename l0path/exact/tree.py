@@ -32,9 +32,10 @@ from .nodes.branching import costliest, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
 from .nodes.completing import Completions
 from .nodes.fixing import RelaxedPoint, fixed_by_steps, fixed_by_value
+from .nodes.inside import QuadraticLoss
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
-from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
+from .nodes.relaxation import NodeLimits, Relaxed, relax
 
 # nodes split at a time, at most: their children share a read of X (four times as many of a file)
 BATCH = 16
@@ -311,7 +312,7 @@ class Tree(Contest):
     def _solve(self, branch, s, b):
         """(bound on the working columns, s, `Relaxed`) from the start b (w,), overwritten."""
         work, limits = self.work, NodeLimits(self.cutoff, TREE_TURNS, self.rounding)
-        found = Relaxed(b, *np.empty((2, b.size)), np.empty(b.size, dtype=np.int64))
+        found = Relaxed(b, *np.empty((2, b.size)))
         loss = QuadraticLoss(work.G, work.q, self.half)
         return *relax(loss, work.penalty, branch, s, limits, found, work.space), found
 

@@ -62,42 +62,6 @@ def move(reduced, curvature, multiplier, ridge, M, free):
 
 
 @njit
-def total(penalty, state, multiplier, A, b):
-    """Sum of z over the free columns of A at the given multiplier."""
-    ridge, lower, upper = penalty.ridge, penalty.lower, penalty.upper
-    factor, out = penalty.factor, 0.0
-    for i in range(A.size):
-        j = A[i]
-        if state[j] == 0 and b[j] != 0.0:
-            rho = shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])[0]
-            out += min(abs(b[j]) / rho, 1.0) if rho > 0.0 else 1.0
-    return out
-
-
-@njit
-def cost(penalty, state, multiplier, A, b):
-    """The penalty of b at the given multiplier."""
-    lambda1, ridge, lower, upper, factor = penalty
-    out = 0.0
-    for i in range(A.size):
-        j = A[i]
-        size = abs(b[j])
-        if size > 0.0:
-            out += lambda1 * size
-            rho, slope = (
-                shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])
-                if state[j] == 0
-                else (0.0, 0.0)
-            )
-            out += (
-                slope * size
-                if size < rho
-                else (multiplier * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
-            )
-    return out
-
-
-@njit
 def members(inside):
     """Indices of the entries that are true, or not zero, ascending."""
     count = 0
