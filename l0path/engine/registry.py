@@ -26,6 +26,7 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
+from .strategies.ordered import OrderedExchanges
 from .strategies.responses import (
     MultinomialExchanges,
     ResponseClosedExchanges,
@@ -85,7 +86,7 @@ def _exchanges(model, plan, part, session):
         return SizePath(kind(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)
-    kind = ColumnExchanges
+    kind = OrderedExchanges if OrderedExchanges.serves(model.problem) else ColumnExchanges
     if model.problem.turn is not None:
         kind = ResponseExchanges if model.problem.quadratic else MultinomialExchanges
     return SizePath(kind(model, part, plan.settings, session))

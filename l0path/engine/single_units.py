@@ -31,7 +31,7 @@ from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.problem import EPS
-from ..problem.verbs import Tangent, dual_bound
+from ..problem.verbs import Tangent, along_the_way, dual_bound
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
@@ -66,8 +66,7 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
     if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
         return
     poll()
-    kind = SingleColumns if groups is None else SingleGroups
-    kind = kind if problem.quadratic else SingleFits
+    kind = (SingleColumns if groups is None else SingleGroups) if problem.quadratic else SingleFits
     with threads.one_blas_thread():
         try:
             complete = kind(model, pool, lambda1, lambda2, poll, groups).run()
@@ -446,5 +445,6 @@ class SingleFits(OneUnit):
 @njit
 def _dual_bounds(loss, y, weights, tangent, ends, out):
     """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+    way = along_the_way(loss, y)
     for j in range(out.size):
-        out[j] = dual_bound(loss, y, weights, tangent, ends[j])
+        out[j] = dual_bound(way, y, weights, tangent, ends[j])

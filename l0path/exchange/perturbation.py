@@ -15,9 +15,11 @@ from .local_search import search
 SPREAD = 0.7  # deviation of the logarithm of a member's luck when some are dropped at random
 
 
-def oscillate(pool, neighbourhood, poll):
+def oscillate(pool, neighbourhood, poll, share=1.0):
     """Add units beyond the last size, then remove the cheapest down to one: blocks of columns that
     only pay together (collinear ones) come in whole and stay. True if any size improved.
+
+    share: of the neighbourhood's reach, how much is used.
     """
     fit, improved = pool.fits.get(pool.last), False
     if fit is None or pool.end:
@@ -25,12 +27,12 @@ def oscillate(pool, neighbourhood, poll):
     reach = neighbourhood.reach(pool.last)
     if neighbourhood.compiled:
         top = min(
-            pool.last + reach.units,
+            pool.last + int(share * reach.units),
             neighbourhood.model.width - pool.n_forced,
             reach.columns - pool.n_forced,
         )
         return neighbourhood.make_move(pool, poll, table_sweeps.oscillation(top), 0, end=0)
-    for _ in range(reach.units):
+    for _ in range(int(share * reach.units)):
         poll()
         new = neighbourhood.add(fit, polish=False)
         if new is None or FitStatus.SEPARATED in new.flags or new.support.size > reach.columns:

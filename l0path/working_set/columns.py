@@ -34,6 +34,20 @@ class Quadratic(NamedTuple):
     a: np.ndarray
     B: np.ndarray
 
+    def beside(self, more):
+        """The same support beside these columns and those of another Quadratic."""
+        rows, c, a = (
+            np.concatenate(pair, axis=-1) for pair in zip(self[:3], more[:3], strict=True)
+        )
+        return Quadratic(rows, c, a, self.B)
+
+    def after(self, first):
+        """The columns from the number `first` on."""
+        if not first:
+            return self
+        rows, c, a, B = self
+        return Quadratic(np.ascontiguousarray(rows[:, first:]), c[first:], a[first:], B)
+
 
 class Unclear(Exception):
     """Columns are so nearly dependent that a model of them cannot be judged."""

@@ -335,16 +335,22 @@ class RowModel(WorkingColumns):
 
     def _kept_exact(self, fit, lambda2, first):
         """`exact` on the working columns from position `first` on; kept, because verifications
-        come back to what a search asked for.
+        come back to what a search asked for, and extended by columns that came later.
         """
-        key = fit.support.tobytes(), f"{fit.value:.9e}", lambda2, first, self.width
-        if key not in self.locals:
-            kept = self.exact(fit, lambda2, self.Z[first : self.width])
-            self._held += 8 * (kept.rows.size + kept.B.size)
+        key = fit.support.tobytes(), f"{fit.value:.9e}", lambda2
+        start, kept = self.locals.get(key, (first, None))
+        if kept is None or first < start:
+            start, kept, stop = first, None, first
+        else:
+            stop = start + kept.c.size
+        if kept is None or stop < self.width:
+            more = self.exact(fit, lambda2, self.Z[stop : self.width])
+            kept = more if kept is None else kept.beside(more)
+            self._held += 8 * (more.rows.size + more.B.size)
             if self._held > CURVATURE_BYTES:
                 self.locals, self._held = {}, 8 * (kept.rows.size + kept.B.size)
-            self.locals[key] = kept
-        return self.locals[key]
+            self.locals[key] = start, kept
+        return kept.after(first - start)
 
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come

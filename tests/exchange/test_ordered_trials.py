@@ -10,6 +10,7 @@ from l0path.core.status import FitStatus
 from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighbourhoods.chord import Exchanges, OrderedNeighbourhood
 from l0path.exchange.ordered.trials import first_ordered
+from l0path.exchange.ranking import Candidate
 from l0path.problem.problem import pose
 from l0path.problem.recession import ordered_optimum
 from l0path.working_set.newton import rows_of
@@ -88,3 +89,35 @@ def test_optima_shown_by_curvatures_have_no_separating_direction():
             assert not (shown[-1] and 2 in S)
             assert ordered_optimum(model.problem, model.Z[S], at.eta) or not shown[-1]
     assert sum(shown) >= 10  # of 18 without the column that separates
+
+
+def test_swaps_with_columns_outside_the_working_ones():
+    whole, fit = instance(3, 0.0)
+    model = RowModel(whole.problem)
+    model.grow(np.array([0, 2, 3, 4]))
+    search = OrderedNeighbourhood(model, 0.0, 0.0, 1.0, LocalSearch())
+    swaps = [Candidate(0.0, out, into) for out in (0, 2, 4) for into in (1, 5, 6)]
+    values = {
+        (c.out, c.into): whole.refit(np.sort([*fit.support[fit.support != c.out], c.into]), 0, 0)
+        for c in swaps
+    }
+    lower = [pair for pair, new in values.items() if new.value < fit.value * (1 - 1e-9)]
+    assert 0 < len(lower) < len(swaps)
+    above = [c for c in swaps if (c.out, c.into) not in lower]
+    assert search.swap_outside(fit, above) is fit and model.width == 4
+    new = search.swap_outside(fit, [*above, *(c for c in swaps if c not in above)])
+    assert new.value == pytest.approx(values[lower[0]].value, rel=1e-9)
+    assert model.W.tolist() == [0, 2, 3, 4, lower[0][1]]
+
+
+def test_a_table_is_extended_by_columns_that_came_later():
+    whole, fit = instance(3, 0.02)
+    model = RowModel(whole.problem)
+    model.grow(np.array([0, 2, 4]))
+    model.quadratic(fit, 0.02)
+    for column in (6, 1):
+        model.grow(np.array([column]))
+        for first in (0, 2, model.width - 1, 0):
+            expected = whole.exact(fit, 0.02, model.Z[first : model.width])
+            for one, other in zip(model.quadratic(fit, 0.02, first), expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

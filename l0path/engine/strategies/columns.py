@@ -47,6 +47,8 @@ def entering(found):
 class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
 
+    oscillated = 1.0  # the share of the neighbourhood's reach that is used where sizes are verified
+
     def __init__(self, model, part, settings, session):
         self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
         model.grow(model.problem.forced)
@@ -77,7 +79,7 @@ class ColumnExchanges(ExchangeStrategy):
         pool, model, poll = self.pool, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
         if self.settings.effort != "fast":
-            perturbation.oscillate(pool, self.neighbourhood, poll)
+            perturbation.oscillate(pool, self.neighbourhood, poll, self.oscillated)
             if self.exact:  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
                 perturbation.perturb(pool, self.neighbourhood, rng, 4, self.done, poll)
@@ -156,7 +158,11 @@ class ColumnExchanges(ExchangeStrategy):
             self.lambda1,
             extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
         )
-        for support in found:
+        self.compare(found)
+
+    def compare(self, supports):
+        """Let supports of the squared loss compete for their sizes."""
+        for support in supports:
             self.offer_support(support)
 
     @property
@@ -265,12 +271,26 @@ class ColumnExchanges(ExchangeStrategy):
         ]
         penalty, checked = separable(0.0, self.lambda1, self.lambda2), [fits[k] for k in sizes]
         found = violators(self.model, checked, wanted, penalty)
-        grew = self.model.grow(entering(found))
-        for k, fit, candidates in zip(sizes, checked, found, strict=True):
+        columns, waiting = self.admitted(found)
+        grew = self.model.grow(columns)
+        for k, fit, candidates, waits in zip(sizes, checked, found, waiting, strict=True):
             self.clock.poll()
-            if fits.get(k) is fit:  # else another size has improved it: it is verified anew
+            # a size that another one has improved is verified anew
+            if not waits and fits.get(k) is fit:
                 self._confirm(k, candidates)
         return grew
+
+    def admitted(self, found):
+        """The columns that enter by the candidates of each size, and whether each size is searched
+        again with them before refits decide.
+        """
+        return entering(found), [False] * len(found)
+
+    def improved(self, fit, candidates):
+        """The fit after swaps, as many of which are refuted in the end as were asked for; the fit
+        itself where none improves it. candidates: its exchanges ranked first.
+        """
+        return self.neighbourhood.swap(fit, thorough=True)
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
@@ -297,7 +317,7 @@ class ColumnExchanges(ExchangeStrategy):
                 if new is not None and self.pool.update(new):
                     improved = True
                 break
-        better = self.neighbourhood.swap(fit, thorough=True)
+        better = self.improved(fit, candidates)
         if better is not fit and self.pool.update(better):
             improved = True
         if not improved and self.pool.fits.get(k) is fit:

@@ -111,12 +111,9 @@ class OrderedNeighbourhood(RefitNeighbourhood):
         supports, starts = exchanged_supports(fit.support, fit.b, out, into)
         if not supports.size:
             return super()._first_below(fit, pairs, target)
-        exchanges = Exchanges(
-            np.where(out >= 0, np.searchsorted(fit.support, out), -1),
-            np.where(into >= 0, model.where[into], -1),
-        )
-        table, first, rows = model.weighted(fit, lambda2), 0, rows_of(model.problem, model.Z)
-        at, b = model.where[supports], np.empty(supports.shape[1])
+        rows, table, at, into_at, first = *self._placed(fit, supports, into), 0
+        exchanges = Exchanges(np.where(out >= 0, np.searchsorted(fit.support, out), -1), into_at)
+        b = np.empty(supports.shape[1])
         found = eta, thresholds = np.empty(model.problem.X.n), np.empty_like(table.best.t)
         stopping = model.stopping(target, lambda2)
         while first < len(pairs):
@@ -128,6 +125,7 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             if e < 0:
                 break
             e += first
+            model.grow(into[e : e + 1][into[e : e + 1] >= 0])
             model.thresholds = thresholds
             flags = () if status == CONVERGED else (FitStatus.NOT_CONVERGED,)
             new = Fit(supports[e].copy(), b.copy(), fit.b0, value, flags)
@@ -139,6 +137,31 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             self._refused(fit, new)
             first = e + 1
         return -1, None
+
+    def _placed(self, fit, supports, into):
+        """Rows with all columns of some exchanges, those of W if these are all; the table of the
+        fit, the supports after them and the columns added, as positions there.
+        """
+        model = self.model
+        table, problem, where = model.weighted(fit, self.lambda2), model.problem, model.where
+        if (where[into] >= 0).all() or (into < 0).all():
+            into_at = np.where(into >= 0, where[into], -1)
+            return rows_of(problem, model.Z), table, where[supports], into_at
+        J = np.union1d(fit.support, into)
+        Z = np.ascontiguousarray(problem.X.columns(J).T)
+        table = table._replace(S=np.searchsorted(J, fit.support))
+        return rows_of(problem, Z), table, np.searchsorted(J, supports), np.searchsorted(J, into)
+
+    def swap_outside(self, fit, candidates):
+        """The fit after the first of the swaps with columns outside W that a refit confirms, with
+        the column in W; the fit itself where all are refuted.
+        """
+        failed, where = self.failed.setdefault(fit.key, set()), self.model.where
+        swaps = [(c.out, c.into) for c in candidates if c.out >= 0 and where[c.into] < 0]
+        swaps = [pair for pair in swaps if pair not in failed]
+        e, new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value))
+        failed.update(swaps if new is None else swaps[:e])
+        return fit if new is None else new
 
 
 def attempt(model, fit, exchanges, lambda2, goal):
