@@ -7,15 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, Penalty, move, shape
-
-
-class QuadraticLoss(NamedTuple):
-    """The loss half - q'b + b'Gb / 2: G (w, w) or larger, q (w,)."""
-
-    G: np.ndarray
-    q: np.ndarray
-    half: float
+from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, Penalty, QuadraticLoss, move, shape
 
 
 class Inside(NamedTuple):

@@ -16,8 +16,7 @@ import numpy as np
 from ...problem.conjugates import tangents
 from ...problem.verbs import derivatives, mean_loss
 from ...relaxation.bounds import dual_constant
-from .inside import QuadraticLoss
-from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
+from .penalty import LEAVE_ZERO, Branch, Penalty, QuadraticLoss, bound, least_cost
 from .relaxation import NodeLimits, Relaxed, relax
 
 QUADRATIC_TURNS = 20  # Newton steps of a quadratic with the perspective penalty

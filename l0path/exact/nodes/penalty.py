@@ -1,5 +1,5 @@
 """The perspective penalty of the columns of a node: for a multiplier (the L0 penalty with a ridge
-or a box, convexified), for a size, and what the columns take off a dual bound.
+or a box, convexified), for a size, and what the columns take off a dual bound; the loss of a node.
 """
 
 import math
@@ -21,6 +21,14 @@ class Penalty(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
     factor: np.ndarray
+
+
+class QuadraticLoss(NamedTuple):
+    """The loss half - q'b + b'Gb / 2: G (w, w) or larger, q (w,)."""
+
+    G: np.ndarray
+    q: np.ndarray
+    half: float
 
 
 class Branch(NamedTuple):
