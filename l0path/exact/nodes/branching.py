@@ -21,6 +21,10 @@ WHOLE = 1e-7  # distance of z from 0 and 1 up to which it counts as whole
 CANDIDATES = 8  # columns that are compared, those of the largest expected gains
 MEASURED = 4  # nodes at which the gains of a column are measured
 LEAST_GAIN = 1e-9  # of the null loss
+# A node with one column less to come is nearer to its end, whatever its bound: the plain product,
+# measured on riboflavin's 4088 columns, serves these as well, but doubles the trees of 100 x 200,
+# correlation 0.9, weak ridge
+ENOUGH, POWER = 0.125, 0.6
 
 
 class RelaxedPoint(NamedTuple):
@@ -44,7 +48,9 @@ class Gains:
         self.ratios, self.times = np.zeros((2, p)), np.zeros(p, dtype=np.int64)
 
     def best(self, node, state, z, b):
-        """The column of which the product of both gains is largest, -1 for none."""
+        """The column of the largest score, -1 for none: what leaving it out adds, times what taking
+        it in adds up to ENOUGH of what is missing, to the power POWER.
+        """
         tree, work, J = self.tree, self.tree.work, np.flatnonzero(b)
         multiplier = tree.lambda0 if tree.size is None else node.s**2
         point, gain = RelaxedPoint(b, b, multiplier, node.bound), np.empty((2, J.size))
@@ -61,8 +67,9 @@ class Gains:
             self.ratios[:, columns[i]] += self._measured(node, state, b, J[i]) / gain[:, i]
             self.times[columns[i]] += 1
         gain = gain * (self.ratios[:, columns] / self.times[columns])
-        gain = np.minimum(gain, tree.cutoff - node.bound)
-        return int(J[np.argmax(gain[0] * gain[1])])
+        missing = tree.cutoff - node.bound
+        out, into = np.minimum(gain[0], missing), np.minimum(gain[1], ENOUGH * missing)
+        return int(J[np.argmax(out * into**POWER)])
 
     def _measured(self, node, state, b, j):
         """(2,): what leaving out, and taking in, column j adds to the bound, on the working columns
