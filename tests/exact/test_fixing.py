@@ -10,8 +10,9 @@ from oracles import restricted
 from problems import plain, problem_of
 
 import l0path
+from l0path.exact.nodes.branching import RelaxedPoint
 from l0path.exact.nodes.columns import NodeColumns
-from l0path.exact.nodes.fixing import RelaxedPoint, fixed_by_steps
+from l0path.exact.nodes.fixing import fixed_by_steps
 from l0path.exact.nodes.penalty import Branch, QuadraticLoss
 from l0path.exact.nodes.relaxation import NodeLimits, Relaxed, relax
 from l0path.relaxation import dual_problem
