@@ -285,6 +285,7 @@ FORMS = {
     ),
     "frame": lambda t, e: pd.DataFrame({"time": t, "event": e.astype(int)}),
     "event first": lambda t, e: pd.DataFrame({"died": e > 0, "time": t}),
+    "named": lambda t, e: pd.DataFrame({"Status": e.astype(int), "time": t}),
     "array": lambda t, e: np.column_stack([t, e]),
 }
 
@@ -311,12 +312,30 @@ def test_formulas():
     assert np.log(risk).to_numpy() == pytest.approx(path.predict(data.head(3), k=2).to_numpy())
 
 
+def test_responses_that_say_little_are_noted():
+    X, times = drawn(1)
+    one = np.column_stack([times.stop, np.arange(36) == 5])
+    assert "one event" in l0path.fit(X, one, loss="cox").notes[0]
+    assert not l0path.fit(X, one, loss="cox", max_k=0).notes
+    tied = l0path.fit(X, np.ones((36, 2)), loss="cox", max_k=1)
+    assert "no column raises the partial likelihood" in tied.notes[0]
+    assert np.ptp(tied.table["objective"]) < 1e-12
+
+
 REFUSED = {
     "events": ({"y": np.column_stack([np.arange(1.0, 37), np.arange(36) % 2 + 1])}, "0 or 1"),
     "no event": ({"y": np.column_stack([np.arange(1.0, 37), np.zeros(36)])}, "no event"),
     "order": ({"y": np.column_stack([np.full(36, 2.0), np.ones(36), np.ones(36)])}, "start"),
     "shape": ({"y": np.ones(36)}, "times and events"),
     "missing": ({"y": np.column_stack([np.full(36, np.nan), np.ones(36)])}, "finite"),
+    "timedelta": (
+        {"y": pd.DataFrame({"t": pd.to_timedelta(np.arange(36), unit="D"), "d": 1})},
+        r"times are numbers; pass days, say: time / pd.Timedelta\(days=1\)",
+    ),
+    "dates": (
+        {"y": pd.DataFrame({"t": pd.date_range("2020-01-01", periods=36), "d": 1})},
+        r"\(date - first_date\) / pd.Timedelta",
+    ),
     "strata": ({"strata": np.zeros(3)}, "strata"),
     "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),

@@ -53,6 +53,15 @@ def test_columns_far_from_the_origin(seed, away):
         assert s.objective == pytest.approx(value, rel=1e-6) and s.support.tolist() == list(support)
 
 
+@pytest.mark.parametrize("loss", ["squared", "multinomial"])
+def test_the_model_without_columns_is_global_beside_near_copies(loss):
+    X, y = copies(3, 1e-7)
+    y = np.column_stack([y, X[:, 2] - y]) if loss == "squared" else np.digitize(y, [-0.5, 0.5])
+    for given in ({}, {"always_include": [2]}):
+        table = l0path.fit(X, y, loss=loss, lambda2=1e-9, max_k=1, certify=False, **given).table
+        assert table.optimality.tolist() == ["unverified" if given else "global", "unverified"]
+
+
 @pytest.mark.parametrize("seed", [3, 4, 5])
 @pytest.mark.parametrize("apart", [1e-3, 1e-5, -1e-5, 1e-7])
 def test_near_copies(seed, apart):
@@ -289,3 +298,19 @@ def test_near_pairs_are_found_however_the_working_columns_grow(loss):
     if found:
         assert at_once.near.tolist() == [3, 10, 20, 150, 230, 240, 250, 255]
         assert stepwise.near.tolist() == at_once.near.tolist()
+
+
+def test_columns_in_every_model_may_be_almost_equal():
+    rng = np.random.default_rng(21)
+    X, apart = rng.standard_normal((141, 6)), rng.standard_normal(141)
+    X[:, 1] = X[:, 0] + 2.2e-6 * apart
+    y = 10.0 * apart + 0.1 * X[:, 4] + 0.05 * rng.standard_normal(141)
+    path = l0path.fit(X, y, always_include=[0, 1])
+    assert path.table.k.max() == 4
+    other = X.copy()
+    other[:, 1] = apart  # which spans the same
+    same = l0path.fit(other, y, always_include=[0, 1])
+    np.testing.assert_allclose(path.table.objective, same.table.objective, rtol=1e-6)
+    for row in path.table.itertuples():
+        if row.optimality == "global":
+            assert row.lower_bound <= same.table.objective[row.k] * (1.0 + 1e-8)

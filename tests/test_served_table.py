@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unread import GROUPS, LOSSES, SERVED, drawn, refusal, table
+from unread import GROUPS, LOSSES, SERVED, UNBOUNDED, drawn, refusal, table
 
 import l0path
 
@@ -25,6 +25,22 @@ def test_refusals_name_the_argument_or_the_loss(loss):
         said = refusal(loss, **given)
         known = (name, "responses", *(f"{argument}=" for argument in given), *given)
         assert not said or any(word in said for word in known), (given, said)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["gamma", "logistic"]
+    + [pytest.param(loss, marks=pytest.mark.slow) for loss in UNBOUNDED if loss != "gamma"]
+    + [pytest.param(loss, marks=pytest.mark.slow) for loss in ("huber", "quantile", "binomial")],
+)
+def test_lower_bounds_of_groups_are_where_the_table_has_them(loss):
+    X, y = drawn(loss)
+    path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=2, certify=True, groups=GROUPS)
+    bounds = path.table.lower_bound[1:]
+    if loss in UNBOUNDED:
+        assert bounds.isna().all() and any("bounded curvature" in note for note in path.notes)
+    else:
+        assert (bounds <= path.table.objective[1:]).all()
 
 
 @pytest.mark.parametrize("loss", ["ordinal", "cox"])

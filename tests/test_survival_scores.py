@@ -236,6 +236,7 @@ def test_survival_curves_of_risk_groups():
     axes = [
         path.plot_survival(k=2, groups=2),
         path.plot_survival(csr_array(X), y, k=2, groups=2),
+        path.plot_survival(X, y, k=2, groups=2, strata=times.stratum),
         path.plot_survival(risk=eta, groups=2),
     ]
     for ax in axes:
@@ -250,6 +251,10 @@ def test_survival_curves_of_risk_groups():
     assert ax.get_legend().get_texts()[0].get_text().startswith("all rows (n = 40, ")
     with pytest.raises(ValueError, match="risk= takes the place of a model"):
         path.plot_survival(risk=eta, k=2)
+    with pytest.raises(ValueError, match="no stratum of the fit"):
+        path.plot_survival(X, y, k=2, strata=times.stratum + 7)
+    with pytest.raises(ValueError, match="go with X and y"):
+        path.plot_survival(k=2, strata=times.stratum)
     with pytest.raises(ValueError, match="groups=0 must be a whole number >= 1"):
         path.plot_survival(k=2, groups=0)
     with pytest.raises(ValueError, match="survival curves are those of loss='cox'"):

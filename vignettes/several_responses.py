@@ -178,8 +178,8 @@ low.set(xlabel="wavelength (nm)", ylabel="k", xlim=(848, 1052), yticks=[2, 4, 6,
 low.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
-# The heat map has a row for each response: fat and water have coefficients of opposite sign, for meat that has more of one has less of the other. Below, the slopes that each size chooses. What each of them is
-# worth, and what could stand in for it, says the summary:
+# The heat map has a row for each response. At three of the four slopes fat and water have coefficients of opposite sign, for meat that has more of one has less of the other. The fourth, at 892 nm, is there
+# for protein; the other two hardly use it. Below, the slopes that each size chooses. What each of them is worth, and what could stand in for it, says the summary:
 
 # %%
 path.summary(k=k)

@@ -66,8 +66,9 @@ def rescore(
 ) -> CVPath:
     if self.splits is None:
         raise ValueError(
-            "rescore belongs to cv_fit; for a validation set call path.validate with another "
-            "scoring="
+            "rescore and metrics are for the folds of cv_fit; these scores are of one validation "
+            "set: path.score(X, y, k=3) has all metrics of a model there, path.validate(X, y, "
+            "scoring=...) one metric of all models"
         )
     metric, data = metric_of(scoring, self.path.loss), self.path.data(X, y)
     scores = fold_scores(self.path, data, self.splits, self._fits, metric)

@@ -161,8 +161,8 @@ def _auc(held):
     seen = held.y[held.weights > 0] > 0
     if seen.all() or not seen.any():
         raise UndefinedScore(
-            "scoring='auc' needs both classes among the held-out rows of every fold; use fewer, "
-            "stratified folds, or scoring='deviance'"
+            "scoring='auc' needs both classes among the rows that are scored, in every fold; use "
+            "fewer, stratified folds, more rows, or scoring='deviance'"
         )
     return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
 
@@ -172,10 +172,12 @@ def _auc_of_classes(held):
     from sklearn.metrics import roc_auc_score
 
     seen = held.y[held.weights > 0]
-    if not (seen.any(axis=0) & (seen == 0).any(axis=0)).all():
+    missing = np.asarray(held.path.classes)[~seen.any(axis=0)]
+    if missing.size or not (seen == 0).any(axis=0).all():
         raise UndefinedScore(
-            "scoring='auc' needs every class among the held-out rows of every fold; use fewer, "
-            "stratified folds, or scoring='deviance'"
+            "scoring='auc' needs every class among the rows that are scored, in every fold "
+            f"({', '.join(map(str, missing))} missing); use fewer, stratified folds, more rows, "
+            "or scoring='deviance'"
         )
     return roc_auc_score(held.y, held.mu, sample_weight=held.weights)
 
@@ -369,7 +371,8 @@ def _stand_in(loss):
 
     class Real(RegressorMixin, Shown):
         def predict(self, X):
-            return self.path._transform(X[:, 0], "response")
+            eta = X[:, 0] if self.path.meta.responses is None else X
+            return self.path._transform(eta, "response")
 
     class Classes(ClassifierMixin, Shown):
         def predict(self, X):

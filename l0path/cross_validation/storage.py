@@ -226,7 +226,7 @@ def _cv(header, arrays, path, fits):
 def _nested(header, arrays, models):
     splits = _unpacked(arrays)
     sizes = {len(models), len(splits), len(arrays["table"]), arrays["repeats"].size}
-    rows = {arrays[name].size for name in ("held_out", "y", "weights")}
+    rows = {len(arrays[name]) for name in ("held_out", "y", "weights")}
     if len(sizes) != 1 or len(rows) != 1:
         raise ValueError("scores, folds and models do not fit together")
     table = pd.DataFrame(

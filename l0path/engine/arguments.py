@@ -8,7 +8,7 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..core.tables import pandas_of
 from ..errors import refuse_masked
-from ..problem.coupled.arguments import survival_loss
+from ..problem.coupled.arguments import survival_loss, survival_notes
 from ..problem.coupled.ordered_classes import ordered_response, refuse_texts_without_order
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
@@ -63,7 +63,9 @@ def responded(y, n, a, weights, own=None):
             [],
         )
     if a.loss in COUPLED:
-        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+        event, record = survival_loss(y, n, weights, strata=a.strata, ties=a.ties)
+        seen = weights > 0
+        return event, record, None, None, survival_notes(event[seen], record.stop[seen], a)
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
     # those that are not given are 1 until a pilot fit
     numbers = {name: number(one, name) for name, one in given.items() if one is not None}
@@ -141,7 +143,8 @@ def _complete(y, n):
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
             raise ValueError(
-                f"y has {y.shape[1]} columns; pass one response, for example y[{y.columns[0]!r}]"
+                f"y has {y.shape[1]} columns, and loss='squared' alone takes several responses; "
+                f"pass one, for example y[{y.columns[0]!r}]"
             )
         y = y.iloc[:, 0]
     series = (
@@ -156,8 +159,10 @@ def _complete(y, n):
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
+            several = ", and loss='squared' alone takes several responses" * (values.ndim == 2)
             raise ValueError(
-                f"y has shape {values.shape}; pass one response per row, a vector of length {n}"
+                f"y has shape {values.shape}{several}; pass one response per row, a vector of "
+                f"length {n}"
             )
         series = pd.Series(values)
     if len(series) != n:
@@ -299,7 +304,10 @@ def check_classes(data, loss):
     """Refuse a response that is one class, or zero, on the rows that count."""
     full = row_weights(data)
     if loss == "multinomial" and not (full @ data.y > 0).all():
-        raise ValueError("a class of y has no row of positive weight; leave its rows out")
+        unseen = data.classes[int(np.flatnonzero(full @ data.y <= 0)[0])]
+        raise ValueError(
+            f"y has no row of positive weight in the class {shown(unseen)}; leave its rows out"
+        )
     if data.y.ndim == 1 and data.classes is not None and np.unique(data.y[full > 0]).size < 2:
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"

@@ -182,8 +182,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    if "loss" in given:
-        given["loss"] = loss_meant(given["loss"], y)
+    given["loss"] = loss_meant(given.get("loss", "squared"), y)
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(

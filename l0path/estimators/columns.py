@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from ..core.tables import pandas_of
 from ..designs.protocol import is_design
+from ..problem.families.trials import in_two_columns
 from ..problem.losses import canonical_name
 
 SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
@@ -17,6 +18,23 @@ SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 def loss_named(loss):
     """The own name of a loss of regressors and classifiers, ordered classes among them."""
     return canonical_name(loss, exact=True, coupled=isinstance(loss, str) and loss == "ordinal")
+
+
+def refuse_responses(loss, y, classes):
+    """Refuse times and events, and counts in two columns, in a regressor or (classes) a
+    classifier.
+    """
+    times = isinstance(y, np.ndarray) and y.dtype.names
+    if times or (isinstance(loss, str) and loss == "cox"):
+        what = f"y has the fields {', '.join(y.dtype.names)}" if times else f"loss={loss!r}"
+        raise ValueError(
+            f"{what}: survival times are for l0path.L0Survival and l0path.L0SurvivalCV"
+        )
+    if not classes and isinstance(loss, str) and loss == "binomial" and in_two_columns(y):
+        raise ValueError(
+            "y has 2 columns, and estimators take one: pass the shares, successes / (successes + "
+            "failures), with the numbers of trials as sample_weight"
+        )
 
 
 def categories_of(y):

@@ -27,7 +27,14 @@ from ..fitting import fit
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import effective_rows
-from .columns import categories_of, checked, column_of, loss_named, without_column
+from .columns import (
+    categories_of,
+    checked,
+    column_of,
+    loss_named,
+    refuse_responses,
+    without_column,
+)
 
 PASSED = (
     "loss",
@@ -119,7 +126,9 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for
         classes, classes_ are set. NaN in X is found by `fit`.
         """
-        loss, classes = loss_named(self.loss), isinstance(self, ClassifierMixin)
+        classes = isinstance(self, ClassifierMixin)
+        refuse_responses(self.loss, y, classes)
+        loss = loss_named(self.loss)
         if classes and loss == "binomial":  # glmnet's name
             loss = "logistic"
         if (loss in CLASSIFICATION or loss == "ordinal") != classes:

@@ -84,7 +84,9 @@ class Subtree:
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
     def rounding(self, columns, held, half):
-        """A bound on the rounding of values: see `Leaps`. half: the value without columns."""
+        """A bound on the rounding of values: see `Leaps`. half: the value without columns; held:
+        the spread of columns that every set has, see `hold`.
+        """
         return (columns + 16) * EPS * half * (held + self.spread) ** 2
 
 
@@ -317,8 +319,7 @@ class Leaps(Contest):
         held = np.isin(self.J, self.dual.problem.forced)
         if self.size is None:
             held |= self.entry_cost == 0
-        for j in np.flatnonzero(held):
-            S, c, value = swept(S, c, value, j)
+        S, c, value, self.held_spread = hold(S, c, value, np.flatnonzero(held))
         self.held, free = self.J[held], ~held
         self.J, self.entry_cost, self.delta = self.J[free], self.entry_cost[free], self.delta[free]
         return S[np.ix_(free, free)], c[free], value
@@ -327,7 +328,8 @@ class Leaps(Contest):
         """The search, in parts without dependent columns, one after another."""
         alone = self.n_best == 1 and self.size is not None
         for task in subtrees(S, c, value, self.entry_cost, self.most, alone):
-            rounding = task.rounding(self.J.size + len(self.held), len(self.held), self.half)
+            terms = self.J.size + len(self.held)
+            rounding = task.rounding(terms, self.held_spread, self.half)
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
         self.more = None
@@ -403,6 +405,17 @@ class Leaps(Contest):
                 busy = max(self.workers, key=lambda other: other.f - other.base)
                 if busy.f > busy.base:
                     worker.share(busy)
+
+
+def hold(S, c, value, held):
+    """(S, c, value, spread) after the columns `held` have joined; spread: the sum of 1 / length
+    that each keeps beside those before, by which rounding of what they explain grows.
+    """
+    spread = 0.0
+    for j in held:
+        spread += 1.0 / math.sqrt(S[j, j]) if S[j, j] > NOTHING else 1.0
+        S, c, value = swept(S, c, value, j)
+    return S, c, value, spread
 
 
 def swept(S, c, value, j):

@@ -186,9 +186,14 @@ class Formula:
                 continue
             if name == "cbind" and self.left.startswith("cbind("):
                 raise ValueError(
-                    f"formula {self.text!r}: {self.left} counts successes and failures; give each "
-                    "outcome a row of data, y = 1 or y = 0, and name the column of its counts by "
-                    "sample_weight="
+                    f"formula {self.text!r}: {self.left} counts successes and failures; write "
+                    'the two with + between, as in "a + b ~ x" or "a + {n - a} ~ x", and pass '
+                    "loss='binomial'"
+                )
+            if name == "strata" and name not in plain:
+                raise ValueError(
+                    f"formula {self.text!r}: strata are no term of the formula; leave strata(...) "
+                    "out, and name the column by the argument strata="
                 )
             if name in plain or (name not in frame.f_locals and name not in frame.f_globals):
                 shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")

@@ -90,6 +90,7 @@ def opened(text, data, arguments):
     ]
     if repeated:
         raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
+    _refuse_times(formula, arguments.get("loss", "squared"))
     _fit_intercept(formula, arguments)
     used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
     keep, by_row = complete(data, used, by_row)
@@ -117,6 +118,15 @@ def notes(formula):
         f"({counted(formula.missing)})"
     ]
     return [*(said if dropped else []), *formula.blanks]
+
+
+def _refuse_times(formula, loss):
+    """Refuse Surv(...) on the left with another loss than "cox"."""
+    if formula.left.startswith("Surv(") and loss != "cox":
+        raise ValueError(
+            f"formula {formula.text!r}: {formula.left} is a response of survival times, which "
+            f"loss={loss!r} does not take; pass loss='cox'"
+        )
 
 
 def _fit_intercept(formula, arguments):

@@ -65,6 +65,11 @@ def predict_interval(
     _refuse_unserved(self)
     i = self.index(which, **selector)
     fits = Path(self.path.meta, [matched[i] for matched in self._fits])
+    if data is None and self.path._source.data is None:
+        raise ValueError(
+            "the data are not kept with a loaded cross-validation: pass data=(X, y), those of the "
+            "fit"
+        )
     rows = self.path.data(*(data or (None, None)))
     if self.path.classes is not None:
         if method != "cv+":
@@ -79,9 +84,14 @@ def predict_interval(
         low, high = new.min(axis=1) - spread, new.max(axis=1) + spread
     else:
         low, high = _by_row(new, held, alpha)
-    least, most = ENDS_OF_RESPONSES.get(self.path.meta.traits.response, (-np.inf, np.inf))
-    ends = {"low": np.clip(low, least, most), "high": np.clip(high, least, most)}
-    return pd.DataFrame(ends, index=index)
+    low, high = _possible(self.path, low, high)
+    return pd.DataFrame({"low": low, "high": high}, index=index)
+
+
+def _possible(path, low, high):
+    """The parts of intervals in which responses can be; no end is -0.0."""
+    least, most = ENDS_OF_RESPONSES.get(path.meta.traits.response, (-np.inf, np.inf))
+    return np.clip(low, least, most) + 0.0, np.clip(high, least, most) + 0.0
 
 
 def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray:
@@ -121,9 +131,7 @@ def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray
     held = _held_out(cv, fits, rows, lambda y, eta: np.abs(y - path._transform(eta, None)))
     new = np.column_stack([predicted(solution)[at] for solution in fits.solutions])
     low, high = _by_row(new, held, 1.0 - level)
-    least, most = ENDS_OF_RESPONSES.get(path.meta.traits.response, (-np.inf, np.inf))
-    ends = np.clip(low, least, most), np.clip(high, least, most)
-    return np.column_stack([middle[at], rows.y[at], *ends])
+    return np.column_stack([middle[at], rows.y[at], *_possible(path, low, high)])
 
 
 def _level(level):

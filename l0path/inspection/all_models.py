@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -358,7 +359,9 @@ class SetSearch:
             for _, size, _, fitted in wanted.found
         ]
         status = f"the {len(rows)} best models found"
-        ranked = Path(path.meta, rows, status, path.notes, (), path._source)
+        source = path._source  # that of a loaded path gets the data
+        source = source if source.data is not None else replace(source, data=self.data)
+        ranked = Path(path.meta, rows, status, path.notes, (), source)
         return BestModels(
             [Model(ranked, i) for i in range(len(rows))],
             np.array([one[0] for one in wanted.found]),

@@ -43,7 +43,7 @@ class GroupNeighbours:
             s.groups,
         )
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
-        check_refitted(path, data, self.fit, self.value)
+        check_refitted(path, self.fit, self.value)
         self.units = s.groups
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()
@@ -88,6 +88,13 @@ class GroupNeighbours:
         if hierarchy is not None and not hierarchy.removable(self._inside())[self.units[i]]:
             return None
         return self._rest(i)
+
+    def worth(self, i):
+        """Increase of loss + shrinkage when member i leaves, with those that need it."""
+        inside, hierarchy = self._inside(), self.problem.groups.hierarchy
+        inside[self.units[i]] = False
+        inside = inside if hierarchy is None else hierarchy.largest(inside)
+        return self.model.refit(np.flatnonzero(inside), self.fit).value - self.value
 
     def _rest(self, i):
         """The Fit of the members but i, whether they keep the hierarchy or not; None where its box

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,89 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.types import Matrix
+from .summaries import neighbours_of
 
-MOST_SUBSTITUTES = 4  # columns of a set of substitutes at most
+MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
+NO_SIGN = 2  # of what has several coefficients: columns of several responses, groups of columns
 
 
-def signs(solution):
-    """The signs of the coefficients of a solution, (k,); of several responses 1 for each column."""
+def units_of(meta, solution):
+    """Numbers of the columns of a solution, or of its groups where the path has groups."""
+    return solution.support if meta.groups is None else solution.groups
+
+
+def labels_of(meta):
+    """The names of the columns of a path, or the labels of its groups."""
+    return list(meta.names) if meta.groups is None else meta.groups.labels
+
+
+def signs(meta, solution):
+    """The signs of the coefficients of the columns, or groups, of a solution (`units_of`); NO_SIGN
+    for what has several.
+    """
     beta = solution.beta
-    return np.sign(beta) if beta.ndim == 1 else np.ones(len(beta))
+    if beta.ndim > 1:
+        return np.full(len(units_of(meta, solution)), NO_SIGN)
+    if meta.groups is None:
+        return np.sign(beta)
+    own = [meta.groups.of(g) for g in solution.groups]
+    own = [np.flatnonzero(np.isin(solution.support, columns)) for columns in own]
+    return np.array([np.sign(beta[at[0]]) if at.size == 1 else NO_SIGN for at in own])
+
+
+def minimal_sets(member, most):
+    """The minimal sets of at most `most` columns of a matrix (m, u) of bool of which every row has
+    at least one, by size and order; where all are larger, one of them. Ascending tuples; an empty
+    list where a row is empty.
+    """
+    length, found = member.sum(axis=1), []
+    if not length.all():
+        return []
+
+    def extend(chosen, missed, out):
+        """Add a column of the shortest row that is missed, `out` being columns tried before."""
+        if not missed.any():
+            own = member[:, chosen]
+            if (own & (own.sum(axis=1) == 1)[:, None]).any(axis=0).all():  # each is needed
+                found.append(tuple(sorted(chosen)))
+            return
+        if len(chosen) == most:
+            return
+        rows = np.flatnonzero(missed)
+        row, out = rows[np.argmin(length[rows])], out.copy()
+        for j in np.flatnonzero(member[row] & ~out):
+            extend([*chosen, int(j)], missed & ~member[:, j], out)
+            out[j] = True
+
+    extend([], np.ones(len(member), dtype=bool), np.zeros(member.shape[1], dtype=bool))
+    if not found:
+        found.append(_one_minimal_set(member))
+    return sorted(found, key=lambda one: (len(one), one))
+
+
+def _one_minimal_set(member):
+    """A set of columns of which every row has at least one, and no part of it does: the column of
+    most rows first, then without those that the others make needless.
+    """
+    chosen, missed = [], np.ones(len(member), dtype=bool)
+    while missed.any():
+        chosen.append(int(np.argmax(member[missed].sum(axis=0))))
+        missed &= ~member[:, chosen[-1]]
+    for j in list(chosen):
+        rest = [i for i in chosen if i != j]
+        if member[:, rest].any(axis=1).all():
+            chosen = rest
+    return tuple(sorted(chosen))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSet:
     """All models that are nearly as good as the best one, of one size, or of all sizes by a
     criterion.
+
+    `frequencies`, `substitutes`, `importance` and `plot` are about what the models choose: columns,
+    or with groups= the groups by their labels, and of a formula with terms of several columns (such
+    as factors) the terms. `coef` and `predict` are about columns.
 
     Attributes
     ----------
@@ -74,20 +142,34 @@ class ModelSet:
         return self.models[0].path
 
     @property
+    def _solutions(self):
+        return [model.path.solutions[model.index] for model in self.models]
+
+    @property
+    def _labels(self):
+        """The names of the columns, or the labels of the groups, as an index."""
+        meta = self._path.meta
+        name = "feature" if meta.groups is None else "group"
+        return pd.Index(labels_of(meta), name=name, dtype=object)
+
+    @property
     def _member(self):
-        """(models, p) whether a column is in a model."""
-        out = np.zeros((len(self), len(self._path.names)), dtype=bool)
-        for row, model in zip(out, self.models, strict=True):
-            row[model.support] = True
+        """(models, units) whether a column, or a group, is in a model."""
+        meta = self._path.meta
+        out = np.zeros((len(self), len(labels_of(meta))), dtype=bool)
+        for row, solution in zip(out, self._solutions, strict=True):
+            row[units_of(meta, solution)] = True
         return out
 
     @property
     def table(self) -> pd.DataFrame:
         """A row for each model, the best first: k, the score, its difference from the best one
-        (relative for the objective), the deviance ratio and the features.
+        (relative for the objective), the deviance ratio, the groups if the path
+        has any, and the features.
         """
         best = self.scores[0]
         apart = self.scores - best
+        shown = ("features",) if self._path.meta.groups is None else ("groups", "features")
         return pd.DataFrame(
             {
                 "k": [model.k for model in self.models],
@@ -96,16 +178,28 @@ class ModelSet:
                 if self.score == "objective"
                 else apart,
                 "deviance_ratio": [model.deviance_ratio for model in self.models],
-                "features": [", ".join(model.features) for model in self.models],
+            }
+            | {
+                name: [", ".join(map(str, getattr(model, name))) for model in self.models]
+                for name in shown
             }
         )
 
     @property
     def frequencies(self) -> pd.Series:
-        """The share of the models that each column is in, for columns of at least one model."""
+        """The share of the models that each column, or group, is in, for those of at least one
+        model.
+        """
+        order, share = self.ordered()
+        return pd.Series(share, index=self._labels[order], name="frequency")
+
+    def ordered(self):
+        """The numbers of the columns, or groups, of at least one model, the most frequent first,
+        and the share of the models that have them: two arrays.
+        """
         share = self._member.mean(axis=0)
-        out = pd.Series(share, index=pd.Index(self._path.names, name="feature"), name="frequency")
-        return out[share > 0].sort_values(ascending=False, kind="stable")
+        order = np.argsort(-share, kind="stable")[: np.count_nonzero(share)]
+        return order, share[order]
 
     def weights(self, kind: str | ArrayLike = "bic") -> np.ndarray:
         """Weights of the models that sum to 1.
@@ -113,8 +207,9 @@ class ModelSet:
         Parameters
         ----------
         kind : str or array-like of shape (models,), default "bic"
-            "akaike" for exp(-AIC / 2), "bic" for exp(-BIC / 2), each up to a factor, or numbers
-            >= 0, which are divided by their sum.
+            "akaike" for exp(-AIC / 2), "bic" for exp(-BIC / 2), each up to a factor, "equal" for
+            the same weight of every model, or numbers >= 0, which are divided by their sum.
+            Losses without a likelihood (hinge, Huber, quantile, Tweedie) have the last two only.
 
         Returns
         -------
@@ -124,7 +219,7 @@ class ModelSet:
         Raises
         ------
         ValueError
-            If the kind is not known, or the numbers are not weights.
+            If the kind is not known, the loss has no likelihood, or the numbers are no weights.
 
         References
         ----------
@@ -132,9 +227,20 @@ class ModelSet:
         Sociological Methodology 25, 1995.
         """
         if isinstance(kind, str):
+            if kind == "equal":
+                return np.full(len(self), 1.0 / len(self))
             name = {"akaike": "aic", "bic": "bic"}.get(kind)
             if name is None:
-                raise ValueError(f"weights of kind {kind!r} are not known; use 'akaike' or 'bic'")
+                raise ValueError(
+                    f"weights of kind {kind!r} are not known; use 'akaike', 'bic', 'equal', or "
+                    "numbers"
+                )
+            if not self._path.meta.traits.likelihood:
+                raise ValueError(
+                    f"loss={self._path.loss!r} has no likelihood, so models have no weights of "
+                    f"kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
+                    "to average(...) or predict(...)"
+                )
             value = self._path.score_table()[name].to_numpy()
             weight = np.exp(-0.5 * (value - value.min()))
             return weight / weight.sum()
@@ -169,8 +275,9 @@ class ModelSet:
         w, meta = self.weights(weights), self._path.meta
         first, per = len(meta.first_names), 1 if meta.responses is None else len(meta.responses)
         coef = np.zeros((len(self), first + len(meta.names), per))
-        for row, model in zip(coef, self.models, strict=True):
-            solution = model.path.solutions[model.index]
+        inside = np.zeros((len(self), len(meta.names)), dtype=bool)
+        for row, own, solution in zip(coef, inside, self._solutions, strict=True):
+            own[solution.support] = True
             row[first + solution.support] = solution.beta.reshape(-1, per)
             if first:
                 ahead = solution.thresholds if meta.ordered else solution.intercept
@@ -178,8 +285,8 @@ class ModelSet:
         coef = coef.reshape(len(self), -1)
         mean = w @ coef
         spread = np.sqrt(w @ (coef - mean) ** 2)
-        weight = np.append(np.ones(first), w @ self._member)
-        inside = np.append(np.ones(first, dtype=bool), self._member.any(axis=0))
+        weight = np.append(np.ones(first), w @ inside)
+        inside = np.append(np.ones(first, dtype=bool), inside.any(axis=0))
         index = meta.rows_of_coefficients(range(len(meta.names)))
         if meta.responses is not None:
             index = pd.MultiIndex.from_product([index, meta.response_index])
@@ -188,7 +295,13 @@ class ModelSet:
         )
         return table[np.repeat(inside, per)]
 
-    def predict(self, X: Matrix, weights: str | ArrayLike = "bic") -> pd.DataFrame:
+    def predict(
+        self,
+        X: Matrix,
+        weights: str | ArrayLike = "bic",
+        *,
+        offset: ArrayLike | str | None = None,
+    ) -> pd.DataFrame:
         """Averaged predictions for new rows.
 
         Parameters
@@ -197,6 +310,8 @@ class ModelSet:
             The new rows, as in `Path.predict`.
         weights : str or array-like, default "bic"
             As in `weights`.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the new rows, as in `Path.predict`, if the fit had one.
 
         Returns
         -------
@@ -204,7 +319,7 @@ class ModelSet:
             `mean`, and `spread`, the standard deviation between the models; of several responses
             or classes with a column for each.
         """
-        each = [model.predict(X) for model in self.models]
+        each = [model.predict(X, offset=offset) for model in self.models]
         w, values = self.weights(weights), np.array([np.asarray(one) for one in each])
         mean = np.tensordot(w, values, axes=1)
         index = each[0].index if isinstance(each[0], (pd.Series, pd.DataFrame)) else None
@@ -218,8 +333,10 @@ class ModelSet:
 
     @property
     def substitutes(self) -> list[tuple]:
-        """The minimal sets of at most 4 columns of which every model has at least one, the smallest
-        first: a set of two columns says that each model within the limits needs one of them.
+        """The minimal sets of at most 4 columns, or groups, of which every model has at least one,
+        the smallest first: a set of two says that each model within the limits needs one of them.
+        Where all such sets are larger, one of them, from which none can be left out. Empty only
+        where a model has no columns.
 
         Raises
         ------
@@ -231,43 +348,36 @@ class ModelSet:
                 "substitutes are known only where all models were found; raise max_models or "
                 "time_limit, or lower within="
             )
-        member, names = self._member, self._path.names
-        used, out = np.flatnonzero(member.any(axis=0)), []
-        for size in range(1, MOST_SUBSTITUTES + 1):
-            smaller = [set(one) for one in out]
-            for chosen in combinations(used.tolist(), size):
-                if member[:, chosen].any(axis=1).all() and not any(
-                    one <= set(chosen) for one in smaller
-                ):
-                    out.append(chosen)
-        return [tuple(names[j] for j in chosen) for chosen in out]
+        member, labels = self._member, self._labels
+        used = np.flatnonzero(member.any(axis=0))
+        found = minimal_sets(member[:, used], MOST_SUBSTITUTES)
+        return [tuple(labels[used[i]] for i in one) for one in found]
 
     @property
     def importance(self) -> pd.DataFrame:
-        """For each column of at least one model, the smallest and the largest increase of the
-        objective, over the models, when the column is left out of the model and the others are
-        fitted again; 0 for a model without it. Relative to the objective of the best model.
+        """For each column, or group, of at least one model, the smallest and the largest increase
+        of the objective, over the models, when it is left out of the model and the others are
+        fitted again; 0 for a model without it. Relative to the objective of the best model. With a
+        term of a hierarchy leave those that need it.
 
         References
         ----------
         After the model class reliance of Fisher, Rudin & Dominici, Journal of Machine Learning
         Research 20:177, 2019, which permutes columns instead.
         """
-        names = self._path.names
-        worth = np.zeros((len(self), len(names)))
+        member = self._member
+        worth = np.zeros(member.shape)
         for row, model in zip(worth, self.models, strict=True):
-            if model.support.size:
-                row[model.support] = model.summary().table.increase_if_dropped.to_numpy()
+            near = neighbours_of(model.path, model.index)
+            row[near.units] = [near.worth(i) for i in range(near.units.size)]
         worth /= max(min(model.objective for model in self.models) - self.floor, 1e-300)
-        table = pd.DataFrame(
-            {"low": worth.min(axis=0), "high": worth.max(axis=0)},
-            index=pd.Index(names, name="feature"),
-        )
-        return table[self._member.any(axis=0)].sort_values("high", ascending=False, kind="stable")
+        table = pd.DataFrame({"low": worth.min(axis=0), "high": worth.max(axis=0)}, self._labels)
+        return table[member.any(axis=0)].sort_values("high", ascending=False, kind="stable")
 
     def plot(self, ax: Any = None) -> Any:
-        """Heat map of the models (rows, the best at the top) by columns, in the colour of the sign
-        of the standardised coefficient; of several responses in one colour.
+        """Heat map of the models (rows, the best at the top) by columns, or groups, in the colour
+        of the sign of the coefficient; grey where there are several, those of a group of columns or
+        of several responses.
 
         Parameters
         ----------
@@ -289,14 +399,17 @@ class ModelSet:
 
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
+        meta = self._path.meta
         sign = np.zeros(self._member.shape)
-        for row, model in zip(sign, self.models, strict=True):
-            solution = model.path.solutions[model.index]
-            row[solution.support] = signs(solution)
-        order = [self._path.names.index(name) for name in self.frequencies.index]
-        ax.imshow(sign[:, order], aspect="auto", cmap="RdBu", vmin=-1.5, vmax=1.5)
-        ax.set_xticks(range(len(order)), [self._path.names[j] for j in order], rotation=90)
-        ax.set(ylabel="model, the best at the top", xlabel="column, the most frequent first")
+        for row, solution in zip(sign, self._solutions, strict=True):
+            row[units_of(meta, solution)] = signs(meta, solution)
+        order, _ = self.ordered()
+        shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
+        colours = plt.get_cmap("RdBu").with_extremes(bad="0.6")
+        ax.imshow(shown, aspect="auto", cmap=colours, vmin=-1.5, vmax=1.5)
+        ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
+        unit = "column" if meta.groups is None else "group"
+        ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
         return ax
 
     def __repr__(self):

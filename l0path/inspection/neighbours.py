@@ -46,9 +46,9 @@ def fit_data(path, X=None, y=None):
     )
 
 
-def check_refitted(path, data, fit, value):
+def check_refitted(path, fit, value):
     """Refuse the solution of a loaded path that its refit lies below."""
-    if data is not path._source.data and fit.value < value - 1e-6 * max(
+    if path._source.data is None and fit.value < value - 1e-6 * max(
         abs(value), 1e-6 * path.meta.null_loss
     ):
         raise ValueError(
@@ -81,7 +81,7 @@ class Neighbours:
             s.flags,
         )
         self.fit = here if FitStatus.SEPARATED in s.flags else self.refit(s.support, here)
-        check_refitted(path, data, self.fit, self.value)
+        check_refitted(path, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)
 
@@ -105,6 +105,10 @@ class Neighbours:
             if self.problem.lower[j] > 0 or self.problem.upper[j] < 0
             else self.refit(np.delete(self.units, i))
         )
+
+    def worth(self, i):
+        """Increase of loss + shrinkage when member i leaves."""
+        return self.refit(np.delete(self.units, i)).value - self.value
 
     def every(self):
         """All exchanges, unranked: ExchangePairs with a change of 0."""

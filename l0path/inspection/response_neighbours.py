@@ -27,7 +27,7 @@ class ResponseNeighbours(Neighbours):
         self.exact, self.value = self.problem.quadratic, s.loss + s.shrinkage
         self.fit = None
         self.fit = self.refit(s.support)
-        check_refitted(path, data, self.fit, self.value)
+        check_refitted(path, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)
 
@@ -72,7 +72,7 @@ class ResponseGroupNeighbours(GroupNeighbours):
         self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
         self.value, self.units = s.loss + s.shrinkage, s.groups
         self.fit = self.model.refit(s.groups)
-        check_refitted(path, data, self.fit, self.value)
+        check_refitted(path, self.fit, self.value)
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()
         free[self.units] = False

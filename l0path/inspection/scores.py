@@ -42,13 +42,10 @@ def score(
 
 
 def _value(name, held):
-    """One metric; NaN where these rows do not define it (auc of one class, r2 of one row)."""
-    seen = held.y[held.weights > 0]
-    if (name == "auc" and np.unique(seen).size < 2) or (name == "r2" and len(seen) < 2):
-        return np.nan
+    """One metric; NaN where these rows do not define it (auc without a class, r2 of one row)."""
     try:
         return scoring.score(scoring.metric_of(name, held.path.loss), held)
-    except Undefined:
+    except (Undefined, scoring.UndefinedScore):
         return np.nan
 
 

@@ -155,7 +155,7 @@ def summary(
     **selector: Unpack[Selector],
 ) -> Summary:
     index = self.index(rule, **selector)
-    model, near = self.model(index=index), _around(self, index, X, y)
+    model, near = self.model(index=index), neighbours_of(self, index, X, y)
     solution, groups = near.solution, self.meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
@@ -252,7 +252,7 @@ def _groups_of(solution, groups):
     )
 
 
-def _around(path, index, X, y):
+def neighbours_of(path, index, X=None, y=None):
     """The exchanges around a solution, of columns or of groups."""
     kinds = (Neighbours, GroupNeighbours)
     if path.meta.responses is not None:
@@ -332,7 +332,7 @@ def alternatives(
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     index = self.index(rule, **selector)
-    near = _around(self, index, X, y)
+    near = neighbours_of(self, index, X, y)
     base = self.solutions[index].objective
     every = _all_refitted(near)
     rows, kept, sound = [], [], True

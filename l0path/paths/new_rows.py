@@ -155,11 +155,11 @@ class NewRows:
         -------
         Series
             For numeric responses deviance, mse, rmse, mae and r2. For classes deviance,
-            misclassification and accuracy, for two of them also auc, and brier where there are
-            probabilities. They are the metrics of `cv_fit`; auc is NaN where the rows hold one
-            class only. For loss="cox" deviance, twice the negative log partial likelihood of these
-            rows for each event, concordance, concordance_uno and integrated_brier (see
-            `score_over_time`); NaN where these rows do not define them.
+            misclassification, accuracy and auc, and brier where there are probabilities. They are
+            the metrics of `cv_fit`; auc is NaN where the rows lack a class. For loss="cox"
+            deviance, twice the negative log partial likelihood of these rows for each event,
+            concordance, concordance_uno and integrated_brier (see `score_over_time`); NaN where
+            these rows do not define them.
 
         Examples
         --------

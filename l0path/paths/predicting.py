@@ -218,6 +218,12 @@ class Predicting:
             with np.errstate(over="ignore"):
                 return np.exp(eta)
         if type == "response":
+            if self.meta.traits.response == "survival":
+                raise ValueError(
+                    "type='response' needs a loss with a mean, and cox has none: use type='risk' "
+                    "(the hazard beside the baseline) or 'link', or path.survival(X, ...) for "
+                    "probabilities"
+                )
             if not link:
                 raise ValueError(
                     f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
@@ -239,6 +245,11 @@ class Predicting:
             if self.meta.responses is not None or self.meta.ordered:
                 return np.asarray(self.classes)[eta.argmax(axis=-1)]
             return np.asarray(self.classes)[(eta > 0).astype(int)]
+        if self.meta.traits.response == "survival":
+            raise ValueError(
+                f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
+                "path.survival(X, ...) or path.cumulative_hazard(X, ...)"
+            )
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X, needed=None):

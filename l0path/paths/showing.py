@@ -232,6 +232,7 @@ class Showing:
         risk: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        strata: ArrayLike | str | None = None,
         ax: Axes | None = None,
         **selector: Unpack[Selector],
     ) -> Axes:
@@ -254,8 +255,8 @@ class Showing:
             The number of groups. Equal predictors stay together, so there may be fewer.
         risk : array-like of shape (n,), optional
             Other risk scores of the rows of the fit, in the place of a model; NaN leaves a row out.
-        sample_weight, offset : array-like of shape (m,), optional
-            Weights and offset of the rows.
+        sample_weight, offset, strata : array-like of shape (m,), optional
+            Weights, offset and strata of the rows. Strata are checked, and change no curve.
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         **selector : int or float
@@ -273,12 +274,8 @@ class Showing:
             X,
             y,
             rule,
-            groups=groups,
-            risk=risk,
-            sample_weight=sample_weight,
-            offset=offset,
-            ax=ax,
-            **selector,
+            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            **{"groups": groups, "risk": risk, "ax": ax, **selector},
         )
 
     def plot_calibration(

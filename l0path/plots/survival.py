@@ -104,6 +104,7 @@ def plot_survival(
     risk: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | str | None = None,
     ax: Axes | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
@@ -119,7 +120,7 @@ def plot_survival(
         score, loss, event, weights = _of_the_fit(self, risk)
     else:
         score, loss, event, weights = _of_model(
-            self, self.index(rule, **selector), X, y, (sample_weight, offset)
+            self, self.index(rule, **selector), X, y, (sample_weight, offset, strata)
         )
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)
@@ -136,21 +137,22 @@ def _of_the_fit(path, risk):
 
 
 def _of_model(path, i, X, y, beside):
-    """The same by solution i, for the rows given, or those of the fit; beside: their weights and
-    offset.
+    """The same by solution i, for the rows given, or those of the fit; beside: their weights,
+    offset and strata.
     """
     if (X is None) != (y is None) and path.meta.formula is None:
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is None:
         if any(value is not None for value in beside):
-            raise ValueError("sample_weight and offset go with X and y; leave them out")
+            raise ValueError("sample_weight, offset and strata go with X and y; leave them out")
         data = path.data()
         eta = linear_predictor(data.design, data.offset, path.solutions[i])
         return eta, data.loss, data.y, data.weights
     # strata do not matter for the order of the risks
-    labels = path.meta.strata
-    strata = None if labels is None else np.full(len(X if y is None else y), labels[0])
-    held = held_out(path, new_rows(path, X, y, *beside, strata), i)
+    labels, (*given, strata) = path.meta.strata, beside
+    if strata is None and labels is not None:
+        strata = np.full(len(X if y is None else y), labels[0])
+    held = held_out(path, new_rows(path, X, y, *given, strata), i)
     return held.eta, held.times.loss, held.y, held.weights
 
 

@@ -167,7 +167,7 @@ def in_user_units(
         objective=objective,
         lower_bound=objective if alone and status == FitStatus.CONVERGED else float("nan"),
         status=status,
-        optimality=_optimality(optimality, status, flags, on_grid, only),
+        optimality=_optimality(optimality, status, flags, on_grid, only, alone),
         flags=tuple(flags),
         groups=chosen,
         thresholds=thresholds,
@@ -218,8 +218,10 @@ def _status(data, flags):
     return FitStatus.CONVERGED
 
 
-def _optimality(verified, status, flags, on_grid, only):
-    """The optimality of a fit, from the state of its verification."""
+def _optimality(verified, status, flags, on_grid, only, alone):
+    """The optimality of a fit, from the state of its verification. only: whether there is one
+    support of its size; alone: whether this one has no column.
+    """
     apart = FitStatus.SEPARATED in flags
     if status != FitStatus.CONVERGED and apart:
         # there is no optimum to be checked: the loss goes on falling along a ray
@@ -228,6 +230,6 @@ def _optimality(verified, status, flags, on_grid, only):
         return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
     if apart and not on_grid:
         verified = Optimality.GLOBAL  # no loss is below 0
-    if only and verified != Optimality.UNVERIFIED and status == FitStatus.CONVERGED:
-        return Optimality.GLOBAL  # the only support of its size
+    if status == FitStatus.CONVERGED and (alone or (only and verified != Optimality.UNVERIFIED)):
+        return Optimality.GLOBAL  # near combinations leave supports of columns unverified
     return verified

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..inference.prediction_intervals import intervals_of_fit
-from ..inspection.model_set import ModelSet, signs
+from ..inspection.model_set import ModelSet, signs, units_of
 from ..paths.new_rows import baseline_of_model
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.baseline import cumulative_hazards
@@ -238,7 +238,7 @@ def _choices(path, cv):
 
 def good_models(path, found):
     """The section on models nearly as good as the best one, of a `ModelSet`: a row for each with
-    the signs of its columns, the shares of the columns, sets of substitutes; None without one.
+    the signs of its columns, or groups, the shares of these, sets of substitutes; None without one.
     """
     if found is None:
         return None
@@ -251,21 +251,25 @@ def good_models(path, found):
             "near_best belongs to another path: its columns are other ones; compute it anew"
         )
     share, table = found.frequencies.iloc[:MOST_NAMED], found.table.iloc[:MOST_LISTED]
-    places = [path.names.index(name) for name in share.index]
+    places = found.ordered()[0][:MOST_NAMED]
     rows = []
     for model, line in zip(found.models, table.itertuples(index=False), strict=False):
         solution = model.path.solutions[model.index]
-        sign = dict(zip(solution.support.tolist(), signs(solution).tolist(), strict=True))
+        units = units_of(path.meta, solution).tolist()
+        sign = dict(zip(units, signs(path.meta, solution).tolist(), strict=True))
         score, apart = (short(float(v)) for v in (line[1], line[2]))
-        rows.append([int(line[0]), score, apart, [int(sign.get(j, 0)) for j in places]])
+        rows.append([int(line[0]), score, apart, [int(sign.get(int(j), 0)) for j in places]])
     return {
         "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
         "score": found.score,
-        "several": path.meta.responses is not None,
+        "unit": "column" if path.meta.groups is None else "group",
+        "marks": sorted({sign for row in rows for sign in row[3] if sign}),
         "relative": found.score == "objective",
-        "names": list(share.index),
+        "names": [str(name) for name in share.index],
         "share": [short(v) for v in share],
         "rows": rows,
         "left": [len(found) - len(rows), len(found.frequencies) - len(places)],
-        "substitutes": found.substitutes[:20] if found.complete else None,
+        "substitutes": [[str(name) for name in one] for one in found.substitutes[:20]]
+        if found.complete
+        else None,
     }

@@ -82,6 +82,8 @@ class GramModel(WorkingColumns):
 
     def null(self, lambda1, lambda2):
         """The fit with forced columns only."""
+        if self.problem.forced.size > 1 and self.near is None and self.negligible_ridge(lambda2):
+            self.find_near()  # which a Gram matrix does not tell apart
         return self.refit(self.problem.forced, lambda1, lambda2)
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):

@@ -142,3 +142,28 @@ def test_the_hinge_is_cross_validated_where_it_is_fitted_exactly():
     ) == {"a", "b"}
     with pytest.raises(ValueError, match="algorithm='exact' only"):
         l0path.cv_fit(X, y, loss="hinge")
+
+
+def test_scorers_of_scikit_learn_take_several_responses():
+    X, y = sample()
+    Y = np.column_stack([y, X[:, 0] - 2.0 * y])
+    options = {"cv": model_selection.KFold(3), "max_k": 2, "certify": False}
+    cv = l0path.cv_fit(X, Y, scoring="neg_mean_absolute_error", **options)
+    np.testing.assert_allclose(cv.table.cv_mean, -cv.rescore("mae").table.cv_mean, rtol=1e-12)
+    own = cv.rescore(metrics.make_scorer(metrics.r2_score))
+    np.testing.assert_allclose(own.table.cv_mean, cv.rescore("r2").table.cv_mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["multinomial", "ordinal"])
+def test_scores_of_rows_that_lack_a_class(loss):
+    X, y = sample(n=90)
+    y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    path = l0path.fit(X, y, loss=loss, lambda2=0.1, max_k=1, certify=False)
+    few = y < 2
+    scores = path.score(X[few], y[few], k=1)
+    assert np.isnan(scores["auc"]) and np.isfinite(scores.drop("auc")).all()
+    assert np.isfinite(path.score(X, y, k=1)).all()
+    with pytest.raises(ValueError, match=r"the rows that are scored.* \(2 missing\)"):
+        path.validate(X[few], y[few], scoring="auc")
+    with pytest.raises(ValueError, match=r"path\.score\(X, y, k=3\) has all metrics"):
+        path.validate(X[few], y[few]).metrics()

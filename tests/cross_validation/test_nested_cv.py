@@ -299,6 +299,18 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
         l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
 
 
+@pytest.mark.parametrize("loss", ["squared", "multinomial", "ordinal"])
+def test_files_hold_several_responses_and_classes(loss, tmp_path):
+    X, y = sample()
+    y = np.column_stack([y, X[:, 0]]) if loss == "squared" else np.digitize(y, [-0.5, 1.0])
+    few = {"outer": 2, "cv": 2, "max_k": 1, "lambda2": 0.1, "random_state": 0}
+    cv = l0path.nested_cv(X, y, loss=loss, **few)
+    cv.save(tmp_path / "nested.npz")
+    back = l0path.load(tmp_path / "nested.npz")
+    np.testing.assert_array_equal(back.held_out, cv.held_out)
+    pd.testing.assert_frame_equal(back.table, cv.table)
+
+
 def test_separation_is_told_once_for_all_outer_folds():
     X, _ = sample()
     with pytest.warns(

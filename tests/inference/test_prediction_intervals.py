@@ -147,13 +147,14 @@ def test_tables_formulas_offsets_and_files(tmp_path):
     assert found.index.equals(data.index) and (found["low"] >= 0).all()
     longer = cv.predict_interval(data.assign(days=data["days"] * 9), k=1)
     assert (longer["high"] > found["high"]).all()
+    assert (found["low"] == 0).any() and not np.signbit(found["low"]).any()  # never -0.0
     plain = l0path.cv_fit(X, y, cv=4, max_k=2, random_state=0)
     plain.save(tmp_path / "cv.npz")
     back = l0path.load(tmp_path / "cv.npz")
     pd.testing.assert_frame_equal(
         back.predict_interval(X, k=2, data=(X, y)), plain.predict_interval(X, k=2), rtol=1e-12
     )
-    with pytest.raises(ValueError, match="X"):
+    with pytest.raises(ValueError, match=r"pass data=\(X, y\)"):
         back.predict_interval(X, k=2)
 
 

@@ -162,9 +162,7 @@ def _budget(setting, lambda2, proves):
     if _bounded_by_searches(setting):
         return BOUNDING_OPERATIONS
     read = setting.working_set.reads * setting.problem.X.n * int(setting.problem.usable.sum())
-    # sets of groups of several responses are visited in Python, in some 0.1 ms each
-    slow = setting.problem.turn is not None and setting.problem.groups is not None
-    return max(LEAST_OPERATIONS, 2.0 * read) / (4.0 if slow else 1.0)
+    return max(LEAST_OPERATIONS, 2.0 * read)
 
 
 def _rehulled(solutions, before, problem):

@@ -264,9 +264,9 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _verify_ranked(self, sizes, targets):
         """Verify by refits of the exchanges ranked first; True if W grew."""
-        fits, n = self.pool.fits, self.problem.refit_rows
+        fits = self.pool.fits
         wanted = [
-            Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
+            Wanted(target, 1e300, self.tried(fits[k]))
             for k, target in zip(sizes, targets, strict=True)
         ]
         penalty, checked = separable(0.0, self.lambda1, self.lambda2), [fits[k] for k in sizes]
@@ -279,6 +279,10 @@ class ColumnExchanges(ExchangeStrategy):
             if not waits and fits.get(k) is fit:
                 self._confirm(k, candidates)
         return grew
+
+    def tried(self, fit):
+        """How many exchanges of a fit refits must refute."""
+        return pairs_tried(self.settings, self.problem.refit_rows, fit.support.size)
 
     def admitted(self, found):
         """The columns that enter by the candidates of each size, and whether each size is searched

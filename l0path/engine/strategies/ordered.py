@@ -3,6 +3,7 @@ which sizes are searched again and which are decided by bounds.
 """
 
 from ...exchange import local_search
+from ...exchange.local_search import ON_THE_WAY
 from ...exchange.neighbourhoods.chord import OrderedNeighbourhood
 from .columns import WIDE, ColumnExchanges, entering
 
@@ -33,6 +34,26 @@ class OrderedExchanges(ColumnExchanges):
     def compare(self, supports):
         """The columns of the squared loss's path are at hand; a sweep finds supports as low."""
 
+    def verify(self, sizes):
+        """The model of size 1 is compared with all others of its size first, where that is asked
+        for: none of its swaps needs a refit then.
+        """
+        if 1 in sizes and self.part.compare_single:
+            self.compare_single()
+        super().verify(sizes)
+
+    def compare_single(self):
+        """As `SizeStrategy.compare_single`, once for a model."""
+        held = self.pool.fits.get(1)
+        if held is not None and held.key != self.pool.compared:
+            super().compare_single()
+
+    def tried(self, fit):
+        """As `ColumnExchanges.tried`; of a fit that was compared with all others the first ones
+        are looked at for the sake of other sizes.
+        """
+        return ON_THE_WAY if fit.key == self.pool.compared else super().tried(fit)
+
     def admitted(self, found):
         """Columns enter that are predicted to improve a size, which is then searched again; the
         other exchanges are refuted from outside the working columns.
@@ -44,8 +65,14 @@ class OrderedExchanges(ColumnExchanges):
         return entering(promising), waiting
 
     def improved(self, fit, candidates):
-        """As `ColumnExchanges.improved`, with swaps with columns outside the working ones."""
-        better = super().improved(fit, candidates)
-        if better is fit and isinstance(self.neighbourhood, OrderedNeighbourhood):
-            return self.neighbourhood.swap_outside(fit, candidates)
-        return better
+        """As `ColumnExchanges.improved`, by the candidates alone: they are the swaps that a ranking
+        of the working columns and of those proposed has first, unless additions are among them.
+        """
+        if not isinstance(self.neighbourhood, OrderedNeighbourhood):
+            return super().improved(fit, candidates)
+        if fit.key == self.pool.compared:
+            return fit
+        better = fit
+        if any(c.out < 0 for c in candidates):
+            better = super().improved(fit, candidates)
+        return self.neighbourhood.swap_among(fit, candidates) if better is fit else better

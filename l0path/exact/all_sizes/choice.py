@@ -14,6 +14,7 @@ from ...working_set.hinge import make_model
 from ..leaps import MOST_COLUMNS
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
+from .group_search import group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
 from .scores import BestSets, Score
@@ -78,9 +79,9 @@ def _nested(problem, lambda1, lambda2):
 
 
 def make_search(model, lambda1, lambda2, wanted, **options):
-    """`AllSizes` for columns under a squared loss, of one response or several, `NestedSearch` for
-    what else it serves; None where neither does, or where columns are so nearly dependent that
-    neither tells them apart.
+    """`AllSizes` for columns and `GroupSizes` for most groups under a squared loss, of one response
+    or several, `NestedSearch` for what else it serves; None where none does, or where columns are
+    so nearly dependent that none tells them apart.
 
     options: of `AllSizes`.
     """
@@ -91,7 +92,8 @@ def make_search(model, lambda1, lambda2, wanted, **options):
             near = search.near_dependence
         elif _nested(problem, lambda1, lambda2):
             model.grow(np.flatnonzero(problem.usable))
-            search, near = NestedSearch(model, lambda2, wanted), True
+            search = group_sizes(model, lambda2, wanted) or NestedSearch(model, lambda2, wanted)
+            near = True
         else:
             return None
     except ValueError:  # too many dependent columns

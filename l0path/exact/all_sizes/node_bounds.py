@@ -96,7 +96,8 @@ class GramNodes:
 
     def cost(self, columns, parts):
         """Operations of a set of columns from which so many parts may leave."""
-        return 2e4 + float(columns) ** 3 + 1e3 * parts
+        several = 4.0 if self.model.problem.turn is not None else 1.0
+        return several * (2e4 + float(columns) ** 3 + 1e3 * parts)
 
     def at(self, columns, start=None):
         """The `GramSet` of columns."""

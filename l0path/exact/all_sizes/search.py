@@ -26,9 +26,9 @@ from ..leaps import (
     MOST_SUBTREES,
     WORKERS,
     ended,
+    hold,
     refused_where_too_dependent,
     subtrees,
-    swept,
 )
 from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 
@@ -235,8 +235,7 @@ class AllSizes:
         self.portion = BETWEEN_POLLS if math.isfinite(wanted.shrink) else FIRST_PORTION
         with one_blas_thread():
             S, c, value = self._products(model)
-            for j in np.flatnonzero(self.is_held):
-                S, c, value = swept(S, c, value, j)
+            S, c, value, self.held_spread = hold(S, c, value, np.flatnonzero(self.is_held))
             free = ~self.is_held
             self.held, self.J = self.J[self.is_held], self.J[free]
             S, c, m = S[np.ix_(free, free)], c[free], self.J.size
@@ -273,7 +272,7 @@ class AllSizes:
         """The search, in parts without dependent columns, one after another."""
         costs, terms = np.zeros(len(S)), self.J.size + self.held.size + sum(c.shape[1:])
         for task in subtrees(S, c, value, costs, self.most, self.wanted.alone):
-            rounding = task.rounding(terms, self.held.size, self.half)
+            rounding = task.rounding(terms, self.held_spread, self.half)
             self.operations += SUBTREE_OPERATIONS if self.made else 0.0
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task

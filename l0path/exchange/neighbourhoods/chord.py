@@ -148,20 +148,21 @@ class OrderedNeighbourhood(RefitNeighbourhood):
             into_at = np.where(into >= 0, where[into], -1)
             return rows_of(problem, model.Z), table, where[supports], into_at
         J = np.union1d(fit.support, into)
-        Z = np.ascontiguousarray(problem.X.columns(J).T)
+        Z, outside = model.Z[where[J]], where[J] < 0
+        Z[outside] = problem.X.columns(J[outside]).T
         table = table._replace(S=np.searchsorted(J, fit.support))
         return rows_of(problem, Z), table, np.searchsorted(J, supports), np.searchsorted(J, into)
 
-    def swap_outside(self, fit, candidates):
-        """The fit after the first of the swaps with columns outside W that a refit confirms, with
-        the column in W; the fit itself where all are refuted.
+    def swap_among(self, fit, candidates):
+        """The fit after the first of some swaps that a refit confirms, which is polished on the
+        way, its column now in W; the fit itself where all are refuted. A column need not be in W.
         """
-        failed, where = self.failed.setdefault(fit.key, set()), self.model.where
-        swaps = [(c.out, c.into) for c in candidates if c.out >= 0 and where[c.into] < 0]
+        failed = self.failed.setdefault(fit.key, set())
+        swaps = [(c.out, c.into) for c in candidates if c.out >= 0]
         swaps = [pair for pair in swaps if pair not in failed]
         e, new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value))
         failed.update(swaps if new is None else swaps[:e])
-        return fit if new is None else new
+        return fit if new is None else self.swap(new)
 
 
 def attempt(model, fit, exchanges, lambda2, goal):

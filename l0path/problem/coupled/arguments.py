@@ -9,11 +9,14 @@ import pandas as pd
 from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
+from ..losses import refuse_numbers_of_others
 from ..problem import effective_rows
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
 
 TIES = ("efron", "breslow")
+# names of columns by which they are told apart, whatever their order
+EVENTS, MOMENTS = {"event", "status"}, {"time", "start", "stop"}
 FORMS = (
     "pass a structured array (event, time), a DataFrame or array with the columns (time, event) or "
     '(start, stop, event), or a formula "Surv(time, event) ~ ..."'
@@ -59,10 +62,11 @@ def rows_of(y, n):
 
 def _columns(y):
     """The columns of a response: times first, the event last."""
+    names = []
     if isinstance(y, np.ndarray) and y.dtype.names:
-        parts = [y[name] for name in y.dtype.names]
+        names, parts = y.dtype.names, [y[name] for name in y.dtype.names]
     elif isinstance(y, pd.DataFrame):
-        parts = [y.iloc[:, j] for j in range(y.shape[1])]
+        names, parts = y.columns, [y.iloc[:, j] for j in range(y.shape[1])]
     else:
         values = np.asarray(y)
         if values.ndim != 2:
@@ -75,6 +79,10 @@ def _columns(y):
     truths = [j for j, part in enumerate(parts) if pd.api.types.is_bool_dtype(part.dtype)]
     if len(truths) > 1:
         raise ValueError(f"y has {len(truths)} columns of True and False; {FORMS}")
+    names = [str(name).lower() for name in names]
+    called = [j for j, name in enumerate(names) if name in EVENTS]
+    if not truths and len(called) == 1 and {*names} <= EVENTS | MOMENTS:
+        truths = called
     last = truths[0] if truths else len(parts) - 1
     return [part for j, part in enumerate(parts) if j != last] + [parts[last]]
 
@@ -100,6 +108,12 @@ def _events(column):
 
 def _times(column, name):
     """Times (n,), all finite."""
+    if getattr(column.dtype, "kind", "") in "mM":
+        since = "(date - first_date)" if column.dtype.kind == "M" else name
+        raise ValueError(
+            f"y has values of {name} of dtype {column.dtype}, and times are numbers; pass days, "
+            f"say: {since} / pd.Timedelta(days=1)"
+        )
     values = pd.to_numeric(pd.Series(column), errors="coerce")
     out = values.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero(~np.isfinite(out))
@@ -115,6 +129,11 @@ def strata_of(value, n):
     """(numbers of strata (n,), their labels) from labels, one per row; None: all rows are one."""
     if value is None:
         return None, None
+    if isinstance(value, str):
+        raise ValueError(
+            f"strata={value!r} names a column, which goes with a formula; pass the column itself, "
+            f"such as X[{value!r}], and leave it out of X"
+        )
     labels = pd.Series(value.to_numpy() if isinstance(value, pd.Series) else np.asarray(value))
     if labels.size != n:
         raise ValueError(f"strata has {labels.size} values, X has {n} rows; pass one per row of X")
@@ -167,6 +186,22 @@ def survival_loss(y, n, weights, *, strata, ties):
     return _loss(y, n, weights, strata_of(strata, n)[0], ties)
 
 
+def survival_notes(event, stop, a):
+    """What the user should be told about events (n,) and times (n,); a: the arguments."""
+    said = []
+    if event.sum() == 1 and a.k is None and a.max_k is None:
+        said.append(
+            "y has one event, and max_k is by default half of their number, 0; pass max_k= for "
+            "models with columns"
+        )
+    if event.all() and np.ptp(stop) == 0:
+        said.append(
+            "every row of y has its event at the same time, so no column raises the partial "
+            "likelihood: larger models are no better than the one without columns"
+        )
+    return said
+
+
 def loss_of_new_rows(y, weights, strata, meta):
     """(events (n,), the `Cox` loss) of rows that a fit with this `Meta` has not seen, with its
     numbers of strata.
@@ -197,6 +232,7 @@ def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
     """
+    refuse_numbers_of_others(a)
     if a.loss != "cox":
         refuse_survival_only(a)
     if a.loss == "ordinal":
@@ -230,8 +266,12 @@ def refuse_what_cox_lacks(a):
 def refuse_survival_only(a):
     """Raise ValueError for arguments of survival times with another loss."""
     if a.strata is not None or a.ties != "efron":
-        name, value = ("strata", a.strata) if a.strata is not None else ("ties", a.ties)
-        raise ValueError(f"{name}={shown(value)} is for loss='cox', not loss={a.loss!r}")
+        given = f"ties={a.ties!r}"
+        if a.strata is not None:
+            given = f"strata={a.strata!r}" if isinstance(a.strata, str) else "strata="
+        raise ValueError(
+            f"{given} is for loss='cox', not loss={a.loss!r}; leave it out, or pass loss='cox'"
+        )
 
 
 def given_anew(meta):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import generic, njit
-from ...core.elementary import binary_gap, exp_minus, log1p_unit
+from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
     along_the_way,
@@ -393,20 +393,17 @@ def _(loss, y, weights, tangent, end):
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
     n, m, total = y.size, loss.levels - 1, 0.0
     eta, best = tangent.start, best_thresholds(loss, y, tangent.start, weights)
-    upper, lower, move, shift = best.upper, best.lower, np.empty(n), np.empty(m)
+    move, along, shift = np.empty(n), np.empty(n), np.empty(m)
     for i in range(n):
         move[i] = end[i] - eta[i]
     seen_by_thresholds(y, best, move, shift)
     solve_thresholds(best, shift)
     for i in range(n):
-        c, w = int(y[i]), weights[i]
-        if w == 0.0:
-            continue
-        if c < m:
-            total += _rise_by(upper.slope[i] / w, upper.curvature[i] / w, move[i] - shift[c]) * w
-        if c > 0:
-            d = shift[c - 1] - move[i]
-            total += _rise_by(lower.slope[i] / w, lower.curvature[i] / w, d) * w
+        along[i] = move[i] - shift[min(int(y[i]), m - 1)]
+    total += _risen(best.upper, along, weights)
+    for i in range(n):
+        along[i] = shift[max(int(y[i]) - 1, 0)] - move[i]
+    total += _risen(best.lower, along, weights)
     for j in range(1, m):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - q * (1.0 + q) * d
@@ -418,9 +415,17 @@ def _(loss, y, weights, tangent, end):
 
 
 @njit
-def _rise_by(slope, curvature, d):
-    """What weak duality leaves of log(1 + e^u) along a step d of u."""
-    return (slope + curvature * d) * d - binary_gap(slope, curvature * d)
+def _risen(terms, d, weights):
+    """What weak duality leaves of sum w log(1 + e^u) along steps d (n,) of u; without branches."""
+    total, outside, slope, curvature = 0.0, 0, terms.slope, terms.curvature
+    for i in range(d.size):
+        s, w, x = slope[i], weights[i], curvature[i] * d[i]
+        outside += (s + x < 0.0) | (s + x > w)
+        a, b, t = (s, w - s, x) if x >= 0.0 else (w - s, s, -x)
+        high, low = a * (6.0 * a + 4.0 * t), 2.0 * b - t
+        gap = t * t * ((3.0 * a + t) * low + high) / (high * low)
+        total += (s + x) * d[i] - (gap if t > 0.0 else 0.0)
+    return -math.inf if outside else total
 
 
 @least_value.register(Ordinal)

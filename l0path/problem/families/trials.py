@@ -16,19 +16,26 @@ def in_two_columns(y):
 
 
 def loss_meant(loss, y):
-    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes.
+    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes. A
+    structured array of times and events is refused with another loss than "cox".
 
     Parameters
     ----------
     loss : str
         What the user gave.
     y : array-like
-        Classes, shares, or two columns of counts.
+        Classes, shares, two columns of counts, or what another loss takes.
 
     Returns
     -------
     str
     """
+    if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
+        raise ValueError(
+            f"y is a structured array with the fields {', '.join(y.dtype.names)}, and loss="
+            f"{loss!r} takes numbers or labels; pass loss='cox' if they are times and events, or "
+            "one field, such as y['time']"
+        )
     if not isinstance(loss, str) or loss != "binomial" or in_two_columns(y):
         return loss
     values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y

@@ -1,0 +1,245 @@
+"""Leaps and bounds over the sets of groups of all sizes at once, for a squared loss: the search
+around its kernels (`group_kernel`).
+
+It serves groups that share no column, keep no weak hierarchy, and whose columns are no combinations
+of those of others; `nested` serves the rest. Values and sources: see `search`.
+"""
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag, eigvalsh, get_lapack_funcs
+
+from ...core.status import SearchEnd
+from ...core.threads import one_blas_thread
+from ...formula.hierarchy import STRONG
+from ...relaxation.splitting import SPLIT_SHARE
+from ..leaps import BETWEEN_POLLS, DEPENDENT, MOST_COLUMNS, NOTHING, Subtree, hold
+from .group_kernel import GroupBuffers, GroupNodes, search
+from .kernel import ROOT, Thresholds
+from .node_bounds import UNCLEAR
+from .search import FIRST_PORTION, REFIT_OPERATIONS
+
+# up to so many groups a search without kernels takes less time than compiling these
+FEW_GROUPS = 12
+
+
+class GroupProducts(NamedTuple):
+    """GroupProducts of the columns of groups: units (G,) and, of unit a, the columns start[a] ..
+    start[a + 1] of S (p, p), c (p,) or (p, q); held: units in every set; value: of these alone;
+    half: of no column; terms: of sums, whose rounding counts; spread: of the columns held, see
+    `exact.leaps.hold`; needs (G, G): which units need which, (0, 0) for no hierarchy.
+    """
+
+    units: np.ndarray
+    start: np.ndarray
+    S: np.ndarray
+    c: np.ndarray
+    held: np.ndarray
+    value: float
+    half: float
+    terms: int
+    spread: float
+    needs: np.ndarray
+
+
+def group_sizes(model, lambda2, wanted):
+    """A `GroupSizes` of a problem with groups; None where it does not serve it."""
+    problem, groups = model.problem, model.problem.groups
+    if groups is None or not problem.quadratic:
+        return None
+    free = np.flatnonzero(groups.selectable(problem.usable))
+    if groups.hierarchy is not None:
+        if groups.hierarchy.rule != STRONG:
+            return None
+        inside = (groups.factor == 0) & _with_columns(groups, problem.usable)
+        inside[free] = True
+        free = free[groups.hierarchy.largest(inside)[free]]
+    if free.size <= FEW_GROUPS or int(problem.usable.sum()) > MOST_COLUMNS:
+        return None
+    products = _products(model, lambda2, free)
+    return None if products is None else GroupSizes(products, wanted)
+
+
+def _products(model, lambda2, free):
+    """The `GroupProducts` of the groups `free`, without columns that others of their group explain;
+    None where groups share columns, or explain one another.
+    """
+    problem, groups = model.problem, model.problem.groups
+    always = np.flatnonzero((groups.factor == 0) & _with_columns(groups, problem.usable))
+    held = np.concatenate([problem.forced, *(groups.of(g) for g in always)]).astype(np.int64)
+    held = np.unique(held[problem.usable[held]])
+    allowed = problem.usable.copy()
+    allowed[held] = False
+    parts = [groups.of(g)[allowed[groups.of(g)]] for g in free]
+    columns = np.concatenate([held, *parts])
+    if np.unique(columns).size < columns.size:
+        return None
+    at = model.where[columns]
+    S, q = model.G[np.ix_(at, at)], model.q[at]
+    S[np.diag_indices(at.size)] += 2.0 * lambda2
+    scale = 1.0 / np.sqrt(np.diag(S))
+    y = problem.y.reshape(problem.X.n, -1)
+    half = 0.5 * float((problem.weights @ y**2).sum())
+    S, c, value = S * np.outer(scale, scale), math.sqrt(0.5) * (scale * q.T).T, half
+    S, c, value, spread = hold(S, c, value, range(held.size))
+    kept, sizes, first = [], [], held.size
+    for part in parts:
+        inside = slice(first, first + part.size)
+        at, clear = _explaining(S[inside, inside])
+        if not clear or not at.size:
+            return None
+        kept.append(first + at)
+        sizes.append(at.size)
+        first += part.size
+    kept = np.concatenate(kept)
+    S, c = S[np.ix_(kept, kept)], c[kept]
+    if _explaining(S, DEPENDENT)[0].size < kept.size:
+        return None
+    start = np.append(0, np.cumsum(sizes))
+    terms = columns.size + sum(c.shape[1:])
+    needs = np.zeros((0, 0), dtype=bool)
+    if groups.hierarchy is not None:
+        needs = np.ascontiguousarray(groups.hierarchy.needs[np.ix_(free, free)])
+    return GroupProducts(free, start, S, c, always, value, half, terms, spread, needs)
+
+
+def _with_columns(groups, usable):
+    """(G,) whether a group has a usable column."""
+    owners = groups.owners()[usable[groups.columns]]
+    return np.bincount(owners, minlength=len(groups.labels)) > 0
+
+
+def _explaining(S, tol=NOTHING):
+    """(positions of columns that explain the others up to `tol` of their squares, ascending;
+    whether each of them is clearly no combination of others).
+    """
+    L, order, rank, _ = get_lapack_funcs("pstrf", (S,))(S, tol=tol, lower=1)
+    clear = not rank or L[rank - 1, rank - 1] ** 2 >= UNCLEAR
+    return np.sort(order[:rank] - 1), clear
+
+
+class GroupSizes:
+    """One search. products: a `GroupProducts`; wanted: `SetsWanted`, which is offered groups.
+
+    operations: entries of matrices that were visited, and what refits count. A set is called worse
+    only beyond `margin`, what rounding can hide: see `exact.leaps.Leaps`.
+    """
+
+    spare = False  # a set of s groups is below all of its parts, so that sizes need not compete
+
+    def __init__(self, products, wanted):
+        self.J, self.held, self.wanted = products.units, products.held, wanted
+        self.operations, self.nodes, self.seen, self.f = 0.0, 0, set(), -1
+        self.value, self.begun = products.value, False
+        self.portion = FIRST_PORTION  # first short: what is found then ends much of the search
+        p = products
+        with one_blas_thread():
+            root = Subtree((), np.arange(len(p.S)), p.S, p.c, p.value, np.zeros(len(p.S)))
+            self.full = root.full
+            self.margin = root.rounding(p.terms, p.spread, p.half)
+            self.stack, self.space = _arrays(p, root)
+
+    def know(self, support):
+        """Let a set of groups, held ones included, compete, unless it did before."""
+        support = np.sort(support).astype(np.int64)
+        if support.tobytes() not in self.seen:
+            self.seen.add(support.tobytes())
+            self.operations += REFIT_OPERATIONS
+            self.wanted.offer(support, support.size - self.held.size)
+
+    def lower(self):
+        """(sizes,): what no set of so many groups is below that was not offered."""
+        out = self.wanted.cutoffs(self.J.size + 1)
+        if not self.begun:
+            return np.minimum(out, self.full - self.margin)
+        for level in range(self.f + 1):
+            part = slice(self.stack.first[level], self.stack.last[level] + 1)
+            out[part] = np.minimum(out[part], self.stack.least[level, part] - self.margin)
+        return out
+
+    def run(self, budget=math.inf, poll=None):
+        """Search until nothing is open ("closed"), so many operations are done ("node_limit"), or
+        poll() is True ("stopped").
+        """
+        if not self.begun:
+            self._offer(self.value, np.empty(0, dtype=np.int64))
+            self._offer(self.full, np.arange(self.J.size))
+            self.begun, self.f = True, 0
+        while self.f >= 0:
+            if poll is not None and poll():
+                return SearchEnd.STOPPED
+            if self.operations >= budget:
+                return SearchEnd.NODE_LIMIT
+            self._search(int(min(self.portion, budget - self.operations)) + 1)
+            self.portion = min(2.0 * self.portion, BETWEEN_POLLS)
+        return SearchEnd.CLOSED
+
+    def _search(self, portion):
+        """Search for a portion of entries, and offer the sets that are found."""
+        threshold, found = self.wanted.cutoffs(self.J.size + 1) + self.margin, self.space
+        cut = Thresholds(threshold, self.wanted.shrink, 2.0 * self.margin)
+        self.f, number, nodes, left = search(self.stack, found, self.f, cut, portion)
+        self.nodes += nodes
+        self.operations += portion - left
+        for i in np.argsort(found.value[:number], kind="stable"):
+            self._offer(found.value[i], found.found[i][found.found[i] >= 0])
+
+    def _offer(self, value, at):
+        """Offer the set of the units at positions `at`, if it may be wanted."""
+        if value < self.wanted.cutoffs(self.J.size + 1)[at.size] + self.margin:
+            self.know(np.concatenate([self.held, self.J[at]]))
+
+
+def _arrays(products, root):
+    """The `GroupNodes` of a search that begins at a `Subtree`, and its `GroupBuffers`."""
+    units, start, S, c = products[:4]
+    m, p, q = units.size, len(S), c.size // len(c)
+    numbers, whole, size = np.zeros, np.int64, int(np.diff(start).max())
+    stack = GroupNodes(
+        numbers((m, p, p)),
+        numbers((m, p, p)),
+        numbers((m, q, p)),
+        numbers((m, q, p)),
+        numbers((m, m + 1), dtype=whole),
+        *(numbers((m, m), dtype=whole) for _ in range(3)),
+        *(numbers(m) for _ in range(2)),
+        *(numbers(m, dtype=whole) for _ in range(4)),
+        numbers((m, m + 1)),
+        numbers(m, dtype=whole),
+    )
+    stack.S[0], stack.B[0], stack.c[0], stack.b[0] = S, root.B, c.T, root.b.T
+    stack.start[0] = start
+    stack.ident[0] = stack.order[0] = stack.low[0] = np.arange(m)
+    stack.F[0], stack.R[0], stack.m[0], stack.took[0] = root.full, root.value, m, ROOT
+    stack.first[0], stack.last[0], stack.least[0] = 1, m - 1, root.full
+    notes = m * (m + 1) + 64
+    space = GroupBuffers(
+        numbers((size, p)),
+        numbers((size, size)),
+        numbers((q, size)),
+        numbers(m),
+        numbers(m),
+        numbers(m, dtype=bool),
+        _separate(start, S, root.B, size),
+        products.needs,
+        numbers((notes, m), dtype=np.int16),
+        numbers(notes),
+    )
+    return stack, space
+
+
+def _separate(start, S, B, size):
+    """(m, size, size) blocks D_g with S - D positive semidefinite, in proportion to inv(B_gg), at
+    the upper left of each.
+    """
+    blocks = [np.linalg.cholesky(B[a:z, a:z]) for a, z in pairwise(start)]
+    R, delta = block_diag(*blocks), np.zeros((len(blocks), size, size))
+    spectrum = eigvalsh(R.T @ S @ R, check_finite=False)
+    share = SPLIT_SHARE * spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
+    for into, block in zip(delta, blocks, strict=True):
+        half = np.linalg.inv(block)
+        into[: len(block), : len(block)] = share * half.T @ half
+    return delta
