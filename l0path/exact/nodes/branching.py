@@ -18,9 +18,9 @@ from .penalty import Branch, shape
 
 WHOLE = 1e-7  # distance of z from 0 and 1 up to which it counts as whole
 
-CANDIDATES = 8  # columns that are compared, those of the largest expected gains
+COMPARED = 8  # columns that are compared, those of the largest expected gains
 MEASURED = 4  # nodes at which the gains of a column are measured
-LEAST_GAIN = 1e-9  # of the null loss
+FAINT_GAIN = 1e-9  # of the null loss
 # A node with one column less to come is nearer to its end, whatever its bound: the plain product,
 # measured on riboflavin's 4088 columns, serves these as well, but doubles the trees of 100 x 200,
 # correlation 0.9, weak ridge
@@ -44,7 +44,7 @@ class Gains:
 
     def __init__(self, tree):
         p = tree.dual.problem.X.p
-        self.tree, self.least = tree, LEAST_GAIN * tree.half
+        self.tree, self.least = tree, FAINT_GAIN * tree.half
         self.ratios, self.times = np.zeros((2, p)), np.zeros(p, dtype=np.int64)
 
     def best(self, node, state, z, b):
@@ -58,7 +58,7 @@ class Gains:
             return -1
         at = np.flatnonzero(gain[0] > 0.0)
         gain = np.maximum(gain[:, at], self.least)
-        first = np.argsort(-gain[0] * gain[1], kind="stable")[:CANDIDATES]
+        first = np.argsort(-gain[0] * gain[1], kind="stable")[:COMPARED]
         if not first.size:
             return -1
         J, gain = J[at[first]], gain[:, first]
