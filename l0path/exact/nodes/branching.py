@@ -18,7 +18,7 @@ from .penalty import Branch, shape
 
 WHOLE = 1e-7  # distance of z from 0 and 1 up to which it counts as whole
 
-COMPARED = 8  # columns that are compared, those of the largest expected gains
+SPLITS_COMPARED = 8  # columns that are compared, those of the largest expected gains
 MEASURED = 4  # nodes at which the gains of a column are measured
 FAINT_GAIN = 1e-9  # of the null loss
 # A node with one column less to come is nearer to its end, whatever its bound: the plain product,
@@ -58,7 +58,7 @@ class Gains:
             return -1
         at = np.flatnonzero(gain[0] > 0.0)
         gain = np.maximum(gain[:, at], self.least)
-        first = np.argsort(-gain[0] * gain[1], kind="stable")[:COMPARED]
+        first = np.argsort(-gain[0] * gain[1], kind="stable")[:SPLITS_COMPARED]
         if not first.size:
             return -1
         J, gain = J[at[first]], gain[:, first]
