@@ -403,8 +403,10 @@ def calibration_of_means(
     ----------
     y, prediction : array-like of shape (m,)
         The response, and its predicted means.
-    bins, sample_weight : as in `calibration`
-        The number of bins, and the weights. For shares the weights are the numbers of trials.
+    bins : int, default 10
+        The number >= 1 of bins, as in `calibration`.
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0; for shares the numbers of trials. None means 1 for each row.
 
     Returns
     -------
