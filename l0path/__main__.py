@@ -14,8 +14,9 @@ from .command_line.predicting import remember
 from .command_line.reading import complete_rows
 from .formula import opened
 from .formula.frames import counted
+from .paths.criteria import RULES
 from .problem.families.trials import loss_meant
-from .problem.losses import CLASSIFICATION, canonical_name
+from .problem.losses import CLASSIFICATION, canonical_name, traits_named
 
 
 def run_warm_up(options):
@@ -64,8 +65,7 @@ def prepare(frame, options, say):
     """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped,
     text columns coded 0/1 against their first level; each step is printed.
     """
-    left = survival_columns(options.response) or [options.response]
-    columns(frame, ",".join(left), "--response")
+    left = response_columns(frame, options.response)
     by_row, drop = roles(frame, options), columns(frame, options.drop, "--drop")
     twice = [name for name in left if name in [*drop, *by_row.values()]]
     if twice:
@@ -77,7 +77,7 @@ def prepare(frame, options, say):
     frame = frame.drop(columns=row_numbers(frame, say, {*left, *by_row.values()}))
     complete = complete_rows(frame, say)
     X = complete.drop(columns=[*left, *by_row.values()])
-    y = complete[left] if survival_columns(options.response) else complete[options.response]
+    y = complete[left] if len(left) > 1 else complete[left[0]]
     text = [
         c
         for c in X.columns
@@ -99,9 +99,31 @@ def prepare(frame, options, say):
         {
             **{argument: complete[name].to_numpy() for argument, name in by_row.items()},
             "always_include": listed(options.include) or None,
+            "groups": groups_of(options.groups, levels),
         },
         levels,
     )
+
+
+def groups_of(text, levels):
+    """The lists of columns of --groups "a,b;c", a text column with all of its 0/1 columns; None
+    without. levels: {text column: its levels}.
+    """
+    if not text:
+        return None
+    coded = {c: [f"{c}_{level}" for level in known[1:]] for c, known in levels.items()}
+    return [
+        [column for name in listed(part) for column in coded.get(name, [name])]
+        for part in text.split(";")
+        if listed(part)
+    ]
+
+
+def response_columns(frame, response):
+    """The columns of --response: one, several with commas between them, or those of Surv(...)."""
+    if response in frame.columns:
+        return [response]
+    return columns(frame, ",".join(survival_columns(response) or [response]), "--response")
 
 
 def survival_columns(response):
@@ -156,9 +178,19 @@ def choose_loss(options, y, say):
     if of_survival(options):
         if not options.loss:
             say("loss: cox")
-        return canonical_name(options.loss or "cox", coupled=True)
+        return canonical_name("cox", coupled=True)
+    several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
-        return canonical_name(loss_meant(options.loss, y), coupled=options.loss == "ordinal")
+        loss = canonical_name(loss_meant(options.loss, y), coupled=options.loss == "ordinal")
+        if several > 1 and loss not in ("squared", "binomial"):
+            raise ValueError(
+                f"--loss {options.loss} takes one response, and {several} are named; fit one at a "
+                "time (several are for --loss squared, successes and failures for --loss binomial)"
+            )
+        return loss
+    if several > 1:
+        say(f"loss: squared ({several} responses)")
+        return "squared"
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     labels = list(y.unique()) if classes else []
     if classes and not 2 <= len(labels) <= MOST_CLASSES:
@@ -217,8 +249,36 @@ def refuse_options(options):
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
     if options.strata and not of_survival(options):
         raise ValueError("--strata is for survival times, --response 'Surv(time, event)'")
+    if of_survival(options) and options.loss not in (None, "cox"):
+        raise ValueError(
+            f"--loss {options.loss} is not for survival times; leave it out, or name one column by "
+            "--response"
+        )
+    if options.groups and options.formula:
+        raise ValueError(
+            "--groups goes with --response; in a formula every term is chosen as a whole"
+        )
     if options.order and options.loss != "ordinal":
         raise ValueError("--order is for ordered classes: pass --loss ordinal too")
+
+
+def given_numbers(options):
+    """{argument of `fit`: value} of the numbers of losses that were given."""
+    names = ("quantile", "power", "theta", "ties")
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def refuse_rule(options, loss):
+    """Refuse a choice by a criterion that is not known, or that the loss does not have."""
+    if options.cv or options.k is not None:
+        return
+    if options.rule.lower() not in RULES:
+        raise ValueError(f"--rule {options.rule} is not known; choose one of {', '.join(RULES)}")
+    if not traits_named(loss).likelihood:
+        raise ValueError(
+            f"loss {loss} has no likelihood, so that --rule {options.rule} cannot choose the size; "
+            "pass --cv 10 for a choice by cross-validation, or --k for a size"
+        )
 
 
 def run_fit(options, say=print):
@@ -229,7 +289,9 @@ def run_fit(options, say=print):
     check_out(options.out)
     frame = ready(read(options.file, options), say)
     X, y, encoded, levels = (from_formula if options.formula else prepare)(frame, options, say)
-    loss, y = choose_loss(options, y, say), in_order(y, options)
+    loss = choose_loss(options, y, say)
+    refuse_rule(options, loss)
+    y = in_order(y, options)
     lambda2 = options.lambda2
     if lambda2 is None and (loss in CLASSIFICATION or loss == "ordinal"):
         lambda2 = CLASS_RIDGE
@@ -242,6 +304,7 @@ def run_fit(options, say=print):
         "algorithm": options.algorithm,
         "pos_label": positive(options.pos_label, y, loss),
         "progress": options.progress,
+        **given_numbers(options),
         **encoded,
     }
     cv = None
@@ -326,13 +389,12 @@ def write(path, cv, index, options, say):
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
-        if not several:
-            (path if cv is None else cv).explore(
-                options.out / "explore.html",
-                title=f"{options.response or options.formula}: {options.file.name}",
-                time_limit=10,
-            )
-            files.append("explore.html")
+        (path if cv is None else cv).explore(
+            options.out / "explore.html",
+            title=f"{options.response or options.formula}: {options.file.name}",
+            time_limit=10,
+        )
+        files.append("explore.html")
     say(f"\nwritten to {options.out}: {', '.join([*files, 'model.json'])}")
 
 

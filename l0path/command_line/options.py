@@ -36,8 +36,9 @@ def add_data(fit):
     what = fit.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--response",
-        help="name of the response column; all others are features. Survival times: "
-        '"Surv(time, event)" or "Surv(start, stop, event)" of columns',
+        help="name of the response column; all others are features. Several responses, or "
+        "successes and failures for --loss binomial: names with commas between them. Survival "
+        'times: "Surv(time, event)" or "Surv(start, stop, event)" of columns',
     )
     what.add_argument(
         "--formula",
@@ -72,6 +73,22 @@ def add_model(fit):
         metavar="LABELS",
         help="with --loss ordinal: the classes from the lowest to the highest, separated by commas "
         "(numbers need none)",
+    )
+    fit.add_argument(
+        "--quantile", type=float, help="with --loss quantile: the quantile (default 0.5)"
+    )
+    fit.add_argument(
+        "--power", type=float, help="with --loss tweedie: the power, 1 < power <= 2 (default 1.5)"
+    )
+    fit.add_argument(
+        "--theta",
+        type=float,
+        help="with --loss negative_binomial: theta > 0 (default: from the data)",
+    )
+    fit.add_argument(
+        "--ties",
+        choices=["efron", "breslow"],
+        help="for survival times: how events at the same time count (default efron)",
     )
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
     fit.add_argument(
@@ -128,6 +145,12 @@ def add_columns(fit):
         "--drop", default="", help="columns to leave out, separated by commas (identifiers, say)"
     )
     fit.add_argument("--include", default="", help="columns in every model, separated by commas")
+    fit.add_argument(
+        "--groups",
+        metavar="GROUPS",
+        help='columns that are chosen as a whole: "a,b;c,d" for two groups; a text column stands '
+        "for all of its 0/1 columns",
+    )
     fit.add_argument("--weights", help="column of sample weights")
     fit.add_argument("--offset", help="column of offsets (log exposure of rates, say)")
     fit.add_argument("--strata", help="for survival times: column of strata (hospitals, say)")

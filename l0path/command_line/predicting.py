@@ -49,7 +49,8 @@ def run_predict(options, say=print):
         value = np.asarray(path.predict(X[usable], index=index, offset=offset))
         names = ["prediction"]
         if path.meta.responses is not None or path.meta.ordered:
-            names = [f"probability of {label}" for label in path.meta.response_index]
+            what = "prediction" if path.classes is None else "probability"
+            names = [f"{what} of {label}" for label in path.meta.response_index]
         out[names] = np.nan
         out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:

@@ -220,8 +220,8 @@ def nested_cv(
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
     loss = loss_meant(arguments.get("loss", "squared"), y)
-    loss = canonical_name(loss, exact=True, coupled=True)
-    metric = metric_of(scoring, loss)
+    name = canonical_name(loss, exact=True, coupled=True)
+    metric = metric_of(scoring, name)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
@@ -231,7 +231,8 @@ def nested_cv(
         if name in arguments
     }
     rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-    data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
+    record = name if isinstance(loss, str) else loss
+    data = request(X, y, loss=record, **rows, **names, algorithm=_any_loss(name)).data
     labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
     splits = _named_outer(
         make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed

@@ -19,7 +19,7 @@ from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.coupled.arguments import served, strata_of
-from ..problem.families.own import check_derivatives
+from ..problem.families.own import check_derivatives, record_named
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
 from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
@@ -223,7 +223,7 @@ def _checked(a):
     name = canonical_name(a.loss, exact=registry.proves(a.algorithm), coupled=True)
     if name in OWN_LOSSES:
         _refuse_for_own(name, a)
-        return served(a if not isinstance(a.loss, str) else replace(a, loss=OWN_LOSSES[name]()))
+        return served(a if not isinstance(a.loss, str) else replace(a, loss=record_named(name)))
     return served(replace(a, loss=name))
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from ..core.tables import pandas_of
 from ..designs.protocol import is_design
+from ..problem.families.own import take_undecorated
 from ..problem.families.trials import in_two_columns
 from ..problem.losses import canonical_name
 
@@ -17,6 +18,7 @@ SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 
 def loss_named(loss):
     """The own name of a loss of regressors and classifiers, ordered classes among them."""
+    take_undecorated(loss)
     return canonical_name(loss, exact=True, coupled=isinstance(loss, str) and loss == "ordinal")
 
 

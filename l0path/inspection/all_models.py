@@ -32,6 +32,7 @@ from ..paths.criteria import (
     noise_variance,
     observations,
 )
+from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
@@ -188,8 +189,11 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
+        perfect = floor + 1e-13 * self.meta.null_loss + task.problem.noise
+
         def limit(best):
-            return best + within * (best - floor)
+            # models that fit perfectly are equally good, whatever rounding leaves of them
+            return max(best + within * max(best - floor, 0.0), perfect if best <= perfect else best)
     else:
         _check_criterion(criterion)
         score, name = task.by_criterion(criterion), criterion
@@ -237,6 +241,12 @@ class SetSearch:
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
             raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+        if path.loss in OWN_LOSSES:
+            raise ValueError(
+                "the search over all models needs the conjugate of the loss, which "
+                f"loss={path.loss!r} of your own has not; path.alternatives(k=) compares models "
+                "one exchange away"
+            )
         first = rows[0]
         self.lambda2 = first.lambda2
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
@@ -327,8 +337,20 @@ class SetSearch:
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "max_models" if wanted.full else "time_limit"
             self.status = "interrupted" if clock.interrupted else self.status
+        if not wanted.found:
+            raise ValueError(self._none_found())
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
+
+    def _none_found(self):
+        """The reason why a search has no model to show."""
+        if self.status in ("time_limit", "interrupted"):
+            return "no model was found before the time limit; give a longer one with time_limit="
+        return (
+            "no model that is compared has a finite optimum: columns separate the classes, or the "
+            "likelihood is monotone; fit with a ridge, lambda2=1e-3, or leave columns out with "
+            "exclude="
+        )
 
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""

@@ -326,8 +326,10 @@ class Model:
         LinearRegression, PoissonRegressor, LogisticRegression or LinearSVC
             The class that has the mean of the loss; `LinearSVC` for the hinge losses. Several
             responses are a `LinearRegression`, several classes a `LogisticRegression`, whose
-            `coef_` has a row for each of them. Settings other than `coef_` and `intercept_` are
-            the defaults of scikit-learn, and a further `fit` of it is a fit of scikit-learn.
+            `coef_` has a row for each of them. Counts of successes are a `LogisticRegression` of
+            the classes 0 and 1, and the second column of its `predict_proba` is the probability.
+            Settings other than `coef_` and `intercept_` are the defaults of scikit-learn, and a
+            further `fit` of it is a fit of scikit-learn.
 
         Raises
         ------

@@ -75,10 +75,10 @@ class Meta:
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
-        that is explained; NaN where there is none to explain.
+        that is explained; NaN where there is none to explain, or the floor is not known.
         """
         null = self.null_loss - self.floor
-        return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
+        return 1.0 - (loss - self.floor) / null if 0 < null < np.inf else np.nan
 
     @property
     def ordered(self):

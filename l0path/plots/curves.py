@@ -30,7 +30,7 @@ def loss(plot):
 
 def deviance_axis(ax, floor, null):
     """The deviance ratio as a second vertical axis, where the null model has a deviance."""
-    if null <= 0:
+    if not 0 < null < np.inf:
         return
     right = ax.secondary_yaxis(
         "right",

@@ -351,7 +351,8 @@ def canonical_name(name, exact=False, coupled=False):
     if not isinstance(name, str) and type(name) not in OWN_LOSSES.values():
         raise ValueError(
             f"loss={name!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
-            "record of a class with the decorator l0path.own_loss"
+            "record of a class with the decorator l0path.own_loss, or of a NamedTuple with the "
+            "methods value, slope and curvature of (self, y, eta)"
         )
     if name in COUPLED:
         if coupled:

@@ -113,7 +113,9 @@ class Problem:
     n_eff: float
     shift: float  # what was taken off a squared loss's y: its intercept
     groups: Any = None
-    floor: float = 0.0  # the least value the mean loss can take: that of predicting every y
+    floor: float = (
+        0.0  # the least value the mean loss can take: that of predicting every y; -inf: not known
+    )
     noise: float = 0.0  # what rounding of y leaves of it
     # (q, r): what brings coefficients (k, q) of the q responses seen back to the user's r;
     # y is (n, q) then, and shift (r,) in the user's units
@@ -145,7 +147,7 @@ class Problem:
 
     def perfect(self, value, scale):
         """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
-        model.
+        model. Nothing is where the least loss is not known.
         """
         return value - self.floor <= 1e-13 * scale + self.noise
 

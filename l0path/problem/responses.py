@@ -65,7 +65,7 @@ def takes_zero(loss):
 
 @singledispatch
 def saturated(loss, y):
-    """(n,) the loss of predicting every y: the least value of a row."""
+    """(n,) the loss of predicting every y: the least value of a row; -inf where it is not known."""
     return np.zeros(y.shape)
 
 
@@ -79,7 +79,10 @@ def unit_deviance(loss, y, eta, rows):
     """(n,) the deviance of rows whose losses at eta are `rows`: twice what they have beyond
     `saturated`, and for losses without a mean the loss itself.
     """
-    return 2.0 * (rows - saturated(loss, y)) if loss.traits.link else rows
+    if not loss.traits.link:
+        return rows
+    least = saturated(loss, y)
+    return 2.0 * (rows - np.where(np.isfinite(least), least, 0.0))
 
 
 @singledispatch

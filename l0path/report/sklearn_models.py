@@ -36,6 +36,8 @@ def sklearn_model(model: Model) -> Any:
         if meta.traits.link not in ("logit", "softmax"):
             kind = svm.LinearSVC
         fitted, y = kind(), np.asarray(meta.classes)
+    elif meta.traits.response == "shares":  # one trial of each row
+        fitted, y = linear_model.LogisticRegression(), np.array([0, 1])
     elif meta.traits.link == "log":
         fitted, y = linear_model.PoissonRegressor(), np.array([1.0, 2.0])
     else:
@@ -45,7 +47,7 @@ def sklearn_model(model: Model) -> Any:
         import pandas as pd
 
         X = pd.DataFrame(X, columns=list(meta.names))
-    one = meta.classes is None and meta.responses is None
+    one = meta.classes is None and meta.responses is None and meta.traits.response != "shares"
     fitted.fit(X, y[:, 0] if one and y.ndim == 2 else y)  # zeros: what it has beside coefficients
     fitted.coef_ = coef[0] if one else coef
     fitted.intercept_ = intercept[0] if one else intercept  # converters to ONNX ask for a number

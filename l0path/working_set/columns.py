@@ -128,13 +128,17 @@ class WorkingColumns:
         are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
         condition. R None: the columns as they are.
         """
-        if self.boxed or not self.hidden(support, 0.0):
+        return self.orthogonal(at) if self.hidden(support, 0.0) else (self.Z, at, None)
+
+    def orthogonal(self, at):
+        """`basis` of the columns at positions `at`, whether near combinations are known or not."""
+        if self.boxed:
             return self.Z, at, None
         Q, R = np.linalg.qr(self.Z[at].T)
         if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
             return self.Z, at, None
         root = np.sqrt(self.problem.X.n)
-        return np.ascontiguousarray(root * Q.T), np.arange(support.size), R / root
+        return np.ascontiguousarray(root * Q.T), np.arange(at.size), R / root
 
     def dependent(self, support):
         """Whether a support of working columns has combinations of the others, forced columns among

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..problem.losses import Squared, mean_of_rows, smoothness
+from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
@@ -134,34 +134,20 @@ class RowModel(WorkingColumns):
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
         target = np.inf if self.hidden(support, lambda2) else float(target)
-        Z, S, R = self.basis(support, at) if free else (self.Z, at, None)
-        if R is not None:
-            b = R @ b
-        for limited in (capped, NO_RECESSION):
-            _, status, value, b0, _ = refit_in_turn(
-                newton.rows_of(p, Z),
-                S[None],
-                newton.Shrinkage(float(lambda1), float(lambda2)),
-                newton.Box(lower[None], upper[None]),
-                b[None],
-                b0,
-                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
-                eta,
-            )
-            if (
-                status != newton.SEPARATED
-                or value == 0.0
-                or recedes(self.recession, p, self.Z[at], lower, upper)
-            ):
-                # else curvature has vanished to rounding only, and a second descent may go as far
-                # as it must
-                break
+        rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
+        basis = self.basis(support, at) if free else (self.Z, at, None)
+        found = self._descended(basis, at, (b, b0), (*rules, target, capped), eta)
+        if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
+            # columns may be so nearly dependent that steps on them do not arrive
+            basis = self.orthogonal(at)
+            if basis[2] is not None:
+                found = self._descended(basis, at, found[2:], (*rules, np.inf, capped), eta)
+        status, value, b, b0 = found
+        R = basis[2]
         if status == newton.REJECTED:
             return None
         if start is not None and not np.isfinite(value):  # a start at which the loss overflows
             return self.refit(support, lambda1, lambda2, None, target)
-        if R is not None:
-            b = solve_triangular(R, b)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
@@ -176,11 +162,34 @@ class RowModel(WorkingColumns):
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
 
-    def value_at(self, support, b, b0, lambda2):
-        """The objective, less the lambda1 penalty, of coefficients b (k,) of a support."""
-        p = self.problem
-        eta = b @ self.Z[self.where[support]] + (p.offset + b0)
-        return mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(b @ b)
+    def _descended(self, basis, at, start, rules, eta):
+        """(status, F, b, b0) after Newton steps on the columns `at` by a basis (Z, S, R), see
+        `WorkingColumns.basis`, from a start (b, b0). rules: shrinkage, box, target, capped of
+        `newton`; eta (n,) is left at the end.
+        """
+        (Z, S, R), (b, b0), (shrunk, box, target, capped) = basis, start, rules
+        if R is not None:
+            b = R @ b
+        for limited in (capped, NO_RECESSION):
+            _, status, value, b0, _ = refit_in_turn(
+                newton.rows_of(self.problem, Z),
+                S[None],
+                shrunk,
+                newton.Box(box.lower[None], box.upper[None]),
+                b[None],
+                b0,
+                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
+                eta,
+            )
+            if (
+                status != newton.SEPARATED
+                or value == 0.0
+                or recedes(self.recession, self.problem, self.Z[at], *box)
+            ):
+                # else curvature has vanished to rounding only, and a second descent may go as far
+                # as it must
+                break
+        return status, value, b if R is None else solve_triangular(R, b), b0
 
     def first_below(self, supports, starts, b0, shrinkage, target):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
@@ -256,12 +265,9 @@ class RowModel(WorkingColumns):
         """
         if start is not None:
             return np.array(start[0], dtype=np.float64), float(start[1])
-        return np.zeros(k), self._null_start() if self.problem.intercept else 0.0
-
-    def _null_start(self):
-        """Intercept near the null model's, where Newton starts."""
         p = self.problem
-        return null_start(p.loss, p.y, p.offset, p.weights)
+        level = null_start(p.loss, p.y, p.offset, p.weights) if p.intercept else 0.0
+        return np.zeros(k), level
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""

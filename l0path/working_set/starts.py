@@ -67,4 +67,6 @@ def seed(model, null, max_k, lambda1, extra=()):
 
 def scale_of(model, null):
     """The size of F that tolerances refer to."""
+    if not np.isfinite(model.problem.floor):
+        return abs(null.value) or 1.0
     return max(null.value - model.problem.floor, 1e-300)

@@ -236,8 +236,8 @@ def _end(d, path, rows, report):
     last, truth = rows[-1], rows[-1].truth
     if last.on_price or not path.status.startswith("complete") or last.model.status != "converged":
         return
-    if "left_out" in last.model.flags:
-        return
+    if "left_out" in last.model.flags or any("searched without" in note for note in path.notes):
+        return  # columns that separate the classes
     want = int(truth.size[truth.kept].max())
     for word in ("k", "max_k"):
         if word in d.options:
@@ -309,20 +309,30 @@ def _fixed(c, row, k, units, report):
         report.say("fixed_out", having.size > 0, f"{text} {truth.name(having[:1].sum())}")
 
 
+def _attained(row):
+    """(sets of the size of a row, {number: their columns}, those that have a finite optimum)."""
+    truth = row.truth
+    of_size = np.flatnonzero(truth.kept & (truth.size == row.model.k))
+    masks = {number: int(truth.columns[number]) for number in of_size}
+    finite = [number for number in of_size if not truth.optima.recedes(masks[number])]
+    return of_size, masks, finite
+
+
 def _near_best(d, path, rows, truths, report):
     """All models of a size nearly as good as the best one: none is missing, and none is worse."""
     row, within = rows[d.seed // 7 % len(rows)], (0.01, 0.1, 1.0)[d.seed % 3]
     try:
         found = path.near_best(k=row.model.k, within=within, time_limit=60)
     except ValueError as error:
+        if "has a finite optimum" in str(error):
+            report.say("none attained", bool(_attained(row)[2]), f"near_best {row}: {error}")
+            return
         served = any(word in str(error) for word in NOT_COMPARED)
         report.say("refused", not served, f"near_best {row}: {error}")
         return
-    truth, k = row.truth, row.model.k
+    truth = row.truth
     report.say("complete", False, "") if found.complete else None
-    of_size = np.flatnonzero(truth.kept & (truth.size == k))
-    masks = {number: int(truth.columns[number]) for number in of_size}
-    finite = [number for number in of_size if not truth.optima.recedes(masks[number])]
+    of_size, masks, finite = _attained(row)
     limit = truth.value[finite].min(initial=np.inf)
     limit, worst = limit + within * (limit - found.floor), row.slack(1e-8)
     there = {Row(d, truth, model).number for model in found.models}

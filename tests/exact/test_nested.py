@@ -16,6 +16,7 @@ from l0path.exact.all_sizes.rows import PenalisedRows, SizeRows
 from l0path.inspection.neighbours import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
+from l0path.working_set.rows import RowModel
 
 NUMBER = {"negative_binomial": "theta", "tweedie": "power"}
 GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6}
@@ -273,3 +274,55 @@ def test_columns_without_curvature_have_no_inverse_and_print_nothing(capfd):
     kept, B = independent(np.zeros((2, 2)))
     assert kept.size == 0 and B.shape == (0, 0)
     assert capfd.readouterr() == ("", "")
+
+
+def nearly_equal_columns(loss, seed, apart, n=40):
+    """(X, y): four columns that differ by little."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 1)) + apart * rng.normal(size=(n, 4))
+    if loss == "logistic":
+        return X, np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    eta = 0.5 * X[:, 0]
+    return X, rng.poisson(np.exp(eta)) if loss == "poisson" else rng.gamma(1.5, np.exp(eta))
+
+
+def on_their_span(X, y, loss):
+    """{pair: the least objective}, each by a fit on orthonormal columns that span the same."""
+    out = {}
+    for pair in combinations(range(X.shape[1]), 2):
+        Q = np.linalg.qr(X[:, pair] - X[:, pair].mean(axis=0))[0] * np.sqrt(len(X))
+        path = l0path.fit(Q, y, loss=loss, always_include=[0, 1], certify=False)
+        assert path.solutions[0].status == "converged"
+        out[pair] = path.solutions[0].objective
+    return out
+
+
+@pytest.mark.parametrize(("loss", "seed", "apart"), [
+    ("logistic", 3, 1e-3),
+    ("poisson", 2, 1e-5),
+    ("gamma", 9, 3e-6),
+])  # fmt: skip
+def test_no_model_of_nearly_equal_columns_is_left_out(loss, seed, apart):
+    X, y = nearly_equal_columns(loss, seed, apart)
+    least = on_their_span(X, y, loss)
+    path = l0path.fit(X, y, loss=loss)
+    found = path.near_best(k=2, within=5.0)
+    assert found.complete and len(found) == len(least)
+    for model in found:
+        value = least[tuple(model.support.tolist())]
+        assert model.objective == pytest.approx(value, rel=1e-7)
+    listed = path.certify(k=2, n_best=3)
+    assert listed.proven
+    for value in (listed.incumbent, listed.best[0].objective):
+        assert value == pytest.approx(min(least.values()), rel=1e-7)
+
+
+def test_nothing_is_proven_of_models_whose_fits_do_not_converge(monkeypatch):
+    X, y = nearly_equal_columns("logistic", 3, 1e-3)
+    monkeypatch.setattr(RowModel, "orthogonal", lambda self, at: (self.Z, at, None))
+    with pytest.warns(l0path.errors.ConvergenceWarning):
+        best = l0path.best_subset(X, y, loss="logistic", criterion="aic")
+    with pytest.warns(l0path.errors.ConvergenceWarning):
+        path = l0path.fit(X, y, loss="logistic")
+    assert not best.proven and not path.near_best(k=2, within=5.0).complete
+    assert not path.certify(k=2, n_best=3).unique

@@ -1,5 +1,6 @@
 """A loss of the user's own: the page that builds one, what is refused, and wrong derivatives."""
 
+import math
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +9,10 @@ import numpy as np
 import pytest
 
 import l0path
+from l0path.engine.request import request
+from l0path.problem.families.own import take_undecorated
+from l0path.problem.problem import pose
+from l0path.problem.verbs import mean_loss
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own_loss.md"
 
@@ -48,6 +53,9 @@ def test_what_is_not_served_is_refused_by_name(page, tmp_path):
             l0path.fit(X, y, loss=loss, algorithm=algorithm)
     with pytest.raises(ValueError, match="log_cosh"):
         path.certify(k=2)
+    for search in (path.near_best, path.certify):
+        with pytest.raises(ValueError, match=r"conjugate of the loss.*alternatives"):
+            search(criterion="bic")
     with pytest.raises(ValueError, match="statsmodels"):
         path.refit(k=2)
     with pytest.raises(ValueError, match="no log-likelihood"):
@@ -58,6 +66,112 @@ def test_folds_score_it(page):
     X, y, loss = page["data"].X, page["data"].y, page["LogCosh"](0.5)
     cv = l0path.cv_fit(X, y, loss=loss, max_k=4, cv=3, random_state=0)
     assert set(cv.model("min").support) >= set(page["data"].support)
+    short = dict(max_k=1, cv=2, outer=2, random_state=0)
+    nested = l0path.nested_cv(X[:90], y[:90], loss=loss, **short)  # the loss with its number
+    assert nested.scoring == "deviance" and np.isfinite(nested.mean)
+    with pytest.raises(ValueError, match=r"needs the numbers scale.*LogCosh\(scale"):
+        l0path.fit(X, y, loss="log_cosh")
+
+
+@l0path.own_loss("poisson_own", link="log")
+class PoissonOwn(NamedTuple):
+    """Its least value is negative for most y, and for negative y there is none."""
+
+    def value(self, y, eta):
+        return math.exp(eta) - y * eta
+
+    def slope(self, y, eta):
+        return math.exp(eta) - y
+
+    def curvature(self, y, eta):
+        return math.exp(eta)
+
+
+COUNTS = np.array([0.0, 1.0, 4.0, 2.0, 30.0])
+COLUMN = np.arange(5.0)[:, None] ** 2
+
+
+def test_the_least_value_is_found_or_nothing_is_perfect():
+    problem = pose(request(COLUMN, COUNTS, loss=PoissonOwn()).data)
+    least = np.mean(COUNTS - COUNTS * np.log(np.maximum(COUNTS, 1.0)))
+    assert problem.floor == pytest.approx(least, rel=1e-14) and least < 0
+    assert problem.perfect(least, 1.0) and not problem.perfect(least + 1e-9, 1.0)
+    problem = pose(request(COLUMN, COUNTS - 1.0, loss=PoissonOwn()).data)
+    assert problem.floor == -math.inf and not problem.perfect(-1e9, 1.0)
+
+
+@pytest.mark.slow  # kernels of a new loss
+@pytest.mark.parametrize("algorithm", ["swap", "cd"])
+def test_a_loss_with_negative_values_has_the_path_of_the_built_in_one(algorithm):
+    data = l0path.simulate.poisson(60, 5, 2, scale=0.5, random_state=0)
+    own, built_in = (
+        l0path.fit(data.X, data.y, loss=loss, algorithm=algorithm, max_k=4)
+        for loss in (PoissonOwn(), "poisson")
+    )
+    for name in ("objective", "deviance_ratio", "features"):
+        one, other = own.table[name].tolist(), built_in.table[name].tolist()
+        assert one == (other if name == "features" else pytest.approx(other, rel=1e-9, abs=1e-12))
+
+
+CONSTANTS = {"half": 0.5}  # numba does not compile what reads a dictionary
+
+
+class Undecorated(NamedTuple):
+    factor: float
+
+    def value(self, y, eta):
+        return CONSTANTS["half"] * self.factor * (y - eta) ** 2
+
+    def slope(self, y, eta):
+        return self.factor * (eta - y)
+
+    def curvature(self, y, eta):
+        return self.factor
+
+
+def test_other_processes_know_the_loss(page):
+    loss = page["LogCosh"](0.5)
+    known, numbers = loss.__reduce__()
+    assert known(*numbers) == loss and type(known(*numbers)) is type(loss)
+
+
+def test_kernels_call_the_methods_of_a_class_without_the_decorator():
+    kind = type("Fresh", (Undecorated,), {"__slots__": ()})
+    with pytest.warns(UserWarning, match="Python runs the loss Fresh"):
+        request(COLUMN, COUNTS, loss=kind(2.0))
+    problem = pose(request(COLUMN, COUNTS, loss=kind(2.0)).data)  # said once
+    assert problem.floor == 0.0
+    eta, w = np.ones(5), np.full(5, 0.2)
+    assert mean_loss(kind(2.0), COUNTS, eta, w) == pytest.approx(np.mean((COUNTS - 1.0) ** 2))
+    with pytest.raises(TypeError, match="field factor of Other must be a number"):
+        take_undecorated(type("Other", (Undecorated,), {"__slots__": ()})({}))
+
+
+@pytest.mark.slow  # kernels of a new loss
+def test_a_fit_that_python_runs_is_that_of_the_built_in_loss():
+    data = l0path.simulate.linear(30, 4, 2, random_state=0)
+    with pytest.warns(UserWarning, match="Python runs"):
+        path = l0path.fit(data.X, data.y, loss=Undecorated(1.0), max_k=3)
+    squared = l0path.fit(data.X, data.y, max_k=3)
+    assert path.table.features.tolist() == squared.table.features.tolist()
+    np.testing.assert_allclose(path.coef(k=3), squared.coef(k=3), atol=1e-9)
+
+
+def test_what_numba_cannot_compile_is_named_with_the_remedy():
+    kind = l0path.own_loss("reads_a_dict")(type("Reads", (Undecorated,), {"__slots__": ()}))
+    with pytest.raises(TypeError, match=r"(?s)value of Reads.*own_loss.*CONSTANTS.*decorator out"):
+        l0path.fit(COLUMN, COUNTS, loss=kind(1.0))
+
+
+def test_the_bound_of_the_curvature_is_checked():
+    kind = type(
+        "Steep", (Undecorated,), {"__slots__": (), "value": lambda s, y, e: (y - e) ** 2 / 2}
+    )
+    kind = l0path.own_loss("steep", largest_curvature=0.5)(kind)
+    with pytest.raises(ValueError, match="above largest_curvature"):
+        l0path.fit(COLUMN, COUNTS, loss=kind(1.0))
+    with pytest.raises(ValueError, match="must be positive, inf"):
+        l0path.own_loss("steep", largest_curvature=-1)
 
 
 def made(name, slope=lambda r: r, curvature=lambda r: 1.0):
@@ -91,6 +205,8 @@ def test_what_is_no_loss_is_refused():
     X, y = np.zeros((5, 2)), np.arange(5.0)
     with pytest.raises(ValueError, match="own_loss"):
         l0path.fit(X, y, loss=(1.0, 2.0))
+    with pytest.raises(ValueError, match="name="):
+        l0path.own_loss("cox")
     with pytest.raises(ValueError, match="name="):
         l0path.own_loss("poisson")
     with pytest.raises(TypeError, match="NamedTuple"):

@@ -312,6 +312,27 @@ def test_a_criterion_takes_no_selector():
         l0path.best_subset(X, y, n_best=0)
 
 
+def test_models_that_fit_perfectly_are_equally_good():
+    X = np.random.default_rng(2).normal(size=(50, 3))
+    assert len(l0path.fit(X, 2.0 * X[:, 0]).near_best(k=1)) == 1
+    for n in (20, 100):
+        path = l0path.fit(np.random.default_rng(0).normal(size=(n, 3)), np.ones(n))
+        every = path.near_best(k=1, within=0.5)
+        assert every.complete and len(every) == 3
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_where_no_model_has_a_finite_optimum_that_is_said():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y, held = (X[:, 0] > 0) * 1, [0]
+    with pytest.raises(ValueError, match=r"no model .* has a finite optimum: columns separate"):
+        l0path.best_subset(X, y, loss="logistic", always_include=held)
+    path = l0path.fit(X, y, loss="logistic", always_include=held)
+    for asked in ({"k": 1}, {"criterion": "bic"}):
+        with pytest.raises(ValueError, match=r"fit with a ridge, lambda2=1e-3"):
+            path.near_best(**asked)
+
+
 def least_squares(X, y, columns):
     """Half the mean square of the residuals of a regression on some columns and an intercept."""
     A = np.c_[np.ones(len(y)), X[:, sorted(columns)]]

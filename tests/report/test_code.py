@@ -83,6 +83,19 @@ def test_a_model_of_scikit_learn_predicts_as_the_model(loss, named):
         np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [True, False])
+def test_a_model_of_scikit_learn_predicts_the_share_of_successes(columns):
+    data = table()
+    X, trials = data[list(COLUMNS)], np.arange(len(data)) % 4 + 1.0
+    successes = np.minimum(trials, data["h"].abs().round())
+    more = {} if columns else {"sample_weight": trials}
+    y = np.column_stack([successes, trials - successes]) if columns else successes / trials
+    model = l0path.fit(X, y, loss="binomial", max_k=2, **more).model(k=2)
+    other = model.to_sklearn()
+    assert other.coef_.shape == (1, len(COLUMNS)) and other.classes_.tolist() == [0, 1]
+    np.testing.assert_allclose(other.predict_proba(X)[:, 1], model.predict(X), rtol=1e-12)
+
+
 FORMULA = "y ~ a + `b c` * C(kind) + C(year) + I(h ** 2) + np.log(size) + a:h + {size / year}"
 
 

@@ -58,8 +58,8 @@ class NestedSearch:
     """One search. model: working columns that hold every usable one (`servable_nested`); lambda2;
     wanted: `SetsWanted`, which is offered groups where there are groups, else columns.
 
-    operations: what nodes and refits count. A set that has no finite optimum is never offered;
-    nothing is claimed of sizes from its own on.
+    operations: what nodes and refits count. A set that has no finite optimum is never offered, and
+    one whose fit did not converge is not compared: nothing is claimed of sizes from its own on.
     """
 
     spare = False  # a set of s units is below all of its parts, so that sizes need not compete
@@ -75,7 +75,7 @@ class NestedSearch:
         else:
             self.held = np.flatnonzero((self.groups.factor == 0) & self._kept())
             self.J = np.flatnonzero(self.groups.selectable(problem.usable))
-        self.seen, self.operations, self.nodes = set(), 0.0, 0
+        self.seen, self.operations, self.nodes = {}, 0.0, 0
         self.unattained = np.full(self.J.size + 1, math.inf)
         self.threshold = wanted.cutoffs(self.J.size + 1)
         every = self.closed(np.arange(self.J.size))
@@ -200,15 +200,20 @@ class NestedSearch:
         if not here.attained:
             self.unattained[size] = min(self.unattained[size], bound)
         elif bound < self.threshold[size]:
-            self.know(np.concatenate([self.held, self.J[units]]))
+            known = self.know(np.concatenate([self.held, self.J[units]]))
+            if not known:
+                self.unattained[size] = min(self.unattained[size], bound)
 
     def know(self, support):
         """Let a set of units, held ones included, compete, unless it did before, or does not keep
-        the hierarchy.
+        the hierarchy. Returns whether its value is known: not where its fit did not converge.
         """
         support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen and self._keeps(support):
-            self.seen.add(support.tobytes())
-            self.operations += REFIT_OPERATIONS
-            self.wanted.offer(support, support.size - self.held.size)
-            self.threshold = self.wanted.cutoffs(self.J.size + 1)
+        key = support.tobytes()
+        if key not in self.seen:
+            self.seen[key] = True
+            if self._keeps(support):
+                self.operations += REFIT_OPERATIONS
+                self.seen[key] = self.wanted.offer(support, support.size - self.held.size)
+                self.threshold = self.wanted.cutoffs(self.J.size + 1)
+        return self.seen[key]

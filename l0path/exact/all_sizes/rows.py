@@ -44,6 +44,7 @@ class SizeRows:
         value, fit = self.refit(support)
         for i in np.flatnonzero((self.size >= size) & (value < better_than(self.upper))).tolist():
             self.upper[i], self.found[i] = value, fit
+        return value < math.inf
 
     def bounds(self, lower, spare):
         """Lower bounds of the objectives of all rows, from those of sets by their number of
@@ -82,6 +83,7 @@ class PenalisedRows(SizeRows):
         total = value + self.cost_of_one * size
         for i in np.flatnonzero(total < better_than(self.upper)).tolist():
             self.upper[i], self.found[i] = total[i], fit
+        return value < math.inf
 
     def bounds(self, lower, spare):
         """See `SizeRows`."""

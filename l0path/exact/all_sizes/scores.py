@@ -105,19 +105,20 @@ class BestSets:
         """See `SetsWanted`."""
         value, fit = self.refit(support)
         if not value < math.inf:
-            return
+            return False
         score = self.score.of(value, size)
         if not score <= self.cutoff + AT_THE_LIMIT * abs(self.cutoff):
-            return
+            return True
         self.found.append((score, size, tuple(support.tolist()), fit))
         self.found.sort(key=lambda one: one[:3])
         if self.n_best is not None:
             del self.found[self.n_best :]
-            return
+            return True
         cut = self.cutoff
         while self.found[-1][0] > cut + AT_THE_LIMIT * abs(cut):
             self.found.pop()
         self.full = len(self.found) > self.most
+        return True
 
     def bound(self, lower):
         """A lower bound on the score of every other set, from lower bounds on its value by size."""

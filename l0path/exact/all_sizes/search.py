@@ -51,8 +51,10 @@ class SetsWanted(Protocol):
     def cutoffs(self, sizes: int) -> np.ndarray:
         """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
 
-    def offer(self, support: np.ndarray, size: int) -> None:
-        """Compare a set of columns, of which `size` were chosen, with the best one."""
+    def offer(self, support: np.ndarray, size: int) -> bool:
+        """Compare a set of columns, of which `size` were chosen, with the best one. Returns whether
+        its value is known.
+        """
 
 
 def servable(problem, lambda1):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core import threads
 from ...core.status import FitStatus
+from ...problem.losses import mean_of_rows
 from ...problem.penalties import separable
 from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
@@ -185,7 +186,10 @@ def attempt(model, fit, exchanges, lambda2, goal):
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
     start = np.zeros(support.size)
     start[np.isin(support, fit.support)] = fit.b[stay]
-    if not value < model.value_at(support, start, fit.b0, lambda2):
+    p = model.problem
+    eta = start @ model.Z[model.where[support]] + (p.offset + fit.b0)
+    before = mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(start @ start)
+    if not value < before:
         b, b0 = start, fit.b0
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 

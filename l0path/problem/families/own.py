@@ -1,11 +1,20 @@
-"""Losses of the user's own: a class of numbers with value, slope and curvature of one row."""
+"""Losses of the user's own: a class of numbers with value, slope and curvature of one row.
 
+Numba compiles the methods of a class with the decorator `own_loss`. Kernels call those of a class
+without it through ctypes, and Python runs them.
+"""
+
+import ctypes
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..losses import NAMES, OWN_LOSSES
+from ...core.dispatch import njit
+from ...core.warnings import warn_user
+from ..losses import ALIASES, COUPLED, EXACT, NAMES, OWN_LOSSES, SEVERAL
+from ..responses import EPS, rounding, saturated
 from ..traits import LossTraits
 from ..verbs import curvature, slope, value
 
@@ -13,6 +22,10 @@ POINTS = np.array([-1.5, -0.4, 0.3, 1.1])  # where slopes are checked, in units 
 DIFFERENCE = 1e-5
 SLOPES_AGREE = 1e-4  # relative agreement of slopes and differences
 CHECKED_ROWS = 20
+OWN_FARTHEST = 2.0**60  # |eta| up to which the least value of a row is looked for
+OWN_HALVINGS = 1100  # at most, of an interval of doubles
+RUN_BY_PYTHON = set()  # classes without the decorator
+ROW_VERBS = {"value": value, "slope": slope, "curvature": curvature}
 
 
 def own_loss(
@@ -23,7 +36,9 @@ def own_loss(
     The class is a `typing.NamedTuple` with three methods of one row, (self, y, eta): `value`, a
     convex function of the linear predictor eta; `slope` and `curvature`, its first and second
     derivative in eta. Numba compiles them, so they are plain arithmetic on numbers and `math`. The
-    response is real.
+    response is real. A record of such a class without the decorator is a loss of the name of the
+    class, without a link and a bound of its curvature, whose methods Python runs: they may do
+    anything, but such a fit is much slower.
 
     Parameters
     ----------
@@ -66,47 +81,215 @@ def own_loss(
     >>> HalfSquare.traits.name
     'half_square'
     """
-    if not isinstance(name, str) or not name or name in NAMES:
-        raise ValueError(f"name={name!r} must be a text that is not a loss of the package")
     if link not in ("", "identity", "log"):
         raise ValueError(f"link={link!r} is not known; choose '', 'identity' or 'log'")
+    if not largest_curvature > 0:
+        raise ValueError(f"largest_curvature={largest_curvature!r} must be positive, inf for none")
 
     def register(kind: type) -> type:
-        verbs = {"value": value, "slope": slope, "curvature": curvature}
-        missing = [verb for verb in verbs if not callable(getattr(kind, verb, None))]
-        if missing or not (issubclass(kind, tuple) and isinstance(kind._fields, tuple)):
+        missing = [verb for verb in ROW_VERBS if not callable(getattr(kind, verb, None))]
+        if missing or not _is_record(kind):
             raise TypeError(
                 f"{kind.__name__} must be a typing.NamedTuple with the methods value, slope and "
                 f"curvature of (self, y, eta); it lacks {missing or 'the base NamedTuple'}"
             )
         bounded = bool(np.isfinite(largest_curvature))
-        kind.traits = LossTraits(
-            name,
-            "real",
-            float(largest_curvature),
-            jumps,
-            0.02 if jumps and bounded else 0.0,
-            link=link,
-            bounded=bounded,
-        )
-        for verb, generic in verbs.items():
-            generic.register(kind)(_plain(getattr(kind, verb)))
-        OWN_LOSSES[name] = kind
+        floor = 0.02 if jumps and bounded else 0.0
+        most = float(largest_curvature)
+        more = {"link": link, "bounded": bounded}
+        _register(kind, LossTraits(name, "real", most, jumps, floor, **more), _compiled)
         return kind
 
+    _refuse_name(name)
     return register
 
 
-def _plain(method):
-    """A method as a function (loss, y, eta), the names that verbs ask for."""
+def take_undecorated(loss: Any) -> None:
+    """Make the class of a record a loss that Python runs, if it has the three methods and is not a
+    loss. It is said once for each class.
+    """
+    kind = type(loss)
+    undecorated = _is_record(kind) and "traits" not in vars(kind)
+    if not (undecorated and all(callable(getattr(kind, verb, None)) for verb in ROW_VERBS)):
+        return
+    _refuse_name(kind.__name__)
+    odd = [name for name, number in loss._asdict().items() if not isinstance(number, (int, float))]
+    if odd:
+        raise TypeError(
+            f"the field {odd[0]} of {kind.__name__} must be a number; methods may read other "
+            "things from variables outside the class"
+        )
+    traits = LossTraits(kind.__name__, "real", np.inf, jumps=False, bounded=False)
+    _register(kind, traits, _called_back)
+    RUN_BY_PYTHON.add(kind)
+    warn_user(
+        UserWarning(
+            f"Python runs the loss {kind.__name__}, which is slow; with the decorator "
+            "l0path.own_loss numba compiles it"
+        )
+    )
+
+
+def record_named(name):
+    """The record of a loss of the user's own without numbers, or with those of its class."""
+    kind = OWN_LOSSES[name]
+    needed = [field for field in kind._fields if field not in kind._field_defaults]
+    if needed:
+        raise ValueError(
+            f"loss={name!r} needs the numbers {', '.join(needed)}: pass a record, "
+            f"loss={kind.__name__}({needed[0]}=...)"
+        )
+    return kind()
+
+
+def _is_record(kind):
+    """Whether a class is a NamedTuple."""
+    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def _refuse_name(name):
+    """ValueError for a name that stands for a loss of the package."""
+    taken = (NAMES, ALIASES, EXACT, SEVERAL, COUPLED)
+    if not isinstance(name, str) or not name or any(name in names for names in taken):
+        raise ValueError(f"name={name!r} must be a text that is not a loss of the package")
+
+
+def _register(kind, traits, row_of):
+    """Make a class a loss; row_of(kind, verb): its method as a function (loss, y, eta)."""
+    kind.traits = traits
+    for verb, generic in ROW_VERBS.items():
+        generic.register(kind)(row_of(kind, verb))
+    saturated.register(kind)(_least)
+    rounding.register(kind)(_rounding)
+    kind.__reduce__ = _reduced
+    OWN_LOSSES[traits.name] = kind
+
+
+def _reduced(record):
+    """`__reduce__` of a record: processes that get one know the loss."""
+    kind = type(record)
+    return _restored, (kind, kind.traits, kind in RUN_BY_PYTHON, tuple(record))
+
+
+def _restored(kind, traits, run_by_python, numbers):
+    """A record in another process."""
+    if kind not in OWN_LOSSES.values():
+        _register(kind, traits, _called_back if run_by_python else _compiled)
+        if run_by_python:
+            RUN_BY_PYTHON.add(kind)
+    return kind(*numbers)
+
+
+@cache
+def _compiling(kind, verb):
+    """A method as numba compiles it."""
     from numba import njit
 
-    compiled = njit(method)
+    return njit(getattr(kind, verb))
+
+
+def _compiled(kind, verb):
+    """A compiled method."""
+    compiled = _compiling(kind, verb)
 
     def row(loss, y, eta):
         return compiled(loss, y, eta)
 
     return row
+
+
+def _called_back(kind, verb):
+    """A method that Python runs, as kernels call it: by numbers alone, those of the record first.
+    An error, which cannot pass a kernel, is a warning, and the result NaN. Where `math` overflows
+    it is inf, as in compiled code, but NaN for a slope, whose sign is not known.
+    """
+    from numba import config
+
+    method, fields = getattr(kind, verb), len(kind._fields)
+
+    def called(*numbers):
+        try:
+            return float(method(kind(*numbers[:fields]), *numbers[fields:]))
+        except OverflowError:
+            return np.nan if verb == "slope" else np.inf
+        except Exception as error:
+            warn_user(RuntimeWarning(f"{verb} of loss {kind.__name__!r}: {error!r}"))
+            return np.nan
+
+    if config.DISABLE_JIT:
+        return method
+    callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * (fields + 3))(called)
+    scope = {"callback": callback}
+    numbers = "".join(f"float(loss[{i}]), " for i in range(fields))
+    exec(f"def row(loss, y, eta): return callback({numbers}float(y), float(eta))", scope)
+    return scope["row"]
+
+
+# -------------------- the least value of a row
+
+
+@njit
+def _least_of_rows(loss, y, out):
+    """Fill out (n,) with the least value of each row: halving between points where the slope is not
+    positive and not negative. -inf where there are none, or no finite value there.
+    """
+    for i in range(y.size):
+        out[i] = -np.inf
+        low, high = -1.0, 1.0
+        while slope(loss, y[i], low) > 0.0 and low > -OWN_FARTHEST:
+            low *= 2.0
+        while slope(loss, y[i], high) < 0.0 and high < OWN_FARTHEST:
+            high *= 2.0
+        if not (slope(loss, y[i], low) <= 0.0 <= slope(loss, y[i], high)):
+            continue
+        for _ in range(OWN_HALVINGS):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            if slope(loss, y[i], middle) < 0.0:
+                low = middle
+            else:
+                high = middle
+        least = min(value(loss, y[i], low), value(loss, y[i], high))
+        if abs(least) < np.inf:
+            out[i] = least
+
+
+def _least(loss, y):
+    """(n,) the least value of each row, -inf where it is not known."""
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    out = np.empty(y.size)
+    _least_of_rows(loss, y, out)
+    return out
+
+
+def _rounding(loss, y, weights, size):
+    """That of the mean of the least values."""
+    least = _least(loss, y)
+    return 16 * EPS * float(weights @ np.where(np.isfinite(least), np.abs(least), 0.0))
+
+
+# -------------------- checks at the start of a fit
+
+
+def _check_compiles(loss):
+    """TypeError where numba cannot compile a method."""
+    from numba import config, float64, typeof
+    from numba.core.errors import NumbaError
+
+    kind = type(loss)
+    if config.DISABLE_JIT:
+        return
+    for verb in ROW_VERBS:
+        try:
+            _compiling(kind, verb).compile((typeof(loss), float64, float64))
+        except (NumbaError, ValueError) as error:
+            told = [line.strip() for line in str(error).splitlines() if line.strip()]
+            raise TypeError(
+                f"numba cannot compile {verb} of {kind.__name__}, a loss by l0path.own_loss: "
+                f"{' '.join(told[1:2] or told)}; use arithmetic on numbers and math, or leave the "
+                "decorator out, so that Python runs it (slower)"
+            ) from None
 
 
 def check_derivatives(loss: Any, y: np.ndarray) -> None:
@@ -123,12 +306,18 @@ def check_derivatives(loss: Any, y: np.ndarray) -> None:
     ------
     ValueError
         Naming the method that disagrees, with the numbers.
+    TypeError
+        If numba cannot compile a method that it should.
     """
     spread = float(np.std(y)) or 1.0
     rows = y[:: max(y.size // CHECKED_ROWS, 1)][:CHECKED_ROWS]
     for one in rows.tolist():
         for eta in (one + spread * POINTS).tolist() if loss.traits.link != "log" else POINTS:
             _check_point(loss, float(one), float(eta), DIFFERENCE * max(spread, abs(eta), 1e-8))
+            for at in (float(eta), float(one)):
+                _check_largest(loss, float(one), at)
+    if type(loss) not in RUN_BY_PYTHON:
+        _check_compiles(loss)
 
 
 def _check_point(loss, y, eta, h):
@@ -155,4 +344,15 @@ def _check_point(loss, y, eta, h):
         raise ValueError(
             f"curvature of loss {loss.traits.name!r} is {bend:.6g} {where}, but its slope changes "
             f"by {turn:.6g}: it must be the second derivative in eta (jumps=True if it jumps)"
+        )
+
+
+def _check_largest(loss, y, eta):
+    """The bound of the curvature, at one row."""
+    most, bend = loss.traits.smoothness, float(loss.curvature(y, eta))
+    if bend > (1.0 + 1e-9) * most:
+        raise ValueError(
+            f"curvature of loss {loss.traits.name!r} is {bend:.6g} at y = {y:.4g}, eta = "
+            f"{eta:.4g}, above largest_curvature={most:.6g}: it must bound the curvature of every "
+            "y and eta (inf where nothing does)"
         )

@@ -8,6 +8,7 @@ import pandas as pd
 from ...core.arguments import finite, vector
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
+from .own import take_undecorated
 
 
 def in_two_columns(y):
@@ -16,20 +17,22 @@ def in_two_columns(y):
 
 
 def loss_meant(loss, y):
-    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes. A
-    structured array of times and events is refused with another loss than "cox".
+    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes, and a
+    record of the user's own is known from then on. A structured array of times and events is
+    refused with another loss than "cox".
 
     Parameters
     ----------
-    loss : str
+    loss : str or record
         What the user gave.
     y : array-like
         Classes, shares, two columns of counts, or what another loss takes.
 
     Returns
     -------
-    str
+    str or record
     """
+    take_undecorated(loss)
     if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
         raise ValueError(
             f"y is a structured array with the fields {', '.join(y.dtype.names)}, and loss="

@@ -1,0 +1,58 @@
+"""The command line with several responses, with numbers of losses, and with groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line_runs import run
+
+import l0path
+
+
+@pytest.mark.parametrize("how", [("--response", "y,c"), ("--formula", "y + c ~ a + b + d")])
+def test_several_responses_are_fitted_and_predicted(table, tmp_path, capsys, how):
+    out, made = tmp_path / "o", tmp_path / "p.csv"
+    given = ("fit", table, *how, "--k", 1, "--max-k", 1, "--no-plots", "--out", out)
+    code, said, error = run(capsys, *given)
+    assert code == 0, error
+    assert "loss: squared (2 responses)" in said
+    assert pd.read_csv(out / "chosen.csv", index_col=0).columns.tolist() == ["y", "c"]
+    assert run(capsys, "predict", out / "path.npz", table, "--out", made)[0] == 0
+    table = pd.read_csv(made, index_col="row")
+    assert table.columns.tolist() == ["prediction of y", "prediction of c"]
+    assert np.isfinite(table).all(axis=None)
+
+
+REFUSED = {
+    "several counts": (["--response", "y,c", "--loss", "poisson"], "takes one response, and 2"),
+    "an unknown one": (["--response", "y,zz"], "no column 'zz'"),
+    "a loss of survival": (
+        ["--response", "Surv(y, sick)", "--loss", "squared"],
+        "--loss squared is not for survival times",
+    ),
+    "no criterion": (
+        ["--response", "y", "--loss", "quantile"],
+        "loss quantile has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
+    ),
+    "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
+    "another's number": (["--response", "y", "--power", "1.2"], "is for loss='tweedie'"),
+    "groups of a formula": (["--formula", "y ~ a", "--groups", "a,b"], "goes with --response"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_chosen_is_refused_before_the_fit(table, tmp_path, capsys, what):
+    arguments, words = REFUSED[what]
+    code, said, error = run(capsys, "fit", table, *arguments, "--out", tmp_path / "o")
+    assert code == 2 and words in error and "<l0path.Path" not in said
+
+
+def test_numbers_of_losses_and_groups_reach_the_fit(table, tmp_path, capsys):
+    out = tmp_path / "o"
+    given = ("--response", "y", "--drop", "sick", "--loss", "quantile", "--quantile", 0.8)
+    groups = ("--groups", "a,b; colour", "--k", 1, "--max-k", 1, "--no-plots", "--out", out)
+    code, _, error = run(capsys, "fit", table, *given, *groups)
+    assert code == 0, error
+    path = l0path.load(out / "path.npz")
+    assert path.loss_record().quantile == 0.8
+    members = [sorted(np.array(path.names)[path.meta.groups.of(g)]) for g in range(2)]
+    assert members == [["a", "b"], ["colour_green", "colour_red"]]
