@@ -294,15 +294,12 @@ class Showing:
         """Calibration curve of one model of a path: what was observed against what was predicted.
 
         It shows the share of positives against the mean probability in bins of about equal weight,
-        with 95 % Wilson intervals. Below stands a histogram of the probabilities (of the first
-        curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The
-        numbers are `l0path.plots.calibration(y, probability, bins, sample_weight)`.
+        with 95 % Wilson intervals, above a histogram of the probabilities (of the first curve in
+        `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The numbers are
+        `l0path.plots.calibration(y, probability, bins, sample_weight)`.
 
-        Several classes have a curve for each, ordered classes one for each threshold: the
-        probability of a class above it. For counts, amounts, shares and other numbers the mean of
-        the response stands against the mean prediction (`l0path.plots.calibration_of_means`), and
-        for loss="quantile" the share of responses at or below the predicted quantile, which should
-        be the `quantile` of the fit in every bin.
+        Several classes have a curve for each, ordered ones for each threshold. Numbers have their
+        mean (`l0path.plots.calibration_of_means`), quantiles the share of responses below them.
 
         Parameters
         ----------

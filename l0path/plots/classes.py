@@ -153,7 +153,7 @@ def _calibration(curve, ax, label, bins, path):
     ax, _ = style.new_axes(ax, (4.8, 4.6))
     first, label = not _drawn(ax, "calibration"), label or name
     if path.classes is not None:
-        return _of_classes(target, predicted, weight, ax, label, bins, path)
+        return _of_classes(_events(path, target, predicted), weight, ax, label, bins)
     if first:
         _histogram(ax, predicted, weight, (predicted.min(), predicted.max()))
     if path.loss == "quantile":
@@ -173,9 +173,8 @@ def _calibration(curve, ax, label, bins, path):
     return _finish(ax, f"predicted {what}", f"observed {what}", "upper left")
 
 
-def _of_classes(target, predicted, weight, ax, label, bins, path):
-    """A curve for two classes, for each of several, or for each threshold of ordered ones."""
-    events = _events(path, target, predicted)
+def _of_classes(events, weight, ax, label, bins):
+    """A curve for each of the `events`; one for two classes."""
     (what, _, probability), *others = events
     if not _drawn(ax, "calibration"):
         ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
@@ -184,12 +183,9 @@ def _of_classes(target, predicted, weight, ax, label, bins, path):
     for name, happened, p in events:
         text = f"{name}, {label}" if others else label
         _points(ax, calibration(happened, p, bins, weight), text)
-    if others:
-        what = "a higher class" if path.meta.ordered else "the class"
+    of = "" if others else f" of {what}"
     ax.set(xlim=UNIT, ylim=UNIT, aspect="equal")
-    return _finish(
-        ax, f"predicted probability of {what}", f"observed frequency of {what}", "upper left"
-    )
+    return _finish(ax, f"predicted probability{of}", f"observed frequency{of}", "upper left")
 
 
 def _events(path, target, predicted):
@@ -197,7 +193,7 @@ def _events(path, target, predicted):
     if path.meta.ordered:
         above = np.minimum(np.cumsum(predicted[:, :0:-1], axis=1)[:, ::-1], 1.0)
         lower = enumerate(path.classes[:-1])
-        return [(f"above {name}", target > j, above[:, j]) for j, name in lower]
+        return [(f"a class above {name}", target > j, above[:, j]) for j, name in lower]
     if target.ndim == 2:
         classes = enumerate(path.classes)
         return [(str(name), target[:, j] > 0, predicted[:, j]) for j, name in classes]
