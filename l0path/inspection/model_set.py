@@ -193,7 +193,7 @@ class ModelSet:
         order, share = self.ordered()
         return pd.Series(share, index=self._labels[order], name="frequency")
 
-    def ordered(self):
+    def ordered(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of the columns, or groups, of at least one model, the most frequent first,
         and the share of the models that have them: two arrays.
         """
