@@ -4,6 +4,7 @@
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -403,10 +404,23 @@ def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
     for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
         np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
         np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
+        assert again.llf == pytest.approx(found.llf, rel=1e-10)
+        assert again.aic == pytest.approx(row.aic, rel=1e-10)
+    weights = np.where(X[:, 1] > 0, 1.5, 0.5)  # beside the trials
+    twice = l0path.fit(X, Y, loss="binomial", max_k=1, sample_weight=weights)
+    assert twice.refit(k=1).llf == pytest.approx(twice.score_table().loglik[1], rel=1e-10)
     deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
     assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
     path.save(tmp_path / "path.npz")
     assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
+
+
+def test_counts_of_a_formula_are_scored_and_refitted_from_its_table():
+    X, Y, _ = counted()
+    data = pd.DataFrame({"a": X[:, 1], "b": X[:, 4], "yes": Y[:, 0], "no": Y[:, 1]})
+    path = l0path.fit("yes + no ~ a + b", data, loss="binomial", max_k=1)
+    assert path.refit(k=1, X=data).llf == pytest.approx(path.refit(k=1).llf, rel=1e-12)
+    assert path.score(data, k=1).equals(path.score(data, Y, k=1))
 
 
 def test_binomial_folds_and_names():
