@@ -182,8 +182,7 @@ def refit_rows(path, s, rows, **how):
 
 class RefitTable(NamedTuple):
     """The input of statsmodels: response (successes and failures: two columns), columns, weights
-    or None, whether these count rows,
-    offset or None.
+    or None, whether these count rows, offset or None.
     """
 
     endog: pd.Series
