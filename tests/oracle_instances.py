@@ -137,6 +137,10 @@ def fit_keywords(d):
     and lambda0.
     """
     names = {"weights": "sample_weight", "intercept": "fit_intercept", "forced": "always_include"}
+    numbers = {"gamma": "smoothed_hinge", "delta": "huber"}  # of other losses fit refuses them
+    others = {key for key, loss in numbers.items() if d["loss"] in LOSSES and d["loss"] != loss}
     return {
-        names.get(key, key): value for key, value in d.items() if key not in ("X", "y", "lambda0")
+        names.get(key, key): value
+        for key, value in d.items()
+        if key not in {"X", "y", "lambda0", *others}
     }

@@ -177,6 +177,8 @@ def test_predictions_scores_and_files(tmp_path):
 def test_cross_validation_and_classifiers():
     X, y, _ = drawn(3)
     cv = l0path.cv_fit(X, y, loss="multinomial", lambda2=0.02, max_k=2, cv=3, random_state=0)
+    against = cv.path.classes[0]
+    assert cv.coef(k=1, baseline=against).equals(cv.path.coef(k=1, baseline=against))
     assert {"deviance", "auc", "misclassification", "brier"} <= set(cv.metrics())
     train, test = cv.splits[0]
     alone = l0path.fit(X[train], y[train], loss="multinomial", lambda2=0.02, max_k=2)

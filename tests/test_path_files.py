@@ -97,9 +97,21 @@ def test_what_is_no_file_name_is_refused(file):
         support_path().save(file)
     with pytest.raises(TypeError, match=r"file=.* must be the name of a file"):
         l0path.load(file)
+    with pytest.raises(TypeError, match=r"file=.* must be the name of a file.*model\.npz"):
+        support_path().model(k=1).save(file)
     if file is not None:
         with pytest.raises(TypeError, match=r"file=.* must be the name of a file.*path\.html"):
             support_path().explore(file)
+
+
+def test_a_model_comes_back_with_its_path(tmp_path):
+    model = support_path().model(k=2)
+    model.save(tmp_path / "model.npz")
+    back = l0path.load(tmp_path / "model.npz")
+    assert isinstance(back, l0path.Model) and repr(back) == repr(model)
+    pd.testing.assert_series_equal(back.coef, model.coef, check_exact=True)
+    pd.testing.assert_frame_equal(back.path.table, model.path.table, check_exact=True)
+    assert back.predict(X).equals(model.predict(X))
 
 
 def members(path, file):

@@ -204,8 +204,9 @@ class CVPath(ShowingScores):
         *,
         standardized: bool = False,
         full: bool = False,
+        baseline: object = None,
         **selector: Unpack[Selector],
-    ) -> pd.Series:
+    ) -> pd.Series | pd.DataFrame:
         """The coefficients of the fit on all rows, as `Path.coef` gives them.
 
         Parameters
@@ -215,15 +216,17 @@ class CVPath(ShowingScores):
         standardized, full : bool, default False
             Whether to standardise the coefficients, and whether to list all p columns, as in
             `Path.coef`.
+        baseline : object, optional
+            A class of the multinomial loss against which coefficients are log odds.
 
         Returns
         -------
-        Series
-            "(Intercept)" and the coefficients, in units of y and X.
+        Series or DataFrame
+            "(Intercept)" and the coefficients, in units of y and X; a DataFrame for several
+            responses or classes.
         """
-        return self.path.coef(
-            index=self.index(which, **selector), standardized=standardized, full=full
-        )
+        i = self.index(which, **selector)
+        return self.path.coef(index=i, standardized=standardized, full=full, baseline=baseline)
 
     def predict(
         self,

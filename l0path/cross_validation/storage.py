@@ -1,5 +1,5 @@
-"""Cross-validations on disk: a zip of path files (see `l0path.paths.storage`), NumPy arrays and a
-JSON header, no pickle. The data are left out, as from a path file.
+"""Cross-validations and models on disk: a zip of path files (see `l0path.paths.storage`), NumPy
+arrays and a JSON header, no pickle. The data are left out, as from a path file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ import pandas as pd
 from ..core.archive import file_name, write_whole
 from ..core.describing import described_by
 from ..core.status import End
-from ..paths import Path
+from ..paths import Model, Path
 from ..paths import load as load_path
 from ..paths.storage import end_of_text
 from .nested import NestedCV
 from .result import CVPath
 
-FORMATS = {"cv": "l0path cross-validation", "nested": "l0path nested cross-validation"}
+FORMATS = {
+    "cv": "l0path cross-validation",
+    "nested": "l0path nested cross-validation",
+    "model": "l0path model",
+}
 EDITION = 1  # of these files
 
 
@@ -88,8 +92,13 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
     _write(file, header, arrays, paths)
 
 
-def load(file: str | PathLike) -> Path | CVPath | NestedCV:
-    """Read what `Path.save`, `CVPath.save` or `NestedCV.save` wrote.
+@described_by(Model.save)
+def save_model(self: Model, file: str | PathLike) -> None:
+    _write(file, {"format": FORMATS["model"], "index": self.index}, {}, {"path": self.path})
+
+
+def load(file: str | PathLike) -> Path | CVPath | NestedCV | Model:
+    """Read what `Path.save`, `CVPath.save`, `NestedCV.save` or `Model.save` wrote.
 
     Parameters
     ----------
@@ -98,7 +107,7 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV:
 
     Returns
     -------
-    Path, CVPath, or NestedCV
+    Path, CVPath, NestedCV or Model
         What was saved. The data are not in the file: methods that need them take X= and y=.
 
     Raises
@@ -160,7 +169,8 @@ def _unpacked(arrays):
 
 def _write(file, header, arrays, paths):
     """The archive in a file beside the target, which it then replaces as a whole."""
-    target = file_name(file, "cv.save('cv.npz')")
+    is_model = header["format"] == FORMATS["model"]
+    target = file_name(file, "model.save('model.npz')" if is_model else "cv.save('cv.npz')")
     with tempfile.TemporaryDirectory() as folder:
         np.savez_compressed(FilePath(folder) / "arrays.npz", **arrays)
         for name, path in paths.items():
@@ -191,6 +201,8 @@ def _read(archive):
                 load_path(part(f"model{f}")).model(index=i) for f, i in enumerate(header["models"])
             ]
             return _nested(header, arrays, models)
+        if header["format"] == FORMATS["model"]:
+            return load_path(part("path")).model(index=header["index"])
         fits = load_path(part("fits")) if header["split"] else ()
         return _cv(header, arrays, load_path(part("path")), fits)
 

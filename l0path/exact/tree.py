@@ -28,13 +28,13 @@ from ..problem.problem import EPS
 from ..relaxation.bounds import base, gains, largest, points_at
 from ..relaxation.path_bounds import copied
 from .contest import Contest
-from .nodes.branching import costliest, most_fractional, shares
+from .nodes.branching import Gains, RelaxedPoint, most_fractional, shares
 from .nodes.columns import JOINING, Node, NodeColumns
 from .nodes.completing import Completions
-from .nodes.fixing import RelaxedPoint, fixed_by_steps, fixed_by_value
+from .nodes.fixing import fixed_by_steps, fixed_by_value
 from .nodes.newton import NodeNewton
-from .nodes.penalty import Branch
-from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
+from .nodes.penalty import Branch, QuadraticLoss
+from .nodes.relaxation import NodeLimits, Relaxed, relax
 
 # nodes split at a time, at most: their children share a read of X (four times as many of a file)
 BATCH = 16
@@ -78,8 +78,8 @@ class Tree(Contest):
         # disk
         self.batch = (4 * BATCH, 1) if isinstance(problem.X.design, ColumnBlocks) else (BATCH, 4)
         self.best, self.seen, self.allowed = [], set(), None
-        # whether columns are split by what leaving them out costs
-        self.by_cost = problem.quadratic and not np.isfinite(dual.upper[problem.usable]).any()
+        ridge_alone = problem.quadratic and not np.isfinite(dual.upper[problem.usable]).any()
+        self.gains = Gains(self) if ridge_alone else None
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
@@ -141,7 +141,7 @@ class Tree(Contest):
 
     def _completed(self, node):
         """Whether all models of the node were computed (`nodes.completing`)."""
-        size, work = self._left(node), self.work
+        size, work = self.left(node), self.work
         if self.near.size or self.allowed is not None or not self.completions.may(size, self.nodes):
             return False
         into, out, at = (work.W[places] for places in (node.into, node.out, node.at))
@@ -205,7 +205,7 @@ class Tree(Contest):
         state[node.into], state[node.out] = 1, -1
         return state
 
-    def _left(self, node):
+    def left(self, node):
         return -1 if self.size is None else self.size - node.into.size
 
     def resolve_lowest(self):
@@ -259,7 +259,7 @@ class Tree(Contest):
         """Whether the node holds one model alone, which is then compared with the best: as many
         columns are in as may be, or no more are free than may still come in.
         """
-        left, work = self._left(node), self.work
+        left, work = self.left(node), self.work
         free = self.columns - node.into.size - node.out.size
         if (self.size is None and free > 0) or (left > 0 and free > left):
             return False
@@ -294,9 +294,9 @@ class Tree(Contest):
         states, fixed = [self._state(node) for node in out], []
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
-                left = self._left(node)
+                left = self.left(node)
                 branch = Branch(states[m], left)
-                bounds[m], s[m], found = self._solve(branch, s[m], B[:, m])
+                bounds[m], s[m], found = self.solve(branch, s[m], B[:, m])
                 if self.complete:
                     fixed.append(self._fixed_of_all(branch, s[m], bounds[m], found))
         else:
@@ -308,10 +308,10 @@ class Tree(Contest):
             done.append(self._narrowed(node, bounds[m], *fixed[m]) if self.complete else node)
         return done
 
-    def _solve(self, branch, s, b):
+    def solve(self, branch, s, b):
         """(bound on the working columns, s, `Relaxed`) from the start b (w,), overwritten."""
         work, limits = self.work, NodeLimits(self.cutoff, TREE_TURNS, self.rounding)
-        found = Relaxed(b, *np.empty((2, b.size)), np.empty(b.size, dtype=np.int64))
+        found = Relaxed(b, *np.empty((2, b.size)))
         loss = QuadraticLoss(work.G, work.q, self.half)
         return *relax(loss, work.penalty, branch, s, limits, found, work.space), found
 
@@ -347,7 +347,7 @@ class Tree(Contest):
         for m, node in enumerate(nodes):
             if self.poll is not None and self.poll():
                 return False
-            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(
+            s[m], shift[m], lack = NodeNewton(self, states[m], self.left(node), B[:, m]).run(
                 s[m], shift[m], LATER if node.into.size + node.out.size else TREE_TURNS
             )
             coarse |= lack
@@ -360,7 +360,7 @@ class Tree(Contest):
         out = []
         for node in nodes:
             value, fixed, J = self.work.bound_over_all(
-                node, self._left(node), self.lambda0, self.cutoff
+                node, self.left(node), self.lambda0, self.cutoff
             )
             out.append((self._narrowed(node, value, fixed < 0, fixed > 0), J))
         return out
@@ -382,7 +382,7 @@ class Tree(Contest):
         """(the node with the bound of point m and what it fixes, columns outside W that take more
         off than those counted).
         """
-        work, dual, left = self.work, self.dual, self._left(node)
+        work, dual, left = self.work, self.dual, self.left(node)
         h = gains(dual, points, m)
         start = base(dual, points, m, h)
         into = work.W[node.into]
@@ -418,15 +418,15 @@ class Tree(Contest):
         return shares(self.work.penalty, multiplier * self.work.penalty.factor, state, b)
 
     def _branch(self, node, state, b):
-        """The free column that costs most to leave out, where a ridge alone makes the relaxation of
-        a squared loss; else that whose z is closest to one half; where all are whole the largest.
+        """The free column of the largest gains, where a ridge alone makes the relaxation of a
+        squared loss; else that whose z is closest to one half; where all are whole the largest.
         Where not all columns are `allowed`: one of those that are, or -1.
         """
         z, work, j = self._z(node, state, b), self.work, -1
         if self.allowed is not None:
             z = np.where(self.allowed[work.W], z, 0.0)
-        elif self.by_cost:
-            j = costliest(work.G, work.penalty.ridge, z, b, work.space)
+        elif self.gains is not None:
+            j = self.gains.best(node, state, z, b)
         j = most_fractional(z) if j < 0 else j
         if j >= 0:
             return j
@@ -440,7 +440,7 @@ class Tree(Contest):
 
     def _round(self, node, state, b):
         """Offer the model of the columns that are in and the free ones of the largest z."""
-        z, work, left = self._z(node, state, b), self.work, self._left(node)
+        z, work, left = self._z(node, state, b), self.work, self.left(node)
         if left < 0:
             chosen = np.flatnonzero(z > 0.5)
         else:

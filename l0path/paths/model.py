@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -340,6 +341,36 @@ class Model:
         from ..report import sklearn_model
 
         return sklearn_model(self)
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the model to a file, which `l0path.load(file)` reads back as a `Model`. The data
+        are left out.
+
+        The file holds the path of the model too, so that `model.path` is there after loading.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write, of any name; .npz is customary. It is replaced as a whole.
+
+        Raises
+        ------
+        ValueError
+            If the loss is your own, whose code is never stored.
+        OSError
+            If the file cannot be written, for example because the disk is full.
+
+        Examples
+        --------
+        >>> import l0path, os, tempfile
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+        >>> file = os.path.join(tempfile.mkdtemp(), "model.npz"); path.model(k=2).save(file)
+        >>> l0path.load(file).features
+        ['Hits', 'CRBI']
+        """
+        from ..cross_validation.storage import save_model
+
+        return save_model(self, file)
 
     def _repr_html_(self):
         from ..report import model_html

@@ -10,10 +10,11 @@ from oracles import restricted
 from problems import plain, problem_of
 
 import l0path
+from l0path.exact.nodes.branching import RelaxedPoint
 from l0path.exact.nodes.columns import NodeColumns
-from l0path.exact.nodes.fixing import RelaxedPoint, fixed_by_steps
-from l0path.exact.nodes.penalty import Branch
-from l0path.exact.nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
+from l0path.exact.nodes.fixing import fixed_by_steps
+from l0path.exact.nodes.penalty import Branch, QuadraticLoss
+from l0path.exact.nodes.relaxation import NodeLimits, Relaxed, relax
 from l0path.relaxation import dual_problem
 
 
@@ -45,7 +46,7 @@ def checked(seed, p=7):
     lambda0 = 0.0 if seed % 2 else float(rng.choice([0.01, 0.03, 0.1])) * half
     gamma = (problem.X.n + 16) * np.finfo(float).eps
     branch, loss = Branch(state, size), QuadraticLoss(work.G, work.q, half)
-    found = Relaxed(np.zeros(p), *np.empty((2, p)), np.empty(p, dtype=np.int64))
+    found = Relaxed(np.zeros(p), *np.empty((2, p)))
     limits = NodeLimits(np.inf, int(rng.integers(2, 40)), gamma)  # some end early
     root = np.sqrt(lambda0) if size < 0 else 0.3
     value, s = relax(loss, work.penalty, branch, root, limits, found, np.empty((p, p)))

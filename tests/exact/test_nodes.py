@@ -10,8 +10,9 @@ import pytest
 from oracles import restricted
 from problems import plain, problem_of
 
-from l0path.exact.nodes.branching import costliest
+from l0path.exact.nodes.branching import RelaxedPoint, expected_gains
 from l0path.exact.nodes.columns import Node, NodeColumns
+from l0path.exact.nodes.penalty import Penalty
 from l0path.relaxation import dual_problem, least_squares, split, splitting
 from l0path.relaxation.splitting import GramMatrix
 
@@ -86,27 +87,40 @@ def test_bound_of_a_node_over_all_columns_is_that_of_its_definition(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_node_is_split_at_the_column_that_costs_most_to_leave_out(seed):
+def test_expected_gains_of_a_split_are_those_of_the_quadratic_of_the_other_columns(seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(9, 6))
-    G, ridge, b = A.T @ A, rng.uniform(0.1, 1.0, 6), rng.normal(size=6)
+    G, ridge, b, multiplier = A.T @ A, rng.uniform(0.1, 1.0, 6), rng.normal(size=6), 0.3
     z = np.array([0.4, 1.0, 0.9, 0.1, 1.0, 0.0])
     b[5] = 0.0
-    J = np.flatnonzero(b)
+    J, slope = np.flatnonzero(b), 2.0 * np.sqrt(multiplier * ridge)
     H = G[np.ix_(J, J)] + np.diag(np.where(z[J] == 1.0, 2.0 * ridge[J], 0.0))
-    cost = [  # of the least value of the quadratic with b_j = 0, by a fit without j
-        b[j] * H[i, i] * b[j] / 2.0
-        - 0.5 * (H[i, rest] * b[j]) @ np.linalg.solve(H[np.ix_(rest, rest)], H[rest, i] * b[j])
-        if 0.0 < z[j] < 1.0
-        else -1.0
-        for i, j in enumerate(J)
-        for rest in [np.delete(np.arange(J.size), i)]
-    ]
-    space = np.empty((6, 6))
-    assert costliest(G, ridge, z, b, space) == J[int(np.argmax(cost))]
-    assert costliest(G, ridge, np.where(z > 0.0, 1.0, 0.0), b, space) == -1
+
+    def quadratic(x, i):  # less its value at b, its minimum; column i in, and without its slope
+        j, d = J[i], x - b[J]
+        free = multiplier + ridge[j] * x[i] ** 2 - slope[j] * np.sign(b[j]) * x[i]
+        return 0.5 * d @ H @ d + free
+
+    expected = np.full((2, J.size), -1.0)
+    for i, j in enumerate(J):
+        if 0.0 < z[j] < 1.0:
+            e, rest = np.eye(J.size)[i], np.delete(np.arange(J.size), i)
+            expected[0, i] = (
+                0.5
+                * b[j] ** 2
+                * (H[i, i] - H[i, rest] @ np.linalg.solve(H[np.ix_(rest, rest)], H[rest, i]))
+            )
+            right = H @ b[J] + slope[j] * np.sign(b[j]) * e
+            expected[1, i] = quadratic(
+                np.linalg.solve(H + 2.0 * ridge[j] * np.outer(e, e), right), i
+            )
+    penalty = Penalty(0.0, ridge, np.full(6, -np.inf), np.full(6, np.inf), np.ones(6))
+    gain, space = np.empty((2, J.size)), np.empty((6, 6))
+    point = RelaxedPoint(b, b, multiplier, 0.0)
+    assert expected_gains(G, penalty, point, J, z, gain, space)
+    np.testing.assert_allclose(gain, expected, rtol=1e-10)
     G[:, 2], G[2] = G[:, 0], G[0]  # copies, both on the linear piece: no Hessian to go by
-    assert costliest(G, ridge, z, b, space) == -1
+    assert not expected_gains(G, penalty, point, J, z, gain, space)
 
 
 @pytest.mark.parametrize("lambda2", [0.0, 1e-4, 3.0])

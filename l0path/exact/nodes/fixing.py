@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ...core.dispatch import njit
-from .branching import WHOLE, shares
-from .penalty import Branch, bound, shape
+from .branching import WHOLE, expected, freed, shares
+from .penalty import Branch, bound
 
 CLEAR = 1e-10  # share of a diagonal entry that a clearly positive pivot keeps
 
@@ -35,15 +35,6 @@ class ChildSteps(NamedTuple):
     V: np.ndarray
     D: np.ndarray
     gain: np.ndarray
-
-
-class RelaxedPoint(NamedTuple):
-    """The relaxed solution b, c = q - G b (w,), its multiplier, and the bound there."""
-
-    b: np.ndarray
-    c: np.ndarray
-    multiplier: float
-    value: float
 
 
 class ChildSpace(NamedTuple):
@@ -116,35 +107,6 @@ def directions(G, penalty, state, b, z):
     V += V.T  # above the diagonal it was zero
     V[at, at] *= 0.5
     return A, V
-
-
-@njit
-def freed(penalty, point, j, v):
-    """(step along column j of inv(H), what it takes off the objective) when the slope of j goes; v
-    = inv(H)_jj.
-    """
-    size, M = abs(point.b[j]), penalty.upper[j] if point.b[j] > 0.0 else -penalty.lower[j]
-    ridge = penalty.ridge[j]
-    slope = shape(point.multiplier * penalty.factor[j], ridge, M)[1] - 2.0 * ridge * size
-    curvature = 1.0 + 2.0 * ridge * v
-    step = min(slope / curvature, (M - size) / v)
-    return step, step * v * (slope - 0.5 * step * curvature)
-
-
-@njit
-def expected(penalty, point, A, diagonal, z, gain):
-    """Fill gain (2, a): what leaving out, and taking in, a column of A with 0 < z < 1 adds to the
-    relaxation while the others stay between their kinks; -1 for the rest.
-    """
-    for i in range(A.size):
-        j, gain[0, i], gain[1, i] = A[i], -1.0, -1.0
-        if WHOLE < z[j] < 1.0 - WHOLE:
-            size, M = abs(point.b[j]), penalty.upper[j] if point.b[j] > 0.0 else -penalty.lower[j]
-            cost, ridge = point.multiplier * penalty.factor[j], penalty.ridge[j]
-            slope = shape(cost, ridge, M)[1]
-            gain[0, i] = 0.5 * size * size / diagonal[i]
-            gain[1, i] = cost + ridge * size * size - slope * size
-            gain[1, i] -= freed(penalty, point, j, diagonal[i])[1]
 
 
 @njit

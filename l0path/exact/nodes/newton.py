@@ -16,8 +16,8 @@ import numpy as np
 from ...problem.conjugates import tangents
 from ...problem.verbs import derivatives, mean_loss
 from ...relaxation.bounds import dual_constant
-from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
-from .relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
+from .penalty import LEAVE_ZERO, Branch, Penalty, QuadraticLoss, bound, least_cost
+from .relaxation import NodeLimits, Relaxed, relax
 
 QUADRATIC_TURNS = 20  # Newton steps of a quadratic with the perspective penalty
 # mean curvature of the columns below which some is added: where no row is curved the quadratic has
@@ -148,7 +148,7 @@ class NodeNewton:
         b = self.b[J]
         q = G @ b - gradient[J]
         part = Penalty(tree.dual.lambda1, *(np.ascontiguousarray(x[J]) for x in work.penalty[1:]))
-        new = Relaxed(b.copy(), *np.empty((2, J.size)), np.empty(J.size, dtype=np.int64))
+        new = Relaxed(b.copy(), *np.empty((2, J.size)))
         loss, limits = QuadraticLoss(G, q, 1.0), NodeLimits(math.inf, QUADRATIC_TURNS, 0.0)
         branch = Branch(self.state[J], self.size)
         root = relax(loss, part, branch, s, limits, new, np.empty((J.size, J.size)))[1]

@@ -1,5 +1,5 @@
 """The perspective penalty of the columns of a node: for a multiplier (the L0 penalty with a ridge
-or a box, convexified), for a size, and what the columns take off a dual bound.
+or a box, convexified), for a size, and what the columns take off a dual bound; the loss of a node.
 """
 
 import math
@@ -21,6 +21,14 @@ class Penalty(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
     factor: np.ndarray
+
+
+class QuadraticLoss(NamedTuple):
+    """The loss half - q'b + b'Gb / 2: G (w, w) or larger, q (w,)."""
+
+    G: np.ndarray
+    q: np.ndarray
+    half: float
 
 
 class Branch(NamedTuple):
@@ -59,42 +67,6 @@ def move(reduced, curvature, multiplier, ridge, M, free):
             return (b, LINEAR) if b > 0.0 else (0.0, ZERO)
     b = reduced / (curvature + 2.0 * ridge)
     return (b, QUADRATIC) if b < M else (M, EDGE)
-
-
-@njit
-def total(penalty, state, multiplier, A, b):
-    """Sum of z over the free columns of A at the given multiplier."""
-    ridge, lower, upper = penalty.ridge, penalty.lower, penalty.upper
-    factor, out = penalty.factor, 0.0
-    for i in range(A.size):
-        j = A[i]
-        if state[j] == 0 and b[j] != 0.0:
-            rho = shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])[0]
-            out += min(abs(b[j]) / rho, 1.0) if rho > 0.0 else 1.0
-    return out
-
-
-@njit
-def cost(penalty, state, multiplier, A, b):
-    """The penalty of b at the given multiplier."""
-    lambda1, ridge, lower, upper, factor = penalty
-    out = 0.0
-    for i in range(A.size):
-        j = A[i]
-        size = abs(b[j])
-        if size > 0.0:
-            out += lambda1 * size
-            rho, slope = (
-                shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])
-                if state[j] == 0
-                else (0.0, 0.0)
-            )
-            out += (
-                slope * size
-                if size < rho
-                else (multiplier * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
-            )
-    return out
 
 
 @njit

@@ -10,9 +10,10 @@ For a multiplier and rho = min(sqrt(multiplier / r), M) a free column costs (mul
 rho) |b| up to rho, where z = |b| / rho, and multiplier + r b^2 beyond (see
 `relaxation.perspective`). Given which columns are linear, beyond rho, at their bounds and zero,
 optimality is a linear system in b, and s is one more unknown, bordered by sum z = size: Newton
-steps on it, each followed by a sweep of coordinate descent, which moves columns between the four,
-end with the exact relaxation after a few turns. No bound depends on that: any b gives a dual point
-(see `relaxation.bounds`).
+steps on it from the parent's solution, each followed by a look at where it has led columns, end
+with the exact relaxation after a few turns. Where they do not, sweeps of coordinate descent move
+columns between the four before each step. No bound depends on that: any b gives a dual point (see
+`relaxation.bounds`). The columns that may be nonzero are few, and their part of G is copied.
 
 Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order
     optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
@@ -26,10 +27,24 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ...working_set.linear_algebra import cholesky, cholesky_solve, subtract_rows
-from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, members, move, shape, total
+from .inside import (
+    bounds_hold,
+    edge_of,
+    gathered,
+    leap,
+    place,
+    refresh,
+    search,
+    sweep,
+    total,
+)
+from .penalty import EDGE, LINEAR, QUADRATIC, bound, enter, members, shape
 
-# moves of the multiplier in a turn, until the free z sum to about `size`, and sweeps of coordinate
-# descent before each: with one sweep, Newton steps on correlated columns changed parts for long
+# turns of Newton steps from where the last ones led, and steps of a turn; no sweeps before them
+DIRECT, DIRECT_STEPS = 12, 4
+# moves of the multiplier in a later turn, until the free z sum to about `size`, and sweeps of
+# coordinate descent before each: with one sweep, Newton steps on correlated columns changed parts
+# for long
 NODE_SWEEPS, SWEEPS_EACH = 5, 4
 # turns of plain Newton steps; later ones search along them at a fixed multiplier, and the
 # multiplier is bracketed
@@ -38,17 +53,9 @@ SEARCHED_STEPS = 20  # steps of a later turn
 SOLVED = 1e-13  # of the null loss: what a sweep still changes once a node is solved
 
 
-class QuadraticLoss(NamedTuple):
-    """The loss half - q'b + b'Gb / 2: G (w, w) or larger, q (w,)."""
-
-    G: np.ndarray
-    q: np.ndarray
-    half: float
-
-
 class NodeLimits(NamedTuple):
-    """A node ends once its bound exceeds `cutoff`, or after `turns` Newton steps; gamma: relative
-    rounding of products.
+    """A node ends once its bound exceeds `cutoff`, or after `turns` turns; gamma: relative rounding
+    of products.
     """
 
     cutoff: float
@@ -57,18 +64,17 @@ class NodeLimits(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """Arrays (w,) that are filled: b, the start and then the relaxed solution, c = q - G b, h, what
-    each column takes off the bound, and part, where b lies.
+    """Arrays (w,) that are filled: b, the start and then the relaxed solution, c = q - G b, and h,
+    what each column takes off the bound.
     """
 
     b: np.ndarray
     c: np.ndarray
     h: np.ndarray
-    part: np.ndarray
 
 
 class Scratch(NamedTuple):
-    """M (w, w) at least, x, t (w,), and step (w,), the last Newton step."""
+    """M (w, w) at least, x, t (w,), and step (w,), the last Newton step of the columns inside."""
 
     M: np.ndarray
     x: np.ndarray
@@ -84,59 +90,33 @@ class Bracket(NamedTuple):
 
 
 @njit
-def sweep(loss, penalty, state, multiplier, A, found):
-    """One pass of coordinate descent over columns A; b, c = q - G b on A, and part are kept up.
-    Returns the largest change of the objective a move has made.
-    """
-    G, ridge, b, c, part = loss.G, penalty.ridge, found.b, found.c, found.part
-    lower, upper, largest = penalty.lower, penalty.upper, 0.0
-    for i in range(A.size):
-        j = A[i]
-        t = c[j] + G[j, j] * b[j]
-        side = 1.0 if t > 0.0 else -1.0
-        size, part[j] = move(
-            abs(t) - penalty.lambda1,
-            G[j, j],
-            multiplier * penalty.factor[j],
-            ridge[j],
-            upper[j] if t > 0.0 else -lower[j],
-            state[j] == 0,
-        )
-        step = side * size - b[j]
-        if step != 0.0:
-            b[j] += step
-            for l in range(A.size):
-                c[A[l]] -= step * G[j, A[l]]
-            largest = max(largest, (G[j, j] + 2.0 * ridge[j]) * step * step)
-    return largest
-
-
-@njit
-def direction(loss, penalty, branch, s, size, A, found, scratch):
-    """Fill the step on A with the Newton step of b to the optimum of the current parts (see the
-    module), returns that of s; 0 for size < 0: multipliers stand. c must be that of b on A.
+def direction(at, s, size, scratch):
+    """Fill the step with the Newton step of b to the optimum of the current parts (see the module),
+    returns (that of s, whether the Hessian is clearly positive; if not there are no steps); size <
+    0: multipliers stand. c must be that of b.
     """
     M, x, t, step = scratch
-    b, part, state, ridge = found.b, found.part, branch.state, penalty.ridge
-    m, J, v = 0, np.empty(A.size, dtype=np.int64), np.zeros(A.size)
-    for i in range(A.size):
-        step[A[i]] = 0.0
-        if part[A[i]] == LINEAR or part[A[i]] == QUADRATIC:
-            J[m] = A[i]
+    loss, penalty, state, b, c, part = at
+    ridge = penalty.ridge
+    m, J, v = 0, np.empty(b.size, dtype=np.int64), np.zeros(b.size)
+    for j in range(b.size):
+        step[j] = 0.0
+        if part[j] == LINEAR or part[j] == QUADRATIC:
+            J[m] = j
             m += 1
     lack, less = float(size), 0.0  # sum z = size, linearised: lack = v'step + less ds
     for i in range(m):
         j = J[i]
+        row, into = loss.G[j], M[i]
         for l in range(i + 1):
-            M[i, l] = loss.G[j, J[l]]
+            into[l] = row[J[l]]
         side = 1.0 if b[j] > 0.0 else -1.0
-        x[i], t[i] = found.c[j] - side * penalty.lambda1, 0.0
+        x[i], t[i] = c[j] - side * penalty.lambda1, 0.0
         if part[j] == QUADRATIC:
             M[i, i] += 2.0 * ridge[j]
             x[i] -= 2.0 * ridge[j] * b[j]
         else:
-            box = penalty.upper[j] if b[j] > 0.0 else -penalty.lower[j]
-            factor = penalty.factor[j]
+            box, factor = edge_of(penalty, j, b[j]), penalty.factor[j]
             rho, slope = shape(s * s * factor, ridge[j], box)
             x[i] -= side * slope
             root = 2.0 * math.sqrt(ridge[j] * factor) if rho < box else 2.0 * s * factor / rho
@@ -144,11 +124,10 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
             v[i] = side / rho
             lack -= abs(b[j]) / rho
             less -= abs(b[j]) / (rho * s) if rho < box else 0.0
-    for i in range(A.size):
-        j = A[i]
+    for j in range(b.size):
         lack -= 1.0 if state[j] == 0 and (part[j] == QUADRATIC or part[j] == EDGE) else 0.0
     if cholesky(M, m) > 0:
-        return 0.0
+        return 0.0, False
     cholesky_solve(M, m, x)
     ds = 0.0
     if size >= 0:
@@ -156,7 +135,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
         ds = _multiplier_step(v, x, t, m, lack, less, s)
     for i in range(m):
         step[J[i]] = x[i] - ds * t[i]
-    return ds
+    return ds, True
 
 
 @njit
@@ -167,47 +146,6 @@ def _multiplier_step(v, x, t, m, lack, less, s):
         down += v[i] * x[i]
         across += v[i] * t[i]
     return min(max((lack - down) / (less - across), -0.9 * s), 4.0 * s) if less < across else 0.0
-
-
-@njit
-def leap(penalty, A, found, step):
-    """Take the whole step; a linear column whose sign would turn stops at zero."""
-    b = found.b
-    for i in range(A.size):
-        j = A[i]
-        to = b[j] + step[j]
-        if found.part[j] == LINEAR and to * b[j] <= 0.0:
-            to = 0.0
-        b[j] = min(max(to, penalty.lower[j]), penalty.upper[j])
-
-
-@njit
-def search(loss, penalty, state, multiplier, A, b, step):
-    """Take the largest of the shares 1, 1/2, 1/4, ... of the step that lowers the objective at a
-    fixed multiplier, or none.
-    """
-    before, start = cost(penalty, state, multiplier, A, b), np.empty(A.size)
-    for i in range(A.size):
-        start[i] = b[A[i]]
-    share = 1.0
-    for _ in range(12):
-        for i in range(A.size):
-            j = A[i]
-            b[j] = min(max(start[i] + share * step[j], penalty.lower[j]), penalty.upper[j])
-            if b[j] * start[i] < 0.0:
-                b[j] = 0.0
-        change = 0.0
-        for i in range(A.size):
-            d = b[A[i]] - start[i]
-            if d != 0.0:
-                change -= d * loss.q[A[i]]
-                for l in range(A.size):
-                    change += d * loss.G[A[i], A[l]] * (start[l] + 0.5 * (b[A[l]] - start[l]))
-        if change + cost(penalty, state, multiplier, A, b) < before:
-            return
-        share *= 0.5
-    for i in range(A.size):
-        b[A[i]] = start[i]
 
 
 @njit
@@ -224,28 +162,72 @@ def slack(gamma, loss, b):
 
 
 @njit
-def descend(loss, penalty, branch, s, bracket, A, found, scratch):
-    """The relaxation on columns A at the multiplier s^2, by Newton steps with line searches and
-    sweeps, and the next multiplier within the bracket of its root: (s, bracket).
+def met(at, size, s):
+    """Whether the free z sum to the size."""
+    return size <= 0 or abs(total(at, s * s) / size - 1.0) <= 1e-6
+
+
+@njit
+def direct(at, size, s, scratch):
+    """Newton steps, from the parts on which b lies, until they lead to other parts no more: (s,
+    whether they have ended, whether the Hessians are clearly positive). Columns only go to zero
+    here, none leaves it again.
     """
-    b, c, state, size = found.b, found.c, branch.state, branch.size
+    sweep(at, s * s, False)
+    place(at, s * s)
+    for turn in range(DIRECT_STEPS):
+        ds, positive = direction(at, s, size, scratch)
+        if not positive:
+            return s, False, False
+        s += ds
+        leap(at, scratch.step)
+        ended = place(at, s * s) == 0
+        if ended or turn + 1 < DIRECT_STEPS:
+            refresh(at)
+        if ended:
+            return s, bounds_hold(at, s * s) and met(at, size, s), True
+    return s, False, True
+
+
+@njit
+def balance(at, size, s):
+    """Sweeps until the free z sum to about the size, the multiplier moving with them: (s, whether
+    the node is solved on these columns).
+    """
+    change = 0.0
+    for _ in range(NODE_SWEEPS):
+        for _ in range(SWEEPS_EACH):
+            change = sweep(at, s * s, True)
+            if change <= SOLVED * at.loss.half:
+                break
+        if size <= 0:
+            break
+        ratio = total(at, s * s) / size
+        if 0.7 < ratio < 1.4:
+            break
+        s *= min(max(ratio, 0.5), 2.0)
+    return s, change <= SOLVED * at.loss.half and met(at, size, s)
+
+
+@njit
+def descend(at, size, s, bracket, scratch):
+    """The relaxation at the multiplier s^2, by Newton steps with line searches and sweeps, and the
+    next multiplier within the bracket of its root: (s, bracket).
+    """
     for _ in range(SEARCHED_STEPS):
-        direction(loss, penalty, branch, s, -1, A, found, scratch)
-        search(loss, penalty, state, s * s, A, b, scratch.step)
-        for i in range(A.size):
-            c[A[i]] = loss.q[A[i]]
-            for l in range(A.size):
-                c[A[i]] -= loss.G[A[i], A[l]] * b[A[l]]
-        if sweep(loss, penalty, state, s * s, A, found) < 1e-12 * loss.half:
+        direction(at, s, -1, scratch)
+        search(at, s * s, scratch.step)
+        refresh(at)
+        if sweep(at, s * s, True) < 1e-12 * at.loss.half:
             break
     if size <= 0:
         return s, bracket
     low, high = bracket
-    if total(penalty, state, s * s, A, b) > size:
+    if total(at, s * s) > size:
         low = max(low, s)
     else:
         high = min(high, s)
-    to = s + direction(loss, penalty, branch, s, size, A, found, scratch)
+    to = s + direction(at, s, size, scratch)[0]
     if low < to < high:
         s = to
     else:
@@ -261,7 +243,6 @@ def begin(branch, found):
         if branch.state[j] < 0 or (branch.size == 0 and branch.state[j] == 0):
             found.b[j] = 0.0
         inside[j] = found.b[j] != 0.0 or branch.state[j] > 0
-        found.part[j] = ZERO
     return inside
 
 
@@ -280,26 +261,6 @@ def residual(loss, A, found):
 
 
 @njit
-def balance(loss, penalty, branch, s, A, found):
-    """Sweeps until the free z sum to about the size, the multiplier moving with them: (s, whether
-    the node is solved on A).
-    """
-    change, ratio = 0.0, 1.0
-    for _ in range(NODE_SWEEPS):
-        for _ in range(SWEEPS_EACH):
-            change = sweep(loss, penalty, branch.state, s * s, A, found)
-            if change <= SOLVED * loss.half:
-                break
-        if branch.size <= 0:
-            break
-        ratio = total(penalty, branch.state, s * s, A, found.b) / branch.size
-        if 0.7 < ratio < 1.4:
-            break
-        s *= min(max(ratio, 0.5), 2.0)
-    return s, change <= SOLVED * loss.half and abs(ratio - 1.0) <= 1e-6
-
-
-@njit
 def copy(source, target):
     """Copy b, c and h."""
     for j in range(source.b.size):
@@ -314,8 +275,8 @@ def relax(loss, penalty, branch, s, limits, found, M):
     w, gamma = found.b.size, limits.gamma
     inside, best = begin(branch, found), np.empty(max(branch.size, 1))
     scratch = Scratch(M, np.empty(w), np.empty(w), np.zeros(w))
-    kept, bracket = Relaxed(np.zeros(w), np.zeros(w), np.zeros(w), found.part), Bracket(0.0, np.inf)
-    top, kept_s, solved = -np.inf, s, False
+    kept, bracket = Relaxed(np.zeros(w), np.zeros(w), np.zeros(w)), Bracket(0.0, np.inf)
+    top, kept_s, solved, positive = -np.inf, s, False, True
     for turn in range(limits.turns):
         A = members(inside)
         start = residual(loss, A, found)
@@ -332,14 +293,19 @@ def relax(loss, penalty, branch, s, limits, found, M):
             break
         if fresh > 0:
             A = members(inside)
-        s, solved = balance(loss, penalty, branch, s, A, found)
-        if turn < FAST:
-            s += direction(loss, penalty, branch, s, branch.size, A, found, scratch)
-            leap(penalty, A, found, scratch.step)
-        else:
-            s, bracket = descend(loss, penalty, branch, s, bracket, A, found, scratch)
+        at = gathered(loss, penalty, branch, A, found)
+        directly = positive and turn < DIRECT
+        if directly:
+            s, solved, positive = direct(at, branch.size, s, scratch)
+        if not (directly and positive):
+            s, solved = balance(at, branch.size, s)
+            if turn < FAST:
+                s += direction(at, s, branch.size, scratch)[0]
+                leap(at, scratch.step)
+            else:
+                s, bracket = descend(at, branch.size, s, bracket, scratch)
         for i in range(A.size):
-            if found.b[A[i]] == 0.0 and branch.state[A[i]] == 0:
-                inside[A[i]] = False
+            found.b[A[i]] = at.b[i]
+            inside[A[i]] = at.b[i] != 0.0 or at.state[i] > 0
     copy(kept, found)
     return top, kept_s
