@@ -245,9 +245,9 @@ def _unserved(problem, solution, by_columns, ridge):
         names = ", ".join(str(groups.labels[g]) for g in several[:MOST_NAMES])
         names += ", ..." if len(several) > MOST_NAMES else ""
         return (
-            f"no criterion is served for groups, or terms such as factors, of several columns "
-            f"({names}), as it counts coefficients; leave groups= out (of a formula: groups=False, "
-            "which chooses among the columns of the terms), or compare models of one size: "
+            "criteria count coefficients, and sets of groups, or of terms of several columns such "
+            f"as factors ({names}), are not searched by them; leave groups= out (of a formula: "
+            "groups=False, which chooses among the columns of the terms), or compare models of one size: "
             "path.near_best(k=...), path.certify(k=..., n_best=...)"
         )
     why = ""

@@ -45,7 +45,8 @@ class Certificate:
         The objective of the model.
     lower_bound : float
         A lower bound of the objective of every model of at most k unforced columns (on a lambda0
-        grid: of every model). NaN where nothing is known.
+        grid: of every model). NaN where nothing is known but the least value of the loss, as where
+        columns separate the classes.
     gap : float
         (incumbent - lower_bound) / max(|incumbent|, 1e-12), and inf where nothing is known.
     proven : bool

@@ -215,5 +215,5 @@ def test_all_near_best_sets_of_groups_are_found(kind):
         near = {g: v for g, v in values.items() if v - floor <= 1.5 * (least - floor)}
         assert sorted(found.scores) == pytest.approx(sorted(near.values()), rel=1e-6)
         assert {tuple(sorted(model.groups)) for model in found} == set(near)
-    with pytest.raises(ValueError, match="groups, whose criteria"):
+    with pytest.raises(ValueError, match="criteria count coefficients"):
         path.near_best(criterion="bic", within=1.0)
