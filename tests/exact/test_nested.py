@@ -18,7 +18,6 @@ from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
 from l0path.working_set.rows import RowModel
 
-NUMBER = {"negative_binomial": "theta", "tweedie": "power"}
 GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6}
 SMOOTH = ("logistic", "poisson", "huber", "squared_hinge", "gamma", "binomial", "tweedie")
 RARE = ("smoothed_hinge", "negative_binomial")  # compared in the slow test
@@ -46,12 +45,7 @@ def problems(loss, count, seed, ridge=False):
 
 def arguments(d):
     """The keywords of `l0path.fit` for an instance."""
-    out = oracles.fit_keywords(d) | {"standardize": d["standardize"]}
-    loss, number = d["loss"], d["delta"]
-    if loss in oracles.FAMILIES:
-        del out["delta"], out["gamma"]
-        out |= {NUMBER[loss]: number} if loss in NUMBER else {}
-    return out
+    return oracles.fit_keywords(d) | {"standardize": d["standardize"]}
 
 
 def infimum(d, support):

@@ -20,9 +20,7 @@ LARGEST = 3
 
 def arguments(d):
     """The keywords of `l0path.fit` for an instance of a family."""
-    out = oracles.fit_keywords(d)
-    loss, number, _ = d["loss"], out.pop("delta"), out.pop("gamma")
-    return out | ({NUMBER[loss]: number} if loss in NUMBER else {})
+    return oracles.fit_keywords(d)
 
 
 def degenerate(X, rng):
