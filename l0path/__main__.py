@@ -181,7 +181,9 @@ def choose_loss(options, y, say):
         return canonical_name("cox", coupled=True)
     several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
-        loss = canonical_name(loss_meant(options.loss, y), coupled=options.loss == "ordinal")
+        loss = canonical_name(
+            loss_meant(options.loss, y, options.weights), coupled=options.loss == "ordinal"
+        )
         if several > 1 and loss not in ("squared", "binomial"):
             raise ValueError(
                 f"--loss {options.loss} takes one response, and {several} are named; fit one at a "

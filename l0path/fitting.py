@@ -220,9 +220,10 @@ def fit(
         closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every column, or a squared
         loss with more rows than columns. With groups it needs lambda2 > 0, no bounds on
         coefficients, and a loss of bounded curvature (not Poisson, gamma, negative binomial,
-        Tweedie or hinge). For survival times, ordered classes and several classes with n_eff > p
-        and at most 50 columns or groups all sizes are searched, with a ridge or without, within a
-        budget of operations. Elsewhere the bounds are NaN, and `path.notes` says why
+        Tweedie or hinge). With n_eff > p, at most 50 columns or groups, no lambda1 and no bounds on
+        coefficients all sizes are searched within a budget of operations: of other smooth losses
+        (logistic, Poisson, Huber, ...) without a ridge, and of survival times, ordered classes and
+        several classes with one or without. Elsewhere the bounds are NaN, and `path.notes` says why
         (docs/bounds.md).
         `Path.certify` searches for the proof of one solution.
     n_jobs : int, optional

@@ -25,7 +25,6 @@ from l0path.solvers import LocalSearch
 
 SUMS = tuple(oracles.EVERY)
 LOSSES = (*SUMS, "several", "multinomial", "ordinal", "cox")
-NUMBER = {"negative_binomial": "theta", "tweedie": "power", "quantile": "quantile"}
 GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6, "quantile": 0.3}
 LARGEST_PREDICTOR = 25.0  # beyond it classes are separated, and nothing has a minimum
 
@@ -69,9 +68,6 @@ def of_sum(loss, i, rng):
     if loss in ("negative_binomial", "tweedie", "poisson") and not d["lambda1"] and i % 2:
         d["lambda2"] = max(d["lambda2"], 1e-3)
     same, given = oracles.restricted_keywords(d), oracles.fit_keywords(d)
-    if loss in oracles.FAMILIES:
-        number, _ = given.pop("delta"), given.pop("gamma")
-        given |= {NUMBER[loss]: number} if loss in NUMBER else {}
 
     def value(support, path):
         width = {"gamma": path.loss_record().width} if loss == "quantile" else {}

@@ -266,3 +266,21 @@ def test_ordered_classes_have_the_shares_of_their_thresholds():
     assert set(sim.y) == {0, 1, 2} and sim.new_response(0).shape == (100_000,)
     with pytest.raises(ValueError, match="thresholds"):
         simulate.ordinal(10, 3, 1, thresholds=(1.0, 0.0))
+
+
+def test_successes_and_quantiles_have_their_distribution():
+    sim = simulate.binomial(50_000, 2, 1, trials=4, intercept=0.5, random_state=3)
+    share = 1.0 / (1.0 + np.exp(-sim.eta))
+    assert sim.y.shape == (50_000, 2) and (sim.y.sum(axis=1) == 4).all()
+    assert abs((sim.y[:, 0] - 4 * share).mean()) < 0.02
+    residual = (sim.y[:, 0] - 4 * share) ** 2 / (4 * share * (1 - share))
+    assert abs(residual.mean() - 1.0) < 0.03
+    assert sim.new_response(0).shape == sim.y.shape
+    sim = simulate.quantile(50_000, 2, 1, quantile=0.8, sigma=2.0, random_state=3)
+    assert abs((sim.y <= sim.eta).mean() - 0.8) < 0.01
+    assert abs(np.std(sim.y - sim.eta) - 2.0) < 0.03 and sim.sigma == 2.0
+    for wrong in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match="quantile"):
+            simulate.quantile(10, 2, 1, quantile=wrong)
+    with pytest.raises(ValueError, match="trials=0"):
+        simulate.binomial(10, 2, 1, trials=0)

@@ -219,7 +219,7 @@ def nested_cv(
     outer, groups_cv, sample_weight, offset, strata = map(arguments.pop, by_row)
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
-    loss = loss_meant(arguments.get("loss", "squared"), y)
+    loss = loss_meant(arguments.get("loss", "squared"), y, sample_weight)
     name = canonical_name(loss, exact=True, coupled=True)
     metric = metric_of(scoring, name)
     _check_inner(cv)

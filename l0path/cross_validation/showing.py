@@ -375,7 +375,7 @@ class ShowingScores:
         label: str | None = None,
         **selector: Unpack[Selector],
     ) -> Axes:
-        """Calibration of the held-out probabilities of all folds: `cv.plot_calibration("1se")`.
+        """Calibration of the held-out predictions of all folds: `cv.plot_calibration("1se")`.
 
         Parameters
         ----------

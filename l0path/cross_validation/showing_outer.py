@@ -35,7 +35,7 @@ class ShowingOuterScores:
     def plot_calibration(
         self, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
     ) -> Axes:
-        """Calibration curve of the held-out probabilities of a nested cross-validation.
+        """Calibration curve of the held-out predictions of a nested cross-validation.
 
         Parameters
         ----------

@@ -182,7 +182,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    given["loss"] = loss_meant(given.get("loss", "squared"), y)
+    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("sample_weight"))
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(

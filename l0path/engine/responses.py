@@ -63,8 +63,18 @@ def table_of_responses(y, n, known=None):
     return np.ascontiguousarray(Y), tuple(names)
 
 
+MOST_FRACTIONS = 20  # numbers that are not whole are not taken for more classes than these
+
+
 def class_numbers(y, classes):
     """Numbers (n,) of the classes of labels y (Series)."""
+    if len(classes) > MOST_FRACTIONS and pd.api.types.is_float_dtype(y.dtype):
+        if any(c != np.floor(c) for c in classes):
+            raise ValueError(
+                f"y has {len(classes)} different numbers, some of which are not whole, and each "
+                "would be a class; fit with loss='squared' if they are amounts, or pass "
+                "y.astype(str) as labels (ordered ones as pd.Categorical)"
+            )
     codes = pd.Index(classes).get_indexer(pd.Index(y))
     if (codes < 0).any():
         at = int(np.flatnonzero(codes < 0)[0])

@@ -318,6 +318,8 @@ def _group_bounds(setting, solutions):
     in place in the list; returns notes.
     """
     problem = setting.problem
+    if all(math.isfinite(s.lower_bound) or s.status == FitStatus.SEPARATED for s in solutions):
+        return []
     if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
         return [
             "no lower bounds: those on groups are for losses of bounded curvature (not "

@@ -11,7 +11,7 @@ from ..core.status import FitStatus, Optimality, SearchEnd
 from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
 from ..problem.solution import in_user_units
-from ..problem.traits import MONOTONE
+from ..problem.traits import MONOTONE, SENT
 from ..relaxation.path_bounds import bounded
 from .bounding import IN_BOX, TWICE
 
@@ -24,6 +24,13 @@ WHY_ENDED = {
     SearchEnd.TOO_CLOSE: "columns are almost linear combinations of others, and their fits prove "
     "nothing; leave some out with exclude=, or fit with a ridge, lambda2=1e-3",
 }
+# why sets may be missing, by the status of a search over all sizes that was stopped
+WHY_STOPPED = {
+    "max_models": "there are more than max_models={most} models; raise it, or lower within=",
+    "time_limit": "the time limit ended the search; raise time_limit",
+    "interrupted": "Ctrl-C ended the search",
+}
+MOST_NAMES = 5  # names in a message
 
 
 class CertificateResult(NamedTuple):
@@ -119,6 +126,26 @@ def why_no_optimum(loss, solution):
     return ""
 
 
+def models_without_optimum(problem, path):
+    """The reason why a search over all sizes misses sets where some have no finite optimum."""
+    recession = problem.loss.traits.recession
+    do = "make the likelihood monotone" if recession == MONOTONE else "separate the classes"
+    do = f"send {SENT[recession]}" if recession in SENT else do
+    apart = [s for s in path.solutions if s.status == FitStatus.SEPARATED]
+    if not apart:
+        return (
+            f"some models have no finite optimum, or none that was reached, as where columns {do}: "
+            "these are not among the models; leave such columns out with exclude="
+        )
+    support = min(apart, key=lambda s: s.k).support
+    names = ", ".join(path.names[j] for j in support[:MOST_NAMES])
+    names += ", ..." if support.size > MOST_NAMES else ""
+    return (
+        f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
+        "among the models; leave such columns out with exclude="
+    )
+
+
 def why_not_compared(search, ended, names, labels):
     """The reason why a search that computes every model has no proof, "" where it has one; names of
     columns, labels of groups.
@@ -150,11 +177,14 @@ def assumptions(search):
         )
     copies = 0 if data.copies is None else len(data.copies)
     if (out_of_it := int((~bounds.whole.usable).sum()) - copies) > 0:
-        out.append(f"{out_of_it} columns that are excluded or constant stay out")
+        which = "column that is" if out_of_it == 1 else "columns that are"
+        stays = "stays" if out_of_it == 1 else "stay"
+        out.append(f"{out_of_it} {which} excluded or constant {stays} out")
     if copies:
+        which = "column equal to another one is" if copies == 1 else "columns equal to others are"
         out.append(
-            f"{copies} columns equal to another one are left out, which changes no optimum; each "
-            "can stand in for the one it equals"
+            f"{copies} {which} left out, which changes no optimum; each can stand in for the one "
+            "it equals"
         )
     out += kept_hierarchy(bounds.whole)
     if search.unsearched and not bounds.reason and not search.obstacle:

@@ -21,7 +21,17 @@ from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
-from ..exact.result import hidden, in_place_of, kept_hierarchy, too_dependent, why_hidden
+from ..exact.result import (
+    MOST_NAMES,
+    WHY_ENDED,
+    WHY_STOPPED,
+    hidden,
+    in_place_of,
+    kept_hierarchy,
+    models_without_optimum,
+    too_dependent,
+    why_hidden,
+)
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
@@ -117,7 +127,7 @@ def best_subset(
     (True, [6, 8, 8])
     """
     began = time.perf_counter()
-    _check_criterion(criterion)
+    criterion = _criterion(criterion)
     check_limits(n_best, time_limit)
     limited = {} if time_limit is None else {"time_limit": time_limit}
     path = fit(X, y, **{"certify": False, **limited, **fit_options})
@@ -128,7 +138,7 @@ def best_subset(
 def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=None, y=None):
     """`Path.certify(criterion=...)`."""
     began = time.perf_counter()
-    _check_criterion(criterion)
+    criterion = _criterion(criterion)
     check_limits(n_best, time_limit)
     task = SetSearch(path, X, y)
     score = task.by_criterion(criterion)
@@ -150,7 +160,11 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
         nodes=found.nodes,
         seconds=time.perf_counter() - began,
         status=task.status,
-        assumptions=[f"over all sizes, by {criterion}", *kept_hierarchy(task.problem)],
+        assumptions=[
+            f"over all sizes, by {criterion}",
+            *kept_hierarchy(task.problem),
+            *([f"no proof: {task.open}"] if task.status == "gap_not_closed" else []),
+        ],
         fixed_in=inside if unique else none,
         fixed_out=others if unique else none,
         path=models[0].path,
@@ -195,8 +209,8 @@ def near_best(
             # models that fit perfectly are equally good, whatever rounding leaves of them
             return max(best + within * max(best - floor, 0.0), perfect if best <= perfect else best)
     else:
-        _check_criterion(criterion)
-        score, name = task.by_criterion(criterion), criterion
+        name = _criterion(criterion)
+        score = task.by_criterion(name)
 
         def limit(best):
             return best + within
@@ -209,12 +223,46 @@ def near_best(
         within=float(within),
         floor=floor,
         complete=found.ended == SearchEnd.CLOSED and not found.full,
+        reason=task.open,
     )
 
 
-def _check_criterion(criterion):
-    if criterion not in RULES:
-        raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(RULES)}")
+def _criterion(given):
+    """The name of a criterion, in lower case."""
+    name = given.lower() if isinstance(given, str) else given
+    if name not in RULES:
+        raise ValueError(f"criterion={given!r} is not known; choose one of {', '.join(RULES)}")
+    return name
+
+
+def _unserved(problem, solution, by_columns, ridge):
+    """Why the sets of a problem are not compared, and the remedy; by_columns, ridge: groups, or a
+    ridge, are no reason.
+    """
+    if not by_columns:
+        groups = problem.groups
+        several = [g for g, size in enumerate(np.diff(groups.start)) if size > 1]
+        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_NAMES])
+        names += ", ..." if len(several) > MOST_NAMES else ""
+        return (
+            f"no criterion is served for groups, or terms such as factors, of several columns "
+            f"({names}), as it counts coefficients; leave groups= out (of a formula: groups=False, "
+            "which chooses among the columns of the terms), or compare models of one size: "
+            "path.near_best(k=...), path.certify(k=..., n_best=...)"
+        )
+    why = ""
+    if solution.lambda1:
+        why = f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0: "
+    elif solution.lambda2 and not ridge:
+        why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
+        why += "with lambda2=0: "
+    elif problem.boxed:
+        why = "there are bounds on coefficients; fit without lower= and upper=: "
+    return (
+        f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
+        "other smooth losses and several responses with more observations (survival times: events) "
+        "than columns and lambda2=0; without lambda1 and bounds on coefficients"
+    )
 
 
 def _of_columns(problem):
@@ -231,10 +279,13 @@ def _of_columns(problem):
 class SetSearch:
     """A search of all sets of columns of the data of a path, copies of columns among them; of those
     that keep a hierarchy where the path keeps one.
+
+    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is.
     """
 
     def __init__(self, path, X=None, y=None, ridge=False):
-        self.path, self.data, self.status = path, fit_data(path, X, y), "optimal"
+        self.path, self.data = path, fit_data(path, X, y)
+        self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
         rows = [s for s in path.solutions if s.slice == path.solutions[0].slice]
         if len(rows) < len(path.solutions):
@@ -255,15 +306,8 @@ class SetSearch:
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
         if not squared and not (nested and few and (ridge or self.by_columns)):
-            beside = (
-                ", lambda2, and groups, whose criteria are not those of their number (of a "
-                "hierarchy of terms of several columns: pass heredity=None, groups=False)"
-            )
             raise ValueError(
-                "all models are compared for a squared loss of at most 200 usable columns, and for "
-                "other smooth losses and several responses with more observations (survival times: "
-                "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
-                + ("" if ridge else beside)
+                _unserved(self.problem, first, self.by_columns or ridge, squared or ridge)
             )
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
@@ -332,11 +376,16 @@ class SetSearch:
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
             lower, nodes = search.lower(), search.nodes
-        if ended in (SearchEnd.NO_OPTIMUM, SearchEnd.TOO_CLOSE):
-            self.status = "gap_not_closed"
+        if ended in WHY_ENDED:
+            self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
+            if ended == SearchEnd.NO_OPTIMUM:
+                self.open = models_without_optimum(self.problem, self.path)
         if control.end or ended == SearchEnd.STOPPED:
-            self.status = "max_models" if wanted.full else "time_limit"
-            self.status = "interrupted" if clock.interrupted else self.status
+            self.status = "interrupted" if clock.interrupted else "time_limit"
+        if wanted.full:
+            self.status = "max_models"
+        if self.status in WHY_STOPPED:
+            self.open = WHY_STOPPED[self.status].format(most=wanted.most)
         if not wanted.found:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)

@@ -153,7 +153,8 @@ class Certificate:
             shown = f"{sizes} by {self.criterion}, {self._verdict()}"
             value = f"{self.criterion} {self.incumbent:.6g}, k = {m.k}: {', '.join(m.features)}"
             found = f"{self.search}, {self.seconds:.2g} s"
-            return f"<l0path.Certificate: {shown}\n  {value}\n  {found}>"
+            lines = [f"<l0path.Certificate: {shown}", value, found, *self.assumptions[1:]]
+            return "\n  ".join(lines) + ">"
         what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
         bound = (
             f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}"

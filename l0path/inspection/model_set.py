@@ -110,8 +110,13 @@ class ModelSet:
         under a squared or logistic loss, so that within=0.01 means 1 % of the deviance and the
         penalty.
     complete : bool
-        Whether no other model is within these limits. Else the search was ended by max_models, the
-        time limit or Ctrl-C, and `models` are those found by then.
+        Whether no other model is within these limits. Constant columns, and groups of constant
+        columns, are in no model; equal columns, and those that are linear combinations of others,
+        count as different ones.
+    reason : str
+        Why the set is not complete, "" where it is: the search was ended by max_models, the time
+        limit or Ctrl-C, and `models` are those found by then; or some models have no finite
+        optimum, so that `models` are those of the others.
 
     Examples
     --------
@@ -129,6 +134,7 @@ class ModelSet:
     scores: np.ndarray
     within: float
     complete: bool
+    reason: str = ""
     floor: float = 0.0
 
     def __len__(self):
@@ -193,7 +199,7 @@ class ModelSet:
         order, share = self.ordered()
         return pd.Series(share, index=self._labels[order], name="frequency")
 
-    def ordered(self):
+    def ordered(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of the columns, or groups, of at least one model, the most frequent first,
         and the share of the models that have them: two arrays.
         """
@@ -345,8 +351,7 @@ class ModelSet:
         """
         if not self.complete:
             raise ValueError(
-                "substitutes are known only where all models were found; raise max_models or "
-                "time_limit, or lower within="
+                f"substitutes are known only where all models were found: {self.reason}"
             )
         member, labels = self._member, self._labels
         used = np.flatnonzero(member.any(axis=0))
@@ -417,5 +422,6 @@ class ModelSet:
         of = "of the least objective" if self.score == "objective" else f"of the best {self.score}"
         sizes = sorted({model.k for model in self.models})
         k = f"k = {sizes[0]}" if len(sizes) == 1 else f"k = {sizes[0]}..{sizes[-1]}"
-        all_ = "no other is" if self.complete else "not complete: the search was ended"
-        return f"<l0path.ModelSet: {len(self)} models, {k}, within {share} {of}; {all_}>"
+        all_ = "no other is" if self.complete else f"not complete: {self.reason}"
+        models = f"{len(self)} model{'s' if len(self) > 1 else ''}"
+        return f"<l0path.ModelSet: {models}, {k}, within {share} {of}; {all_}>"

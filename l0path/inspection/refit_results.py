@@ -19,7 +19,8 @@ WEIGHTED = (
 
 class RefitRows(NamedTuple):
     """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
-    index of the frame or None; same: they are the rows of the fit.
+    index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
+    which the weights are multiples, or None.
     """
 
     design: object
@@ -28,6 +29,7 @@ class RefitRows(NamedTuple):
     offset: np.ndarray | None
     index: object
     same: bool
+    trials: np.ndarray | None = None
 
 
 class ModelTerm(NamedTuple):
@@ -110,8 +112,16 @@ def describe_survival(results, path, s, rows):
 
 
 def label(s, path, rows):
-    """A sentence that says which rows chose the columns, and which penalty is absent."""
-    return _chosen_by(s, path, rows) + _unpenalised(s)
+    """A sentence that says which rows chose the columns, which penalty is absent, and which number
+    of the loss is estimated anew.
+    """
+    anew = ""
+    if path.theta is not None:
+        anew = (
+            f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
+            f"theta = {path.theta:.4g}"
+        )
+    return _chosen_by(s, path, rows) + _unpenalised(s) + anew
 
 
 def _unpenalised(s):

@@ -88,7 +88,7 @@ def refit(
 def new_rows(path, X, y, sample_weight, offset):
     """Rows of X and y given anew, checked as `fit` checks them."""
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset)
+    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset, trials=None)
     if X is None or y is None:
         raise ValueError("pass X= and y= together")
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]
@@ -101,7 +101,7 @@ def new_rows(path, X, y, sample_weight, offset):
         and design.n == path.n
         and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
     )
-    return RefitRows(design, target, weights, shift, index, same)
+    return RefitRows(design, target, weights, shift, index, same, by_row["trials"])
 
 
 def _rows(path, X, y, sample_weight, offset):
@@ -118,6 +118,7 @@ def _rows(path, X, y, sample_weight, offset):
             data.offset,
             None,
             True,
+            data.trials,
         )
     rows = new_rows(path, X, y, sample_weight, offset)
     if rows.same and held is not None and sample_weight is None and offset is None:
@@ -171,13 +172,17 @@ def refit_rows(path, s, rows, **how):
     robust = how.get("cov_type", "nonrobust") != "nonrobust"
     endog, exog, w, counts, offset, at = _table(path, s, rows, robust)
     how = _checked(path.loss_record(), how, path, rows, at)
+    if rows.trials is not None:
+        trials = rows.trials[at]
+        endog = pd.DataFrame({"successes": endog * trials, "failures": (1.0 - endog) * trials})
+        w = None if w is None or (w == trials).all() else w / trials
     table = RefitTable(endog, exog, w, counts, offset)
     return fitted(path.loss_record(), sm, path, s, table, how)
 
 
 class RefitTable(NamedTuple):
-    """The input of statsmodels: response, columns, weights or None, whether these count rows,
-    offset or None.
+    """The input of statsmodels: response (successes and failures: two columns), columns, weights
+    or None, whether these count rows, offset or None.
     """
 
     endog: pd.Series

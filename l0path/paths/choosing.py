@@ -399,20 +399,20 @@ class Choosing:
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, and has no shrinkage unless it is squared. Equal columns
-        count as different ones. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
+        count as different ones. Models without a finite optimum (columns that separate the classes)
+        are not listed, and the set is then not complete (Fisher, Rudin & Dominici, JMLR 20, 2019).
 
         Parameters
         ----------
         k : int, optional
             The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
         within : float, optional
-            The largest distance from the best model: a share of the objective (None means 0.01), or
-            a difference of the criterion (None means 2).
+            The largest distance from the best model: a share of the objective beyond the least
+            value of the loss (None means 0.01), or a difference of the criterion (None means 2).
         criterion : str, optional
             As in `best_subset`, for all sizes.
         max_models : int, default 10000
-            The largest number of models. Where there are more, the search ends, and the set is not
-            complete.
+            The most models. Where there are more, the search ends, and the set is not complete.
         time_limit : float, optional
             Seconds. None means no limit.
         X, y : array-like, optional
@@ -421,7 +421,7 @@ class Choosing:
         Returns
         -------
         ModelSet
-            The models, and what they have in common. `complete` says that none is missing.
+            The models, and what they have in common; `complete`: none is missing, else `reason`.
 
         Raises
         ------

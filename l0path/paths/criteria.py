@@ -3,7 +3,8 @@
 All criteria are in log-likelihood form, so that they agree with statsmodels where it has them. With
 n = n_eff (the sum of whole-number weights, else the rows of positive weight), L = mean loss of the
 table, d = nonzero coefficients + intercept, s = nonzero coefficients that were chosen (not forced),
-q = p or `p_total`, less the forced columns:
+q = p or `p_total`, less the forced columns (constant columns count, forced or not, and excluded
+ones too):
 
     loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L
              logistic  -n L;    poisson   -n (L + mean log y!)
@@ -345,7 +346,7 @@ def _has_likelihood(meta):
 
 
 def _columns(meta, p_total):
-    """Columns that compete: p or p_total, less the forced ones."""
+    """Columns that compete: p or p_total, less the forced ones that are not constant."""
     if p_total is None:
         p_total = meta.p
     if (

@@ -16,15 +16,13 @@ from ..exchange.local_search import flat
 from ..problem.recession import leading, separating, separating_classes, separating_ordered
 from ..problem.several import class_codes, summed_loss
 from ..problem.solution import LEFT_OUT
-from ..problem.traits import EMPTIES, FILLS, MONOTONE, ORDERED, SEPARATES, held_by
+from ..problem.traits import MONOTONE, ORDERED, SENT, SEPARATES, held_by
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
     "the coefficients have no finite optimum and stopped at |eta| = 30; add a little shrinkage, "
     "lambda2=1e-3"
 )
-
-SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some rows to 0 or 1"}
 
 
 class Row(NamedTuple):

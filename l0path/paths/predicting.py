@@ -339,16 +339,25 @@ class Predicting:
         is in X is found there.
         """
         X, y = pandas_of(X), pandas_of(y, "y")
-        if y is not None and self.meta.trials is not None:
-            y, weights, _ = trials_of(y, by_row.get("sample_weight"))
-            by_row |= {"sample_weight": weights} if "sample_weight" in by_row else {}
+        y, by_row = _shares(self.meta, y, by_row)
         by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
         if not isinstance(X, pd.DataFrame):
             return X, y, by_row
         if self.meta.formula is None:
             kept = [name != self.meta.offset_name for name in column_names(X.columns)]
             return X if all(kept) else X.loc[:, kept], y, by_row
-        return self.meta.formula.rows(X, y, **by_row)
+        of_table = y is None
+        X, y, by_row = self.meta.formula.rows(X, y, **by_row)
+        return X, *(_shares(self.meta, y, by_row) if of_table else (y, by_row))
+
+
+def _shares(meta, y, by_row):
+    """(y, by_row) with shares, trials and weights in the place of counts of successes."""
+    if y is None or meta.trials is None:
+        return y, by_row
+    y, weights, trials = trials_of(y, by_row.get("sample_weight"))
+    found = {"sample_weight": weights, "trials": trials}
+    return y, by_row | {name: value for name, value in found.items() if name in by_row}
 
 
 def class_predictors(s, eta):

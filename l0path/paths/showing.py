@@ -291,19 +291,22 @@ class Showing:
         label: str | None = None,
         **selector: Unpack[Selector],
     ) -> Axes:
-        """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay.
+        """Calibration curve of one model of a path: what was observed against what was predicted.
 
         It shows the share of positives against the mean probability in bins of about equal weight,
-        with 95 % Wilson intervals. Below stands a histogram of the probabilities (of the first
-        curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The
-        numbers are `l0path.plots.calibration(y, probability, bins, sample_weight)`.
+        with 95 % Wilson intervals, above a histogram of the probabilities (of the first curve in
+        `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The numbers are
+        `l0path.plots.calibration(y, probability, bins, sample_weight)`.
+
+        Several classes have a curve for each, ordered ones for each threshold. Numbers have their
+        mean (`l0path.plots.calibration_of_means`), quantiles the share of responses below them.
 
         Parameters
         ----------
         X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
             The rows. Without X and y these are the rows of the fit, which flatter the model.
         y : array-like of shape (m,), optional
-            Their labels.
+            Their responses or labels.
         rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`.
         bins : int, default 10
@@ -325,7 +328,7 @@ class Showing:
         Raises
         ------
         ValueError
-            If the loss has no probabilities, or bins < 1.
+            If the loss has no probabilities or means (hinges, Cox), or bins < 1.
         TypeError or LookupError
             If the selector names no solution, or several.
         """

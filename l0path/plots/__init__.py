@@ -12,7 +12,7 @@ from .classes import (
 )
 from .draw import plot
 from .inference import plot_knockoffs, plot_stability
-from .numbers import auc, calibration, data
+from .numbers import auc, calibration, calibration_of_means, data
 from .recovery import plot_recovery
 from .scores import plot_cv
 from .survival import kaplan_meier, plot_survival
@@ -20,6 +20,7 @@ from .survival import kaplan_meier, plot_survival
 __all__ = [
     "auc",
     "calibration",
+    "calibration_of_means",
     "data",
     "kaplan_meier",
     "plot",

@@ -1,5 +1,5 @@
-"""Plots of the ranking and the probabilities of a classifier: ROC and calibration curves, of rows
-given, of the rows of the fit, or of held-out predictions.
+"""Plots of the ranking and the probabilities of a classifier, and of predicted means and quantiles:
+ROC and calibration curves, of rows given, of the rows of the fit, or of held-out predictions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
-from ..paths.predicting import linear_predictor
+from ..paths.predicting import class_predictors, linear_predictor
 from ..paths.records import one_response, unordered
+from ..problem.families.trials import trials_of
 from . import style
-from .numbers import auc, calibration
+from .numbers import auc, calibration, calibration_of_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+UNIT = (-0.02, 1.02)  # limits of axes of probabilities
 
 
 @described_by(Path.plot_roc)
@@ -58,7 +61,7 @@ def plot_calibration(
 ) -> Axes:
     _check(self, "response")
     curve = _rows(self.model(rule, **selector), "response", X, y, sample_weight, offset)
-    return _calibration(curve, ax, label, bins, self.classes[1])
+    return _calibration(curve, ax, label, bins, self)
 
 
 @described_by(CVPath.plot_roc)
@@ -89,7 +92,7 @@ def plot_cv_calibration(
     **selector: Unpack[Selector],
 ) -> Axes:
     curve = _held_out(self, which, X, y, "response", selector)
-    return _calibration(curve, ax, label, bins, self.path.classes[1])
+    return _calibration(curve, ax, label, bins, self.path)
 
 
 @described_by(NestedCV.plot_roc)
@@ -102,13 +105,13 @@ def plot_nested_calibration(
     self: NestedCV, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
 ) -> Axes:
     curve = _nested(self, "response")
-    return _calibration(curve, ax, label, bins, self.models[0].path.classes[1])
+    return _calibration(curve, ax, label, bins, self.models[0].path)
 
 
 def _nested(nested, type):
     """(target, prediction, weights, name) of the rows in some outer fold."""
     _check(nested.models[0].path, type)
-    seen = np.isfinite(nested.held_out) & (nested._weights > 0)
+    seen = _finite(nested.held_out) & (nested._weights > 0)
     name = f"{len(nested)} outer folds, held-out"
     return nested._y[seen], nested.held_out[seen], nested._weights[seen], name
 
@@ -133,6 +136,7 @@ def _roc(curve, ax, label, positive):
     if not ax.get_title(loc="left"):
         title = f"positive class: {positive}"
         ax.set_title(title, loc="left", fontsize=style.FONT_SIZE + 1, color=style.GREY, pad=8)
+    ax.set(xlim=UNIT, ylim=UNIT, aspect="equal")
     return _finish(
         ax,
         "1 − specificity (false positive rate)",
@@ -141,30 +145,81 @@ def _roc(curve, ax, label, positive):
     )
 
 
-def _calibration(curve, ax, label, bins, positive):
-    from sklearn.calibration import CalibrationDisplay
-
-    target, probability, weight, name = curve
-    table = calibration(target, probability, bins, weight)
+def _calibration(curve, ax, label, bins, path):
+    """Draw what was observed against what was predicted: shares of classes, shares below a
+    predicted quantile, or means.
+    """
+    target, predicted, weight, name = curve
     ax, _ = style.new_axes(ax, (4.8, 4.6))
-    drawn = _drawn(ax, "calibration")
-    mean, share = table["probability"].to_numpy(), table["share"].to_numpy()
-    display = CalibrationDisplay(share, mean, probability).plot(
-        ax=ax, name=label or name, ref_line=False
-    )
-    if not drawn:
+    first, label = not _drawn(ax, "calibration"), label or name
+    if path.classes is not None:
+        return _of_classes(_events(path, target, predicted), weight, ax, label, bins)
+    if first:
+        _histogram(ax, predicted, weight, (predicted.min(), predicted.max()))
+    if path.loss == "quantile":
+        level = path.loss_record().quantile
+        _points(ax, calibration(target <= predicted, predicted, bins, weight), label)
+        if first:
+            ax.axhline(level, color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
+        ax.set(ylim=UNIT)
+        return _finish(ax, f"predicted quantile ({level:g})", "share at or below it", "upper left")
+    table = calibration_of_means(target, predicted, bins, weight)
+    _points(ax, table, label)
+    if first:
+        start = table["prediction"].iloc[0]
+        look = {"color": style.PALE, "linewidth": 0.9, "zorder": 1, "label": "_perfect"}
+        ax.axline((start, start), slope=1.0, **look)
+    what = "share" if path.meta.traits.response == "shares" else "mean"
+    return _finish(ax, f"predicted {what}", f"observed {what}", "upper left")
+
+
+def _of_classes(events, weight, ax, label, bins):
+    """A curve for each of the `events`; one for two classes."""
+    (what, _, probability), *others = events
+    if not _drawn(ax, "calibration"):
         ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
-        height, edges = np.histogram(probability, bins=25, range=(0.0, 1.0), weights=weight)
-        ax.bar(
-            edges[:-1],
-            0.1 * height / height.max(),
-            width=1 / 25,
-            align="edge",
-            color=style.PALE,
-            linewidth=0,
-            zorder=0,
-        )
-    color = _curve(display.line_, drawn, "calibration", label or name)
+        if not others:
+            _histogram(ax, probability, weight, (0.0, 1.0))
+    for name, happened, p in events:
+        text = f"{name}, {label}" if others else label
+        _points(ax, calibration(happened, p, bins, weight), text)
+    of = "" if others else f" of {what}"
+    ax.set(xlim=UNIT, ylim=UNIT, aspect="equal")
+    return _finish(ax, f"predicted probability{of}", f"observed frequency{of}", "upper left")
+
+
+def _events(path, target, predicted):
+    """[(name, whether it happened (m,), its probability (m,))] of the classes."""
+    if path.meta.ordered:
+        above = np.minimum(np.cumsum(predicted[:, :0:-1], axis=1)[:, ::-1], 1.0)
+        lower = enumerate(path.classes[:-1])
+        return [(f"a class above {name}", target > j, above[:, j]) for j, name in lower]
+    if target.ndim == 2:
+        classes = enumerate(path.classes)
+        return [(str(name), target[:, j] > 0, predicted[:, j]) for j, name in classes]
+    return [(path.classes[1], target > 0, predicted)]
+
+
+def _histogram(ax, values, weight, limits):
+    """A histogram of predictions at the foot of the axes."""
+    height, edges = np.histogram(values, bins=25, range=limits, weights=weight)
+    ax.bar(
+        edges[:-1],
+        0.1 * height / height.max(),
+        width=np.diff(edges),
+        align="edge",
+        color=style.PALE,
+        linewidth=0,
+        zorder=0,
+        transform=ax.get_xaxis_transform(),
+    )
+
+
+def _points(ax, table, label):
+    """The curve of a table of `calibration`, with bars of its intervals."""
+    mean, share = table.iloc[:, 0].to_numpy(), table.iloc[:, 1].to_numpy()
+    number = _drawn(ax, "calibration")
+    color = _curve(ax.plot(mean, share)[0], number, "calibration", label)
     ax.errorbar(
         mean,
         share,
@@ -176,39 +231,55 @@ def _calibration(curve, ax, label, bins, positive):
         alpha=0.5,
         zorder=2,
     )
-    return _finish(
-        ax,
-        f"predicted probability of {positive}",
-        f"observed frequency of {positive}",
-        "upper left",
-    )
 
 
 def _check(path, type):
-    one_response(path, "a plot of two classes")
-    unordered(path, "a plot of two classes")
+    traits = path.meta.traits
+    if type == "response":
+        if path.classes is None:
+            one_response(path, "a calibration curve")
+        if traits.response == "survival":
+            raise ValueError(
+                f"loss={path.loss!r}: calibration curves are for probabilities, means and "
+                "quantiles; see plot_survival, and score_over_time for the Brier score"
+            )
+        if not traits.link:
+            raise ValueError(
+                f"loss={path.loss!r} gives no probabilities to be calibrated; fit "
+                "loss='logistic', or see plot_roc"
+            )
+        return
+    one_response(path, "a ROC curve")
+    unordered(path, "a ROC curve")
     if path.classes is None:
         raise ValueError(
-            f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as "
+            f"the path has loss={path.loss!r}; ROC curves are for two classes, such as "
             "loss='logistic'"
         )
-    if type == "response" and not path.meta.traits.link:
-        raise ValueError(
-            f"loss={path.loss!r} gives no probabilities to be calibrated; fit loss='logistic', or "
-            "see plot_roc"
-        )
+
+
+def _finite(predicted):
+    """Whether the predictions (m,) or (m, classes) of each row are finite."""
+    return np.isfinite(predicted).reshape(len(predicted), -1).all(axis=1)
 
 
 def _rows(model, type, X, y, sample_weight, offset):
-    """(target -1 or 1, prediction, weights, name) of the rows given, or those of the fit."""
+    """(target as the loss takes it, prediction, weights, name) of the rows given, or of the fit."""
     path, name = model.path, f"k = {model.k}"
     if (X is None) != (y is None):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
+        if path.meta.trials is not None:
+            y, sample_weight, _ = trials_of(y, sample_weight)
         score = np.asarray(model.predict(X, type, offset=offset))
-        target = coded(y, score.size, path.meta)
-        return target, score, sample_weights(sample_weight, score.size), name
+        if not _finite(score).all():
+            raise ValueError(
+                f"predictions of {(~_finite(score)).sum()} rows are not finite; drop or impute "
+                "rows of X with NaN or infinite values in the columns of the model"
+            )
+        target = coded(y, len(score), path.meta)
+        return target, score, sample_weights(sample_weight, len(score)), name
     if sample_weight is not None or offset is not None:
         raise ValueError(
             "sample_weight and offset without X are those of the fit; leave them out, or pass X "
@@ -216,7 +287,8 @@ def _rows(model, type, X, y, sample_weight, offset):
         )
     data = path.data()
     inside = data.weights > 0
-    eta = linear_predictor(data.design, data.offset, path.solutions[model.index])
+    s = path.solutions[model.index]
+    eta = class_predictors(s, linear_predictor(data.design, data.offset, s))
     score = path._transform(eta, type)[inside]
     return data.y[inside], score, data.weights[inside], f"{name}, rows of the fit"
 
@@ -225,8 +297,8 @@ def _held_out(cv, which, X, y, type, selector):
     """The same of held-out predictions, for rows in some fold."""
     _check(cv.path, type)
     i = cv.index(which, **selector)
-    score, data = cv.held_out(index=i, type=type, X=X, y=y), cv.path.data(X, y)
-    seen = np.isfinite(score) & (data.weights > 0)
+    score, data = np.asarray(cv.held_out(index=i, type=type, X=X, y=y)), cv.path.data(X, y)
+    seen = _finite(score) & (data.weights > 0)
     return data.y[seen], score[seen], data.weights[seen], f"k = {cv.path.solutions[i].k}, held-out"
 
 
@@ -253,7 +325,6 @@ def _curve(line, number, kind, label):
 
 
 def _finish(ax, xlabel, ylabel, where):
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     style.tidy(ax, xlabel, ylabel)
     ax.legend(loc=where, frameon=False, fontsize=style.FONT_SIZE)
     return ax

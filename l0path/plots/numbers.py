@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -334,8 +335,6 @@ def auc(
     >>> l0path.plots.auc([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.5, 0.8, 0.9]).round(3).to_dict()
     {'auc': 0.889, 'low': 0.581, 'high': 1.0}
     """
-    from statistics import NormalDist
-
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise ValueError(f"level={level!r} must be a number in (0, 1)")
     y, score = np.asarray(y) > 0, np.asarray(score, dtype=float)
@@ -386,30 +385,58 @@ def calibration(
     """
     from statsmodels.stats.proportion import proportion_confint
 
+    w = np.ones(np.size(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    y, rows = np.asarray(y) > 0, []
+    for inside, mean, count in _bins(probability, w, bins):
+        share = np.average(y[inside], weights=w[inside])
+        limits = proportion_confint(share * count, count, alpha=ERROR_RATE, method="wilson")
+        rows.append((mean, share, *limits, inside.size))
+    return pd.DataFrame(rows, columns=["probability", "share", "low", "high", "n"])
+
+
+def calibration_of_means(
+    y: ArrayLike, prediction: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None
+) -> pd.DataFrame:
+    """The numbers behind a calibration curve of predicted means, such as those of counts.
+
+    Parameters
+    ----------
+    y, prediction : array-like of shape (m,)
+        The response, and its predicted means.
+    bins : int, default 10
+        The number >= 1 of bins, as in `calibration`.
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0; for shares the numbers of trials. None means 1 for each row.
+
+    Returns
+    -------
+    DataFrame
+        One row per bin: the mean prediction, the mean of y, low and high of its 95 % interval
+        (normal, by the spread of y in the bin; NaN for one row), and n, the number of rows.
+    """
+    y = np.asarray(y, dtype=float)
+    w = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    rows = []
+    for inside, predicted, count in _bins(prediction, w, bins):
+        mean, half = np.average(y[inside], weights=w[inside]), np.nan
+        if count > 1:
+            square = np.average((y[inside] - mean) ** 2, weights=w[inside])
+            half = NormalDist().inv_cdf(1.0 - 0.5 * ERROR_RATE) * np.sqrt(square / (count - 1.0))
+        rows.append((predicted, mean, mean - half, mean + half, inside.size))
+    return pd.DataFrame(rows, columns=["prediction", "mean", "low", "high", "n"])
+
+
+def _bins(prediction, w, bins):
+    """(rows, their mean prediction, their effective number) of bins of about equal weight w."""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(f"bins={bins!r} must be a whole number >= 1")
-    y, p = np.asarray(y) > 0, np.asarray(probability, dtype=float)
-    w = np.ones(p.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    y, p, w = (part[w > 0] for part in (y, p, w))
+    used = np.flatnonzero(w > 0)
+    p, w = np.asarray(prediction, dtype=float)[used], w[used]
     _, at = np.unique(p, return_inverse=True)
     each = np.bincount(at, weights=w)
-    middle = (
-        np.cumsum(each) - 0.5 * each
-    ) / w.sum()  # where in the order of all weight a probability lies
+    middle = (np.cumsum(each) - 0.5 * each) / w.sum()  # where in the order of all weight it lies
     bin_of = np.minimum((middle * bins).astype(int), bins - 1)[at]
-    rows = []
     for b in np.unique(bin_of):
         inside = bin_of == b
-        share, count = (
-            np.average(y[inside], weights=w[inside]),
-            w[inside].sum() ** 2 / (w[inside] ** 2).sum(),
-        )
-        rows.append(
-            (
-                np.average(p[inside], weights=w[inside]),
-                share,
-                *proportion_confint(share * count, count, alpha=ERROR_RATE, method="wilson"),
-                int(inside.sum()),
-            )
-        )
-    return pd.DataFrame(rows, columns=["probability", "share", "low", "high", "n"])
+        count = w[inside].sum() ** 2 / (w[inside] ** 2).sum()
+        yield used[inside], np.average(p[inside], weights=w[inside]), count

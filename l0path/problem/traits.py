@@ -8,6 +8,8 @@ import numpy as np
 # classes; where it sends the means of rows with y = 0 to zero; where those that die first lead;
 # where it sends shares to 0 or 1; where it separates ordered classes
 NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED = 0, 1, 2, 3, 4, 5
+# what is sent where means go to the end of their range
+SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some rows to 0 or 1"}
 # |eta - offset| beyond which a fit may run off to infinity, by recession: half as far where
 # differences of predictors count
 FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0)

@@ -76,7 +76,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
     """
     poll = poll or (lambda: False)
     diagonal = cache(lambda: divided(problem))
-    unbounded = set()
+    unbounded = {}
     for number in dict.fromkeys(s.slice for s in solutions):
         rows = [
             i
@@ -91,7 +91,8 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             problem, lambda1, lambda2, split=diagonal() if needed else None
         )
         if not dual.bounded:
-            unbounded.add(number)
+            if problem.quadratic or any(math.isnan(solutions[i].lower_bound) for i in rows):
+                unbounded[number] = lambda1
             continue
         step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
         for part in (rows[start : start + step] for start in range(0, len(rows), step)):
@@ -234,7 +235,11 @@ def range_names(problem):
 
 
 def _notes(problem, unbounded, slices, names):
+    """unbounded: {number of a slice without bounds: its lambda1}."""
     if not unbounded:
         return []
     which = f" in slice {', '.join(map(str, sorted(unbounded)))}" if len(unbounded) < slices else ""
-    return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {UNBOUNDED_REMEDY}"]
+    remedy, few = UNBOUNDED_REMEDY, int(problem.usable.sum()) < problem.n_eff
+    if few and not (problem.quadratic or problem.boxed or any(unbounded.values())):
+        remedy = f"path.certify(k=...) proves models by a search, without a ridge; or {remedy}"
+    return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {remedy}"]

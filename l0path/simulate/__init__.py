@@ -3,8 +3,9 @@
     eta_i = intercept + x_i'beta,   x_i ~ N(0, Sigma),   k of the p coefficients are nonzero   (S)
 
 Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 +
-exp(-eta))  (`logistic`), has the mean exp(eta)  (`poisson`, `negative_binomial`, `gamma`,
-`tweedie`), or ordered classes  (`ordinal`). X is (n, p) float64 in Fortran order, drawn in O(n p)
+exp(-eta))  (`logistic`, and in each trial of `binomial`), has the mean exp(eta)  (`poisson`,
+`negative_binomial`, `gamma`, `tweedie`), the quantile eta  (`quantile`), or ordered classes
+(`ordinal`). X is (n, p) float64 in Fortran order, drawn in O(n p)
 time without a p x p matrix. All randomness comes from the `random_state` that is given; NumPy's
 global state is neither read nor changed.
 """
@@ -24,17 +25,19 @@ from .draws import (
     positive_scale,
     signal_variance,
 )
-from .families import gamma, negative_binomial, ordinal, tweedie
+from .families import binomial, gamma, negative_binomial, ordinal, quantile, tweedie
 from .record import Simulation, finish
 
 __all__ = [
     "Simulation",
+    "binomial",
     "gamma",
     "linear",
     "logistic",
     "negative_binomial",
     "ordinal",
     "poisson",
+    "quantile",
     "tweedie",
 ]
 

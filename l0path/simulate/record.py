@@ -21,19 +21,21 @@ class Simulation:
     ----------
     X : ndarray of shape (n, p)
         Columns, float64 in Fortran order.
-    y : ndarray of shape (n,)
-        float64 for "linear", -1 and 1 for "logistic", counts for "poisson" and
+    y : ndarray of shape (n,) or (n, 2)
+        float64 for "linear" and "quantile", -1 and 1 for "logistic", counts for "poisson" and
         "negative_binomial", positive for "gamma", at least 0 for "tweedie", 0, 1, ... for
-        "ordinal".
+        "ordinal"; (n, 2) successes and failures for "binomial".
     beta, support : ndarray of shape (p,) and (k,)
         The coefficients in units of X (with `scale`), and the columns whose coefficient is not 0.
     sigma, intercept : float
-        The standard deviation of the noise (NaN except for "linear"), and what is added to X beta.
+        The standard deviation of the noise (NaN except for "linear" and "quantile"), and what is
+        added to X beta.
     kind : str
-        "linear", "logistic", "poisson", "gamma", "negative_binomial", "tweedie" or "ordinal".
+        "linear", "logistic", "poisson", "gamma", "negative_binomial", "tweedie", "binomial",
+        "quantile" or "ordinal".
     extra : float or tuple of float
-        The shape of "gamma", theta of "negative_binomial", (power, phi) of "tweedie", thresholds of
-        "ordinal"; else NaN.
+        The shape of "gamma", theta of "negative_binomial", (power, phi) of "tweedie", the number of
+        trials of "binomial", (quantile, sigma) of "quantile", thresholds of "ordinal"; else NaN.
     """
 
     X: np.ndarray
@@ -60,8 +62,8 @@ class Simulation:
 
         Returns
         -------
-        ndarray of shape (n,)
-            The response, like `y`.
+        ndarray
+            The response, of the shape of `y`.
         """
         extra = self.sigma if self.kind == "linear" else self.extra
         return RESPONSES[self.kind](self.eta, extra, generator(random_state))
@@ -127,6 +129,22 @@ def _ordered(eta, thresholds, rng):
     return np.digitize(eta + rng.logistic(size=eta.size), thresholds)
 
 
+def _successes(eta, trials, rng):
+    """Successes and failures (n, 2) of so many trials."""
+    from scipy.special import expit
+
+    found = rng.binomial(trials, expit(eta))
+    return np.column_stack([found, trials - found])
+
+
+def _around_quantile(eta, numbers, rng):
+    """Normal numbers with eta as their quantile."""
+    from scipy.special import ndtri
+
+    level, sigma = numbers
+    return eta + sigma * (rng.standard_normal(eta.size) - ndtri(level))
+
+
 def _tweedie(eta, numbers, rng):
     """Sums of Poisson many gamma amounts: N of mean mu^(2 - p) / (phi (2 - p)), each of shape (2 -
     p) / (p - 1) and scale phi (p - 1) mu^(p - 1).
@@ -146,5 +164,7 @@ RESPONSES = {
     "gamma": _gamma,
     "negative_binomial": _negative_binomial,
     "tweedie": _tweedie,
+    "binomial": _successes,
+    "quantile": _around_quantile,
     "ordinal": _ordered,
 }

@@ -42,7 +42,7 @@ class Features:
             loss=loss,
             lambda1=rng.choice([0.0, 0.01]),
             lambda2=rng.choice([0.01, 0.1]),
-            delta=1.3,
+            delta=1.3 if loss == "huber" else None,
             max_k=3,
             sample_weight=rng.integers(1, 4, n).astype(float),
             offset=0.3 * rng.normal(size=n),

@@ -48,7 +48,7 @@ class Problem:
             max_k=4,
             lambda1=rng.choice([0.0, 0.02]),
             lambda2=rng.choice([0.02, 0.1]) if few else rng.choice([0.0, 0.05]),
-            delta=1.3,
+            delta=1.3 if loss == "huber" else None,
             fit_intercept=bool(rng.random() < 0.8),
         )
         options |= dict(sample_weight=rng.uniform(0.3, 2, n)) if rng.random() < 0.4 else {}
@@ -180,9 +180,8 @@ def test_scaling_the_response(problem, a):
         changed = dict(lower=a * ends[0], upper=a * ends[1])
     if "offset" in o:
         changed["offset"] = a * o["offset"]
-    scaled = problem.fit(
-        y=a * problem.y, lambda1=abs(a) * o["lambda1"], delta=abs(a) * o["delta"], **changed
-    )
+    changed["delta"] = o["delta"] and abs(a) * o["delta"]
+    scaled = problem.fit(y=a * problem.y, lambda1=abs(a) * o["lambda1"], **changed)
     for s, t in zip(problem.fit().solutions, scaled.solutions, strict=True):
         assert s.support.tolist() == t.support.tolist() and t.objective == pytest.approx(
             a * a * s.objective, rel=1e-9

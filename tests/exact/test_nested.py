@@ -18,7 +18,6 @@ from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
 from l0path.working_set.rows import RowModel
 
-NUMBER = {"negative_binomial": "theta", "tweedie": "power"}
 GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6}
 SMOOTH = ("logistic", "poisson", "huber", "squared_hinge", "gamma", "binomial", "tweedie")
 RARE = ("smoothed_hinge", "negative_binomial")  # compared in the slow test
@@ -46,12 +45,7 @@ def problems(loss, count, seed, ridge=False):
 
 def arguments(d):
     """The keywords of `l0path.fit` for an instance."""
-    out = oracles.fit_keywords(d) | {"standardize": d["standardize"]}
-    loss, number = d["loss"], out["delta"]
-    if loss in oracles.FAMILIES:
-        del out["delta"], out["gamma"]
-        out |= {NUMBER[loss]: number} if loss in NUMBER else {}
-    return out
+    return oracles.fit_keywords(d) | {"standardize": d["standardize"]}
 
 
 def infimum(d, support):
@@ -146,6 +140,26 @@ def compared(loss, count, seed):
 def test_without_a_ridge_every_size_is_proved_and_is_the_enumerated_one(loss):
     rows, claimed = compared(loss, 4, 2)
     assert rows >= 8 and claimed >= 0.9 * rows
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("loss", ["logistic", "gamma", "squared_hinge"])
+def test_certify_bounds_every_row_without_a_ridge(loss):
+    paths = [
+        (d, l0path.fit(d["X"], d["y"], certify=True, **arguments(d))) for d in problems(loss, 4, 2)
+    ]
+    rows, claimed = np.sum([compare(d, path) for d, path in paths], axis=0)
+    assert rows >= 8 and claimed >= 0.9 * rows
+    for _, path in paths:
+        known = path.table.lower_bound.notna() | (path.table.status != "converged")
+        assert known.all() and not any("no lower bounds" in note for note in path.notes)
+
+
+def test_more_columns_than_are_searched_by_default_have_a_note_that_names_certify():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((90, 52)), np.arange(90) % 2
+    notes = l0path.fit(X, y, loss="logistic", certify=True, max_k=2).notes
+    assert len(notes) == 1 and "path.certify(k=...) proves models by a search" in notes[0]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -19,9 +20,7 @@ LARGEST = 3
 
 def arguments(d):
     """The keywords of `l0path.fit` for an instance of a family."""
-    out = oracles.fit_keywords(d)
-    loss, number, _ = d["loss"], out.pop("delta"), out.pop("gamma")
-    return out | ({NUMBER[loss]: number} if loss in NUMBER else {})
+    return oracles.fit_keywords(d)
 
 
 def degenerate(X, rng):
@@ -403,10 +402,58 @@ def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
     for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
         np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
         np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
+        assert again.llf == pytest.approx(found.llf, rel=1e-10)
+        assert again.aic == pytest.approx(row.aic, rel=1e-10)
+    weights = np.where(X[:, 1] > 0, 1.5, 0.5)  # beside the trials
+    twice = l0path.fit(X, Y, loss="binomial", max_k=1, sample_weight=weights)
+    assert twice.refit(k=1).llf == pytest.approx(twice.score_table().loglik[1], rel=1e-10)
     deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
     assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
     path.save(tmp_path / "path.npz")
     assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
+
+
+def test_shares_that_are_all_0_or_1_stay_shares():
+    X, Y, _ = counted()
+    trials = Y.sum(axis=1) + 1.0
+    y = (X[:, 1] + 0.3 * X[:, 0] > 0).astype(float)
+    path = l0path.fit(X, y, loss="binomial", sample_weight=trials, max_k=1)
+    columns = l0path.fit(X, np.c_[y * trials, (1 - y) * trials], loss="binomial", max_k=1)
+    assert path.loss == "binomial" and path.score_table().equals(columns.score_table())
+    cv = l0path.cv_fit(X, y, loss="binomial", sample_weight=trials, max_k=1, cv=2, random_state=0)
+    assert cv.path.loss == "binomial"
+    with pytest.raises(ValueError, match="y is 0 in every row"):
+        l0path.fit(X, 0.0 * y, loss="binomial", sample_weight=trials, max_k=1)
+    for classes, weights in ((y, None), (y.astype(int), trials)):
+        path = l0path.fit(X, classes, loss="binomial", sample_weight=weights, max_k=1)
+        assert path.loss == "logistic"
+
+
+def test_extreme_offsets_and_equal_counts_have_a_theta():
+    X, Y, _ = counted()
+    y, offset = Y[:, 0], np.zeros(len(Y))
+    offset[3] = 500.0  # the mean squared is not finite
+    path = l0path.fit(X, y, loss="negative_binomial", offset=offset, max_k=1)
+    assert path.theta > 0 and path.table.converged.all()
+    path = l0path.fit(X, np.ones(len(Y)), loss="negative_binomial", max_k=1)
+    assert path.table.optimality.tolist() == ["global"]
+
+
+def test_many_fractions_are_not_classes():
+    X, *_ = counted()
+    for loss in ("multinomial", "ordinal"):
+        with pytest.raises(ValueError, match="90 different numbers, some of which are not whole"):
+            l0path.fit(X, X[:, 0], loss=loss)
+    halves = np.arange(90) % 7 / 2
+    assert len(l0path.fit(X, halves, loss="ordinal", max_k=1, certify=False).classes) == 7
+
+
+def test_counts_of_a_formula_are_scored_and_refitted_from_its_table():
+    X, Y, _ = counted()
+    data = pd.DataFrame({"a": X[:, 1], "b": X[:, 4], "yes": Y[:, 0], "no": Y[:, 1]})
+    path = l0path.fit("yes + no ~ a + b", data, loss="binomial", max_k=1)
+    assert path.refit(k=1, X=data).llf == pytest.approx(path.refit(k=1).llf, rel=1e-12)
+    assert path.score(data, k=1).equals(path.score(data, Y, k=1))
 
 
 def test_binomial_folds_and_names():

@@ -83,6 +83,11 @@ def test_a_negative_binomial_refit_takes_options_of_statsmodels():
     y = response("negative_binomial", X)
     path = l0path.fit(X, y, loss="negative_binomial", max_k=3)
     default = path.refit(k=2)
+    assert "theta was estimated anew with the coefficients (1 / alpha)" in default.selection
+    assert (
+        "estimated anew" in str(default.summary())
+        and "anew" not in l0path.fit(X, y).refit(k=1).selection
+    )
     for options in ({"maxiter": 500}, {"method": "bfgs", "gtol": 1e-8}, {"cov_type": "HC0"}):
         np.testing.assert_allclose(path.refit(k=2, **options).params, default.params, rtol=1e-5)
 

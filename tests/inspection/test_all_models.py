@@ -263,8 +263,35 @@ def test_a_set_that_is_not_complete_says_so():
     X, y = instance("plain")
     found = l0path.fit(X, y).near_best(4, within=10.0, max_models=5)
     assert not found.complete and len(found) >= 5 and "not complete" in repr(found)
-    with pytest.raises(ValueError, match="only where all models were found"):
+    with pytest.raises(ValueError, match="all models were found: there are more than max_models=5"):
         found.substitutes  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_columns_that_separate_the_classes_are_named():
+    X, _ = instance("plain")
+    y = (X[:, 3] > 0).astype(int)
+    best = l0path.best_subset(X, y, loss="logistic", n_best=2)
+    said = "separate the classes (such as x3)"
+    assert best.status == "gap_not_closed" and said in best.assumptions[-1] and said in repr(best)
+    found = l0path.fit(X, y, loss="logistic").near_best(1, within=0.5)
+    assert not found.complete and said in found.reason and said in repr(found)
+    with pytest.raises(ValueError, match="leave such columns out with exclude="):
+        found.substitutes  # noqa: B018
+    assert l0path.best_subset(X, y, loss="logistic", exclude=["x3"]).proven
+    counts = np.where(X[:, 3] > 0.5, 0, np.arange(40) % 3 + 1)
+    low = np.c_[X[:, :3], X[:, 3] > 0.5]
+    found = l0path.fit(low, counts, loss="poisson").near_best(1, within=0.5)
+    assert "send the rates of some rows to zero (such as x3)" in found.reason
+
+
+def test_terms_of_several_columns_are_named_where_a_criterion_is_refused():
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"a": rng.standard_normal(60), "g": rng.choice(["u", "v", "w"], 60)})
+    data["y"] = data.a + rng.standard_normal(60)
+    with pytest.raises(ValueError, match=r"several columns \(g, a:g\).*groups=False"):
+        l0path.best_subset("y ~ a*g", data)
+    assert l0path.best_subset("y ~ a*g", data, groups=False, criterion="BIC").criterion == "bic"
 
 
 @pytest.mark.parametrize(

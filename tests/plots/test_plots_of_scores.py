@@ -150,6 +150,75 @@ def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
     )
 
 
+def drawn_points(ax):
+    return [line.get_xydata() for line in ax.lines if line.get_gid()]
+
+
+def test_calibration_of_means_by_hand():
+    predicted, y = np.array([1.0, 1.0, 2.0, 3.0]), np.array([0.0, 4.0, 2.0, 9.0])
+    table = plots.calibration_of_means(y, predicted, 2)
+    half = 1.959964 * np.sqrt([4.0, 12.25])  # the spread in the bin, over n - 1 = 1
+    means = np.array([2.0, 5.5])
+    expected = np.column_stack([[1.0, 2.5], means, means - half, means + half, [2, 2]])
+    np.testing.assert_allclose(table, expected, rtol=1e-6)
+    thrice = plots.calibration_of_means(y, predicted, 2, [3, 3, 3, 0])
+    assert thrice["mean"].tolist() == [2.0, 2.0] and np.isnan(thrice["low"].iloc[1])
+
+
+def test_calibration_of_numbers_and_quantiles(X):
+    rng = np.random.default_rng(0)
+    mean = np.exp(0.4 * X[:, 0])
+    draws = {"poisson": rng.poisson(mean), "quantile": response(X)}
+    for loss, y in draws.items():
+        path = (
+            l0path.fit(X, y, loss=loss, quantile=0.3, max_k=1)
+            if loss == "quantile"
+            else (l0path.fit(X, y, loss=loss, max_k=1))
+        )
+        predicted = path.predict(X, k=1)
+        ax = path.plot_calibration(X, y, k=1, bins=4)
+        table = (
+            plots.calibration(y <= predicted, predicted, 4)
+            if loss == "quantile"
+            else plots.calibration_of_means(y, predicted, 4)
+        )
+        np.testing.assert_allclose(drawn_points(ax)[0], table.iloc[:, :2])
+        np.testing.assert_allclose(
+            drawn_points(path.plot_calibration(k=1, bins=4))[0], table.iloc[:, :2]
+        )
+    assert ax.get_xlabel() == "predicted quantile (0.3)"
+    with pytest.raises(ValueError, match="1 rows are not finite"):
+        path.plot_calibration(np.where(np.arange(X.size).reshape(X.shape) < 8, np.nan, X), y, k=1)
+    trials = np.full(len(X), 20)
+    shares = rng.binomial(trials, mean / (1 + mean)) / trials
+    path = l0path.fit(X, shares, loss="binomial", sample_weight=trials, max_k=1)
+    counts = np.column_stack([shares, 1 - shares]) * 20
+    np.testing.assert_allclose(
+        drawn_points(path.plot_calibration(X, counts.round(), k=1)),
+        drawn_points(path.plot_calibration(k=1)),
+    )
+
+
+@pytest.mark.parametrize("loss", ["multinomial", "ordinal"])
+def test_calibration_of_several_classes_has_a_curve_for_each(loss, X):
+    y = np.digitize(response(X) + np.random.default_rng(1).normal(size=len(X)), [-1.0, 1.0])
+    cv = l0path.cv_fit(X, y, loss=loss, lambda2=0.01, max_k=1, cv=3, random_state=0, certify=False)
+    chances = cv.held_out(k=1)
+    curves = drawn_points(cv.plot_calibration(k=1, bins=3))
+    tables = (
+        [plots.calibration(y == c, chances[:, c], 3) for c in range(3)]
+        if loss == "multinomial"
+        else [plots.calibration(y > c, chances[:, c + 1 :].sum(axis=1), 3) for c in range(2)]
+    )
+    assert len(curves) == len(tables)
+    for curve, table in zip(curves, tables, strict=True):
+        np.testing.assert_allclose(curve, table[["probability", "share"]])
+    of_fit = [drawn_points(cv.path.plot_calibration(*rows, k=1)) for rows in ((), (X, y))]
+    np.testing.assert_allclose(of_fit[0][0], of_fit[1][0])
+    with pytest.raises(ValueError, match="a ROC curve is not served"):
+        cv.plot_roc(k=1)
+
+
 def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
     cv, _, y = classes
     with pytest.raises(ValueError, match="loss='squared'"):

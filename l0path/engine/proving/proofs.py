@@ -8,6 +8,7 @@ from collections import deque
 from ...core.progress import Bar
 from ...core.status import End, FitStatus, Optimality, SearchEnd
 from ...exact.all_sizes.choice import even_cost, make_search, refits, units_to_choose
+from ...exact.all_sizes.nested import servable_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
 from ...exact.result import certified, in_place_of
@@ -22,7 +23,7 @@ AUTOMATIC_UNITS = 50  # columns, or groups, up to which certify="auto" searches 
 LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
-# of the one that bounds rows for certify=True where the loss has no other bounds
+# of the one that bounds rows for certify=True under other losses than the squared one
 BOUNDING_OPERATIONS = 1e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
 PROOF_GOES_ON = "; algorithm='exact' or path.certify(k=...) goes on"
@@ -31,8 +32,9 @@ LEAST_ROUND = 0.05  # of the time limit, below which no further round begins
 
 def all_sizes(setting, solutions, tell):
     """(solutions, notes) with better models and proofs from one search over all sizes, where there
-    are more observations than columns: by default for a squared loss and few columns or groups, for
-    algorithm="exact" whatever the loss. What certify="auto" does rests on a budget of operations,
+    are more observations than columns: by default for a squared loss and few columns or groups,
+    for certify=True for other losses too where nothing else bounds them, for algorithm="exact"
+    whatever the loss. What certify="auto" does rests on a budget of operations,
     and on no clock but that of the run. tell(solution) shows one that has changed.
     """
     request, control, out = setting.request, setting.control, list(solutions)
@@ -43,7 +45,7 @@ def all_sizes(setting, solutions, tell):
     with control.stage(" while models were proved"):
         for number, (lambda1, lambda2) in enumerate(setting.slices):
             at = _rows(setting, out, number)
-            if at and not lambda1:
+            if at and not lambda1 and (proves or _serves(setting, lambda2)):
                 reached.append(_search(setting, out, at, lambda2, proves))
             control.clock.poll()
         for new, old in zip(out, solutions, strict=True):
@@ -66,17 +68,26 @@ def _asked(setting, proves):
     few = int(problem.usable.sum()) < problem.n_eff and setting.hinge is None
     if proves:
         return few and request.plan.settings.node_limit is None
-    if not few or problem.boxed or not (problem.quadratic or _bounded_by_searches(setting)):
+    if (
+        not few
+        or problem.boxed
+        or not any(_serves(setting, lambda2) for _, lambda2 in setting.slices)
+    ):
         return False
     return asked_by_default(request, units_to_choose(problem))
 
 
-def _bounded_by_searches(setting):
-    """Whether certify=True has a search bound the rows: for losses that couple rows and for several
-    classes, which have no other bounds without a ridge.
+def _serves(setting, lambda2):
+    """Whether certify= has a search over all sizes prove, or bound, the models of a slice: of a
+    squared loss, and for certify=True of other smooth losses where nothing else bounds them. These
+    are sums over rows without a ridge, and losses that couple rows or classes.
     """
-    several = setting.problem.turn is not None or setting.problem.loss.traits.coupled
-    return setting.request.certify is True and several and not setting.problem.quadratic
+    problem = setting.problem
+    if problem.quadratic:
+        return True
+    alone = not lambda2 and servable_nested(problem, 0.0)
+    several = problem.turn is not None or problem.loss.traits.coupled
+    return setting.request.certify is True and (several or alone)
 
 
 def asked_by_default(request, units):
@@ -159,7 +170,7 @@ def _budget(setting, lambda2, proves):
     """Operations that a search over all sizes may take."""
     if proves:
         return BESIDE_A_RIDGE if lambda2 else EXACT_OPERATIONS
-    if _bounded_by_searches(setting):
+    if not setting.problem.quadratic:
         return BOUNDING_OPERATIONS
     read = setting.working_set.reads * setting.problem.X.n * int(setting.problem.usable.sum())
     return max(LEAST_OPERATIONS, 2.0 * read)

@@ -26,6 +26,7 @@ from ..verbs import curvature, fenchel_gap, slope, value
 
 LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
 LEAST_THETA = 1e-6
+LARGEST_SQUARED = 1e150  # means of extreme offsets, squared, are to be finite
 
 
 @named
@@ -139,7 +140,8 @@ def theta_of(y, mean, weights):
     from scipy.special import digamma
 
     # the likelihood at large theta rises towards Poisson's where the excess of variance is not > 0
-    excess = float(weights @ ((y - mean) ** 2 - y))
+    square = np.minimum(mean, LARGEST_SQUARED) ** 2
+    excess = float(weights @ (np.minimum(np.abs(y - mean), LARGEST_SQUARED) ** 2 - y))
     if excess <= 0:
         return LARGEST_THETA
     counts, place = np.unique(y, return_inverse=True)
@@ -151,7 +153,7 @@ def theta_of(y, mean, weights):
         return float(mass @ (digamma(counts + theta) - digamma(theta)) + weights @ each)
 
     low, high = math.log(LEAST_THETA), math.log(LARGEST_THETA)
-    left = right = min(max(math.log(max(float(weights @ mean**2) / excess, 1e-300)), low), high)
+    left = right = min(max(math.log(max(float(weights @ square) / excess, 1e-300)), low), high)
     if score(left) > 0:
         while score(right) > 0:
             if right == high:

@@ -16,7 +16,7 @@ def in_two_columns(y):
     return np.ndim(y) == 2 and np.shape(y)[1] == 2
 
 
-def loss_meant(loss, y):
+def loss_meant(loss, y, sample_weight=None):
     """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes, and a
     record of the user's own is known from then on. A structured array of times and events is
     refused with another loss than "cox".
@@ -27,6 +27,9 @@ def loss_meant(loss, y):
         What the user gave.
     y : array-like
         Classes, shares, two columns of counts, or what another loss takes.
+    sample_weight : array-like or None
+        With weights, fractional numbers (floats) of which all are 0 or 1 are shares that happen to
+        be, and not classes: the weights are the numbers of trials.
 
     Returns
     -------
@@ -45,6 +48,12 @@ def loss_meant(loss, y):
     kinds = pd.api.types
     if not kinds.is_numeric_dtype(values.dtype) or kinds.is_bool_dtype(values.dtype):
         return "logistic"
+    if (
+        sample_weight is not None
+        and kinds.is_float_dtype(values.dtype)
+        and values.isin([0, 1]).all()
+    ):
+        return loss
     inside = (values > 0) & (values < 1)
     return loss if inside.any() or values.nunique() > 2 else "logistic"  # or counts without trials
 
