@@ -247,7 +247,7 @@ def _unserved(problem, solution, by_columns, ridge):
         return (
             "criteria count coefficients, and sets of groups, or of terms of several columns such "
             f"as factors ({names}), are not searched by them; leave groups= out (of a formula: "
-            "groups=False, which chooses among the columns of the terms), or compare models of one size: "
+            "groups=False, which chooses among their columns), or compare models of one size: "
             "path.near_best(k=...), path.certify(k=..., n_best=...)"
         )
     why = ""

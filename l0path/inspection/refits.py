@@ -41,6 +41,7 @@ from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
+POISSON_LIMIT = 1e-4  # alpha x mean count, up to which a negative binomial regression is Poisson's
 
 
 @described_by(Path.refit)
@@ -268,6 +269,13 @@ def _(loss, sm, path, s, table, how):
         return model.fit(**how)
     with recorded():  # the Newton steps that follow say whether it converged
         near = model.fit(method="bfgs", **how)
+        if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
+            # the likelihood is flat in alpha, and Newton steps would make it negative
+            poisson = sm.Poisson(table.endog, table.exog, offset=table.offset).fit(
+                **how | {"start_params": start}
+            )
+            start = np.append(poisson.params, 1e-8)
+            return model.fit(method="bfgs", **how | {"start_params": start})
     return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
 
 

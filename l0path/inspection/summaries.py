@@ -353,6 +353,8 @@ def alternatives(
     frame = pd.DataFrame(
         [row[:3] for row in rows], columns=["dropped", "added", "objective"]
     ).astype({"dropped": object, "added": object, "objective": float})
-    frame["relative"] = (frame["objective"] - base) / max(abs(base), 1e-12)
+    floor = self.meta.floor
+    above = base - floor if np.isfinite(floor) else abs(base)
+    frame["relative"] = (frame["objective"] - base) / max(above, 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
     return frame

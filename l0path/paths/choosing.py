@@ -407,8 +407,8 @@ class Choosing:
         k : int, optional
             The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
         within : float, optional
-            The largest distance from the best model: a share of the objective (None means 0.01), or
-            a difference of the criterion (None means 2).
+            The largest distance from the best model: a share of the objective beyond the least
+            value of the loss (None means 0.01), or a difference of the criterion (None means 2).
         criterion : str, optional
             As in `best_subset`, for all sizes.
         max_models : int, default 10000

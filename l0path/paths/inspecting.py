@@ -111,7 +111,8 @@ class Inspecting:
         DataFrame
             One row per exchange, the best first. dropped, added: names, or labels of groups.
             objective: that of the model after the exchange, all coefficients fitted again.
-            relative: its difference to the objective of the model, divided by that (negative:
+            relative: its difference to the objective of the model, divided by what that has beyond
+            the least value of the loss, so that it does not depend on the units of y (negative:
             better than the model). proven: whether no single exchange better than those listed was
             missed.
 

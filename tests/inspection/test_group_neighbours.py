@@ -74,7 +74,8 @@ def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, c
         list(zip(other.dropped, other.added, strict=True)) == [tuple(pair) for _, *pair in expected]
         and other.proven.all()
     )
-    np.testing.assert_allclose(other.relative, other.objective / now - 1.0, atol=1e-9)
+    share = (other.objective - now) / (now - path.meta.floor)
+    np.testing.assert_allclose(other.relative, share, atol=1e-9)
     path.save(tmp_path / "path.npz")
     pd.testing.assert_frame_equal(
         l0path.load(tmp_path / "path.npz").summary(k=2, X=X, y=y).table, table, rtol=1e-6

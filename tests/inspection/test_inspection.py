@@ -96,12 +96,22 @@ def test_summary_and_alternatives_are_those_of_brute_force():
         np.testing.assert_allclose(
             near.objective, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale
         )
-        np.testing.assert_allclose(near.relative, (near.objective - base) / max(abs(base), 1e-12))
+        above = max(base - path.meta.floor, 1e-12)
+        np.testing.assert_allclose(near.relative, (near.objective - base) / above)
         for row in near.itertuples():
             assert pairs[
                 path.names.index(row.dropped), path.names.index(row.added)
             ] == pytest.approx(row.objective - base, abs=1e-7 * scale)
         assert near.proven.all()
+
+
+def test_shares_do_not_depend_on_the_units_of_amounts():
+    data = l0path.simulate.gamma(60, 4, 2, scale=0.4, random_state=0)
+    one, other = (
+        l0path.fit(data.X, factor * data.y, loss="gamma", max_k=2).alternatives(k=1, n=3)
+        for factor in (1.0, 0.35)
+    )
+    np.testing.assert_allclose(one.relative, other.relative, rtol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "poisson", "huber"])

@@ -201,3 +201,16 @@ def test_a_model_of_all_columns_was_not_selected_among_columns():
     assert path.refit(k=4).selection.startswith("no selection among the columns: the model holds")
     assert path.refit(k=0).selection.startswith("no selection among the columns")
     assert path.refit(k=3).selection.startswith("conditional on selection")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
+    """The best alpha is 0, where Newton steps for it led to NaN."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    y = rng.poisson(np.exp(0.3 * (X[:, 0] - X[:, 1]) + 1))
+    refit = l0path.fit(X, y, loss="negative_binomial", theta=150.0, max_k=2).refit(k=2)
+    poisson = l0path.fit(X, y, loss="poisson", max_k=2).refit(k=2)
+    np.testing.assert_allclose(refit.params.iloc[:3], poisson.params, rtol=1e-4)
+    np.testing.assert_allclose(refit.bse.iloc[:3], poisson.bse, rtol=1e-4)
+    assert 0 <= refit.params.iloc[3] < 1e-5 and refit.llf == pytest.approx(poisson.llf, abs=1e-3)

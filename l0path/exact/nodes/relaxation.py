@@ -162,6 +162,17 @@ def slack(gamma, loss, b):
 
 
 @njit
+def boxed(penalty):
+    """Whether some column has a box. There sweeps are better than `direct`: its columns seldom stay
+    on their parts.
+    """
+    for j in range(penalty.upper.size):
+        if penalty.upper[j] < np.inf or penalty.lower[j] > -np.inf:
+            return True
+    return False
+
+
+@njit
 def met(at, size, s):
     """Whether the free z sum to the size."""
     return size <= 0 or abs(total(at, s * s) / size - 1.0) <= 1e-6
@@ -276,7 +287,7 @@ def relax(loss, penalty, branch, s, limits, found, M):
     inside, best = begin(branch, found), np.empty(max(branch.size, 1))
     scratch = Scratch(M, np.empty(w), np.empty(w), np.zeros(w))
     kept, bracket = Relaxed(np.zeros(w), np.zeros(w), np.zeros(w)), Bracket(0.0, np.inf)
-    top, kept_s, solved, positive = -np.inf, s, False, True
+    top, kept_s, solved, positive = -np.inf, s, False, not boxed(penalty)
     for turn in range(limits.turns):
         A = members(inside)
         start = residual(loss, A, found)
