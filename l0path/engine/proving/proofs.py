@@ -14,7 +14,7 @@ from ...exact.contest import BranchAndBound
 from ...exact.result import certified, in_place_of
 from ...exact.search import CertificateSearch
 from ...exchange.local_search import LocalSearch
-from ...relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
+from ...relaxation.path_bounds import COPIED_ENTRIES, GLOBAL_GAP, bounded, relative_gap
 from ...working_set.ties import first_of_their_kind
 from .. import assemble
 
@@ -85,7 +85,8 @@ def _serves(setting, lambda2):
     problem = setting.problem
     if problem.quadratic:
         return True
-    alone = not lambda2 and servable_nested(problem, 0.0)
+    held = problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES  # all columns are at hand then
+    alone = held and not lambda2 and servable_nested(problem, 0.0)
     several = problem.turn is not None or problem.loss.traits.coupled
     return setting.request.certify is True and (several or alone)
 
