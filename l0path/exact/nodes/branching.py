@@ -20,7 +20,7 @@ WHOLE = 1e-7  # distance of z from 0 and 1 up to which it counts as whole
 
 SPLITS_COMPARED = 8  # columns that are compared, those of the largest expected gains
 MEASURED = 4  # nodes at which the gains of a column are measured
-FAINT_GAIN = 1e-9  # of the null loss
+NEGLIGIBLE_GAIN = 1e-9  # of the null loss
 # A node with one column less to come is nearer to its end, whatever its bound: the plain product,
 # measured on riboflavin's 4088 columns, serves these as well, but doubles the trees of 100 x 200,
 # correlation 0.9, weak ridge
@@ -44,7 +44,7 @@ class Gains:
 
     def __init__(self, tree):
         p = tree.dual.problem.X.p
-        self.tree, self.least = tree, FAINT_GAIN * tree.half
+        self.tree, self.least = tree, NEGLIGIBLE_GAIN * tree.half
         self.ratios, self.times = np.zeros((2, p)), np.zeros(p, dtype=np.int64)
 
     def best(self, node, state, z, b):
