@@ -19,7 +19,7 @@ assert_type(path.model("bic"), Model)
 assert_type(path.model(k=3).features, list[str])
 assert_type(path.certify(k=3), l0path.Certificate)
 assert_type(path.plot("coef"), Axes)
-assert_type(l0path.load("path.npz"), Path | CVPath | NestedCV)
+assert_type(l0path.load("path.npz"), Path | CVPath | NestedCV | Model)
 
 cv = l0path.cv_fit(data.X, data.y, cv=5, random_state=1)
 assert_type(cv, CVPath)
