@@ -118,6 +118,7 @@ def test_no_claim_is_false_in_many_problems(first):
         2457,
         11063,
         11354,
+        20250,
         20545,
         20852,
         20898,

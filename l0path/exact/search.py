@@ -169,7 +169,10 @@ class CertificateSearch:
         labels = None if groups is None else groups.labels
         self.obstacle = why_not_compared(search, self.ended, self.data.names, labels)
         best = [(value, fit) for value, fit in search.best if fit is not None]
-        self.take_over(np.arange(self.bounds.whole.X.p), search.nodes, search.lower, best)
+        # a model whose fit did not arrive may be as good as the best one
+        every = self.ended == SearchEnd.CLOSED and not self.obstacle
+        others = math.inf if every else search.lower
+        self.take_over(np.arange(self.bounds.whole.X.p), search.nodes, search.lower, best, others)
 
     def conclude(self):
         """Fix every column where one best model is proved to be the only one: all other models are
