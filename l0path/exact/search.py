@@ -162,17 +162,17 @@ class CertificateSearch:
     def compare(self, search):
         """Let a search compute every model."""
         self.ended = search.run(self.poll([search]))
-        self.searched = f"all {search.nodes} models compared"
-        if self.ended == SearchEnd.STOPPED:
-            self.searched = f"{search.nodes} models compared"
-        groups = self.bounds.whole.groups
-        labels = None if groups is None else groups.labels
+        every = "" if self.ended == SearchEnd.STOPPED else "all "
+        self.searched = f"{every}{search.nodes} models compared"
+        labels = getattr(self.bounds.whole.groups, "labels", None)
         self.obstacle = why_not_compared(search, self.ended, self.data.names, labels)
-        best = [(value, fit) for value, fit in search.best if fit is not None]
-        # a model whose fit did not arrive may be as good as the best one
-        every = self.ended == SearchEnd.CLOSED and not self.obstacle
-        others = math.inf if every else search.lower
-        self.take_over(np.arange(self.bounds.whole.X.p), search.nodes, search.lower, best, others)
+        J, best = (
+            np.arange(self.bounds.whole.X.p),
+            [one for one in search.best if one[1] is not None],
+        )
+        # a model whose fit was not reached may be as good as the best one
+        others = math.inf if self.ended == SearchEnd.CLOSED else search.lower
+        self.take_over(J, search.nodes, search.lower, best, others)
 
     def conclude(self):
         """Fix every column where one best model is proved to be the only one: all other models are
