@@ -65,8 +65,7 @@ class CertificateSearch:
         self.data, self.solution, self.clock = data, solution, clock
         self.settings = BranchAndBound() if settings is None else settings
         self.n_best, self.bar = n_best, Bar(False, "") if bar is None else bar
-        self.group_fits = group_fits
-        self.given = box
+        self.group_fits, self.given = group_fits, box
         self.bounds = Bounding(problem, solution, names=data.names, clock=clock, box=box)
         self.fit = None
         # what kept a search from a proof, beside missing bounds; why there was none
@@ -166,13 +165,10 @@ class CertificateSearch:
         self.searched = f"{every}{search.nodes} models compared"
         labels = getattr(self.bounds.whole.groups, "labels", None)
         self.obstacle = why_not_compared(search, self.ended, self.data.names, labels)
-        J, best = (
-            np.arange(self.bounds.whole.X.p),
-            [one for one in search.best if one[1] is not None],
-        )
+        best = [one for one in search.best if one[1] is not None]
         # a model whose fit was not reached may be as good as the best one
         others = math.inf if self.ended == SearchEnd.CLOSED else search.lower
-        self.take_over(J, search.nodes, search.lower, best, others)
+        self.take_over(np.arange(self.bounds.whole.X.p), search.nodes, search.lower, best, others)
 
     def conclude(self):
         """Fix every column where one best model is proved to be the only one: all other models are
