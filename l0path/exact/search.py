@@ -194,7 +194,7 @@ class CertificateSearch:
         least, p = self.values[0], self.bounds.whole
         # with y = -1, 1 too: what a perfect fit is 0 beside
         null = 0.5 * float((p.weights @ p.y**2).sum())
-        slack = GLOBAL_GAP * abs(least) + 1e-13 * null + p.noise
+        slack = GLOBAL_GAP * abs(least) + p.left_of_perfect(null)
         if member.sum() == counted.sum() or not self.others > least + slack:
             return  # a set of all columns can hold some that nothing needs
         if self.solution.lambda0 == 0 or spares_one(p, member, least + slack, self.value):

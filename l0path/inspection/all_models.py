@@ -203,11 +203,12 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
-        perfect = floor + 1e-13 * self.meta.null_loss + task.problem.noise
+        perfect = floor + task.problem.left_of_perfect(self.meta.null_loss)
 
         def limit(best):
+            most = best + within * (best - floor)
             # models that fit perfectly are equally good, whatever rounding leaves of them
-            return max(best + within * max(best - floor, 0.0), perfect if best <= perfect else best)
+            return max(most, perfect) if best <= perfect else most
     else:
         name = _criterion(criterion)
         score = task.by_criterion(name)
@@ -294,9 +295,9 @@ class SetSearch:
             raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
         if path.loss in OWN_LOSSES:
             raise ValueError(
-                "the search over all models needs the conjugate of the loss, which "
-                f"loss={path.loss!r} of your own has not; path.alternatives(k=) compares models "
-                "one exchange away"
+                f"the search over all models needs the conjugate of the loss, and loss="
+                f"{path.loss!r}, which is your own, has none; path.alternatives(k=) compares "
+                "models one exchange away"
             )
         first = rows[0]
         self.lambda2 = first.lambda2

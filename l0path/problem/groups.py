@@ -50,8 +50,12 @@ class Groups(NamedTuple):
         """(G,) groups that may be chosen: neither forced nor excluded, with a column that is
         `usable` (p,).
         """
-        kept = np.bincount(self.owners()[usable[self.columns]], minlength=len(self.labels)) > 0
-        return np.isfinite(self.factor) & (self.factor > 0) & kept
+        return np.isfinite(self.factor) & (self.factor > 0) & self.with_columns(usable)
+
+    def with_columns(self, usable):
+        """(G,) groups that have a column that is `usable` (p,)."""
+        owners = self.owners()[usable[self.columns]]
+        return np.bincount(owners, minlength=len(self.labels)) > 0
 
     def alone(self, free, forced):
         """(G,) those of the groups `free` (G,) that the forced ones let into a model."""

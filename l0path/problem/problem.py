@@ -149,7 +149,11 @@ class Problem:
         """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
         model. Nothing is where the least loss is not known.
         """
-        return value - self.floor <= 1e-13 * scale + self.noise
+        return value - self.floor <= self.left_of_perfect(scale)
+
+    def left_of_perfect(self, scale):
+        """What rounding leaves of a mean loss that is as low as it can be."""
+        return 1e-13 * scale + self.noise
 
     @property
     def boxed(self):

@@ -54,7 +54,7 @@ def group_sizes(model, lambda2, wanted):
     if groups.hierarchy is not None:
         if groups.hierarchy.rule != STRONG:
             return None
-        inside = (groups.factor == 0) & _with_columns(groups, problem.usable)
+        inside = (groups.factor == 0) & groups.with_columns(problem.usable)
         inside[free] = True
         free = free[groups.hierarchy.largest(inside)[free]]
     if free.size <= FEW_GROUPS or int(problem.usable.sum()) > MOST_COLUMNS:
@@ -68,7 +68,7 @@ def _products(model, lambda2, free):
     None where groups share columns, or explain one another.
     """
     problem, groups = model.problem, model.problem.groups
-    always = np.flatnonzero((groups.factor == 0) & _with_columns(groups, problem.usable))
+    always = np.flatnonzero((groups.factor == 0) & groups.with_columns(problem.usable))
     held = np.concatenate([problem.forced, *(groups.of(g) for g in always)]).astype(np.int64)
     held = np.unique(held[problem.usable[held]])
     allowed = problem.usable.copy()
@@ -104,12 +104,6 @@ def _products(model, lambda2, free):
     if groups.hierarchy is not None:
         needs = np.ascontiguousarray(groups.hierarchy.needs[np.ix_(free, free)])
     return GroupProducts(free, start, S, c, always, value, half, terms, spread, needs)
-
-
-def _with_columns(groups, usable):
-    """(G,) whether a group has a usable column."""
-    owners = groups.owners()[usable[groups.columns]]
-    return np.bincount(owners, minlength=len(groups.labels)) > 0
 
 
 def _explaining(S, tol=NOTHING):

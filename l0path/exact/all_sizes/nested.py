@@ -73,18 +73,14 @@ class NestedSearch:
             self.held = problem.forced[problem.usable[problem.forced]]
             self.J = np.flatnonzero(problem.selectable)
         else:
-            self.held = np.flatnonzero((self.groups.factor == 0) & self._kept())
+            kept = self.groups.with_columns(problem.usable)
+            self.held = np.flatnonzero((self.groups.factor == 0) & kept)
             self.J = np.flatnonzero(self.groups.selectable(problem.usable))
         self.seen, self.operations, self.nodes = {}, 0.0, 0
         self.unattained = np.full(self.J.size + 1, math.inf)
         self.threshold = wanted.cutoffs(self.J.size + 1)
         every = self.closed(np.arange(self.J.size))
         self.stack = [OpenNode(every, every, problem.floor - problem.noise, None)]
-
-    def _kept(self):
-        """(G,) whether a group has a usable column."""
-        owners = self.groups.owners()[self.problem.usable[self.groups.columns]]
-        return np.bincount(owners, minlength=len(self.groups.labels)) > 0
 
     def closed(self, units):
         """The largest part of a set of units (ascending) in which every unit has those that it

@@ -7,7 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, Penalty, QuadraticLoss, move, shape
+from ...working_set.linear_algebra import subtract_rows
+from .penalty import (
+    EDGE,
+    LINEAR,
+    QUADRATIC,
+    ZERO,
+    Penalty,
+    QuadraticLoss,
+    members,
+    move,
+    shape,
+)
 
 
 class Inside(NamedTuple):
@@ -102,14 +113,10 @@ def place(at, multiplier):
 @njit
 def refresh(at):
     """Compute c = q - G b."""
-    G, q, b, c = at.loss.G, at.loss.q, at.b, at.c
+    q, c = at.loss.q, at.c
     for j in range(c.size):
         c[j] = q[j]
-    for i in range(b.size):
-        if b[i] != 0.0:
-            size, row = b[i], G[i]
-            for j in range(c.size):
-                c[j] -= size * row[j]
+    subtract_rows(at.loss.G, members(at.b), at.b, c)
 
 
 @njit
