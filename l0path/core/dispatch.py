@@ -4,7 +4,7 @@ record's class, and the same choice made by numba at compile time.
 
 import os
 import sys
-from functools import singledispatch
+from functools import cache, singledispatch
 from inspect import signature
 
 from numba import njit as _njit
@@ -55,6 +55,12 @@ def generic(function):
     exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
     overload(verb, jit_options=options)(scope["chooser"])
     return verb
+
+
+@cache
+def compiled_method(kind, name):
+    """A method of a class of the user's as numba compiles it."""
+    return _njit(getattr(kind, name))
 
 
 class _Announce(event.Listener):

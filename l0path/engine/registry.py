@@ -15,7 +15,7 @@ from ..first_order.coordinate_descent import CoordinateDescent
 from ..first_order.dual_iht import DualIHT
 from ..first_order.primal_dual import PrimalDual
 from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
-from ..problem.losses import COUPLED, EXACT, name_of
+from ..problem.losses import COUPLED, EXACT, OWN_LOSSES, name_of
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
@@ -280,10 +280,14 @@ def refuse(settings, data, lambda1, lambda2):
     is read. lambda1, lambda2: the least values that will be asked for.
     """
     row = algorithm_of(settings)
-    if data.loss.traits.coupled and name_of(data.loss) not in row.losses:
+    name = name_of(data.loss)
+    own = name in OWN_LOSSES
+    served = row is SWAP if own else name in row.losses
+    if data.loss.traits.coupled and not served:
+        others = "" if own else ", or 'exact'"
         raise ValueError(
-            f"loss={name_of(data.loss)!r} needs algorithm='swap' with refit=True and swap_size=1, "
-            f"or 'exact': {settings!r} takes losses that are sums over rows"
+            f"loss={name!r} needs algorithm='swap' with refit=True and swap_size=1{others}: "
+            f"{settings!r} takes losses that are sums over rows"
         )
     bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
     if row.proves and data.loss.traits.coupled and data.groups is None and (lambda1 or bounded):

@@ -239,7 +239,7 @@ def _refuse_for_own(name, a):
     if row.proves or row.ridge or not row.boxes:
         raise ValueError(
             f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
-            "your own does not have; use 'swap', 'cd' or 'CDPSI'"
+            "your own does not have; use 'swap'"
         )
 
 
@@ -287,7 +287,7 @@ def data_of(X, y, a, read=False):
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     if own is not None:
-        check_derivatives(own, target)
+        check_derivatives(own, target, weights, flag(a.fit_intercept, "fit_intercept"))
     groups, columns, kept = _columns(design.p, names, a)
     data = Data(
         design=design,

@@ -268,8 +268,10 @@ def mean_of_rows(loss, y, eta, weights):
 
 
 def restricted(loss, y, rows):
-    """The loss of some rows (mask or indices): a loss that is a sum over rows is the same."""
-    return loss.restricted(y, rows) if loss.traits.coupled else loss
+    """The loss of some rows (mask or indices): that of the same numbers, but for losses that keep
+    rows.
+    """
+    return loss.restricted(y, rows) if name_of(loss) in COUPLED else loss
 
 
 class Multinomial(NamedTuple):
@@ -352,7 +354,7 @@ def canonical_name(name, exact=False, coupled=False):
         raise ValueError(
             f"loss={name!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
             "record of a class with the decorator l0path.own_loss, or of a NamedTuple with the "
-            "methods value, slope and curvature of (self, y, eta)"
+            "methods value, slope and curvature of (self, y, eta), or of all rows"
         )
     if name in COUPLED:
         if coupled:

@@ -9,6 +9,8 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     derivatives_of_rows   its slopes, and v (n,) of its curvature B = diag(v) - P'P in eta
     slope_along           its slope along a line between two predictors
     coupling_of_rows      P z for columns z, and `rank_of`, the number of rows of P
+    curvature_times       B z for columns z, and `hessian_of_rows`, by a loss without P: then v is
+                          B 1, which an intercept needs
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
     along_the_way         the loss with a memory of predictors, if that makes it faster
 
@@ -23,6 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import generic, njit
+
+SIGNS = 4  # products from which the trace of a curvature is estimated
 
 # -------------------- one row
 
@@ -113,6 +117,20 @@ def coupling_of_rows(loss, y, eta, weights, Z, out):
 
 
 @generic
+def curvature_times(loss, y, eta, weights, Z, out):
+    """out (k, n) = Z B at eta, of a coupled loss that has no P; Z (k, n) has a column in each
+    row.
+    """
+
+
+@generic
+def hessian_of_rows(loss, y, eta, weights, Z, S, H):
+    """Fill H[:k, :k] with Z_S B Z_S' where the loss gives products with B; else H stays as v and P
+    made it. S (k,): rows of Z.
+    """
+
+
+@generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
     weak duality.
@@ -170,6 +188,35 @@ def dual_bound(loss, y, weights, tangent, end):
 @njit
 def _coupling(loss, y, eta, weights, Z, out):
     coupling_of_rows(loss, y, eta, weights, Z, out)
+
+
+@njit
+def _products(loss, y, eta, weights, Z, out):
+    curvature_times(loss, y, eta, weights, Z, out)
+
+
+def multiplies(loss):
+    """Whether a loss gives its curvature as products with columns, and not by v and P."""
+    return loss.traits.coupled and not rank_of(loss)
+
+
+def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
+    """`derivatives` where v is to say no more than how large the curvature is: for a loss that
+    `multiplies` it is the weights, times the trace of B by products with random signs.
+    """
+    value = derivatives(loss, y, eta, weights, slopes, curvatures)
+    if multiplies(loss):
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, y.size))
+        trace = np.sum(signs * multiply_columns(loss, y, eta, weights, signs)) / SIGNS
+        curvatures[:] = trace * weights
+    return value
+
+
+def multiply_columns(loss, y, eta, weights, Z):
+    """Z B (m, n) at a predictor, for columns Z (m, n), one a row, by a loss that `multiplies`."""
+    out = np.empty(Z.shape)
+    _products(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    return out
 
 
 def coupled_columns(loss, y, eta, weights, Z):

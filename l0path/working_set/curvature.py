@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import threads
 from ..core.dispatch import njit
+from ..problem.verbs import coupled_columns, multiplies, multiply_columns
 from .linear_algebra import invert, weighted_squares
 
 COLUMNS_WEIGHTED = 64  # working columns weighted at a time
@@ -15,6 +16,35 @@ COLUMNS_WEIGHTED = 64  # working columns weighted at a time
 CLOSE = 0.6
 # what the kept matrices may take together, and what the kept local models may take
 CURVATURE_BYTES = 48 << 20
+
+
+def taken_off(problem, eta, Z):
+    """The part of a coupled loss that is subtracted from the curvatures of columns Z (m, n), one a
+    row, at a predictor: the product of two such (m, r), r = 0 for others.
+    """
+    p = problem
+    if not p.loss.traits.coupled:
+        return np.empty((Z.shape[0], 0))
+    return coupled_columns(p.loss, p.y, eta, p.weights, Z)
+
+
+def curved(problem, eta, v, Z):
+    """(Z, ZB, P) of columns Z (m, n), one a row, at a predictor with curvatures v, with which the
+    Hessian of a and b is (ZB)_a'Z_b - P_a'P_b: with an intercept less what it takes of them.
+    """
+    p = problem
+    if not multiplies(p.loss):
+        total = v.sum()
+        if p.intercept and total > 0:
+            Z = Z - (Z @ v / total)[:, None]
+        return Z, Z * v, taken_off(p, eta, Z)
+    ones = np.ones((int(p.intercept), Z.shape[1]))
+    products = multiply_columns(p.loss, p.y, eta, p.weights, np.vstack([Z, ones]))
+    ZB, of_ones = products[: len(Z)], products[len(Z) :]
+    if of_ones.sum() > 0:
+        level = (ZB.sum(axis=1) / of_ones.sum())[:, None]
+        Z, ZB = Z - level, ZB - level * of_ones
+    return Z, ZB, np.empty((len(Z), 0))
 
 
 class WeightedGram:

@@ -9,6 +9,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..core import threads
 from ..core.dispatch import njit
+from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
 
@@ -306,13 +307,10 @@ class GroupModel:
             B, kept = self._inverse(at)
         else:
             eta, slopes, v = self.model.derivatives(fit)
-            Z, total = self.model.Z[at], v.sum()
-            if self.problem.intercept and total > 0:
-                Z = Z - (Z @ v / total)[:, None]
-            ZV, coupled = Z * v, self.model.coupled(eta, Z)
+            Z, ZV, coupled = curved(self.problem, eta, v, self.model.Z[at])
             B, kept = (
                 inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-                if self.more_columns_than_rows(at.size) and not coupled.size
+                if self.more_columns_than_rows(at.size) and not self.problem.loss.traits.coupled
                 else inverse(ZV @ Z.T - coupled @ coupled.T + 2.0 * self.lambda2 * np.eye(at.size))
             )
             more = (ZV[kept], slopes, v, eta, coupled[kept])
@@ -336,12 +334,14 @@ class GroupModel:
             return Crossing(rows, c, GroupBlocks(starts, at, self.blocks))
         Z, at = self.model.Z[J], at - at[0]
         blocks = GroupBlocks(starts, at, np.empty(at[-1]))
-        blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
-        coupled = self.model.coupled(quadratic.eta, Z)
-        if coupled.size:
-            for g in range(right - left):
-                own = coupled[starts[g] : starts[g + 1]]
-                blocks.values[at[g] : at[g + 1]] -= (own @ own.T).ravel()
+        if not self.problem.loss.traits.coupled:
+            blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
+            return Crossing(quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), blocks)
+        Z, ZB, coupled = curved(self.problem, quadratic.eta, quadratic.v, Z)
+        for g in range(right - left):
+            own = slice(starts[g], starts[g + 1])
+            block = ZB[own] @ Z[own].T - coupled[own] @ coupled[own].T
+            blocks.values[at[g] : at[g + 1]] = block.ravel()
         rows = quadratic.ZV @ Z.T - quadratic.coupled @ coupled.T
         return Crossing(rows, -(Z @ quadratic.slopes), blocks)
 

@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 
 from ..problem.losses import smoothness
 from ..problem.problem import EPS
-from ..problem.verbs import derivatives, mean_loss
+from ..problem.verbs import derivatives_with_sizes, mean_loss
 from .columns import CONDITION
 
 LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last
@@ -200,7 +200,7 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     eta = fixed + A @ x
     F, optimal = mean_loss(p.loss, y, eta, weights) + shrinkage(x), False
     for _ in range(max_iter if np.isfinite(F) else 0):
-        derivatives(p.loss, y, eta, weights, slopes, curvatures)
+        derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
         bound = smoothness(p.loss)
         if not np.isfinite(bound):  # poisson: what is there now, or is at the null model

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.verbs import coupling_of_rows, rank_of
+from ..problem.verbs import coupling_of_rows, hessian_of_rows, rank_of
 
 # a column keeps less than this share of its squared length outside the support: it counts as a
 # combination of it. Without lambda1 and box it cannot improve a model with that support; with them
@@ -276,10 +276,18 @@ def _fill_gram(Z, S, v, H, h0, work):
 
 
 @njit
-def less_coupling(rows, S, eta, H):
-    """Take off H (k, k) what a coupled loss does at eta (n,): P P' of the columns S; rows: a
+def couple(rows, S, eta, H):
+    """Make H (k, k) of the columns S by v that of a coupled loss at eta (n,); rows: a
     `newton.LossRows`.
     """
+    if rank_of(rows.loss) > 0:
+        _less_coupling(rows, S, eta, H)
+    hessian_of_rows(rows.loss, rows.y, eta, rows.weights, rows.Z, S, H)
+
+
+@njit
+def _less_coupling(rows, S, eta, H):
+    """Take off H (k, k) what a coupled loss does at eta (n,): P P' of the columns S."""
     k, n = S.size, eta.size
     Z, P = np.empty((k, n)), np.empty((k, rank_of(rows.loss)))
     for a in range(k):

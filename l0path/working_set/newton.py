@@ -15,12 +15,12 @@ import numpy as np
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
 from ..problem.traits import FAR_OUT, SEPARATES
-from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, rank_of, slope_along
+from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, slope_along
 from .linear_algebra import (
     cholesky,
     copy,
+    couple,
     filled,
-    less_coupling,
     predictor,
     products,
     rounding,
@@ -175,8 +175,7 @@ def hessian(rows, S, lambda2, model, work, eta):
     """Hessian of the loss + ridge at eta (n,); returns its trace."""
     k, H = S.size, model.H
     total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
-    if rank_of(rows.loss) > 0:
-        less_coupling(rows, S, eta, H)
+    couple(rows, S, eta, H)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2

@@ -15,10 +15,10 @@ from ..problem.problem import Fit
 from ..problem.recession import ordered_optimum, recedes
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
-from ..problem.verbs import along_the_way, coupled_columns, derivatives
+from ..problem.verbs import along_the_way, derivatives_with_sizes, multiplies
 from . import newton
 from .columns import Quadratic, WorkingColumns
-from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
+from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert, predictor, weighted_squares
@@ -277,7 +277,7 @@ class RowModel(WorkingColumns):
         predictor(
             self.Z, np.ascontiguousarray(self.where[fit.support]), fit.b, fit.b0, p.offset, eta
         )
-        derivatives(p.loss, p.y, eta, p.weights, slopes, v)
+        derivatives_with_sizes(p.loss, p.y, eta, p.weights, slopes, v)
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
         return Derivatives(eta, slopes, v)
@@ -302,12 +302,8 @@ class RowModel(WorkingColumns):
             table = ordered_table(rows, S, fit, lambda2, self.thresholds)
             self.thresholds = table.best.t
             return table
-        Z = self.Z[self.where[fit.support]]
         eta, slopes, v = self.derivatives(fit)
-        total = v.sum()
-        if p.intercept and total > 0:
-            Z = Z - (Z @ v / total)[:, None]
-        ZV, coupled = Z * v, self.coupled(eta, Z)
+        Z, ZV, coupled = curved(p, eta, v, self.Z[self.where[fit.support]])
         H = ZV @ Z.T - coupled @ coupled.T
         diagonal = H.ravel()[:: H.shape[0] + 1]
         diagonal += 2.0 * lambda2
@@ -320,7 +316,11 @@ class RowModel(WorkingColumns):
         """The quadratic on columns Z (m, n), exact to second order."""
         at = self.weighted(fit, lambda2)
         k, a = fit.support.size, np.empty(Z.shape[0])
-        weighted_squares(Z, at.v, self.problem.intercept, a)
+        if multiplies(self.problem.loss):
+            Z, BZ, _ = curved(self.problem, at.eta, at.v, Z)
+            a[:] = np.einsum("ij,ij->i", Z, BZ)
+        else:
+            weighted_squares(Z, at.v, self.problem.intercept, a)
         # one product with all of these, so that Z is read once
         if self.recession == ORDERED:
             some = at.stack @ Z.T
@@ -335,10 +335,7 @@ class RowModel(WorkingColumns):
         """The part of a coupled loss that is subtracted from the curvatures of columns Z (m, n),
         one a row, at a predictor: the product of two such (m, r), r = 0 for a sum over rows.
         """
-        p = self.problem
-        if not p.loss.traits.coupled:
-            return np.empty((Z.shape[0], 0))
-        return coupled_columns(p.loss, p.y, eta, p.weights, Z)
+        return taken_off(self.problem, eta, Z)
 
     def _kept_exact(self, fit, lambda2, first):
         """`exact` on the working columns from position `first` on; kept, because verifications

@@ -240,7 +240,25 @@ def served(a):
         return replace(a, fit_intercept=False)
     if a.loss == "cox":
         refuse_what_cox_lacks(a)
-    return replace(a, fit_intercept=a.loss != "cox") if a.fit_intercept is None else a
+    own = None if isinstance(a.loss, str) else a.loss.traits
+    if own is not None and own.coupled:
+        _refuse_what_own_rows_lack(a, own)
+    seen = a.loss != "cox" if own is None else own.intercept
+    return replace(a, fit_intercept=seen) if a.fit_intercept is None else a
+
+
+def _refuse_what_own_rows_lack(a, traits):
+    """Raise ValueError for arguments that a loss of the user's own of all rows has no use for."""
+    if a.fit_intercept and not traits.intercept:
+        raise ValueError(
+            f"fit_intercept=True: loss={traits.name!r} does not see a constant "
+            "(intercept=False); leave fit_intercept out"
+        )
+    if a.lambda_scale != "mean":
+        raise ValueError(
+            f"lambda_scale={a.lambda_scale!r} is not defined for loss={traits.name!r}, whose "
+            "methods are of all rows; leave it out"
+        )
 
 
 def refuse_what_cox_lacks(a):

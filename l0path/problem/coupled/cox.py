@@ -28,7 +28,6 @@ from ...core.dispatch import njit
 from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
-    derivatives,
     derivatives_of_rows,
     least_value,
     rank_of,
@@ -38,9 +37,7 @@ from ..verbs import (
 )
 from .event_times import Cox
 from .risk_sets import at_risk, means, of_deaths, over_times, sum_times
-
-PROBES = 3  # predictors whose slopes must all be orthogonal to a column that the loss does not see
-ORTHOGONAL = 1e-11  # the cosine up to which they are
+from .unseen import orthogonal_columns
 
 
 @njit
@@ -188,13 +185,6 @@ def _(loss, y, weights):
 def _(loss, y, weights, X, square):
     # a column that is constant within every risk set: the slopes at any predictor are orthogonal to
     # it, and those at random ones to no other
-    n, blind = y.size, np.zeros(X.p, dtype=bool)
     if loss.edges.size == 2 and not loss.start.size and loss.until.min() > 0:
-        return blind  # all rows are in the first risk set
-    slopes, rest = np.empty((PROBES, n)), np.empty(n)
-    rng = np.random.default_rng(0)
-    for one in slopes:
-        derivatives(loss, y, rng.standard_normal(n), weights, one, rest)
-    size = np.sqrt((slopes**2 / weights).sum(axis=1).max())
-    length = np.sqrt(square) * (1.0 + np.abs(X.center) / X.scale)
-    return np.abs(X.correlate(slopes.T)).max(axis=1) <= ORTHOGONAL * size * length
+        return np.zeros(X.p, dtype=bool)  # all rows are in the first risk set
+    return orthogonal_columns(loss, y, weights, X, square)

@@ -1,4 +1,5 @@
-"""Losses of the user's own: a class of numbers with value, slope and curvature of one row.
+"""Losses of the user's own: a class of numbers with value, slope and curvature of one row, or of
+all rows (`coupled.own`).
 
 Numba compiles the methods of a class with the decorator `own_loss`. Kernels call those of a class
 without it through ctypes, and Python runs them.
@@ -6,13 +7,19 @@ without it through ctypes, and Python runs them.
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import njit
+from ...core.dispatch import compiled_method, njit
 from ...core.warnings import warn_user
+from ..coupled.own import (
+    ARRAYS,
+    called_back_rows,
+    check_rows,
+    of_all_rows,
+    register_rows,
+)
 from ..losses import ALIASES, COUPLED, EXACT, NAMES, OWN_LOSSES, SEVERAL
 from ..responses import EPS, rounding, saturated
 from ..traits import LossTraits
@@ -29,14 +36,26 @@ ROW_VERBS = {"value": value, "slope": slope, "curvature": curvature}
 
 
 def own_loss(
-    name: str, *, link: str = "", jumps: bool = False, largest_curvature: float = np.inf
+    name: str,
+    *,
+    link: str = "",
+    jumps: bool = False,
+    largest_curvature: float = np.inf,
+    intercept: bool = True,
 ) -> Callable[[type], type]:
     """Decorator that makes a class of numbers a loss which `fit(loss=...)` takes.
 
     The class is a `typing.NamedTuple` with three methods of one row, (self, y, eta): `value`, a
     convex function of the linear predictor eta; `slope` and `curvature`, its first and second
     derivative in eta. Numba compiles them, so they are plain arithmetic on numbers and `math`. The
-    response is real. A record of such a class without the decorator is a loss of the name of the
+    response is real.
+
+    A loss that is no sum over rows has methods of all rows, arrays (n,), with weights that are
+    positive and sum to one: `value` (self, y, eta, weights), a number; `slope` (self, y, eta,
+    weights, out), which fills out with the derivatives; and `curvature` (self, y, eta, weights, z,
+    out), which fills out with the matrix of second derivatives times z.
+
+    A record of such a class without the decorator is a loss of the name of the
     class, without a link and a bound of its curvature, whose methods Python runs: they may do
     anything, but such a fit is much slower.
 
@@ -50,7 +69,10 @@ def own_loss(
     jumps : bool, default False
         Whether the curvature jumps, as that of the Huber loss does.
     largest_curvature : float, default inf
-        An upper bound of the curvature over all y and eta; inf if there is none.
+        An upper bound of the curvature of a row over all y and eta; inf if there is none.
+    intercept : bool, default True
+        Whether an intercept can be fitted. False for a loss of all rows that a constant added to
+        eta does not change: its columns are centred as with an intercept.
 
     Returns
     -------
@@ -62,7 +84,7 @@ def own_loss(
     ValueError
         If the name is that of a loss of the package.
     TypeError
-        If the class is not a NamedTuple with the three methods.
+        If the class is not a NamedTuple with the three methods, or these take other arguments.
 
     Examples
     --------
@@ -91,13 +113,20 @@ def own_loss(
         if missing or not _is_record(kind):
             raise TypeError(
                 f"{kind.__name__} must be a typing.NamedTuple with the methods value, slope and "
-                f"curvature of (self, y, eta); it lacks {missing or 'the base NamedTuple'}"
+                "curvature of (self, y, eta), or of all rows; it lacks "
+                f"{missing or 'the base NamedTuple'}"
             )
+        if of_all_rows(kind):
+            _refuse_of_one_row(name, largest_curvature)
+            _register(kind, _traits_of_rows(name, link, jumps, bool(intercept)), False)
+            return kind
+        if not intercept:
+            raise ValueError(f"intercept=False is for methods of all rows, not those of {name!r}")
         bounded = bool(np.isfinite(largest_curvature))
         floor = 0.02 if jumps and bounded else 0.0
         most = float(largest_curvature)
         more = {"link": link, "bounded": bounded}
-        _register(kind, LossTraits(name, "real", most, jumps, floor, **more), _compiled)
+        _register(kind, LossTraits(name, "real", most, jumps, floor, **more), False)
         return kind
 
     _refuse_name(name)
@@ -120,8 +149,9 @@ def take_undecorated(loss: Any) -> None:
             "things from variables outside the class"
         )
     traits = LossTraits(kind.__name__, "real", np.inf, jumps=False, bounded=False)
-    _register(kind, traits, _called_back)
-    RUN_BY_PYTHON.add(kind)
+    if of_all_rows(kind):
+        traits = _traits_of_rows(kind.__name__)
+    _register(kind, traits, True)
     warn_user(
         UserWarning(
             f"Python runs the loss {kind.__name__}, which is slow; with the decorator "
@@ -154,13 +184,33 @@ def _refuse_name(name):
         raise ValueError(f"name={name!r} must be a text that is not a loss of the package")
 
 
-def _register(kind, traits, row_of):
-    """Make a class a loss; row_of(kind, verb): its method as a function (loss, y, eta)."""
+def _traits_of_rows(name, link="", jumps=False, intercept=True):
+    """The `LossTraits` of a class with methods of all rows."""
+    more = {"bounded": False, "coupled": True, "intercept": intercept}
+    return LossTraits(name, "real", np.inf, jumps, link=link, **more)
+
+
+def _refuse_of_one_row(name, largest_curvature):
+    """Refuse what is said of the curvature of one row, for methods of all rows."""
+    if np.isfinite(largest_curvature):
+        raise ValueError(
+            f"largest_curvature={largest_curvature!r} is for methods of one row, and those of "
+            f"{name!r} are of all rows; leave it out"
+        )
+
+
+def _register(kind, traits, by_python):
+    """Make a class a loss, whose methods Python runs or numba compiles."""
     kind.traits = traits
-    for verb, generic in ROW_VERBS.items():
-        generic.register(kind)(row_of(kind, verb))
-    saturated.register(kind)(_least)
-    rounding.register(kind)(_rounding)
+    if by_python:
+        RUN_BY_PYTHON.add(kind)
+    if traits.coupled:
+        register_rows(kind, called_back_rows if by_python else compiled_method)
+    else:
+        for verb, generic in ROW_VERBS.items():
+            generic.register(kind)((_called_back if by_python else _compiled)(kind, verb))
+        saturated.register(kind)(_least)
+        rounding.register(kind)(_rounding)
     kind.__reduce__ = _reduced
     OWN_LOSSES[traits.name] = kind
 
@@ -171,26 +221,16 @@ def _reduced(record):
     return _restored, (kind, kind.traits, kind in RUN_BY_PYTHON, tuple(record))
 
 
-def _restored(kind, traits, run_by_python, numbers):
+def _restored(kind, traits, by_python, numbers):
     """A record in another process."""
     if kind not in OWN_LOSSES.values():
-        _register(kind, traits, _called_back if run_by_python else _compiled)
-        if run_by_python:
-            RUN_BY_PYTHON.add(kind)
+        _register(kind, traits, by_python)
     return kind(*numbers)
-
-
-@cache
-def _compiling(kind, verb):
-    """A method as numba compiles it."""
-    from numba import njit
-
-    return njit(getattr(kind, verb))
 
 
 def _compiled(kind, verb):
     """A compiled method."""
-    compiled = _compiling(kind, verb)
+    compiled = compiled_method(kind, verb)
 
     def row(loss, y, eta):
         return compiled(loss, y, eta)
@@ -281,8 +321,11 @@ def _check_compiles(loss):
     if config.DISABLE_JIT:
         return
     for verb in ROW_VERBS:
+        given = (float64, float64)
+        if loss.traits.coupled:
+            given = (float64[::1],) * len(ARRAYS[verb])
         try:
-            _compiling(kind, verb).compile((typeof(loss), float64, float64))
+            compiled_method(kind, verb).compile((typeof(loss), *given))
         except (NumbaError, ValueError) as error:
             told = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise TypeError(
@@ -292,15 +335,18 @@ def _check_compiles(loss):
             ) from None
 
 
-def check_derivatives(loss: Any, y: np.ndarray) -> None:
-    """Compare slope and curvature with differences, on some rows and predictors around them.
+def check_derivatives(loss: Any, y: np.ndarray, weights: np.ndarray, intercept: bool) -> None:
+    """Compare slope and curvature with differences, on some rows and predictors around them; see
+    `coupled.own.check_rows` for methods of all rows.
 
     Parameters
     ----------
     loss : record
         Of a class that `own_loss` made a loss.
-    y : ndarray of shape (n,)
-        The response.
+    y, weights : ndarray of shape (n,)
+        The response, and sample weights.
+    intercept : bool
+        Whether an intercept is fitted.
 
     Raises
     ------
@@ -309,6 +355,11 @@ def check_derivatives(loss: Any, y: np.ndarray) -> None:
     TypeError
         If numba cannot compile a method that it should.
     """
+    if loss.traits.coupled:
+        check_rows(loss, y, weights, intercept)
+        if type(loss) not in RUN_BY_PYTHON:
+            _check_compiles(loss)
+        return
     spread = float(np.std(y)) or 1.0
     rows = y[:: max(y.size // CHECKED_ROWS, 1)][:CHECKED_ROWS]
     for one in rows.tolist():
