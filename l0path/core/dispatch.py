@@ -59,8 +59,8 @@ def generic(function):
 
 @cache
 def compiled_method(kind, name):
-    """A method of a class of the user's as numba compiles it."""
-    return _njit(getattr(kind, name))
+    """A method of a class of the user's as numba compiles it: a division by zero is no error."""
+    return _njit(error_model="numpy")(getattr(kind, name))
 
 
 class _Announce(event.Listener):

@@ -8,6 +8,7 @@ function.
         poisson         2 (y log(y / mu) - y + mu)
         cox             for each held-out event, see `coupled.scores`, as for its other metrics
         huber           2 loss
+        own, all rows   the loss of the held-out rows alone
     mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson
     brier               (P(positive) - [y positive])^2                   logistic
     misclassification   [predicted class is wrong]                       classes
@@ -26,7 +27,15 @@ import numpy as np
 from ..core.dispatch import njit
 from ..paths.predicting import class_predictors, linear_predictor
 from ..problem.coupled import scores as survival
-from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, SEVERAL, traits_named
+from ..problem.losses import (
+    CLASSIFICATION,
+    COUPLED,
+    NAMES,
+    OWN_LOSSES,
+    SEVERAL,
+    mean_of_rows,
+    traits_named,
+)
 from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, indicators, log_losses, probabilities
 from ..problem.verbs import value
@@ -57,6 +66,8 @@ def metrics_for(loss, late=False):
     numbers. late: whether rows of survival times enter late.
     """
     kind = "squared" if loss in OWN_LOSSES else loss
+    if loss in OWN_LOSSES and not traits_named(loss).intercept:
+        return ["deviance"]  # its predictor has no origin, and predicts no y
     return [
         name for name, losses in USES.items() if kind in losses and not (late and name in CENSORING)
     ]
@@ -182,6 +193,12 @@ def _auc_of_classes(held):
     return roc_auc_score(held.y, held.mu, sample_weight=held.weights)
 
 
+def _loss_of_rows(held):
+    """The loss of the held-out rows alone, with their weights, for a loss that couples them."""
+    weights = held.weights / held.weights.sum()
+    return mean_of_rows(held.path.loss_record(), held.y, held.eta, weights)
+
+
 WHOLE_METRICS = {"r2": _r2, "auc": _auc}
 
 
@@ -258,6 +275,8 @@ def metric_of(scoring, loss):
                 f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
                 "name of scikit-learn, or a function f(y, prediction, sample_weight)"
             )
+        if scoring == "deviance" and traits_named(loss).coupled and loss in OWN_LOSSES:
+            return Metric(scoring, False, None, _loss_of_rows)
         return Metric(
             scoring, scoring in WHOLE_METRICS, ROW_METRICS.get(scoring), WHOLE_METRICS.get(scoring)
         )

@@ -152,6 +152,11 @@ def _refuse_unserved(cv):
             "predict_interval has no intervals for censored times; path.survival(X, ...) gives "
             "survival curves"
         )
+    if meta.traits.response == "real" and not meta.traits.intercept:
+        raise ValueError(
+            f"predict_interval has no intervals for loss={meta.loss!r}, which does not see a "
+            "constant, so that its predictor is no prediction of y"
+        )
     if meta.trials is not None:
         raise ValueError(
             "predict_interval takes rows of equal standing, and y has counts of trials; give each "

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
-from ..problem.losses import name_of
+from ..problem.losses import OWN_LOSSES, name_of
 from .held_out import tested
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
@@ -235,7 +235,7 @@ def _what(data):
 def _check(data, plan, k, rule, competing):
     """Raise ValueError for arguments that are valid for no split."""
     loss = name_of(data.loss)
-    if not data.loss.traits.link and not data.loss.traits.coupled:
+    if loss in OWN_LOSSES or not (data.loss.traits.link or data.loss.traits.likelihood):
         raise ValueError(
             f"split_inference needs a likelihood, which loss={loss!r} does not have; "
             "use loss='logistic'"

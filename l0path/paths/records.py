@@ -95,12 +95,10 @@ class Meta:
     @property
     def first_names(self):
         """The names of what stands before the coefficients: the intercept, or the thresholds
-        between ordered classes, "low|high"; none for survival times.
+        between ordered classes, "low|high"; none where a constant is not seen, as by Cox's loss.
         """
-        if self.traits.response == "survival":
-            return []
         if not self.ordered:
-            return [INTERCEPT]
+            return [INTERCEPT] if self.traits.intercept else []
         return [f"{low}|{high}" for low, high in pairwise(self.classes)]
 
     def rows_of_coefficients(self, columns):
@@ -135,12 +133,6 @@ def by_response(labels, responses):
     """Labels of columns (solution, response), each label of a solution with every response."""
     rows = [(*(one if isinstance(one, tuple) else (one,)), r) for one in labels for r in responses]
     return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
-
-
-def sums_over_rows(path, what):
-    """Raise ValueError in methods that are not available for losses that couple rows."""
-    if path.meta.traits.coupled:
-        raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def unordered(path, what):

@@ -12,7 +12,7 @@ def sklearn_model(model: Model) -> Any:
     """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
     path, solution = model.path, model.path.solutions[model.index]
     meta = path.meta
-    if meta.traits.coupled:
+    if meta.traits.response in ("survival", "ordered"):
         raise ValueError(
             f"to_sklearn is not served for loss={meta.loss!r}: scikit-learn has no estimator of "
             "it; take to_python()"

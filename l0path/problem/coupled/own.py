@@ -15,7 +15,6 @@ import inspect
 
 import numpy as np
 
-from ...core.dispatch import compiled_method
 from ...core.warnings import warn_user
 from ..responses import null_start
 from ..verbs import (
@@ -200,12 +199,22 @@ def check_rows(loss, y, weights, intercept):
     spread, rng, sees = float(np.std(y)) or 1.0, np.random.default_rng(0), []
     for scale, place in ((1.0, 0.0), (spread, y)):
         eta = place + scale * rng.standard_normal(y.size)
-        if scale == spread and place is y and loss.traits.link != "identity":
-            with np.errstate(all="ignore"):
-                if not np.isfinite(_value(loss, y, eta, weights)):
-                    continue  # y need not be a predictor
+        if place is y and loss.traits.link != "identity" and _overflows(loss, y, eta, weights):
+            continue  # y need not be of the size of predictors
         sees.append(_check_at(loss, (y, eta, weights), scale, rng))
     _check_constant(loss, any(sees), intercept)
+
+
+def _overflows(loss, y, eta, weights):
+    """Whether a method has no finite result at a predictor."""
+    try:
+        with np.errstate(all="ignore"):
+            value = loss.value(y, eta, weights)
+            slopes, bends = _filled(loss, "slope", y, eta, weights), np.zeros(y.size)
+            loss.curvature(y, eta, weights, slopes, bends)
+        return not np.isfinite([value, *slopes, *bends]).all()
+    except (ArithmeticError, ValueError):
+        return True
 
 
 def _value(loss, y, eta, weights):
