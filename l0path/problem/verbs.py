@@ -26,7 +26,7 @@ import numpy as np
 
 from ..core.dispatch import generic, njit
 
-SIGNS = 4  # products from which the trace of a curvature is estimated
+SIGNS = 4  # products from which the diagonal of a curvature is estimated
 
 # -------------------- one row
 
@@ -201,14 +201,15 @@ def multiplies(loss):
 
 
 def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
-    """`derivatives` where v is to say no more than how large the curvature is: for a loss that
-    `multiplies` it is the weights, times the trace of B by products with random signs.
+    """`derivatives` where v is to say how large the curvatures of rows are: for a loss that
+    `multiplies`, the diagonal of B as products with random signs estimate it. It is exact where
+    that is all of B.
     """
     value = derivatives(loss, y, eta, weights, slopes, curvatures)
     if multiplies(loss):
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, y.size))
-        trace = np.sum(signs * multiply_columns(loss, y, eta, weights, signs)) / SIGNS
-        curvatures[:] = trace * weights
+        products = multiply_columns(loss, y, eta, weights, signs)
+        curvatures[:] = np.maximum((signs * products).mean(axis=0), 0.0)
     return value
 
 
