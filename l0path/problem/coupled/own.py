@@ -62,9 +62,10 @@ def of_all_rows(kind):
 def _arguments(kind, name):
     """The number of arguments of a method beside self; None where it does not tell."""
     try:
-        return len(inspect.signature(getattr(kind, name)).parameters) - 1
+        given = inspect.signature(getattr(kind, name)).parameters.values()
     except (AttributeError, TypeError, ValueError):
         return None
+    return None if any(one.kind is one.VAR_POSITIONAL for one in given) else len(given) - 1
 
 
 # -------------------- methods as kernels call them
