@@ -264,8 +264,8 @@ def _check_at(loss, point, scale, rng):
     bends = _filled(loss, "curvature", y, eta, weights, move)
     ahead, behind = (_filled(loss, "slope", y, eta + t * move, weights) for t in (STEP, -STEP))
     turns = (ahead - behind) / (2 * STEP)
-    most = float(np.abs(bends).max())
-    allowed = BENDS_AGREE * max(most, float(np.abs(turns).max())) + ROUNDED * size / STEP
+    allowed = BENDS_AGREE * max(float(np.abs(bends).max()), float(np.abs(turns).max()))
+    allowed += ROUNDED * size / STEP
     far = np.abs(bends - turns)
     i = int(far.argmax())
     if not loss.traits.jumps and not far[i] <= allowed:
@@ -275,7 +275,7 @@ def _check_at(loss, point, scale, rng):
             "times z (jumps=True if they jump)"
         )
     bend = float(move @ bends)
-    if not bend >= -AGREE * most * float(np.abs(move).sum()):
+    if not bend >= -allowed * float(np.abs(move).sum()):
         raise ValueError(
             f"curvature of loss {name!r} is {bend:.6g} along a direction: the loss must be convex "
             "in eta"

@@ -327,12 +327,20 @@ def _check_compiles(loss):
         try:
             compiled_method(kind, verb).compile((typeof(loss), *given))
         except (NumbaError, ValueError) as error:
-            told = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise TypeError(
                 f"numba cannot compile {verb} of {kind.__name__}, a loss by l0path.own_loss: "
-                f"{' '.join(told[1:2] or told)}; use arithmetic on numbers and math, or leave the "
+                f"{_reason(str(error))}; use arithmetic on numbers and math, or leave the "
                 "decorator out, so that Python runs it (slower)"
             ) from None
+
+
+def _reason(told):
+    """The line of an error of numba that says why, and that with the place."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("Failed in")] or lines
+    why = next((line for line in lines if line.startswith("TypingError")), lines[0])
+    places = [line.rstrip(":") for line in lines if line.startswith("File ")]
+    return f"{why} ({places[-1]})" if places else why
 
 
 def check_derivatives(loss: Any, y: np.ndarray, weights: np.ndarray, intercept: bool) -> None:
