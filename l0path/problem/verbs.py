@@ -124,9 +124,10 @@ def curvature_times(loss, y, eta, weights, Z, out):
 
 
 @generic
-def hessian_of_rows(loss, y, eta, weights, Z, S, H):
-    """Fill H[:k, :k] with Z_S B Z_S' where the loss gives products with B; else H stays as v and P
-    made it. S (k,): rows of Z.
+def hessian_of_rows(loss, rows, S, eta, H):
+    """Fill H[:k, :k] with Z_S B Z_S' at eta (n,) where the loss gives products with B; else H stays
+    as v and P made it. rows: y, weights (n,) and the columns Z (w, n), one a row, of which S (k,)
+    are asked for.
     """
 
 

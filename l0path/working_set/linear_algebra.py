@@ -282,7 +282,7 @@ def couple(rows, S, eta, H):
     """
     if rank_of(rows.loss) > 0:
         _less_coupling(rows, S, eta, H)
-    hessian_of_rows(rows.loss, rows.y, eta, rows.weights, rows.Z, S, H)
+    hessian_of_rows(rows.loss, rows, S, eta, H)
 
 
 @njit

@@ -29,15 +29,15 @@ from ..verbs import (
 from .unseen import orthogonal_columns
 
 # the arrays that each method takes; the last one is filled, but for `value`
-ARRAYS = {
+TAKEN = {
     "value": ("y", "eta", "weights"),
     "slope": ("y", "eta", "weights", "out"),
     "curvature": ("y", "eta", "weights", "z", "out"),
 }
-STEP = 1e-5  # of differences, in units of the predictors that are compared
+DIFFERENCE_STEP = 1e-5  # of differences, in units of the predictors that are compared
 AGREE, BENDS_AGREE = 1e-4, 1e-3  # relative agreement of slopes, and of curvatures, with these
 SEES = 1e-9  # share of the slopes that a constant must have for the loss to see it
-ROUNDED = 1e-14  # relative rounding of a value
+VALUE_ROUNDING = 1e-14  # relative rounding of a value
 
 
 def of_all_rows(kind):
@@ -48,9 +48,9 @@ def of_all_rows(kind):
     TypeError
         If it does, and another method does not take what it has to.
     """
-    if _arguments(kind, "value") != len(ARRAYS["value"]):
+    if _arguments(kind, "value") != len(TAKEN["value"]):
         return False
-    for name, arrays in ARRAYS.items():
+    for name, arrays in TAKEN.items():
         if _arguments(kind, name) not in (None, len(arrays)):
             raise TypeError(
                 f"value of {kind.__name__} is that of all rows, (self, y, eta, weights), so its "
@@ -99,11 +99,11 @@ def called_back_rows(kind, name):
 
     if config.DISABLE_JIT:
         return method
-    sizes = [ctypes.c_size_t] * (1 + len(ARRAYS[name]))
+    sizes = [ctypes.c_size_t] * (1 + len(TAKEN[name]))
     callback = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * fields, *sizes)(called)
     numbers = "".join(f"float(loss[{i}]), " for i in range(fields))
-    addresses = ", ".join(f"{array}.ctypes.data" for array in ARRAYS[name])
-    given, scope = ", ".join(("loss", *ARRAYS[name])), {"callback": callback}
+    addresses = ", ".join(f"{array}.ctypes.data" for array in TAKEN[name])
+    given, scope = ", ".join(("loss", *TAKEN[name])), {"callback": callback}
     exec(f"def rows({given}): return callback({numbers}y.size, {addresses})", scope)
     return register_jitable(scope["rows"])
 
@@ -117,7 +117,7 @@ def register_rows(kind, rows_of):
     """Register the verbs of all rows for a class; rows_of(kind, name): a method as kernels call
     it, `compiled_method` or `called_back_rows`.
     """
-    value, slope, curvature = (rows_of(kind, name) for name in ARRAYS)
+    value, slope, curvature = (rows_of(kind, name) for name in TAKEN)
     seen = kind.traits.intercept
 
     @value_of_rows.register(kind)
@@ -151,16 +151,16 @@ def register_rows(kind, rows_of):
             curvature(loss, y, eta, weights, Z[a], out[a])
 
     @hessian_of_rows.register(kind)
-    def _(loss, y, eta, weights, Z, S, H):
-        z, out = np.empty(y.size), np.empty(y.size)
+    def _(loss, rows, S, eta, H):
+        z, out = np.empty(eta.size), np.empty(eta.size)
         for a in range(S.size):
-            for i in range(y.size):
-                z[i] = Z[S[a], i]
-            curvature(loss, y, eta, weights, z, out)
+            for i in range(eta.size):
+                z[i] = rows.Z[S[a], i]
+            curvature(loss, rows.y, eta, rows.weights, z, out)
             for c in range(a + 1):
                 t = 0.0
-                for i in range(y.size):
-                    t += out[i] * Z[S[c], i]
+                for i in range(eta.size):
+                    t += out[i] * rows.Z[S[c], i]
                 H[a, c] = t
                 H[c, a] = t
 
@@ -230,7 +230,7 @@ def _filled(loss, name, *arrays):
     """What a method fills, and the arrays that it was given left as they were."""
     out, before = np.full(arrays[0].size, np.nan), [one.copy() for one in arrays]
     getattr(loss, name)(*arrays, out)
-    for one, was, argument in zip(arrays, before, ARRAYS[name], strict=False):
+    for one, was, argument in zip(arrays, before, TAKEN[name], strict=False):
         if not np.array_equal(one, was):
             raise ValueError(f"{name} of loss {loss.traits.name!r} changes its argument {argument}")
     bad = np.flatnonzero(~np.isfinite(out))
@@ -248,13 +248,15 @@ def _check_at(loss, point, scale, rng):
     """
     (y, eta, weights), name = point, loss.traits.name
     move = scale * rng.standard_normal(y.size)
-    low, here, high = (_value(loss, y, eta + t * move, weights) for t in (-STEP, 0.0, STEP))
+    low, here, high = (
+        _value(loss, y, eta + t * move, weights) for t in (-DIFFERENCE_STEP, 0.0, DIFFERENCE_STEP)
+    )
     if not np.isfinite([low, here, high]).all():
         raise ValueError(f"value of loss {name!r} is {here} at a random predictor")
     slopes = _filled(loss, "slope", y, eta, weights)
-    given, found = float(slopes @ move), (high - low) / (2 * STEP)
+    given, found = float(slopes @ move), (high - low) / (2 * DIFFERENCE_STEP)
     size = float(np.abs(slopes) @ np.abs(move))
-    noise = ROUNDED * abs(here) / STEP
+    noise = VALUE_ROUNDING * abs(here) / DIFFERENCE_STEP
     if not abs(given - found) <= AGREE * size + noise:
         raise ValueError(
             f"slope of loss {name!r} times a direction is {given:.6g}, but its value changes by "
@@ -262,10 +264,13 @@ def _check_at(loss, point, scale, rng):
             "weights in them"
         )
     bends = _filled(loss, "curvature", y, eta, weights, move)
-    ahead, behind = (_filled(loss, "slope", y, eta + t * move, weights) for t in (STEP, -STEP))
-    turns = (ahead - behind) / (2 * STEP)
+    ahead, behind = (
+        _filled(loss, "slope", y, eta + t * move, weights)
+        for t in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
+    )
+    turns = (ahead - behind) / (2 * DIFFERENCE_STEP)
     allowed = BENDS_AGREE * max(float(np.abs(bends).max()), float(np.abs(turns).max()))
-    allowed += ROUNDED * size / STEP
+    allowed += VALUE_ROUNDING * size / DIFFERENCE_STEP
     far = np.abs(bends - turns)
     i = int(far.argmax())
     if not loss.traits.jumps and not far[i] <= allowed:

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.dispatch import compiled_method, njit
 from ...core.warnings import warn_user
 from ..coupled.own import (
-    ARRAYS,
+    TAKEN,
     called_back_rows,
     check_rows,
     of_all_rows,
@@ -323,7 +323,7 @@ def _check_compiles(loss):
     for verb in ROW_VERBS:
         given = (float64, float64)
         if loss.traits.coupled:
-            given = (float64[::1],) * len(ARRAYS[verb])
+            given = (float64[::1],) * len(TAKEN[verb])
         try:
             compiled_method(kind, verb).compile((typeof(loss), *given))
         except (NumbaError, ValueError) as error:
