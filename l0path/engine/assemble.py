@@ -19,7 +19,7 @@ from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.losses import name_of
 from ..problem.problem import Fit, checksum
-from ..problem.responses import log_constant
+from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
@@ -417,7 +417,7 @@ def _meta(setting):
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=float(np.sum(setting.weights @ log_constant(data.loss, data.y, data.trials))),
+        log_constant=likelihood_constant(data.loss, data.y, setting.weights, data.trials),
         trials=None if data.trials is None else float(data.weights.sum()),
         floor=problem.floor,
         responses=data.responses,

@@ -215,7 +215,7 @@ class ModelSet:
         kind : str or array-like of shape (models,), default "bic"
             "akaike" for exp(-AIC / 2), "bic" for exp(-BIC / 2), each up to a factor, "equal" for
             the same weight of every model, or numbers >= 0, which are divided by their sum.
-            Losses without a likelihood (hinge, Huber, quantile, Tweedie) have the last two only.
+            Losses without a likelihood (hinge, Huber) have the last two only.
 
         Returns
         -------

@@ -8,6 +8,8 @@ ones too):
 
     loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L
              logistic  -n L;    poisson   -n (L + mean log y!)
+             gamma, tweedie, quantile   with the dispersion or scale of maximum likelihood, which
+                       d counts below (`problem.families`)
     aic      -2 loglik + 2 d                                     Akaike (1974)
     aicc     aic + 2 m (m + 1) / (n - m - 1), inf for n <= m + 1 Hurvich & Tsai (1989)
     bic      -2 loglik + d log n                                 Schwarz (1978)
@@ -131,7 +133,7 @@ def _criteria(path, q, chosen, ebic_gamma):
     with np.errstate(divide="ignore", invalid="ignore"):
         counted = n if meta.trials is None else meta.trials
         kind = None if meta.traits.coupled else path.loss_record()
-        loglik = log_likelihood(kind, loss, meta.log_constant, counted)
+        loglik = log_likelihood(kind, meta.log_constant, counted)(loss)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared
@@ -178,11 +180,8 @@ def minus_twice_log_likelihood(path):
     meta = path.meta
     counted = observations(meta) if meta.trials is None else meta.trials
     loss = None if meta.traits.coupled else path.loss_record()
-
-    def of(mean_loss):
-        return -2.0 * log_likelihood(loss, np.asarray(mean_loss), meta.log_constant, counted)
-
-    return of
+    likelihood = log_likelihood(loss, meta.log_constant, counted)
+    return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))
 
 
 def _squared_criteria(path, df, sigma2):
@@ -257,7 +256,8 @@ def usable(path, i, separated=False):
     coefficients than rows.
     """
     s, meta = path.solutions[i], path.meta
-    perfect = meta.traits.gaussian and s.loss <= PERFECT * meta.null_loss
+    scaled = meta.traits.gaussian or meta.traits.dispersion
+    perfect = scaled and s.loss - meta.floor <= PERFECT * (meta.null_loss - meta.floor)
     unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
     return not perfect and unsaturated and (separated or not s.separated)
 

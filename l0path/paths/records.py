@@ -51,8 +51,9 @@ class Meta:
     checksum: str = ""
     groups: Any = None  # `l0path.problem.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
-    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
-    log_constant: float = 0.0
+    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss; rows for
+    # the power of a Tweedie loss
+    log_constant: float | np.ndarray = 0.0
     floor: float = 0.0
     trials: float | None = None  # of shares, their sum over the rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one

@@ -105,9 +105,7 @@ def save(self: Path, file: str | PathLike) -> None:
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
     arrays |= _group_arrays(groups, self.solutions)
     meta["strata"] = _labels(self.meta.strata)
-    stratum = meta.pop("stratum")
-    arrays |= {} if stratum is None else {"stratum": stratum.astype(np.int32)}
-    arrays |= _baselines(with_baselines(self))
+    arrays |= _rows(meta) | _baselines(with_baselines(self))
     if self.meta.ordered and self.solutions:
         arrays["thresholds"] = np.array([s.thresholds for s in self.solutions])
     header = {
@@ -252,6 +250,16 @@ def _assemble(header, stored):
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
 
 
+def _rows(meta):
+    """Arrays of numbers of rows, which leave the fields of a `Meta`; none for most losses."""
+    stratum, arrays = meta.pop("stratum"), {}
+    if stratum is not None:
+        arrays["stratum"] = stratum.astype(np.int32)
+    if isinstance(meta["log_constant"], np.ndarray):
+        arrays["likelihood_rows"] = meta.pop("log_constant")
+    return arrays
+
+
 def _group_arrays(groups, solutions):
     """Arrays of groups, and of the chosen ones; none without."""
     if groups is None:
@@ -306,6 +314,8 @@ def _meta(meta, p, stored):
         stratum = stored.array("stratum", np.int32, (int(meta["n"]),)).astype(np.int64)
         _inside(stratum, len(meta.get("strata") or ()), "strata")
         arrays["stratum"] = stratum
+    if "likelihood_rows" in stored:
+        arrays["log_constant"] = stored.array("likelihood_rows", np.float64, (2, -1))
     meta = Meta(**meta, **arrays)
     _inside(meta.forced, p, "forced columns")
     return meta

@@ -118,16 +118,24 @@ def _(loss, y, trials=None):
 
 
 @singledispatch
-def log_likelihood(loss, mean_loss, constant, n):
-    """(m,) log-likelihoods of models of n rows with mean losses (m,); constant: the mean of
-    `log_constant`.
+def likelihood_constant(loss, y, weights, trials=None):
+    """The mean of `log_constant`; for Tweedie's loss the rows themselves, in an array. weights
+    (n,) sum to one.
     """
-    return -n * (mean_loss + constant)
+    return float(np.sum(weights @ log_constant(loss, y, trials)))
+
+
+@singledispatch
+def log_likelihood(loss, constant, n):
+    """A function of mean losses (m,): the log-likelihoods (m,) of models of n rows; constant:
+    `likelihood_constant`.
+    """
+    return lambda mean_loss: -n * (mean_loss + constant)
 
 
 @log_likelihood.register(Squared)
-def _(loss, mean_loss, constant, n):
-    return -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0)
+def _(loss, constant, n):
+    return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0)
 
 
 def mean_at(link, eta):

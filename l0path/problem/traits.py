@@ -83,7 +83,7 @@ class LossTraits(NamedTuple):
         """Whether it is the likelihood of the normal distribution, to which sums of squares
         belong.
         """
-        return self.likelihood and self.link == "identity"
+        return self.name == "squared"
 
 
 def held_by(recession, y):

@@ -30,8 +30,8 @@ REFUSED = {
         "--loss squared is not for survival times",
     ),
     "no criterion": (
-        ["--response", "y", "--loss", "quantile"],
-        "loss quantile has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
+        ["--response", "y", "--loss", "huber"],
+        "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
     "another's number": (["--response", "y", "--power", "1.2"], "is for loss='tweedie'"),

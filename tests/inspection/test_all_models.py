@@ -192,10 +192,21 @@ def test_what_a_set_of_models_says():
 
 
 def minus_twice_loglik(loss, X, y, T):
-    """-2 loglik of the model of the columns T, by definition; for gamma with the best shape."""
+    """-2 loglik of the model of the columns T, by definition; for gamma with the best shape, for
+    Tweedie's loss (by statsmodels) with the best dispersion.
+    """
     signs = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
-    _, beta, beta0 = oracles.restricted(X, signs, T, loss=loss)
+    more = {"delta": 1.5} if loss == "tweedie" else {}
+    _, beta, beta0 = oracles.restricted(X, signs, T, loss=loss, **more)
     eta = beta0 + X @ beta
+    if loss == "tweedie":
+        from statsmodels.genmod import families
+
+        family = families.Tweedie(families.links.Log(), var_power=1.5)
+        return optimize.minimize_scalar(
+            lambda s: -2 * family.loglike(y, np.exp(eta), scale=np.exp(s)),
+            bounds=(-5, 3), method="bounded", options={"xatol": 1e-10},
+        ).fun  # fmt: skip
     if loss == "logistic":
         return 2 * np.logaddexp(0, -signs * eta).sum()
     if loss == "poisson":
@@ -207,7 +218,7 @@ def minus_twice_loglik(loss, X, y, T):
     return by_shape.fun
 
 
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma", "tweedie"])
 def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 5)) + 0.5 * rng.standard_normal((60, 1))
@@ -217,11 +228,13 @@ def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
         "logistic": (rng.random(60) < mean / (1 + mean)).astype(int),
         "poisson": rng.poisson(mean),
         "gamma": rng.gamma(2.0, mean / 2.0),
+        "tweedie": rng.gamma(2.0, mean) * rng.integers(0, 2, 60),
     }[loss]
+    scaled = loss in ("gamma", "tweedie")
     table = {
         T: minus_twice_loglik(loss, X, y, T) for k in range(6) for T in combinations(range(5), k)
     }
-    d = {T: len(T) + 1 + (loss == "gamma") for T in table}
+    d = {T: len(T) + 1 + scaled for T in table}
     for name, each in (("aic", 2.0), ("bic", math.log(60))):
         values = {T: table[T] + each * d[T] for T in table}
         found = l0path.best_subset(X, y, loss=loss, criterion=name, n_best=6)
@@ -233,7 +246,7 @@ def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
         assert near.complete and {tuple(model.support.tolist()) for model in near} == {
             T for T, value in values.items() if value <= min(values.values()) + 2.5
         }
-    if loss != "gamma":  # the deviance is -2 loglik less a constant
+    if not scaled:  # the deviance is -2 loglik less a constant
         least = 0.0
         if loss == "poisson":
             least = -2 * stats.poisson.logpmf(y, np.maximum(y, 1e-300)).sum()

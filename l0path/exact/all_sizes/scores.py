@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-VALUE_HALVINGS = 54  # of an interval of values, to the last digits
+LAST_DIGIT = 4 * float(np.finfo(float).eps)  # relative, of the value that has a score
 AT_THE_LIMIT = 1e-12  # relative, by which rounding may part a score from the limit that it is at
 
 
@@ -61,19 +61,30 @@ class LikelihoodScore(NamedTuple):
         return float(self.twice(np.array([value]))[0] + self.penalty[size])
 
     def values(self, score):
-        """(sizes,): values at least as large as those that have this score, by bisection; -inf for
-        sizes that are not wanted.
+        """(sizes,): values at least as large as those that have this score; -inf for sizes that
+        are not wanted.
         """
         out = np.where(np.isfinite(self.penalty), math.inf, -math.inf)
         target = score - self.penalty
-        among = np.isfinite(target) & (target < self.of(self.most, 0) - self.penalty[0])
-        low, high = np.full(among.sum(), self.least), np.full(among.sum(), self.most)
-        for _ in range(VALUE_HALVINGS):
-            middle = 0.5 * (low + high)
-            above = self.twice(middle) >= target[among]
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        out[among] = high
+        highest = self.of(self.most, 0) - self.penalty[0]
+        for i in np.flatnonzero(np.isfinite(target) & (target < highest)):
+            out[i] = self._value(target[i])
         return out
+
+    def _value(self, target):
+        """A value with twice(v) >= target, the least one up to rounding."""
+        from scipy.optimize import brentq
+
+        def above(v):  # a perfect fit has -inf
+            return max(float(self.twice(np.array([v]))[0]) - target, -1e12)
+
+        if above(self.least) >= 0.0:
+            return self.least
+        found = brentq(above, self.least, self.most, xtol=1e-300, rtol=LAST_DIGIT)
+        step = LAST_DIGIT * max(abs(found), abs(self.least))
+        while above(found) < 0.0:
+            found, step = found + step, 2.0 * step
+        return found
 
 
 class BestSets:

@@ -29,6 +29,7 @@ from ..conjugates import conjugate, conjugate_slope, interval
 from ..losses import named
 from ..responses import (
     EPS,
+    likelihood_constant,
     log_constant,
     log_likelihood,
     null_start,
@@ -39,6 +40,7 @@ from ..responses import (
 )
 from ..traits import EMPTIES, LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
+from .tweedie_density import BestDispersion
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
 ROOT_STEPS = 10  # Newton steps of one row, from the linear change of its slope
@@ -77,7 +79,9 @@ class Tweedie(NamedTuple):
         link="log",
         recession=EMPTIES,
         bounded=False,
+        likelihood=True,
         parameter="power",
+        dispersion=1,
     )
 
     power: float
@@ -157,18 +161,21 @@ def _(loss, y, trials=None):
 
 
 @log_likelihood.register(Gamma)
-def _(loss, mean_loss, constant, n):
+def _(loss, constant, n):
     """With the shape nu = 1 / phi of maximum likelihood, log nu - digamma(nu) = half the mean
     deviance.
     """
     from scipy.special import gammaln
 
-    half = np.atleast_1d(np.asarray(mean_loss, dtype=float)) - constant - 1.0
-    out = np.full(half.shape, np.inf)
-    for i in np.flatnonzero(half > 0):
-        nu = shape_of(float(half[i]))
-        out[i] = n * (nu * math.log(nu) - gammaln(nu) - constant - nu * (half[i] + 1.0))
-    return out
+    def of(mean_loss):
+        half = np.atleast_1d(np.asarray(mean_loss, dtype=float)) - constant - 1.0
+        out = np.full(half.shape, np.inf)
+        for i in np.flatnonzero(half > 0):
+            nu = shape_of(float(half[i]))
+            out[i] = n * (nu * math.log(nu) - gammaln(nu) - constant - nu * (half[i] + 1.0))
+        return out
+
+    return of
 
 
 def shape_of(half):
@@ -298,3 +305,22 @@ def _(loss, y):
 @rounding.register(Tweedie)
 def _(loss, y, weights, size):
     return 16 * EPS * max(float(weights @ np.abs(saturated(loss, y))), 1.0)
+
+
+@likelihood_constant.register(Tweedie)
+def _(loss, y, weights, trials=None):
+    """Logarithms of the y that are positive, and the shares of the weights that they have (2, n);
+    for the power 2 as for the gamma loss.
+    """
+    if loss.power == 2.0:
+        return likelihood_constant(Gamma(), y, weights)
+    some = (y > 0) & (weights > 0)
+    return np.array([np.log(y[some]), weights[some]])
+
+
+@log_likelihood.register(Tweedie)
+def _(loss, constant, n):
+    if loss.power == 2.0:
+        return log_likelihood(Gamma(), constant, n)
+    best = BestDispersion(loss.power, *constant)
+    return lambda mean_loss: n * np.array([best(each) for each in np.atleast_1d(mean_loss)])
