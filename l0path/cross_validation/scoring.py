@@ -195,8 +195,14 @@ def _auc_of_classes(held):
 
 def _loss_of_rows(held):
     """The loss of the held-out rows alone, with their weights, for a loss that couples them."""
-    weights = held.weights / held.weights.sum()
-    return mean_of_rows(held.path.loss_record(), held.y, held.eta, weights)
+    weights, loss = held.weights / held.weights.sum(), held.path.loss_record()
+    value = mean_of_rows(loss, held.y, held.eta, weights)
+    if np.isnan(value):
+        raise UndefinedScore(
+            f"the loss {held.path.loss!r} of {held.y.size} held-out rows alone is NaN; use fewer "
+            "folds, or other ones"
+        )
+    return value
 
 
 WHOLE_METRICS = {"r2": _r2, "auc": _auc}

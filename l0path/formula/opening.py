@@ -130,9 +130,10 @@ def _refuse_times(formula, loss):
 
 
 def _fit_intercept(formula, arguments):
-    given = arguments.get("fit_intercept")
-    if arguments.get("loss") == "cox":
-        return  # the baseline hazard is in the place of an intercept
+    given, loss = arguments.get("fit_intercept"), arguments.get("loss")
+    own = getattr(loss, "traits", None)  # of a loss of the user's own
+    if (isinstance(loss, str) and loss == "cox") or (own is not None and not own.intercept):
+        return  # a baseline hazard is in the place of an intercept, or nothing
     if given is not None and bool(given) != formula.intercept:
         remedy = (
             'write "- 1" into the formula'

@@ -44,6 +44,7 @@ import pandas as pd
 from scipy import linalg
 
 from ..core.describing import described_by
+from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
 from ..problem.solution import present
@@ -334,7 +335,9 @@ def _has_likelihood(meta):
     loss, why = (
         meta.loss,
         (
-            "is a margin loss"
+            "is your own"
+            if meta.loss in OWN_LOSSES
+            else "is a margin loss"
             if not meta.traits.link
             else f"has a scale ({meta.traits.pilot or 'of its own'}) that no likelihood estimates"
         ),

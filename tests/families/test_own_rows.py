@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ import pandas as pd
 import pytest
 
 import l0path
+from l0path.cross_validation.scoring import HeldOutRows, UndefinedScore, metric_of, score
 from l0path.engine.request import request
 from l0path.problem.coupled.event_times import cox_of
 from l0path.problem.coupled.own import check_rows
@@ -239,6 +241,13 @@ def test_python_runs_a_class_without_the_decorator():
     assert mean_loss(kind(), y, X[:, 0].copy(), EQUAL) == pytest.approx(
         Ranking().value(y, X[:, 0], EQUAL), rel=1e-14
     )
+    # rows without a loss of their own are refused, and their weights made to sum to one
+    path = SimpleNamespace(loss="PlainRanking", loss_record=kind)
+    metric = metric_of(None, "PlainRanking")
+    held = HeldOutRows(y, X[:, 0].copy(), np.full(N, 2.0), path)
+    assert score(metric, held) == pytest.approx(Ranking().value(y, X[:, 0], EQUAL), rel=1e-14)
+    with pytest.raises(UndefinedScore, match="of 40 held-out rows alone is NaN"):
+        score(metric, held._replace(eta=np.full(N, np.nan)))
     raises = kind_of(Ranking, "Raises", value=lambda self, y, eta, weights: y.none)
     with pytest.warns(UserWarning, match="Python runs"):
         take_undecorated(raises())
@@ -403,6 +412,13 @@ def test_the_page_and_what_results_do(page, tmp_path):
         l0path.cv_fit(X, y, scoring="mse", **more)
     with pytest.raises(ValueError, match="does not see a constant"):
         one.predict_interval(X, k=2)
+    with pytest.raises(ValueError, match="intercept=False"):
+        l0path.L0Regressor(loss=loss, k=3).fit(X, y)
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
+    named = l0path.fit("y ~ x5 + x15 + x25 + x1", table, loss=loss, lambda2=1e-3, max_k=3)
+    assert named.support(k=3).tolist() == [0, 1, 2]
+    again = l0path.L0Regressor(loss=loss, k=3, lambda2=1e-3, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(again.coef_[data.support], ranked.coef(k=3), rtol=1e-9)
     nested = l0path.nested_cv(X, y, outer=2, **more)
     assert np.isfinite(nested.mean)
     found = l0path.stability_selection(
@@ -414,7 +430,7 @@ def test_the_page_and_what_results_do(page, tmp_path):
     assert "x5" in str(ranked.summary(k=3)) and "intercept" not in str(ranked.summary(k=3))
     assert ranked.coef(k=3).index.tolist() == model.features
     assert ranked.alternatives(k=3, n=1).objective.iloc[0] > model.objective
-    scope, table = {}, pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    scope = {}
     exec(model.to_python(), scope)
     np.testing.assert_allclose(scope["predict"](table), ranked.predict(X, k=3), rtol=1e-12)
     np.testing.assert_allclose(model.to_sklearn().predict(X), ranked.predict(X, k=3), rtol=1e-12)

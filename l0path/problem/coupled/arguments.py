@@ -252,7 +252,7 @@ def _refuse_what_own_rows_lack(a, traits):
     if a.fit_intercept and not traits.intercept:
         raise ValueError(
             f"fit_intercept=True: loss={traits.name!r} does not see a constant "
-            "(intercept=False); leave fit_intercept out"
+            "(intercept=False); leave fit_intercept out, or pass False"
         )
     if a.lambda_scale != "mean":
         raise ValueError(
