@@ -248,6 +248,10 @@ def test_python_runs_a_class_without_the_decorator():
     assert score(metric, held) == pytest.approx(Ranking().value(y, X[:, 0], EQUAL), rel=1e-14)
     with pytest.raises(UndefinedScore, match="of 40 held-out rows alone is NaN"):
         score(metric, held._replace(eta=np.full(N, np.nan)))
+    falls = kind_of(Ranking, "Falls", value=lambda self, y, eta, weights: -math.inf)
+    with pytest.warns(UserWarning, match="Python runs"):
+        take_undecorated(falls())
+    assert mean_loss(falls(), y, y, EQUAL) == math.inf  # no optimum is where a sum underflows
     raises = kind_of(Ranking, "Raises", value=lambda self, y, eta, weights: y.none)
     with pytest.warns(UserWarning, match="Python runs"):
         take_undecorated(raises())

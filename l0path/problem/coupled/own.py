@@ -12,6 +12,7 @@ of a Hessian, of a batch of columns that are ranked, and for an intercept, whose
 
 import ctypes
 import inspect
+import math
 
 import numpy as np
 
@@ -122,7 +123,9 @@ def register_rows(kind, rows_of):
 
     @value_of_rows.register(kind)
     def _(loss, y, eta, weights):
-        return value(loss, y, eta, weights)
+        found = value(loss, y, eta, weights)
+        # such as the logarithm of a sum that underflows, far out: no optimum is there
+        return math.inf if found == -math.inf else found
 
     @derivatives_of_rows.register(kind)
     def _(loss, y, eta, weights, slopes, curvatures):
@@ -133,7 +136,8 @@ def register_rows(kind, rows_of):
             ones[i], curvatures[i] = 1.0, 0.0
         if seen:
             curvature(loss, y, eta, weights, ones, curvatures)
-        return value(loss, y, eta, weights)
+        found = value(loss, y, eta, weights)
+        return math.inf if found == -math.inf else found
 
     @slope_along.register(kind)
     def _(loss, y, weights, start, end, t):
