@@ -12,6 +12,7 @@ from ..core.status import FitStatus
 from . import table_sweeps
 from .local_search import search
 
+LEAST_UNITS = 8  # of an oscillation beyond the last size, if it may go so far
 SPREAD = 0.7  # deviation of the logarithm of a member's luck when some are dropped at random
 
 
@@ -19,20 +20,21 @@ def oscillate(pool, neighbourhood, poll, share=1.0):
     """Add units beyond the last size, then remove the cheapest down to one: blocks of columns that
     only pay together (collinear ones) come in whole and stay. True if any size improved.
 
-    share: of the neighbourhood's reach, how much is used.
+    share: of the neighbourhood's reach, how much is used, but no less than LEAST_UNITS.
     """
     fit, improved = pool.fits.get(pool.last), False
     if fit is None or pool.end:
         return False
     reach = neighbourhood.reach(pool.last)
+    units = min(max(int(share * reach.units), LEAST_UNITS), reach.units)
     if neighbourhood.compiled:
         top = min(
-            pool.last + int(share * reach.units),
+            pool.last + units,
             neighbourhood.model.width - pool.n_forced,
             reach.columns - pool.n_forced,
         )
         return neighbourhood.make_move(pool, poll, table_sweeps.oscillation(top), 0, end=0)
-    for _ in range(int(share * reach.units)):
+    for _ in range(units):
         poll()
         new = neighbourhood.add(fit, polish=False)
         if new is None or FitStatus.SEPARATED in new.flags or new.support.size > reach.columns:

@@ -13,18 +13,13 @@ class OrderedExchanges(ColumnExchanges):
     read of X costs less than the search between two of them.
     """
 
-    oscillated = 0.5
-
     @staticmethod
     def serves(problem):
         """Whether it is for a problem."""
         return problem.loss.traits.response == "ordered" and problem.X.p < WIDE
 
     def improve(self):
-        """Sweeps over the sizes until nothing improves; in the first round one sweep upwards, since
-        the columns that the first check brings change most sizes. The oscillation is a way out
-        later on.
-        """
+        """As `ColumnExchanges.improve`; in the first round one sweep upwards."""
         first, self.first = self.first, False
         if first and self.settings.effort != "fast":
             local_search.sweep(self.pool, self.neighbourhood, True, self.done, self.clock.poll)

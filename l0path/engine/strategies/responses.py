@@ -108,11 +108,6 @@ class MultinomialExchanges(ColumnExchanges):
         if new is not None:
             self.pool.update(new)
 
-    def improve(self):
-        """Sweeps over the sizes until nothing improves; the oscillation is a way out later on."""
-        self.sweep(self.done)
-        self.first = False
-
     def use_refits(self):
         """Refits decide every exchange as it is; those of before did not know near combinations."""
         self.neighbourhood.known.forget()
