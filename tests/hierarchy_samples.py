@@ -44,9 +44,9 @@ def closed_sets(terms, rule, constant=()):
     return [S for S in subsets if keeps([*S, *constant], terms, rule)]
 
 
-def encoded(text, data):
+def encoded(text, data, **options):
     """(X (n, p), {term: its columns}, whether there is an intercept)."""
-    made = opened(text, data, {})[0]
+    made = opened(text, data, options)[0]
     return np.asarray(made.X, dtype=float), dict(made.formula.terms), made.formula.intercept
 
 

@@ -120,7 +120,7 @@ def test_survival_times_are_compared_over_closed_sets():
     data["time"], data["event"] = times.stop, times.event
     text = "Surv(time, event) ~ (a + b + d) ** 2"
     path = l0path.fit(text, data, loss="cox", max_k=6, algorithm=LocalSearch(effort="high"))
-    X, at, _ = encoded(text, data)
+    X, at, _ = encoded(text, data, loss="cox")
     Z, best = survival.standardised(X, times.weights)[0], {}
     for S in closed_sets(list(at), "strong"):
         J = [j for term in S for j in at[term]]
