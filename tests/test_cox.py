@@ -298,6 +298,16 @@ def test_forms_of_the_response(form):
     assert path.table["loss"].to_numpy() == pytest.approx(expected)
 
 
+def test_starts_and_stops_are_found_by_their_names():
+    X, times = drawn(2)
+    start = times.stop * np.linspace(0.0, 0.9, 36)
+    y = pd.DataFrame({"start": start, "stop": times.stop, "event": times.event})
+    path = l0path.fit(X, y, loss="cox", max_k=2)
+    for order in (["stop", "start", "event"], ["event", "stop", "start"]):
+        other = l0path.fit(X, y[order], loss="cox", max_k=2)
+        assert other.table["objective"].tolist() == path.table["objective"].tolist()
+
+
 def test_formulas():
     X, times = drawn(2, entry=True, strata=2)
     data = pd.DataFrame(X, columns=list("abcdef")).assign(

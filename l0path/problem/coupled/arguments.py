@@ -84,7 +84,10 @@ def _columns(y):
     if not truths and len(called) == 1 and {*names} <= EVENTS | MOMENTS:
         truths = called
     last = truths[0] if truths else len(parts) - 1
-    return [part for j, part in enumerate(parts) if j != last] + [parts[last]]
+    times = [j for j in range(len(parts)) if j != last]
+    if len(times) == 2 and [names[j] for j in times if j < len(names)] == ["stop", "start"]:
+        times.reverse()
+    return [parts[j] for j in (*times, last)]
 
 
 def _events(column):
