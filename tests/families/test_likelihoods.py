@@ -1,0 +1,109 @@
+"""Log-likelihoods of families against their densities, with the dispersion, or scale, of maximum
+likelihood, and what criteria make of them.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_families import drawn
+
+import l0path
+from l0path.problem.responses import log_likelihood
+
+
+def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
+    from scipy import optimize, stats
+
+    for loss in ("gamma", "negative_binomial"):
+        X, y, more = drawn(loss)
+        path = l0path.fit(X, y, max_k=2, **more)
+        mean = path.predict(X, k=2)
+        if loss == "gamma":
+            top = -optimize.minimize_scalar(
+                lambda nu, y=y, mean=mean: -stats.gamma.logpdf(y, nu, scale=mean / nu).sum(),
+                bounds=(0.05, 50), method="bounded", options={"xatol": 1e-10},
+            ).fun  # fmt: skip
+        else:
+            top = stats.nbinom.logpmf(y, path.theta, path.theta / (path.theta + mean)).sum()
+        row = path.score_table().iloc[2]
+        assert row.loglik == pytest.approx(top, rel=1e-9)
+        assert row.df == 3 and row.aic == pytest.approx(2 * 4 - 2 * top)
+        assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
+
+
+@pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])
+def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(70, 4)), rng.integers(0, 3, 70).astype(float)
+    y = rng.gamma(1.5, 10.0 * np.exp(X[:, 0])) * (rng.random(70) < (0.7 if power < 2 else 2.0))
+    path = l0path.fit(X, y, loss="tweedie", power=power, sample_weight=weights, max_k=2)
+    mean, log_phi = path.predict(X, k=2), np.linspace(-2.0, 5.0, 15)
+    for _ in range(7):  # the density by its series, on ever finer grids of phi
+        rows = list(zip(y, mean, strict=True))
+        top = [
+            weights @ [tweedie_log_density(*row, np.exp(s), power) for row in rows] for s in log_phi
+        ]
+        best = log_phi[int(np.argmax(top))]
+        log_phi = best + (log_phi - log_phi.mean()) / 6
+    row = path.score_table().iloc[2]
+    assert row.loglik == pytest.approx(max(top), rel=1e-9)
+    assert row.aic == pytest.approx(2 * 4 - 2 * max(top))
+    path.save(tmp_path / "path.npz")
+    pd.testing.assert_frame_equal(
+        l0path.load(tmp_path / "path.npz").score_table(), path.score_table()
+    )
+
+
+@pytest.mark.parametrize("loss", ["gamma", "tweedie", "quantile"])
+def test_a_perfect_fit_has_no_scale_and_is_not_chosen(loss):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    eta = X[:, 0] - X[:, 1]
+    path = l0path.fit(X, eta if loss == "quantile" else np.exp(eta), loss=loss, max_k=2)
+    table = path.score_table()
+    assert table.loglik.tolist()[2] == np.inf and path.select("bic") == 1
+
+
+def tweedie_log_density(y, mean, phi, p):
+    """By the series of Dunn & Smyth (2005); for p = 2 of a gamma distribution."""
+    from scipy import special, stats
+
+    if p == 2.0:
+        return stats.gamma.logpdf(y, 1 / phi, scale=mean * phi)
+    exponent = (y * mean ** (1 - p) / (1 - p) - mean ** (2 - p) / (2 - p)) / phi
+    if y == 0:
+        return exponent
+    alpha, j = (2 - p) / (1 - p), np.arange(1.0, 1000.0)
+    log_z = -alpha * np.log(y) + alpha * np.log(p - 1) - (1 - alpha) * np.log(phi) - np.log(2 - p)
+    terms = j * log_z - special.gammaln(j + 1) - special.gammaln(-j * alpha)
+    return exponent + special.logsumexp(terms) - np.log(y)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.8])
+def test_quantile_likelihoods_are_those_of_the_best_scale(quantile):
+    from scipy import integrate, optimize
+
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.standard_t(3, size=60)
+    path = l0path.fit(X, y, loss="quantile", quantile=quantile, max_k=3)
+    loss, r = path.loss_record(), y - path.predict(X, k=2)
+    h = loss.width
+
+    def check(r, width):
+        core = 0.25 * r * r / width + (quantile - 0.5) * r + 0.25 * width
+        return np.where(np.abs(r) <= width, core, np.where(r > 0, quantile, quantile - 1.0) * r)
+
+    def minus(log_s):
+        s = np.exp(log_s)
+        pieces = ((-np.inf, -h), (-h, h), (h, np.inf))
+        mass = sum(integrate.quad(lambda x: np.exp(-check(x, h) / s), *one)[0] for one in pieces)
+        return check(r, h).sum() / s + r.size * np.log(mass)
+
+    table = path.score_table()
+    found = optimize.minimize_scalar(minus, bounds=(-5, 3), method="bounded")
+    assert table.loglik.iloc[2] == pytest.approx(-found.fun, rel=1e-8)
+    assert table.bic.iloc[2] == pytest.approx(4 * np.log(60) + 2 * found.fun, rel=1e-8)
+    mean = check(r, 1e-9).mean()  # hardly smoothed: the likelihood that R's quantreg prints
+    narrow = log_likelihood(loss._replace(width=1e-9), 0.0, 60)(mean)
+    usual = 60 * (np.log(quantile * (1 - quantile)) - 1 - np.log(mean))
+    assert narrow[0] == pytest.approx(usual, rel=1e-6)
