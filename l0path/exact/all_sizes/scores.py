@@ -81,7 +81,7 @@ class LikelihoodScore(NamedTuple):
         if above(self.least) >= 0.0:
             return self.least
         found = brentq(above, self.least, self.most, xtol=1e-300, rtol=LAST_DIGIT)
-        step = LAST_DIGIT * max(abs(found), abs(self.least))
+        step = LAST_DIGIT * max(abs(found), abs(self.least), 1e-300)
         while above(found) < 0.0:
             found, step = found + step, 2.0 * step
         return found
