@@ -51,8 +51,8 @@ class Meta:
     checksum: str = ""
     groups: Any = None  # `l0path.problem.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
-    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss; rows for
-    # the power of a Tweedie loss
+    # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss; for
+    # Tweedie's loss the logarithms and weights of positive y (2, n)
     log_constant: float | np.ndarray = 0.0
     floor: float = 0.0
     trials: float | None = None  # of shares, their sum over the rows
