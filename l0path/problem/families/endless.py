@@ -12,14 +12,16 @@ from ..losses import OWN_LOSSES, name_of
 from ..responses import null_start
 from ..verbs import derivatives, multiplies, multiply_columns
 
-WEAK = 1e-4  # share of the largest curvature below which that along a direction is looked into
-DEPENDENT = 1e-7  # share of the largest singular value of columns below which they are dependent
-HELD = 1e-9  # share of its largest move up to which a direction leaves a row where it is
+FLAT_SHARE = (
+    1e-4  # share of the largest curvature below which that along a direction is looked into
+)
+SAME_SPAN = 1e-7  # share of the largest singular value of columns below which they are dependent
+UNMOVED = 1e-9  # share of its largest move up to which a direction leaves a row where it is
 RISING = 1e-9  # relative size of a slope along a direction that is not taken for rounding
 LOST = 1e-12  # and that in units of the slopes at the null model
 FARTHER = (3.0, 1.0, 0.25)  # how far out slopes are asked, in units of the way to the fit
 FADED, BEYOND = 1e-6, 1.1  # the share of a slope that is nearly nothing, and a little farther out
-HALVINGS = 60  # of the way to where it is
+WAY_HALVINGS = 60  # of the way to where it is
 
 
 def falls_for_ever(problem, fit, shrunk):
@@ -60,7 +62,7 @@ def falls_for_ever(problem, fit, shrunk):
         if not (0.0 < largest < np.inf and np.isfinite(H).all()):
             return False
         values, vectors = np.linalg.eigh(H)
-        weak = values <= WEAK * largest
+        weak = values <= FLAT_SHARE * largest
         V, out = vectors[:, weak].T @ Q, eta - p.offset - level
         reach = max(float(np.abs(out).max()), 1.0)
         way = V.T @ (V @ (p.weights * out))
@@ -77,7 +79,7 @@ def _basis(Z, weights):
     Z = Z * np.sqrt(weights)
     size = np.sqrt((Z * Z).sum(axis=1, keepdims=True))
     _, values, rows = np.linalg.svd(Z / np.where(size > 0, size, 1.0), full_matrices=False)
-    return rows[values > DEPENDENT * values.max(initial=0.0)] / np.sqrt(weights)
+    return rows[values > SAME_SPAN * values.max(initial=0.0)] / np.sqrt(weights)
 
 
 def _within(A, move, lower, upper):
@@ -88,7 +90,9 @@ def _within(A, move, lower, upper):
         return True
     d = np.linalg.lstsq(A.T, move)[0][: lower.size]
     share = d * np.sqrt((A[: lower.size] ** 2).mean(axis=1)) / np.abs(move).max()
-    return not ((share > HELD) & np.isfinite(upper) | (share < -HELD) & np.isfinite(lower)).any()
+    return not (
+        (share > UNMOVED) & np.isfinite(upper) | (share < -UNMOVED) & np.isfinite(lower)
+    ).any()
 
 
 def _slopes(problem, eta):
@@ -111,7 +115,7 @@ def _falls_along(problem, eta, move, first):
     """Whether the loss falls for ever along a direction `move` (n,) from a predictor; first: slopes
     at the null model.
     """
-    move = np.where(np.abs(move) > HELD * np.abs(move).max(), move, 0.0)
+    move = np.where(np.abs(move) > UNMOVED * np.abs(move).max(), move, 0.0)
     size = float(np.abs(first) @ np.abs(move))
 
     def slope(t):
@@ -128,7 +132,7 @@ def _falls_along(problem, eta, move, first):
     behind = slope(-1.0)[0]
     if not behind < -RISING * size:
         return False
-    for _ in range(HALVINGS):
+    for _ in range(WAY_HALVINGS):
         middle = 0.5 * (low + high) if low > 0.0 or high < 1e-12 else 0.1 * high
         if slope(middle - 1.0)[0] < FADED * behind:
             low = middle
