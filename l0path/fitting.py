@@ -130,7 +130,8 @@ def fit(
         Whether there is an intercept. It is never penalised and never counted. None means True, or
         with a formula what it says.
     standardize : bool, default True
-        Whether penalties are about standardised coefficients b_j = s_j beta_j.
+        Whether penalties are about standardised coefficients b_j = s_j beta_j. Without an intercept
+        s_j is the root mean square of column j.
     sample_weight : array-like of shape (n,), optional
         Weights w_i >= 0. A weight of 2 is a row twice, and 0 is no row. None means 1 for each row.
     class_weight : dict or str, optional

@@ -31,6 +31,18 @@ def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
         assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
 
 
+def test_weights_of_counts_in_two_columns_count_rows():
+    rng = np.random.default_rng(90011)
+    X, trials, weights = rng.normal(size=(40, 3)), rng.integers(1, 6, 40), rng.integers(0, 4, 40)
+    Y = np.column_stack([found := rng.binomial(trials, 0.5), trials - found])
+    Y[0] = 0  # no trial, no row
+    at, more = np.repeat(np.arange(40), weights), {"loss": "binomial", "max_k": 2}
+    path = l0path.fit(X, Y, sample_weight=weights, **more)
+    copied = l0path.fit(X[at], Y[at], **more)
+    pd.testing.assert_frame_equal(path.score_table(), copied.score_table(), rtol=1e-8)
+    assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
+
+
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])
 def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
     rng = np.random.default_rng(1)

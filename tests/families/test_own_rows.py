@@ -190,6 +190,13 @@ def test_the_intercept_goes_with_what_the_loss_sees():
         l0path.fit(X, y, loss=loss, fit_intercept=True)
 
 
+def test_estimators_ask_for_no_intercept_that_the_loss_does_not_see():
+    loss = decorated(Ranking, "estimated_rows", intercept=False)()
+    for each, asked in (("huber", True), (loss, None)):
+        model = l0path.L0Regressor(loss=each)
+        assert model._arguments(("fit_intercept",))["fit_intercept"] is asked
+
+
 def test_methods_of_other_arguments_are_refused():
     with pytest.raises(TypeError, match=r"its slope must take \(self, y, eta, weights, out\)"):
         decorated(Ranking, "returns", {"slope": lambda self, y, eta, weights: eta})
@@ -416,12 +423,10 @@ def test_the_page_and_what_results_do(page, tmp_path):
         l0path.cv_fit(X, y, scoring="mse", **more)
     with pytest.raises(ValueError, match="does not see a constant"):
         one.predict_interval(X, k=2)
-    with pytest.raises(ValueError, match="intercept=False"):
-        l0path.L0Regressor(loss=loss, k=3).fit(X, y)
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
     named = l0path.fit("y ~ x5 + x15 + x25 + x1", table, loss=loss, lambda2=1e-3, max_k=3)
     assert named.support(k=3).tolist() == [0, 1, 2]
-    again = l0path.L0Regressor(loss=loss, k=3, lambda2=1e-3, fit_intercept=False).fit(X, y)
+    again = l0path.L0Regressor(loss=loss, k=3, lambda2=1e-3).fit(X, y)
     np.testing.assert_allclose(again.coef_[data.support], ranked.coef(k=3), rtol=1e-9)
     nested = l0path.nested_cv(X, y, outer=2, **more)
     assert np.isfinite(nested.mean)
