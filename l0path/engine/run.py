@@ -413,7 +413,21 @@ def _status(setting, slices, solutions):
     if passed:
         warn_user(SeparationWarning(f"{passed}; {SEPARATION_REMEDY}"))
     status = f"complete: {reach}{_short_of(setting, largest)}"
+    endless = _endless(setting, solutions)
+    if endless:
+        warn_user(SeparationWarning(endless))
+        status += f"; {endless}"
     return status + (f"; {passed}; {SEPARATION_REMEDY}" if passed else ""), End.COMPLETE
+
+
+def _endless(setting, solutions):
+    """A text on models from which a loss of the user's own falls for ever, "" where none is."""
+    name = name_of(setting.problem.loss)
+    sizes = {s.k for s in solutions if s.separated} if name in OWN_LOSSES else ()
+    return sizes and (
+        f"k = {spans(sizes)}: the loss {name!r} falls for ever along a direction of the "
+        "coefficients, which have no finite optimum; add a little shrinkage, lambda2=1e-3"
+    )
 
 
 def _short_of(setting, largest):
