@@ -218,3 +218,15 @@ def test_a_monotone_likelihood_is_named_and_passed():
     times = survival.Times(np.full(30, -np.inf), stop, X[:, 2], np.ones(30), np.zeros(30, int))
     shrunk = l0path.fit(X, y, loss="cox", max_k=2, lambda2=1e-2)
     compare(shrunk, least(X, times, shrunk, lambda2=1e-2))
+
+
+def test_columns_are_not_seen_where_every_event_is_alone_at_risk():
+    """The slopes are rounding then, and say nothing of columns."""
+    X, time = np.random.default_rng(90031).normal(size=(12, 3)), np.arange(1.0, 13.0)
+    for last, strata in ((time == 12, None), (time > 10, np.where(time == 11, "a", "b"))):
+        y = np.column_stack([time, last])
+        path = l0path.fit(
+            X, y, loss="cox", strata=strata, always_include=[1], max_k=2, offset=50 * X[:, 0]
+        )
+        assert len(path) == 1 and path.table.n_nonzero[0] == 0
+        assert path.notes[0] == "3 columns constant in every risk set, never chosen: x0, x1, x2"
