@@ -250,7 +250,10 @@ class Predicting:
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
                 "path.survival(X, ...) or path.cumulative_hazard(X, ...)"
             )
-        raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
+        what = "is for loss='cox'" if type == "risk" else "is not known"
+        raise ValueError(
+            f"type={type!r} {what}; choose None, 'link', 'response' or, for classes, 'class'"
+        )
 
     def _new_design(self, X, needed=None):
         """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with

@@ -350,6 +350,10 @@ def canonical_name(name, exact=False, coupled=False):
     exact: for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum
     over rows are served.
     """
+    if isinstance(name, type):
+        raise ValueError(
+            f"loss={name.__name__} is a class; pass a record of it: loss={name.__name__}(...)"
+        )
     if not isinstance(name, str) and type(name) not in OWN_LOSSES.values():
         raise ValueError(
             f"loss={name!r} must be the name of a loss, such as 'squared' or 'logistic', or a "

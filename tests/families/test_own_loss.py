@@ -213,6 +213,14 @@ def test_what_is_no_loss_is_refused():
         l0path.own_loss("empty")(type("Empty", (tuple,), {"_fields": ()}))
 
 
+def test_a_class_of_a_loss_is_no_record():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=r"is a class; pass a record of it: loss=int\(...\)"):
+        l0path.fit(X, X[:, 0], loss=int)
+    with pytest.raises(ValueError, match="type='risk' is for loss='cox'"):
+        l0path.fit(X, X[:, 0], max_k=1).predict(X, k=1, type="risk")
+
+
 @pytest.mark.parametrize("loss", [None, ["squared"], np.ones(3), np.array(["squared"] * 2), {}])
 def test_what_is_no_loss_is_refused_by_name_everywhere(loss):
     X = np.random.default_rng(0).normal(size=(20, 3))
