@@ -9,6 +9,7 @@ import pytest
 from unread import GROUPS, LOSSES, SERVED, UNBOUNDED, drawn, refusal, table
 
 import l0path
+from l0path.problem.losses import traits_named
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -16,6 +17,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 def test_the_table_is_what_fit_refuses():
     page = (DOCS / "losses.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in page, "run python tests/unread.py, and put its lines there"
+
+
+def test_the_first_table_says_which_losses_have_criteria():
+    page = (DOCS / "losses.md").read_text(encoding="utf-8")
+    table = page[page.index("| criteria |") : page.index("What `fit` takes")]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    said = {row[0].split("`")[1]: row[3] != "none" for row in rows}
+    assert said == {name: traits_named(name).likelihood for name in said} and len(said) == 15
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -80,7 +80,8 @@ class Stopping(NamedTuple):
 class NewtonModel(NamedTuple):
     """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
     (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs (work space), and the minimiser `new`.
+    columns, in whose units damping is counted), rhs and diagonal (work space), and the minimiser
+    `new`.
     """
 
     x: np.ndarray
@@ -91,6 +92,7 @@ class NewtonModel(NamedTuple):
     upper: np.ndarray
     squares: np.ndarray
     rhs: np.ndarray
+    diagonal: np.ndarray
     new: np.ndarray
 
 
@@ -205,10 +207,11 @@ def newton_step(model, extra):
         model.rhs[a] = t + extra * model.squares[a] * x[a]
         size = max(size, abs(model.rhs[a]) + l1[a])
     for a in range(m):
+        model.diagonal[a] = H[a, a]
         H[a, a] += extra * model.squares[a]
     left = size * solve_quadratic(H, model.rhs, l1, model.lower, model.upper, new, 50)
     for a in range(m):
-        H[a, a] -= extra * model.squares[a]
+        H[a, a] = model.diagonal[a]  # subtracting would leave rounding of a large `extra`
     promised = 0.0
     for a in range(m):
         t = grad[a]
@@ -308,9 +311,10 @@ def _start(rows, S, lambda1, box, b, b0):
     """
     k = S.size
     m = k + 1 if rows.intercept else k
-    v, l1, squares = np.empty((4, m)), filled(m, 0.0), filled(m, 1.0)
+    v, l1, squares = np.empty((5, m)), filled(m, 0.0), filled(m, 1.0)
     lower, upper = filled(m, -np.inf), filled(m, np.inf)
-    model = NewtonModel(v[0], np.empty((m, m)), v[1], l1, lower, upper, squares, v[2], v[3])
+    H = np.empty((m, m))
+    model = NewtonModel(v[0], H, v[1], l1, lower, upper, squares, v[2], v[3], v[4])
     reference = 0.0
     for a in range(k):
         model.l1[a], model.lower[a], model.upper[a] = lambda1, box.lower[a], box.upper[a]

@@ -396,3 +396,15 @@ def test_exchanged_supports_are_sorted_and_keep_their_coefficients(dropped, adde
         known |= {into[e]: 0.0} if added else {}
         assert supports[e].tolist() == sorted(known)
         assert starts[e].tolist() == [known[j] for j in sorted(known)]
+
+
+def test_steps_that_are_much_damped_leave_the_hessian_as_it_is():
+    """What is left of curvatures says whether a fit runs off."""
+    H = np.array([[1.0, 0.3], [0.3, 0.1]])
+    rest = [np.zeros(2) for _ in range(3)]
+    model = newton.NewtonModel(
+        x=np.zeros(2), H=H.copy(), grad=np.ones(2), l1=np.zeros(2), lower=np.full(2, -np.inf),
+        upper=np.full(2, np.inf), squares=np.ones(2), rhs=rest[0], diagonal=rest[1], new=rest[2],
+    )  # fmt: skip
+    newton.newton_step(model, 1e12)
+    np.testing.assert_array_equal(model.H, H)
