@@ -16,7 +16,7 @@ from .compiled import HELPING_PROCESSES, processes, shipped
 from .core.progress import Bar
 from .designs import Dense, blocks
 from .fitting import fit
-from .problem.losses import NAMES, canonical_name, traits_named
+from .problem.losses import COUPLED, NAMES, SEVERAL, canonical_name, traits_named
 
 # of a loss, beside its default fit without proofs; "sizes": the proofs of certify="auto"
 PARTS = ("sizes", "cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")
@@ -30,6 +30,8 @@ EXAMPLES = {
     "positive": lambda eta: np.exp(np.clip(eta, -2, 2)),
     "amounts": lambda eta: np.exp(np.clip(eta, -2, 2)) * (eta > -1),
     "counts": lambda eta: np.floor(np.exp(np.clip(eta, -2, 2))),
+    "ordered": lambda eta: np.digitize(eta, [-1.0, 1.0]),
+    "survival": lambda eta: np.column_stack([np.exp(-eta), np.arange(eta.size) % 3 > 0]),
 }
 
 
@@ -111,7 +113,7 @@ def recipes(kinds: Sequence[str]):
         elif kind in OTHERS:
             runs.append(partial(_other, kind))
         else:
-            runs.append(partial(_of_loss, canonical_name(loss), part))
+            runs.append(partial(_of_loss, canonical_name(loss, coupled=True), part))
 
     def run():
         for tiny in runs:
@@ -151,11 +153,12 @@ def warm_up(
     """
     every = isinstance(losses, str) and losses == "all"
     chosen = [losses] if isinstance(losses, str) else losses
-    names = list(NAMES) if every else [canonical_name(name) for name in chosen]
+    known = [*NAMES, *SEVERAL, *COUPLED]
+    names = known if every else [canonical_name(name, coupled=True) for name in chosen]
     parts = {
         name: [
             name,
-            *(f"{name}:{part}" for part in (PARTS if name in NAMES else ())),
+            *(f"{name}:{part}" for part in (PARTS if name in NAMES else ("sparse",))),
             *(["moments"] if not i else []),
         ]
         for i, name in enumerate(names)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numba.core.caching import NullCache
 
@@ -248,6 +249,24 @@ def test_fits_of_groups_and_certificates_say_what_they_will_need(monkeypatch):
 def test_every_kind_of_fit_runs(kind):
     with np.errstate(all="ignore"):
         processes.entered(warm.recipes([kind]))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["cox", *(pytest.param(loss, marks=pytest.mark.slow) for loss in ("ordinal", "multinomial"))],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_kernels_of_classes_and_survival_times_are_known_beforehand(loss):
+    rng = np.random.default_rng(90012)
+    X, z = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    y = np.digitize(z, [-0.5, 0.5])
+    if loss == "cox":  # events of True and False make no other kind of array than numbers
+        y = pd.DataFrame({"time": np.exp(z), "event": z < 1})
+    cost = l0path.fit_cost(X, y, loss=loss)
+    assert cost.reads > 0 and cost.kernels is not None
+    with np.errstate(all="ignore"):
+        known = processes.entered(warm.recipes([loss]))
+        assert {*processes.entered(lambda: l0path.fit(X, y, loss=loss))} <= {*known}
 
 
 def test_kinds_of_fits_that_are_known():

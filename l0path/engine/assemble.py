@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.arguments import some
-from ..core.status import End, Optimality
+from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
 from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
+from ..problem.families.endless import falls_for_ever
 from ..problem.losses import name_of
 from ..problem.problem import Fit, checksum
 from ..problem.responses import likelihood_constant
@@ -76,6 +77,8 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
         fit = _of_the_hinge(setting, fit, part)
         if optimality != Optimality.UNVERIFIED:
             optimality = Optimality.STATIONARY
+    if falls_for_ever(problem, fit, part.lambda1 or part.lambda2):
+        fit = fit._replace(flags=(*fit.flags, FitStatus.SEPARATED))
     found = in_user_units(
         problem,
         setting.request.data,

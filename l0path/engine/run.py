@@ -22,7 +22,7 @@ from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
-from ..problem.losses import OWN_LOSSES, name_of
+from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
@@ -95,7 +95,8 @@ def kinds_of_kernels(request):
     """
     data, default = request.data, request.plan.settings == LocalSearch(tol=request.plan.tol)
     name = name_of(data.loss)
-    if not default or request.resolved or data.responses is not None or name in OWN_LOSSES:
+    several = data.responses is not None and name not in SEVERAL
+    if not default or request.resolved or several or name in OWN_LOSSES:
         return ()
     kinds = [name if data.groups is None else f"{name}:groups"]
     if name == "squared" and data.groups is None and asked_by_default(request, data.design.p):
@@ -412,7 +413,21 @@ def _status(setting, slices, solutions):
     if passed:
         warn_user(SeparationWarning(f"{passed}; {SEPARATION_REMEDY}"))
     status = f"complete: {reach}{_short_of(setting, largest)}"
+    endless = _endless(setting, solutions)
+    if endless:
+        warn_user(SeparationWarning(endless))
+        status += f"; {endless}"
     return status + (f"; {passed}; {SEPARATION_REMEDY}" if passed else ""), End.COMPLETE
+
+
+def _endless(setting, solutions):
+    """A text on models from which a loss of the user's own falls for ever, "" where none is."""
+    name = name_of(setting.problem.loss)
+    sizes = {s.k for s in solutions if s.separated} if name in OWN_LOSSES else ()
+    return sizes and (
+        f"k = {spans(sizes)}: the loss {name!r} falls for ever along a direction of the "
+        "coefficients, which have no finite optimum; add a little shrinkage, lambda2=1e-3"
+    )
 
 
 def _short_of(setting, largest):

@@ -25,7 +25,7 @@ from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..problem.groups import make_groups
-from ..problem.losses import CLASSIFICATION
+from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.problem import effective_rows
 from .columns import (
     categories_of,
@@ -184,6 +184,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         out = {name: value for name, value in vars(self).items() if name in names}
         if isinstance(self, ClassifierMixin) and self.classes_.size > 2 and self.loss != "ordinal":
             out["loss"] = "multinomial"
+        if out.get("fit_intercept") and not traits_named(loss_named(self.loss)).intercept:
+            out["fit_intercept"] = None  # the default here: the loss does not see a constant
         return out | {
             "random_state": seed,
             "feature_names": getattr(self, "feature_names_in_", None),

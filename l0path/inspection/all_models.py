@@ -257,6 +257,9 @@ def _unserved(problem, solution, by_columns, ridge):
     elif solution.lambda2 and not ridge:
         why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
         why += "with lambda2=0: "
+    elif solution.lambda2 and not (problem.quadratic and problem.groups is None):
+        why = f"lambda2={solution.lambda2:g}, and models with a ridge are compared under a squared "
+        why += "loss of single columns only; fit with lambda2=0: "
     elif problem.boxed:
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
@@ -307,9 +310,7 @@ class SetSearch:
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
         if not squared and not (nested and few and (ridge or self.by_columns)):
-            raise ValueError(
-                _unserved(self.problem, first, self.by_columns or ridge, squared or ridge)
-            )
+            raise ValueError(_unserved(self.problem, first, self.by_columns or ridge, ridge))
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
         self.held = int(np.isin(self.problem.forced, np.flatnonzero(self.problem.usable)).sum())
@@ -385,6 +386,7 @@ class SetSearch:
             self.status = "interrupted" if clock.interrupted else "time_limit"
         if wanted.full:
             self.status = "max_models"
+            del wanted.found[wanted.most :]
         if self.status in WHY_STOPPED:
             self.open = WHY_STOPPED[self.status].format(most=wanted.most)
         if not wanted.found:

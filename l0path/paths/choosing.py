@@ -398,9 +398,9 @@ class Choosing:
         With k these are the models S of k columns with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
-        value + within. The loss is smooth, and has no shrinkage unless it is squared. Equal columns
-        count as different ones. Models without a finite optimum (columns that separate the classes)
-        are not listed, and the set is then not complete (Fisher, Rudin & Dominici, JMLR 20, 2019).
+        value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
+        of single columns. Equal columns count as different ones. Models without a finite optimum
+        (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
 
         Parameters
         ----------

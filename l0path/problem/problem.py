@@ -213,12 +213,13 @@ def effective_rows(weights):
 
 
 def counted_rows(data, keep=None):
-    """The n of criteria: `effective_rows`, of the events where some rows have none; for shares,
-    whose weights are trials, the rows of positive weight.
+    """The n of criteria: `effective_rows`, of the events where some rows have none; of shares the
+    trials are no weights, those of counts in two columns are.
     """
     counted = data.weights if keep is None else data.weights * keep
     if data.trials is not None:
-        return effective_rows((counted > 0).astype(float))
+        some = data.trials > 0
+        counted = np.divide(counted, data.trials, out=np.zeros(counted.size), where=some)
     if data.loss.traits.response == "survival":
         counted = counted * data.y
     return effective_rows(counted)

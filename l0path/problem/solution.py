@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.status import FitStatus, Optimality
 from .coupled.ordinal import thresholds_of
+from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
@@ -211,7 +212,8 @@ def _cost(problem, data, support, beta, chosen):
 
 def _status(data, flags):
     """The status of the fit; the hinge has an optimum where it separates, of loss 0."""
-    if FitStatus.SEPARATED in flags and data.loss.traits.recession != NO_RECESSION:
+    own = name_of(data.loss) in OWN_LOSSES
+    if FitStatus.SEPARATED in flags and (own or data.loss.traits.recession != NO_RECESSION):
         return FitStatus.SEPARATED
     if FitStatus.NOT_CONVERGED in flags:
         return FitStatus.NOT_CONVERGED

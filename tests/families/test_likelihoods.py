@@ -5,7 +5,7 @@ likelihood, and what criteria make of them.
 import numpy as np
 import pandas as pd
 import pytest
-from test_families import drawn
+from family_samples import drawn
 
 import l0path
 from l0path.problem.responses import log_likelihood
@@ -29,6 +29,18 @@ def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
         assert row.loglik == pytest.approx(top, rel=1e-9)
         assert row.df == 3 and row.aic == pytest.approx(2 * 4 - 2 * top)
         assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
+
+
+def test_weights_of_counts_in_two_columns_count_rows():
+    rng = np.random.default_rng(90011)
+    X, trials, weights = rng.normal(size=(40, 3)), rng.integers(1, 6, 40), rng.integers(0, 4, 40)
+    Y = np.column_stack([found := rng.binomial(trials, 0.5), trials - found])
+    Y[0] = 0  # no trial, no row
+    at, more = np.repeat(np.arange(40), weights), {"loss": "binomial", "max_k": 2}
+    path = l0path.fit(X, Y, sample_weight=weights, **more)
+    copied = l0path.fit(X[at], Y[at], **more)
+    pd.testing.assert_frame_equal(path.score_table(), copied.score_table(), rtol=1e-8)
+    assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
 
 
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])

@@ -122,6 +122,23 @@ def test_all_models_of_a_size_are_those_of_enumeration(kind, k, within):
     assert found.scores[0] == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_best_model_of_a_size_that_the_path_does_not_have(loss):
+    X, y = instance("sums")
+    X, y = X[:, [0, 1, 3, 7]], y if loss == "squared" else y > 0
+    path = l0path.fit(X, y, loss=loss, max_k=2)
+    sets, values = list(combinations(range(4), 3)), {}
+    for T in sets:
+        values[T] = l0path.fit(X[:, T], y, loss=loss).table.objective.min()
+    found = path.near_best(3, within=0)
+    mine = {tuple(model.support.tolist()) for model in found}
+    assert mine == {T for T in sets if values[T] <= min(values.values()) * (1 + 1e-9)}
+    assert found.complete and found.scores[0] == pytest.approx(min(values.values()), rel=1e-7)
+    [model] = path.near_best(4, within=0)  # one column is the sum of two others
+    assert model.support.tolist() == [0, 1, 2, 3]
+    assert model.objective == pytest.approx(min(values.values()), rel=1e-7)
+
+
 @pytest.mark.parametrize("name", ["aic", "bic", "cp"])
 def test_all_models_near_the_best_criterion_are_those_of_enumeration(name):
     X, y = instance("copies")
@@ -266,6 +283,8 @@ def test_criteria_of_other_losses_are_refused_where_they_mean_nothing():
         l0path.best_subset(X, y, loss="huber")
     with pytest.raises(ValueError, match="lambda2=0"):
         l0path.fit(X, two, loss="logistic", lambda2=0.1).near_best(2)
+    with pytest.raises(ValueError, match="and models with a ridge"):
+        l0path.fit(X, y, groups=np.arange(8) // 2, lambda2=0.1).near_best(2)
     apart = (X[:, 0] + X[:, 1] > 0).astype(int)
     with pytest.warns(l0path.errors.SeparationWarning):
         path = l0path.fit(X, apart, loss="logistic")
@@ -275,7 +294,7 @@ def test_criteria_of_other_losses_are_refused_where_they_mean_nothing():
 def test_a_set_that_is_not_complete_says_so():
     X, y = instance("plain")
     found = l0path.fit(X, y).near_best(4, within=10.0, max_models=5)
-    assert not found.complete and len(found) >= 5 and "not complete" in repr(found)
+    assert not found.complete and len(found) == 5 and "not complete" in repr(found)
     with pytest.raises(ValueError, match="all models were found: there are more than max_models=5"):
         found.substitutes  # noqa: B018
 

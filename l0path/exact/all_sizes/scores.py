@@ -118,6 +118,8 @@ class BestSets:
         if not value < math.inf:
             return False
         score = self.score.of(value, size)
+        if score == math.inf:  # a size that is not wanted
+            return True
         if not score <= self.cutoff + AT_THE_LIMIT * abs(self.cutoff):
             return True
         self.found.append((score, size, tuple(support.tolist()), fit))

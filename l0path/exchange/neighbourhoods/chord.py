@@ -31,12 +31,17 @@ class ChordNeighbourhood(RefitNeighbourhood):
         self.exact = {}  # support -> its fit by Newton's method
 
     def refined(self, fit):
-        """The fit as Newton's method leaves it."""
+        """The fit as Newton's method leaves it; as it is where that ends above it, as steps may
+        along which a loss falls for ever.
+        """
         key = fit.key
         if fit.flags or not fit.support.size:
             return fit
-        if key not in self.exact:
-            self.exact[key] = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
+        most = fit.value + self._tolerance(fit.value)
+        if key not in self.exact or not self.exact[key].value <= most:
+            new = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
+            lost = fit._replace(flags=(FitStatus.NOT_CONVERGED,))
+            self.exact[key] = new if new.value <= most else lost
         return self.exact[key]
 
     def _lowest(self, fit, pairs):

@@ -106,7 +106,7 @@ def _events(column):
             "or 1, or False or True (1: it happened, 0: censored); recode it, such as status == 2, "
             f"or swap the columns if they are in another order: {FORMS}"
         )
-    return numbers
+    return numbers.copy()  # pandas may give a view that cannot be written: another kind of array
 
 
 def _times(column, name):

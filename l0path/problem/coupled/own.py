@@ -169,11 +169,11 @@ def register_rows(kind, rows_of):
                 H[c, a] = t
 
     unseen.register(kind)(orthogonal_columns)
-    null_start.register(kind)(_null_start)
+    null_start.register(kind)(lower_start)
 
 
-def _null_start(loss, y, offset, weights):
-    """0, or the mean of y where the loss is less there."""
+def lower_start(loss, y, offset, weights):
+    """The `null_start` of a loss of the user's own: 0, or the mean of y where it is less there."""
     levels = (0.0, float(weights @ y))
     values = [mean_loss(loss, y, offset + level, weights) for level in levels]
     return levels[int(values[1] < values[0])]

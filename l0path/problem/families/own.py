@@ -17,11 +17,12 @@ from ..coupled.own import (
     TAKEN,
     called_back_rows,
     check_rows,
+    lower_start,
     of_all_rows,
     register_rows,
 )
 from ..losses import ALIASES, COUPLED, EXACT, NAMES, OWN_LOSSES, SEVERAL
-from ..responses import EPS, rounding, saturated
+from ..responses import EPS, null_start, rounding, saturated
 from ..traits import LossTraits
 from ..verbs import curvature, slope, value
 
@@ -210,6 +211,7 @@ def _register(kind, traits, by_python):
         for verb, generic in ROW_VERBS.items():
             generic.register(kind)((_called_back if by_python else _compiled)(kind, verb))
         saturated.register(kind)(_least)
+        null_start.register(kind)(lower_start)
         rounding.register(kind)(_rounding)
     kind.__reduce__ = _reduced
     OWN_LOSSES[traits.name] = kind
@@ -368,10 +370,11 @@ def check_derivatives(loss: Any, y: np.ndarray, weights: np.ndarray, intercept: 
         if type(loss) not in RUN_BY_PYTHON:
             _check_compiles(loss)
         return
-    spread = float(np.std(y)) or 1.0
+    far = loss.traits.link != "log"
+    spread = float(np.std(y)) or 1.0 if far else 1.0
     rows = y[:: max(y.size // CHECKED_ROWS, 1)][:CHECKED_ROWS]
     for one in rows.tolist():
-        for eta in (one + spread * POINTS).tolist() if loss.traits.link != "log" else POINTS:
+        for eta in (one * far + spread * POINTS).tolist():
             _check_point(loss, float(one), float(eta), DIFFERENCE * max(spread, abs(eta), 1e-8))
             for at in (float(eta), float(one)):
                 _check_largest(loss, float(one), at)
@@ -407,8 +410,9 @@ def _check_point(loss, y, eta, h):
 
 
 def _check_largest(loss, y, eta):
-    """The bound of the curvature, at one row."""
-    most, bend = loss.traits.smoothness, float(loss.curvature(y, eta))
+    """The bound of the curvature, at one row, where one is given."""
+    most = loss.traits.smoothness
+    bend = float(loss.curvature(y, eta)) if np.isfinite(most) else 0.0
     if bend > (1.0 + 1e-9) * most:
         raise ValueError(
             f"curvature of loss {loss.traits.name!r} is {bend:.6g} at y = {y:.4g}, eta = "
