@@ -1,4 +1,6 @@
-"""The verbs of a design against NumPy."""
+"""The verbs of a design against NumPy, and the memory that a task takes."""
+
+import tracemalloc
 
 import numpy as np
 
@@ -102,3 +104,13 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
         np.testing.assert_allclose(
             part.correlate(np.ones(rows.size)), A[rows].sum(axis=0), rtol=1e-11, atol=1e-10
         )
+
+
+def peak(task):
+    """Most bytes allocated by NumPy and Python while `task` runs."""
+    tracemalloc.start()
+    try:
+        task()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

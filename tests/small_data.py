@@ -1,6 +1,10 @@
 """Small data for the tests of bad and odd input."""
 
 import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
 
 N, P = 40, 5
 
@@ -15,3 +19,19 @@ X, Y = data()
 
 
 Z = np.where(Y > 0, 1, -1)
+
+
+FRAME = pd.DataFrame(X, columns=list("abcde"))
+
+
+def with_entry(a, at, value):
+    out = np.array(a, dtype=float)
+    out[at] = value
+    return out
+
+
+def assert_refused(changed, error, message):
+    """A fit to X and Y, but for what is changed, ends with an error of this message."""
+    arguments = {"X": X, "y": Y} | changed
+    with pytest.raises(error, match=message):
+        l0path.fit(arguments.pop("X"), arguments.pop("y"), **arguments)

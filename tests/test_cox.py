@@ -1,9 +1,7 @@
 """loss="cox": paths against enumeration over supports by the definition of the partial likelihood,
-against statsmodels, and what is refused.
+and against statsmodels.
 """
 
-import pickle
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -11,68 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import survival
+from cox_samples import CASES, compare, drawn, fitted, least
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.solvers import IntegralityGeneration, LocalSearch
-
-
-def drawn(seed, n=36, p=6, **more):
-    """(X, Times) with degenerate columns: a copy, an opposite, a constant one, a combination."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    X[:, 3] = X[:, 0] + 0.4 * rng.standard_normal(n)
-    times = survival.draw(rng, n, eta=0.8 * X[:, 0] - 0.8 * X[:, 1], **more)
-    if seed % 3 == 0:
-        X[:, 4] = 2.0 - 3.0 * X[:, 1]
-    if seed % 4 == 0:
-        X[:, 5] = 7.0
-    if seed % 5 == 0:
-        X[:, 2] = X[:, 0] + X[:, 1]
-    return X, times
-
-
-def response(times):
-    """y as `fit` takes it."""
-    if np.isfinite(times.start).any():
-        return np.column_stack([times.start, times.stop, times.event])
-    return np.column_stack([times.stop, times.event])
-
-
-def fitted(X, times, **arguments):
-    stratum = times.stratum if times.stratum.max() > 0 else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)
-        return l0path.fit(
-            X,
-            response(times),
-            loss="cox",
-            strata=stratum,
-            sample_weight=None if np.ptp(times.weights) == 0 else times.weights,
-            **arguments,
-        )
-
-
-def least(X, times, path, **settings):
-    """The enumerated least values of the sizes of a path."""
-    return survival.enumerated(X, times, [s.k for s in path.solutions], **settings)
-
-
-def compare(path, expected):
-    """Every size as low as enumerated, and none lower."""
-    found = path.table["objective"].to_numpy()
-    assert found == pytest.approx(np.array(expected), rel=1e-8, abs=1e-9)
-    assert (found >= np.array(expected) * (1 - 1e-10) - 1e-10).all()
-
-
-CASES = [
-    {"seed": 1},
-    {"seed": 2, "entry": True},
-    {"seed": 3, "strata": 2, "weighted": True},
-    {"seed": 4, "entry": True, "strata": 2},
-    {"seed": 5, "weighted": True},
-    {"seed": 8, "tied": False},
-]
+from l0path.solvers import LocalSearch
 
 
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
@@ -279,207 +220,13 @@ def test_a_monotone_likelihood_is_named_and_passed():
     compare(shrunk, least(X, times, shrunk, lambda2=1e-2))
 
 
-FORMS = {
-    "structured": lambda t, e: np.array(
-        list(zip(e > 0, t, strict=True)), dtype=[("event", bool), ("time", float)]
-    ),
-    "frame": lambda t, e: pd.DataFrame({"time": t, "event": e.astype(int)}),
-    "event first": lambda t, e: pd.DataFrame({"died": e > 0, "time": t}),
-    "named": lambda t, e: pd.DataFrame({"Status": e.astype(int), "time": t}),
-    "array": lambda t, e: np.column_stack([t, e]),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_of_the_response(form):
-    X, times = drawn(1)
-    expected = fitted(X, times, max_k=2).table["loss"].to_numpy()
-    path = l0path.fit(X, FORMS[form](times.stop, times.event), loss="cox", max_k=2)
-    assert path.table["loss"].to_numpy() == pytest.approx(expected)
-
-
-def test_starts_and_stops_are_found_by_their_names():
-    X, times = drawn(2)
-    start = times.stop * np.linspace(0.0, 0.9, 36)
-    y = pd.DataFrame({"start": start, "stop": times.stop, "event": times.event})
-    path = l0path.fit(X, y, loss="cox", max_k=2)
-    for order in (["stop", "start", "event"], ["event", "stop", "start"]):
-        other = l0path.fit(X, y[order], loss="cox", max_k=2)
-        assert other.table["objective"].tolist() == path.table["objective"].tolist()
-
-
-def test_formulas():
-    X, times = drawn(2, entry=True, strata=2)
-    data = pd.DataFrame(X, columns=list("abcdef")).assign(
-        start=times.start, stop=times.stop, died=times.event, ward=times.stratum
-    )
-    path = l0path.fit(
-        "Surv(start, stop, died) ~ a + b + c + d", data, loss="cox", strata="ward", max_k=2
-    )
-    expected = fitted(X[:, :4], times, max_k=2)
-    assert path.table["loss"].to_numpy() == pytest.approx(expected.table["loss"].to_numpy())
-    risk = path.predict(data.head(3), k=2, type="risk")
-    assert np.log(risk).to_numpy() == pytest.approx(path.predict(data.head(3), k=2).to_numpy())
-
-
-def test_responses_that_say_little_are_noted():
-    X, times = drawn(1)
-    one = np.column_stack([times.stop, np.arange(36) == 5])
-    assert "one event" in l0path.fit(X, one, loss="cox").notes[0]
-    assert not l0path.fit(X, one, loss="cox", max_k=0).notes
-    tied = l0path.fit(X, np.ones((36, 2)), loss="cox", max_k=1)
-    assert "no column raises the partial likelihood" in tied.notes[0]
-    assert np.ptp(tied.table["objective"]) < 1e-12
-
-
-REFUSED = {
-    "events": ({"y": np.column_stack([np.arange(1.0, 37), np.arange(36) % 2 + 1])}, "0 or 1"),
-    "no event": ({"y": np.column_stack([np.arange(1.0, 37), np.zeros(36)])}, "no event"),
-    "order": ({"y": np.column_stack([np.full(36, 2.0), np.ones(36), np.ones(36)])}, "start"),
-    "shape": ({"y": np.ones(36)}, "times and events"),
-    "missing": ({"y": np.column_stack([np.full(36, np.nan), np.ones(36)])}, "finite"),
-    "timedelta": (
-        {"y": pd.DataFrame({"t": pd.to_timedelta(np.arange(36), unit="D"), "d": 1})},
-        r"times are numbers; pass days, say: time / pd.Timedelta\(days=1\)",
-    ),
-    "dates": (
-        {"y": pd.DataFrame({"t": pd.date_range("2020-01-01", periods=36), "d": 1})},
-        r"\(date - first_date\) / pd.Timedelta",
-    ),
-    "strata": ({"strata": np.zeros(3)}, "strata"),
-    "ties": ({"ties": "exact"}, "ties"),
-    "intercept": ({"fit_intercept": True}, "fit_intercept"),
-    "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
-    "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
-    "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
-    "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
-    "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
-    "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
-    "other loss": ({"loss": "squared", "y": np.arange(36.0), "ties": "breslow"}, "ties"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_refusals_name_the_argument(what):
-    X, times = drawn(1)
-    given, match = REFUSED[what]
-    arguments = {"loss": "cox", **given}
-    with pytest.raises(ValueError, match=match):
-        l0path.fit(X, arguments.pop("y", response(times)), **arguments)
-
-
-def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
-    X, times = drawn(8, n=48)
-    y = response(times)
-    cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0)
-    for number, (train, test) in enumerate(cv.splits):
-        fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
-        for k in range(3):
-            eta = X @ fold.coef(k=k, full=True).to_numpy()
-
-            def likelihood(rows, eta=eta):
-                few = survival.Times(*(a[rows] for a in times))
-                return survival.log_likelihood(few, eta[rows])
-
-            both = np.sort(np.concatenate([train, test]))
-            expected = 2 * (likelihood(train) - likelihood(both)) / times.event[test].sum()
-            assert cv.folds.loc[k, number] == pytest.approx(expected, rel=1e-6)
-        assert abs(times.event[test].sum() - times.event.sum() / 3) < 2
-
-
-def test_concordance_of_folds_counts_pairs():
-    X, times = drawn(2, n=48, entry=True)
-    cv = l0path.cv_fit(
-        X, response(times), loss="cox", cv=3, max_k=2, random_state=0, scoring="concordance"
-    )
-    eta, (_, test) = cv.held_out(k=2), cv.splits[0]
-    right = total = 0.0
-    for i in test:
-        for j in test:
-            at_risk = times.start[j] < times.stop[i]
-            after = times.stop[j] > times.stop[i] or (
-                times.stop[j] == times.stop[i] and not times.event[j]
-            )
-            if times.event[i] and at_risk and after:
-                total += 1
-                right += (eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j])
-    assert cv.folds.loc[2, 0] == pytest.approx(right / total)
-    assert cv.greater_is_better
-
-
-def test_folds_without_events_are_refused():
-    X, times = drawn(1)
-    late = np.where(np.arange(len(X)) < 18, times.event, 0.0)
-    y, folds = np.column_stack([times.stop, late]), np.arange(len(X)) // 18
-    with pytest.raises(ValueError, match="have no event; use fewer folds"):
-        l0path.cv_fit(X, y, loss="cox", cv=folds, max_k=1)
-    with pytest.raises(ValueError, match="one of 'deviance', 'concordance'"):
-        l0path.cv_fit(X, response(times), loss="cox", scoring="mse")
-
-
-def test_hazards_are_those_of_breslow():
-    X, times = drawn(2, entry=True, weighted=True)
-    path = fitted(X, times, max_k=2)
-    eta, at = X @ path.coef(k=2, full=True).to_numpy(), np.unique(times.stop[times.event > 0])
-    u, w = times.weights * np.exp(eta), times.weights
-    steps = [
-        w[(times.stop == t) & (times.event > 0)].sum()
-        / u[(times.start < t) & (times.stop >= t)].sum()
-        for t in at
-    ]
-    expected = np.exp(eta[:4])[:, None] * np.cumsum(steps)
-    found = path.cumulative_hazard(X[:4], k=2)
-    assert found.columns.to_numpy() == pytest.approx(at)
-    assert found.to_numpy() == pytest.approx(expected)
-    between = path.survival(X[:4], k=2, times=[at[0] - 0.5, at[1] + 0.5])
-    assert between.to_numpy() == pytest.approx(np.exp(-np.c_[0 * eta[:4], expected[:, 1]]))
-    with pytest.raises(ValueError, match="loss='cox'"):
-        l0path.fit(X, times.stop, max_k=1).survival(X, k=1)
-
-
-def test_hazards_of_strata_and_of_stored_paths(tmp_path):
-    X, times = drawn(3, strata=2, weighted=True)
-    labels = np.array(["b", "a"])[times.stratum]
-    path = l0path.fit(
-        X, response(times), loss="cox", strata=labels, sample_weight=times.weights, max_k=2
-    )
-    eta = X @ path.coef(k=2, full=True).to_numpy()
-    u, w = times.weights * np.exp(eta), times.weights
-    at, expected = np.unique(times.stop[times.event > 0]), np.zeros((len(X), 0))
-    for t in at:
-        step = np.zeros(len(X))
-        for s in (0, 1):
-            mine = times.stratum == s
-            dead = w[mine & (times.stop == t) & (times.event > 0)].sum()
-            step[mine] = dead / u[mine & (times.stop >= t)].sum() if dead else 0.0
-        expected = np.column_stack([expected, step])
-    expected = np.exp(eta)[:, None] * np.cumsum(expected, axis=1)
-    path.save(tmp_path / "path.npz")
-    for one in (path, l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(path))):
-        found = one.cumulative_hazard(X, k=2, strata=labels)
-        assert found.columns.to_numpy() == pytest.approx(at)
-        assert found.to_numpy() == pytest.approx(expected)
-    frame = pd.DataFrame(X, columns=path.names).assign(ward=labels)
-    assert path.cumulative_hazard(frame, k=2, strata="ward").to_numpy() == pytest.approx(expected)
-    with pytest.raises(ValueError, match="pass strata=, one label for each row of X, of 'a', 'b'"):
-        path.survival(X, k=2)
-    with pytest.raises(ValueError, match="strata holds 'c', which is no stratum of the fit"):
-        path.survival(X[:1], k=2, strata=["c"])
-    with pytest.raises(ValueError, match="had no strata; leave strata out"):
-        l0path.fit(X, response(times), loss="cox", max_k=1).survival(X, k=1, strata=labels)
-
-
-def test_a_stratum_without_rows_of_positive_weight_has_no_hazard():
-    X, times = drawn(1)
-    weights = np.where(times.stratum + np.arange(len(X)) % 3 == 2, 0.0, 1.0)
-    path = l0path.fit(
-        X,
-        response(times),
-        loss="cox",
-        strata=np.arange(len(X)) % 3,
-        sample_weight=weights,
-        max_k=1,
-    )
-    hazards = path.cumulative_hazard(X[:3], k=1, strata=[0, 1, 2]).to_numpy()
-    assert not hazards[2].any() and (hazards[:2, -1] > 0).all()
+def test_columns_are_not_seen_where_every_event_is_alone_at_risk():
+    """The slopes are rounding then, and say nothing of columns."""
+    X, time = np.random.default_rng(90031).normal(size=(12, 3)), np.arange(1.0, 13.0)
+    for last, strata in ((time == 12, None), (time > 10, np.where(time == 11, "a", "b"))):
+        y = np.column_stack([time, last])
+        path = l0path.fit(
+            X, y, loss="cox", strata=strata, always_include=[1], max_k=2, offset=50 * X[:, 0]
+        )
+        assert len(path) == 1 and path.table.n_nonzero[0] == 0
+        assert path.notes[0] == "3 columns constant in every risk set, never chosen: x0, x1, x2"

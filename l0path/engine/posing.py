@@ -121,16 +121,18 @@ def resolved(request, clock):
 
 def _constant_notes(data, problem):
     """Notes about columns that are never chosen, because they are constant (or, under `derived`
-    names, products that are).
+    names, products that are), or because a loss that couples rows does not see them.
     """
     constant = np.flatnonzero(~problem.usable & ~data.excluded)
     if not constant.size:
         return []
-    more = " or products of them" if (problem.square[constant] > 0).any() else ""
-    notes = [
-        f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
-        + some(constant, data.names)
-    ]
+    many = f"{constant.size} constant column{'s' if constant.size > 1 else ''}"
+    if (problem.square[constant] > 0).any():
+        others = {"survival": "constant in every risk set"}
+        kind = others.get(data.loss.traits.response, "that the loss does not see")
+        plain = not data.loss.traits.coupled
+        many = f"{many} or products of them" if plain else f"{many.replace('constant ', '')} {kind}"
+    notes = [f"{many}, never chosen: {some(constant, data.names)}"]
     barely_varying = _in_last_digits(data, constant)
     if barely_varying.size:
         notes.append(

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from design_checks import assert_verbs
 from lazy import lazy
-from test_designs import assert_verbs
 
 import l0path
 from l0path.designs import Additive, Dense, Levels, additive, blocks, derived

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from design_checks import assert_verbs, numbers, weights_of
 from disk_sources import SOURCES, genotypes, saved, write_bed
-from test_designs import assert_verbs, numbers, weights_of
 
 import l0path
 from l0path.core import threads

@@ -6,8 +6,8 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
+from design_checks import peak
 from disk_sources import SOURCES, genotypes, parquet_of, saved, write_bed
-from test_designs import peak
 
 import l0path
 from l0path.designs import blocks, convert, polynomial

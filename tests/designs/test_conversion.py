@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from design_checks import numbers
 from disk_sources import genotypes, saved, write_bed
-from test_designs import numbers
 
 from l0path.designs import as_design, blocks, convert
 from l0path.designs.disk import conversion

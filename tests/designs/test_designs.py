@@ -1,19 +1,15 @@
 """Designs against their definition: plain NumPy on the filled float64 matrix."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from design_checks import assert_verbs, moments_by_definition, numbers, weights_of
+from design_checks import assert_verbs, moments_by_definition, numbers, peak, weights_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-import l0path
 from l0path.designs import Csc, Dense, Standardized, as_design, duplicates
 
 FLOATS = ("float64", "float32", "float16")
-
 
 DTYPES = (
     *FLOATS,
@@ -30,9 +26,7 @@ DTYPES = (
     ">i4",
 )
 
-
 FORMATS = ("csc", "csr", "coo", "bsr", "lil", "dok", "dia")
-
 
 LAYOUTS = {
     "C": np.ascontiguousarray,
@@ -237,16 +231,6 @@ def test_finite_columns_whose_sum_overflows_are_finite():
     assert Dense(np.full((4, 2), 6e4, dtype="float16")).nonfinite().tolist() == [0, 0]
 
 
-def peak(task):
-    """Most bytes allocated by NumPy and Python while `task` runs."""
-    tracemalloc.start()
-    try:
-        task()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("step", [1, 2])
 def test_no_verb_copies_a_large_matrix(order, step):
@@ -404,60 +388,3 @@ def test_duplicates_of_binary_columns_and_signed_zeros():
     )  # zeros that are stored
     assert duplicates(Csc(stored)) == [(1, 0)]
     assert duplicates(Dense(np.array([[0.0, -0.0], [1.0, 1.0]]))) == [(1, 0)]
-
-
-class VerbsAlone:
-    """A user's design: the verbs that are asked of every design, and nothing else."""
-
-    def __init__(self, X):
-        self.n, self.p = X.shape
-        self._held = Dense(X)
-
-    def correlate(self, R, start=0, stop=None):
-        return self._held.correlate(R, start, stop)
-
-    def columns(self, J):
-        return self._held.columns(J)
-
-    def dot(self, J, b):
-        return self._held.dot(J, b)
-
-    def moments(self, weights, center):
-        return self._held.moments(weights, center)
-
-    def nonfinite(self):
-        return self._held.nonfinite()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"loss": "logistic"},
-        {"algorithm": "cd"},
-        {"algorithm": "dual_iht", "lambda2": 0.1},
-        {"groups": [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]},
-    ],
-    ids=["squared", "logistic", "descent", "dual", "groups"],
-)
-def test_a_design_with_the_documented_verbs_alone_is_enough(options):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, 10)) + 5.0
-    X[:, 9] = X[:, 1]  # a copy
-    y = X[:, 1] - X[:, 4] + 2.0 * rng.normal(size=60)
-    y = np.where(y > 0, 1.0, -1.0) if options.get("loss") == "logistic" else y
-    wanted, got = (l0path.fit(A, y, max_k=3, **options) for A in (X, VerbsAlone(X)))
-    assert len(wanted.solutions) > 2
-    assert [s.support.tolist() for s in got.solutions] == [
-        s.support.tolist() for s in wanted.solutions
-    ]
-    np.testing.assert_allclose(got.predict(X), wanted.predict(X), rtol=1e-8)
-
-
-def test_folds_and_certificates_of_a_design_with_the_documented_verbs_alone():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(60, 8))
-    y = X[:, 1] - X[:, 4] + 2.0 * rng.normal(size=60)
-    wanted, got = (l0path.cv_fit(A, y, max_k=3, cv=3, random_state=0) for A in (X, VerbsAlone(X)))
-    np.testing.assert_allclose(got.table.cv_mean, wanted.table.cv_mean, rtol=1e-8)
-    assert got.path.certify(k=3).proven and wanted.path.certify(k=3).proven

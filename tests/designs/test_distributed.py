@@ -11,10 +11,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from design_checks import assert_verbs, numbers
 from disk_sources import genotypes, parquet_of, saved, write_bed
 from lazy import lazy
 from test_blocks_paths import assert_same_path, problem
-from test_designs import assert_verbs, numbers
 
 import l0path
 from l0path.designs import Standardized, blocks

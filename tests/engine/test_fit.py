@@ -7,7 +7,7 @@ import oracles
 import pandas as pd
 import pytest
 from enumerated_cases import best_of_size, cases, full_beta, medium, unit
-from test_oracles import GOLDEN, golden_data
+from golden_instances import GOLDEN, golden_data
 
 import l0path
 from l0path import datasets

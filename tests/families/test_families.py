@@ -4,23 +4,14 @@
 
 import numpy as np
 import oracles
-import pandas as pd
 import pytest
+from family_samples import FAMILIES, GIVEN, arguments, drawn
 from scipy.special import expit
 
 import l0path
-from l0path.problem.families.counts import theta_of
 from l0path.solvers import LocalSearch
 
-FAMILIES = tuple(oracles.FAMILIES)
-NUMBER = {"negative_binomial": "theta", "tweedie": "power", "quantile": "quantile"}
-GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6, "quantile": 0.3}
 LARGEST = 3
-
-
-def arguments(d):
-    """The keywords of `l0path.fit` for an instance of a family."""
-    return oracles.fit_keywords(d)
 
 
 def degenerate(X, rng):
@@ -176,20 +167,6 @@ def test_a_hundred_instances(loss):
     assert total >= 300 and above <= 0.01 * total
 
 
-def drawn(loss, n=150, p=6, **changes):
-    """X, y and the arguments of a fit of a family; the truth is in columns 1 and 4."""
-    if loss == "binomial":
-        rng = np.random.default_rng(3)
-        X, trials = rng.normal(size=(n, p)), rng.integers(1, 7, n)
-        return X, rng.binomial(trials, 1 / (1 + np.exp(X[:, 4] - X[:, 1]))) / trials, {"loss": loss}
-    if loss == "quantile":
-        data = l0path.simulate.linear(n, p, 2, random_state=3)
-    else:
-        data = getattr(l0path.simulate, loss)(n, p, 2, scale=0.6, random_state=3, **changes)
-    number = {"negative_binomial": {}}.get(loss, {NUMBER.get(loss): GIVEN.get(loss)})
-    return data.X, data.y, {"loss": loss, **{k: v for k, v in number.items() if k}}
-
-
 def statsmodels_family(path):
     """The family of statsmodels' GLM at the numbers of the path."""
     import statsmodels.api as sm
@@ -219,37 +196,6 @@ def test_coefficients_and_deviance_are_those_of_statsmodels(loss):
     scored = path.score(X, y, k=2, sample_weight=weights, offset=offset)
     deviance = scored["deviance"] if "deviance" in scored else scored
     np.testing.assert_allclose(deviance, found.deviance / weights.sum(), rtol=1e-8)
-
-
-@pytest.mark.parametrize("seed", [2, 4, 12, 22, 28, 35])
-def test_theta_is_not_where_the_score_is_rounding(seed):
-    from scipy import stats
-
-    rng = np.random.default_rng(seed)
-    mean = np.exp(0.6 * rng.normal(size=100))
-    y = rng.negative_binomial(1.5, 1.5 / (1.5 + mean)).astype(float)
-    log_theta = np.linspace(-3.0, 6.0, 901)[:, None]
-    theta = np.exp(log_theta)
-    likelihood = stats.nbinom.logpmf(y, theta, theta / (theta + mean)).sum(axis=1)
-    best = float(log_theta[likelihood.argmax(), 0])
-    assert np.log(theta_of(y, mean, np.full(100, 0.01))) == pytest.approx(best, abs=0.01)
-
-
-def test_theta_is_that_of_maximum_likelihood_on_the_pilots_support():
-    from scipy import optimize, stats
-
-    X, y, more = drawn("negative_binomial", n=400)
-    path = l0path.fit(X, y, max_k=3, **more)
-    k = next(k for k in (2, 3) if set(path.support(k=k)) >= {1, 4} or k == 3)
-    mean = path.predict(X, k=k)
-    best = optimize.minimize_scalar(
-        lambda t: -stats.nbinom.logpmf(y, np.exp(t), 1 / (1 + mean / np.exp(t))).sum(),
-        bounds=(-3, 5), method="bounded", options={"xatol": 1e-9},
-    )  # fmt: skip
-    assert path.theta == pytest.approx(np.exp(best.x), rel=1e-4)
-    assert "theta" in str(path.refit(k=2).model.exog_names) or path.refit(k=2).params.size == 4
-    few = l0path.fit(X, np.random.default_rng(0).binomial(20, 0.5, 400), max_k=1, **more)
-    assert few.theta == 1e8 and any("Poisson" in note for note in few.notes)
 
 
 @pytest.mark.parametrize("loss", FAMILIES)
@@ -284,38 +230,6 @@ def test_deviances_are_those_of_scikit_learn():
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("loss", "bad", "words"),
-    [
-        ("gamma", 0.0, "loss='tweedie' takes zeros"),
-        ("gamma", -1.0, "positive numbers"),
-        ("negative_binomial", -1.0, "counts >= 0"),
-        ("tweedie", -0.5, "numbers >= 0"),
-    ],
-)
-def test_a_response_that_the_family_has_not_is_refused(loss, bad, words):
-    X, y, more = drawn(loss)
-    y[3] = bad
-    with pytest.raises(ValueError, match=words):
-        l0path.fit(X, y, max_k=1, **more)
-
-
-@pytest.mark.parametrize(
-    ("loss", "name", "value"),
-    [
-        ("negative_binomial", "theta", 0.0),
-        ("tweedie", "power", 1.0),
-        ("tweedie", "power", 2.5),
-        ("quantile", "quantile", 1.0),
-        ("quantile", "quantile", np.nan),
-    ],
-)
-def test_numbers_out_of_range_are_refused(loss, name, value):
-    X, y, _ = drawn(loss)
-    with pytest.raises(ValueError, match=f"{name}="):
-        l0path.fit(X, y, loss=loss, max_k=1, **{name: value})
-
-
 def test_a_tweedie_loss_of_power_2_is_the_gamma_loss():
     X, y, _ = drawn("gamma")
     two = l0path.fit(X, y, loss="tweedie", power=2, max_k=2)
@@ -341,122 +255,6 @@ def test_a_quantile_leaves_its_share_below():
     results = path.refit(k=2)  # not smoothed
     assert results.q == GIVEN["quantile"]
     np.testing.assert_allclose(results.params.iloc[1:], path.solutions[2].beta, atol=0.2)
-
-
-def counted():
-    """X, two columns of counts (rows without trials among them), offset."""
-    rng = np.random.default_rng(0)
-    X, trials, offset = rng.normal(size=(90, 6)), rng.integers(0, 9, 90), 0.2 * rng.normal(size=90)
-    won = rng.binomial(trials, expit(X[:, 1] - X[:, 4]))
-    return X, np.column_stack([won, trials - won]), offset
-
-
-def test_counts_of_successes_are_a_row_for_each_trial():
-    X, Y, offset = counted()
-    trials = Y.sum(axis=1)
-    path = l0path.fit(X, Y, loss="binomial", max_k=3, offset=offset)
-    twice = l0path.fit(
-        np.vstack([X, X]), np.repeat([1, 0], 90), loss="logistic", max_k=3,
-        offset=np.append(offset, offset), sample_weight=Y.T.ravel(),
-    )  # fmt: skip
-    np.testing.assert_allclose(path.table.objective, twice.table.objective, rtol=1e-10)
-    share = np.where(trials > 0, Y[:, 0] / np.maximum(trials, 1), 0.5)
-    same = l0path.fit(X, share, loss="binomial", sample_weight=trials, max_k=3, offset=offset)
-    assert same.table.objective.tolist() == path.table.objective.tolist()
-    assert path.meta.n_eff == (trials > 0).sum()
-
-
-def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
-    import statsmodels.api as sm
-
-    X, Y, offset = counted()
-    seen = Y.sum(axis=1) > 0
-    path = l0path.fit(X, Y, loss="binomial", max_k=2, offset=offset)
-    A = sm.add_constant(X[seen][:, path.support(k=2)])
-    found = sm.GLM(Y[seen], A, family=sm.families.Binomial(), offset=offset[seen]).fit(tol=1e-13)
-    row = path.score_table().iloc[2]
-    assert row.loglik == pytest.approx(found.llf, rel=1e-10)
-    assert row.bic == pytest.approx(3 * np.log(seen.sum()) - 2 * found.llf)
-    for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
-        np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
-        np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
-        assert again.llf == pytest.approx(found.llf, rel=1e-10)
-        assert again.aic == pytest.approx(row.aic, rel=1e-10)
-    weights = np.where(X[:, 1] > 0, 1.5, 0.5)  # beside the trials
-    twice = l0path.fit(X, Y, loss="binomial", max_k=1, sample_weight=weights)
-    assert twice.refit(k=1).llf == pytest.approx(twice.score_table().loglik[1], rel=1e-10)
-    deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
-    assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
-    path.save(tmp_path / "path.npz")
-    assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
-
-
-def test_shares_that_are_all_0_or_1_stay_shares():
-    X, Y, _ = counted()
-    trials = Y.sum(axis=1) + 1.0
-    y = (X[:, 1] + 0.3 * X[:, 0] > 0).astype(float)
-    path = l0path.fit(X, y, loss="binomial", sample_weight=trials, max_k=1)
-    columns = l0path.fit(X, np.c_[y * trials, (1 - y) * trials], loss="binomial", max_k=1)
-    assert path.loss == "binomial" and path.score_table().equals(columns.score_table())
-    cv = l0path.cv_fit(X, y, loss="binomial", sample_weight=trials, max_k=1, cv=2, random_state=0)
-    assert cv.path.loss == "binomial"
-    with pytest.raises(ValueError, match="y is 0 in every row"):
-        l0path.fit(X, 0.0 * y, loss="binomial", sample_weight=trials, max_k=1)
-    for classes, weights in ((y, None), (y.astype(int), trials)):
-        path = l0path.fit(X, classes, loss="binomial", sample_weight=weights, max_k=1)
-        assert path.loss == "logistic"
-
-
-def test_extreme_offsets_and_equal_counts_have_a_theta():
-    X, Y, _ = counted()
-    y, offset = Y[:, 0], np.zeros(len(Y))
-    offset[3] = 500.0  # the mean squared is not finite
-    path = l0path.fit(X, y, loss="negative_binomial", offset=offset, max_k=1)
-    assert path.theta > 0 and path.table.converged.all()
-    path = l0path.fit(X, np.ones(len(Y)), loss="negative_binomial", max_k=1)
-    assert path.table.optimality.tolist() == ["global"]
-
-
-def test_many_fractions_are_not_classes():
-    X, *_ = counted()
-    for loss in ("multinomial", "ordinal"):
-        with pytest.raises(ValueError, match="90 different numbers, some of which are not whole"):
-            l0path.fit(X, X[:, 0], loss=loss)
-    halves = np.arange(90) % 7 / 2
-    assert len(l0path.fit(X, halves, loss="ordinal", max_k=1, certify=False).classes) == 7
-
-
-def test_counts_of_a_formula_are_scored_and_refitted_from_its_table():
-    X, Y, _ = counted()
-    data = pd.DataFrame({"a": X[:, 1], "b": X[:, 4], "yes": Y[:, 0], "no": Y[:, 1]})
-    path = l0path.fit("yes + no ~ a + b", data, loss="binomial", max_k=1)
-    assert path.refit(k=1, X=data).llf == pytest.approx(path.refit(k=1).llf, rel=1e-12)
-    assert path.score(data, k=1).equals(path.score(data, Y, k=1))
-
-
-def test_binomial_folds_and_names():
-    X, Y, _ = counted()
-    cv = l0path.cv_fit(X, Y, loss="binomial", max_k=3, cv=3, random_state=0)
-    assert set(cv.model("min").support) >= {1, 4}
-    classes = np.where(X[:, 0] + 0.5 * X[:, 3] > 0, "b", "a")
-    path = l0path.fit(X, classes, loss="binomial", max_k=1, lambda2=0.1)  # glmnet's name
-    assert path.loss == "logistic" and path.classes == ("a", "b")
-    with pytest.raises(ValueError, match="loss='binomial'"):
-        l0path.fit(X, Y, loss="logistic", max_k=1)
-    with pytest.raises(ValueError, match="negative"):
-        l0path.fit(X, -Y, loss="binomial", max_k=1)
-    with pytest.raises(ValueError, match="no finite intercept"):
-        l0path.fit(X, np.column_stack([np.ones(90), np.zeros(90)]), loss="binomial", max_k=1)
-
-
-def test_a_column_that_fills_shares_is_named():
-    X, Y, _ = counted()
-    X[:, 0] = 0.0
-    X[:3, 0] = 1.0
-    Y[:3] = [[5, 0], [4, 0], [6, 0]]
-    with pytest.warns(l0path.errors.SeparationWarning, match="x0"):
-        path = l0path.fit(X, Y, loss="binomial", max_k=1, always_include=["x0"])
-    assert path.solutions[0].separated
 
 
 @pytest.mark.parametrize("power", [1.2, 1.5, 1.9, 2.0])

@@ -5,7 +5,7 @@ likelihood, and what criteria make of them.
 import numpy as np
 import pandas as pd
 import pytest
-from test_families import drawn
+from family_samples import drawn
 
 import l0path
 from l0path.problem.responses import log_likelihood

@@ -1,5 +1,5 @@
-"""Losses of the user's own with methods of all rows: the page that builds one, what it equals, what
-is refused, and wrong methods.
+"""Losses of the user's own with methods of all rows: the page that builds one, and what it
+equals.
 """
 
 import itertools
@@ -11,183 +11,20 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
+from own_rows import EQUAL, Breslow, N, Ranking, RowByRow, Sum, decorated, kind_of, survival
 
 import l0path
 from l0path.cross_validation.scoring import HeldOutRows, UndefinedScore, metric_of, score
 from l0path.engine.request import request
 from l0path.problem.coupled.event_times import cox_of
-from l0path.problem.coupled.own import check_rows
 from l0path.problem.families.own import take_undecorated
 from l0path.problem.verbs import mean_loss
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own_loss.md"
-N = 40
-EQUAL = np.full(N, 1.0 / N)
-
-
-class Ranking(NamedTuple):
-    """The loss of the page, by NumPy."""
-
-    def value(self, y, eta, weights):
-        i, j = np.nonzero(y[:, None] > y)
-        return float(weights[i] * weights[j] @ np.logaddexp(0.0, eta[j] - eta[i]))
-
-    def slope(self, y, eta, weights, out):
-        i, j = np.nonzero(y[:, None] > y)
-        share = weights[i] * weights[j] / (1.0 + np.exp(eta[i] - eta[j]))
-        out[:] = np.bincount(j, share, y.size) - np.bincount(i, share, y.size)
-
-    def curvature(self, y, eta, weights, z, out):
-        i, j = np.nonzero(y[:, None] > y)
-        p = 1.0 / (1.0 + np.exp(eta[i] - eta[j]))
-        bend = weights[i] * weights[j] * p * (1.0 - p) * (z[i] - z[j])
-        out[:] = np.bincount(i, bend, y.size) - np.bincount(j, bend, y.size)
-
-
-class Breslow(NamedTuple):
-    """Cox's loss, y = times of events, and minus those of censored rows."""
-
-    def value(self, y, eta, weights):
-        at_risk = 1.0 * (np.abs(y) >= np.abs(y)[:, None])  # a time in each row
-        dead, top = np.where(y > 0, weights, 0.0), eta.max()
-        sums = np.log(at_risk @ (weights * np.exp(eta - top))) + top
-        return float(dead @ (sums - eta)) / dead.sum()
-
-    def slope(self, y, eta, weights, out):
-        at_risk = 1.0 * (np.abs(y) >= np.abs(y)[:, None])
-        dead, u = np.where(y > 0, weights, 0.0), weights * np.exp(eta - eta.max())
-        out[:] = (u * (at_risk.T @ (dead / (at_risk @ u))) - dead) / dead.sum()
-
-    def curvature(self, y, eta, weights, z, out):
-        at_risk = 1.0 * (np.abs(y) >= np.abs(y)[:, None])
-        dead, u = np.where(y > 0, weights, 0.0), weights * np.exp(eta - eta.max())
-        sums = at_risk @ u
-        steps = dead / sums
-        means = at_risk @ (u * z) / sums
-        out[:] = u * (z * (at_risk.T @ steps) - at_risk.T @ (steps * means)) / dead.sum()
-
-
-class Sum(NamedTuple):
-    """log cosh, which is a sum over rows."""
-
-    scale: float
-
-    def value(self, y, eta, weights):
-        r = np.abs(eta - y) / self.scale
-        return self.scale**2 * (weights * (r + np.log1p(np.exp(-2.0 * r)) - math.log(2.0))).sum()
-
-    def slope(self, y, eta, weights, out):
-        out[:] = weights * self.scale * np.tanh((eta - y) / self.scale)
-
-    def curvature(self, y, eta, weights, z, out):
-        out[:] = weights * (1.0 - np.tanh((eta - y) / self.scale) ** 2) * z
-
-
-@l0path.own_loss("sum_of_rows", link="identity")
-class RowByRow(NamedTuple):
-    """The same by the methods of one row."""
-
-    scale: float
-
-    def value(self, y, eta):
-        r = abs(eta - y) / self.scale
-        return self.scale**2 * (r + math.log1p(math.exp(-2.0 * r)) - math.log(2.0))
-
-    def slope(self, y, eta):
-        return self.scale * math.tanh((eta - y) / self.scale)
-
-    def curvature(self, y, eta):
-        return 1.0 - math.tanh((eta - y) / self.scale) ** 2
-
-
-def kind_of(base, name, **methods):
-    """A class like `base` with another name and other methods."""
-    return type(name, (base,), {"__slots__": (), **methods})
-
-
-def decorated(base, name, methods=None, **traits):
-    return l0path.own_loss(name, **traits)(kind_of(base, name.title(), **(methods or {})))
-
-
-def survival(seed, ties=False):
-    """(X with degenerate columns, signed times)."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, 6))
-    X[:, 2], X[:, 3] = X[:, 1], 2.0
-    time = rng.exponential(np.exp(-X[:, 0] + 0.7 * X[:, 1]))
-    time = np.ceil(4.0 * time) if ties else time
-    return X, np.where(rng.uniform(size=N) < 0.7, time, -time)
-
-
-# -------------------- checks at the start
-
-
-def test_right_methods_pass_and_wrong_ones_are_named():
-    X, y = survival(0)
-    ranking = decorated(Ranking, "rank_checked", intercept=False)
-    check_rows(ranking(), y, EQUAL, False)
-    cox = decorated(Breslow, "cox_checked", intercept=False)
-    check_rows(cox(), y, EQUAL, False)
-    check_rows(decorated(Sum, "sum_checked", link="identity")(0.5), 1e3 + y, EQUAL, True)
-
-    def wrong(method, change):
-        """The loss with what a method fills changed."""
-        right = getattr(Ranking, method)
-
-        def filled(self, *arrays):
-            right(self, *arrays)
-            change(arrays)
-
-        return {method: filled}
-
-    def negative(arrays):
-        arrays[-1][:] *= -1.0
-
-    def unfilled(arrays):
-        arrays[-1][3] = np.nan
-
-    def writes(arrays):
-        arrays[1][0] = 0.0
-
-    for method, change, words in (
-        ("slope", negative, r"slope of loss 'wrong0' times a direction is .*changes by"),
-        ("curvature", negative, r"curvature of loss 'wrong1' times a direction z .* in row"),
-        ("slope", unfilled, r"slope of loss 'wrong2' leaves nan in row 3 of out"),
-        ("curvature", unfilled, r"curvature of loss 'wrong3' leaves nan in row 3"),
-        ("slope", writes, r"slope of loss 'wrong4' changes its argument eta"),
-    ):
-        number = re.search(r"wrong\d", words)[0]
-        kind = decorated(Ranking, number, wrong(method, change), intercept=False)
-        with pytest.raises(ValueError, match=words):
-            l0path.fit(X, y, loss=kind())
-    concave = {
-        "value": lambda self, y, eta, weights: -Ranking.value(self, y, eta, weights),
-        **wrong("slope", negative),
-        **wrong("curvature", negative),
-    }
-    with pytest.raises(ValueError, match="along a direction: the loss must be convex"):
-        l0path.fit(X, y, loss=decorated(Ranking, "concave_rows", concave, intercept=False)())
-    infinite = {"value": lambda self, y, eta, weights: math.inf}
-    with pytest.raises(ValueError, match="value of loss 'infinite' is inf"):
-        l0path.fit(X, y, loss=decorated(Ranking, "infinite", infinite)())
-
-
-def test_the_intercept_goes_with_what_the_loss_sees():
-    X, y = survival(0)
-    blind = decorated(Ranking, "blind_rows")
-    with pytest.raises(ValueError, match=r"does not change loss 'blind_rows'.*intercept=False"):
-        l0path.fit(X, y, loss=blind())
-    check_rows(blind(), y, EQUAL, False)  # fit_intercept=False
-    with pytest.raises(ValueError, match="'sees_all' has intercept=False, but a constant"):
-        l0path.fit(X, y, loss=decorated(Sum, "sees_all", intercept=False)(0.5))
-    loss = decorated(Ranking, "none_rows", intercept=False)()
-    with pytest.raises(ValueError, match="fit_intercept=True: loss='none_rows'"):
-        l0path.fit(X, y, loss=loss, fit_intercept=True)
 
 
 def test_estimators_ask_for_no_intercept_that_the_loss_does_not_see():
@@ -195,47 +32,6 @@ def test_estimators_ask_for_no_intercept_that_the_loss_does_not_see():
     for each, asked in (("huber", True), (loss, None)):
         model = l0path.L0Regressor(loss=each)
         assert model._arguments(("fit_intercept",))["fit_intercept"] is asked
-
-
-def test_methods_of_other_arguments_are_refused():
-    with pytest.raises(TypeError, match=r"its slope must take \(self, y, eta, weights, out\)"):
-        decorated(Ranking, "returns", {"slope": lambda self, y, eta, weights: eta})
-    with pytest.raises(ValueError, match=r"largest_curvature=1\.0 is for methods of one row"):
-        decorated(Ranking, "bounded_rows", largest_curvature=1.0)
-    with pytest.raises(ValueError, match="intercept=False is for methods of all rows"):
-        l0path.own_loss("one_row_only", intercept=False)(RowByRow)
-
-
-def test_what_is_not_served_is_refused_before_x_is_read():
-    X, y = survival(0)
-    loss = kind_of(Sum, "Refused")(0.5)
-    with pytest.warns(UserWarning, match="Python runs"):
-        take_undecorated(loss)
-    for arguments, words in (
-        ({"certify": True}, "conjugate of the loss"),
-        ({"algorithm": "exact"}, "conjugate of the loss.*use 'swap'"),
-        ({"algorithm": "dual_iht"}, "conjugate of the loss"),
-        ({"algorithm": "cd"}, "'Refused' needs algorithm='swap'.*swap_size=1: "),
-        ({"algorithm": "CDPSI"}, "needs algorithm='swap'"),
-        ({"algorithm": "pg"}, "needs algorithm='swap'"),
-        ({"lambda_scale": "l0learn"}, "not defined for loss='Refused'"),
-        ({"grid": "lambda0", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "unequal costs"),
-        ({"class_weight": "balanced"}, "class_weight"),
-        ({"strata": np.zeros(N)}, "strata= is for loss='cox'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            l0path.fit(X, y, loss=loss, **arguments)
-    with pytest.raises(ValueError, match="split_inference needs a likelihood"):
-        l0path.split_inference(X, y, loss=loss, k=1)
-
-
-def test_what_numba_cannot_compile_is_named():
-    def value(self, y, eta, weights):
-        return {}["none"] if eta[0] == math.pi else Ranking.value(self, y, eta, weights)
-
-    kind = decorated(Ranking, "not_compiled", {"value": value}, intercept=False)
-    with pytest.raises(TypeError, match=r"numba cannot compile value of Not_Compiled.*line \d"):
-        l0path.fit(*survival(0), loss=kind())
 
 
 def test_python_runs_a_class_without_the_decorator():

@@ -1,5 +1,5 @@
 """Projected gradients against a plain NumPy twin, enumeration, their own fixed-point map, and the
-small examples of Alcantara & Lee; the path of all sizes that every k-sparse solver shares.
+small examples of Alcantara & Lee.
 """
 
 from functools import cache, partial
@@ -10,33 +10,22 @@ from oracles import best_subsets, instances, restricted, restricted_keywords
 from problems import in_user_units, plain, problem_of, solver_path, wide_instance
 from scipy import sparse
 
-import l0path
-from l0path.core.control import Clock, Stop
+from l0path.core.control import Clock
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SizePath
-from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.engine.strategies.sparse import SparseSizes
-from l0path.exchange.ranking import Wanted
-from l0path.exchange.verification import violators
-from l0path.first_order import extrapolation
 from l0path.first_order.one_size import solve_size
 from l0path.first_order.operators import (
     all_columns,
-    largest,
-    top_eigenvalue,
-    working_columns,
-    working_rows,
 )
 from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
-from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
-from l0path.problem.verbs import derivatives, mean_loss
-from l0path.solvers import LocalSearch, ProjectedGradient
+from l0path.problem.verbs import derivatives
+from l0path.solvers import ProjectedGradient
 from l0path.working_set.hinge import make_model
 
 solve_k = partial(solve_size, settings=ProjectedGradient())
-
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 SETTINGS = [ProjectedGradient(variant=variant) for variant in VARIANTS]
 PAPERS = [ProjectedGradient(variant=variant, paper_defaults=True) for variant in VARIANTS]
@@ -64,143 +53,6 @@ def full_gradient(problem, fit, lambda2):
     g = problem.X.correlate(slopes)
     g[fit.support] += 2.0 * lambda2 * fit.b
     return g, float(slopes.sum())
-
-
-# -------------------- the pieces
-
-
-def test_largest_takes_ties_by_column_number():
-    score, index = np.array([1.0, 3.0, 2.0, 2.0, 2.0]), np.array([4, 3, 2, 0, 1])
-    assert largest(score, 2, index).tolist() == [1, 3]
-    assert largest(score, 3, index).tolist() == [1, 3, 4]
-    assert largest(score, 0, index).size == 0
-    assert largest(score, 9, index).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_choose_is_the_best_of_all_supports():
-    rng = np.random.default_rng(0)
-    for lambda1, box in ((0.0, np.inf), (0.4, np.inf), (0.3, 0.5)):
-        d = plain(
-            rng.normal(size=(9, 6)),
-            rng.normal(size=9),
-            lambda1=lambda1,
-            lower=-box * np.ones(6),
-            upper=2 * box * np.ones(6),
-            forced=[4],
-            penalty_factor=np.where(np.arange(6) == 4, 0.0, 1.0),
-        )
-        view = all_columns(problem_of(d), lambda1, 0.0)
-        for step in (0.3, 1.7):
-            raw = rng.normal(size=6) * 2
-
-            def cost(u, j, raw=raw, step=step, lambda1=lambda1):
-                return 0.5 * (u - raw[j]) ** 2 + step * lambda1 * np.abs(u)
-
-            J, u = view.choose(raw, step, 2)
-            assert J.size == 3 and 4 in J
-            grid = np.linspace(
-                -box if np.isfinite(box) else -6, 2 * box if np.isfinite(box) else 6, 60_001
-            )
-            saved = np.array([cost(0.0, j) - cost(grid, j).min() for j in range(6)])
-            saved[4] = np.inf
-            assert sorted(J) == sorted(np.argsort(-saved)[:3])
-            assert sum(cost(v, j) for v, j in zip(u, J, strict=True)) == pytest.approx(
-                sum(cost(grid, j).min() for j in J), abs=1e-6
-            )
-
-
-def test_lanczos_finds_the_largest_eigenvalue():
-    A = np.random.default_rng(3).normal(size=(30, 12))
-    assert top_eigenvalue(lambda v: A.T @ (A @ v), np.ones(12)) == pytest.approx(
-        np.linalg.eigvalsh(A.T @ A)[-1], rel=1e-5
-    )
-    assert top_eigenvalue(lambda v: v, np.zeros(3)) == 0.0
-
-
-@pytest.mark.parametrize("d", list(instances(6, 8, LOSSES)), ids=LOSSES)
-def test_views_agree_with_each_other_and_with_differences(d):
-    problem = problem_of(d)
-    model = make_model(problem)
-    model.grow(np.arange(problem.X.p))
-    views = [
-        all_columns(problem, 0.0, 0.3),
-        working_rows(model, 0.0, 0.3),
-        working_columns(model, 0.0, 0.3),
-    ]
-    rng = np.random.default_rng(1)
-    w, other, b0 = (
-        rng.normal(size=problem.X.p) * 0.3,
-        rng.normal(size=problem.X.p) * 0.3,
-        0.0 if problem.quadratic or not problem.intercept else 0.2,
-    )
-    spreads = []
-    for view in views:
-        x, y = view.at(w, b0), view.at(other, b0)
-        value = (
-            mean_loss(
-                problem.loss,
-                problem.y,
-                problem.offset + problem.X.dot(view.index, w) + b0,
-                problem.weights,
-            )
-            + 0.3 * w @ w
-        )
-        assert x.value == pytest.approx(value, rel=1e-10)
-        slope, bend = view.along(x, y)
-        t = 1e-5
-        ahead, back = view.between(x, y, t), view.between(x, y, -t)
-        assert slope == pytest.approx((ahead.value - back.value) / (2 * t), rel=1e-5, abs=1e-7)
-        assert slope == pytest.approx(view.gradient(x)[0] @ (y.w - x.w), rel=1e-9)
-        assert bend == pytest.approx(
-            (view.along(ahead, y)[0] / (1 - t) - view.along(back, y)[0] / (1 + t)) / (2 * t),
-            rel=0.3,
-        )
-        spreads.append(view.measure().spread)
-        J = np.array([0, 2])
-        g, diagonal, product = view.local(x, J, problem.X.columns(view.index[J]))
-        assert g[:2] == pytest.approx(view.gradient(x)[0][J], rel=1e-9)
-        assert product(np.eye(g.size)[0])[0] == pytest.approx(diagonal[0], rel=1e-9)
-    assert spreads == pytest.approx([spreads[0]] * 3, rel=1e-4)
-
-
-def test_extrapolation_is_the_line_minimiser_and_keeps_the_box():
-    rng = np.random.default_rng(2)
-    d = plain(rng.normal(size=(40, 3)), rng.normal(size=40), upper=0.1)
-    view = all_columns(problem_of(d), 0.0, 0.0).measure()
-    previous, x = view.at(np.array([0.0, 0.0, 0.05])), view.at(np.array([0.01, -0.03, 0.06]))
-    slope, bend = view.along(x, view.between(previous, x, 2.0))
-    t = -slope / bend
-    ahead = view.between(previous, x, 2.0)
-    values = [view.between(x, ahead, s).value for s in (0.99 * t, t, 1.01 * t)]
-    assert values[1] <= min(values)  # equations (17), (18): exact for the squared loss
-    z = extrapolation.extrapolate(view, previous, x, number=0, step=1.0, paper=False)
-    assert z.value <= x.value and (z.w <= 0.1 + 1e-15).all()
-    assert (
-        extrapolation.extrapolate(view, x, previous, number=0, step=1.0, paper=False) is previous
-        or slope > 0
-    )
-
-
-def test_conjugate_directions_solve_and_stop():
-    rng = np.random.default_rng(4)
-    A = rng.normal(size=(80, 30))
-    H, g = A.T @ A, rng.normal(size=30)
-    counts = []
-    for n in (0.0, 1e6):  # n = 0: no share of progress is small enough
-        products = []
-        p = extrapolation.conjugate_directions(
-            lambda v, products=products: products.append(v) or H @ v, np.diagonal(H), g, n, 60
-        )
-        counts.append(len(products))
-        if n == 0.0:
-            assert p == pytest.approx(-np.linalg.solve(H, g), rel=1e-6)
-        assert g @ p < 0
-    assert (
-        2 <= counts[1] < counts[0] / 2
-    )  # the share of progress is 1 at the first product, so there are always two
-
-
-# -------------------- definition
 
 
 def twin(Z, w, y, k, steps):
@@ -349,19 +201,6 @@ def test_extrapolation_of_the_paper_saves_most_gradients_of_a_wide_design():
             assert faster.fit.value <= plainly.fit.value + 1e-9
 
 
-def test_gradient_on_some_columns_is_that_part_of_the_gradient():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(20, 40)) * (rng.random((20, 40)) < 0.2)
-    for loss, y in (("squared", rng.normal(size=20)), ("logistic", np.sign(rng.normal(size=20)))):
-        for design in (X, sparse.csc_array(X)):
-            view = all_columns(problem_of(plain(design, y, loss)), 0.0, 0.1)
-            w = np.zeros(40)
-            w[[3, 8, 30]] = rng.normal(size=3)
-            x = view.at(w)
-            for J in (np.array([3, 8, 30]), np.arange(40)):
-                assert view.gradient_on(x, J) == pytest.approx(view.gradient(x)[0][J], abs=1e-12)
-
-
 def test_longer_steps_have_fewer_fixed_points():
     """X = I, y = (1, 1.05), one column: (1, 0) is a fixed point for the step 0.9 / L and not for
     0.99 / L (L = 1 / 2 is that of the mean loss).
@@ -471,103 +310,3 @@ def test_settings_and_problems_are_checked():
         solve_k(make_model(problem_of(d)), 1, settings=ProjectedGradient(paper_defaults=True))
     with pytest.raises(ValueError, match="k=99 exceeds"):
         solve_k(make_model(problem_of(d)), 99)
-
-
-# -------------------- every size
-
-
-def test_path_reads_x_a_few_times_and_serves_an_engine():
-    d, heard = wide_instance(5, lambda2=0.0), []
-    path = solver_path(
-        d, ProjectedGradient(variant="apg+"), 15, listener=lambda point: heard.append(point.k)
-    )
-    assert sorted(set(heard)) == sorted(path.pool.fits) == list(range(16))
-    assert (np.diff([path.pool.fits[k].value for k in range(16)]) < 0).all()
-    assert path.model.reads < 15 and path.model.width < 250
-    assert [row["verified"] for row in path.rounds][-1] == 16
-    assert path.next_value() < path.pool.fits[15].value
-    assert [support.size for support in path.result().starts] == list(range(1, 16))
-    assert np.isnan(path.bound(3))
-    paper = solver_path(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
-    assert (
-        paper.next_value() < paper.pool.fits[4].value
-    )  # columns that no size has used are asked as well
-
-
-def test_polish_leaves_no_swap_among_all_columns():
-    d = wide_instance(2, lambda2=0.0)
-    alone, polished = (
-        solver_path(d, ProjectedGradient(variant="apg+", polish=polish), 12)
-        for polish in (False, True)
-    )
-    values = np.array([[path.pool.fits[k].value for k in range(13)] for path in (alone, polished)])
-    assert (values[1] <= values[0] * (1 + 1e-9)).all()
-    assert values[1].sum() < 0.99 * values[0].sum()
-    for k in range(1, 13):
-        fit = polished.pool.fits[k]
-        assert polished.neighbourhood.swap(fit).value >= fit.value * (1 - 1e-9)
-        wanted = Wanted(1e300, -1e-8 * fit.value, 5)
-        assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_polish_looks_beyond_the_working_columns(loss):
-    """Columns with a common factor: the map alone, with W full of decoys, once left polished paths
-    at three times the objective of the default one.
-    """
-    rng = np.random.default_rng(4)
-    X = np.sqrt(0.5) * rng.normal(size=(150, 1200)) + np.sqrt(0.5) * rng.normal(size=(150, 1))
-    signal = X[:, ::80].sum(axis=1)
-    y = signal - signal.mean() + rng.normal(size=150)
-    y = y if loss == "squared" else np.sign(y)
-    polished, plain, swap = (
-        l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=14, algorithm=a).table.objective
-        for a in (ProjectedGradient(polish=True), "pg", "swap")
-    )
-    assert (polished <= plain * (1 + 1e-9)).all() and polished.iloc[-1] < 1.02 * swap.iloc[-1]
-
-
-def test_time_limit_keeps_what_was_solved():
-    clock = Clock(0.02)
-    model = make_model(problem_of(wide_instance(1, p=1500)))
-    settings = ProjectedGradient(variant="pg_ll")
-    path = SparseSizes(model, Slice(0.0, 0.0, 40), settings, Session(clock))
-    with pytest.raises(Stop):
-        SizePath(path).run()
-    assert 0 in path.pool.fits and len(path.pool.fits) < 41
-    assert path.optimality(max(path.pool.fits)) in ("unverified", "stationary")
-
-
-def test_supports_from_elsewhere_compete():
-    d = wide_instance(2, lambda2=0.0)
-    model = make_model(problem_of(d))
-    search = ColumnExchanges(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
-    SizePath(search).run()
-    path = solver_path(d, ProjectedGradient(), 12, supports=search.result().starts)
-    assert all(path.pool.fits[k].value <= search.pool.fits[k].value * (1 + 1e-9) for k in range(13))
-
-
-def test_degenerate_problems():
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(30, 6))
-    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=30)
-    options = dict(standardize=True, intercept=True)
-    for settings in (
-        ProjectedGradient(),
-        ProjectedGradient(variant="apg+"),
-        ProjectedGradient(variant="htp"),
-    ):
-        perfect = solver_path(plain(X, X[:, 0] - X[:, 1], **options), settings, 6)
-        assert (perfect.pool.last, perfect.pool.end) == (2, "saturated")
-        twins = solver_path(plain(np.column_stack([X, X, np.ones(30)]), y, **options), settings, 4)
-        assert sorted(twins.pool.fits) == [0, 1, 2, 3, 4] and twins.pool.fits[
-            2
-        ].support.tolist() == [0, 1]
-        apart = solver_path(
-            plain(X, np.where(X[:, 0] > 0, 1.0, -1.0), "logistic", **options), settings, 6
-        )
-        assert (apart.pool.last, apart.pool.end) == (1, "separated") and apart.optimality(
-            1
-        ) == "unverified"
-        flat = solver_path(plain(X, np.ones(30), **options), settings, 6)
-        assert (flat.pool.last, flat.pool.end) == (0, "saturated")

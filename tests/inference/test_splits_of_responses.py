@@ -73,3 +73,14 @@ def test_what_the_test_of_classes_does_not_take_is_refused(given):
     X, y, _ = drawn()
     with pytest.raises(ValueError, match=r"MNLogit.*leave that out"):
         l0path.split_inference(X, np.digitize(y, [-1, 1]), loss="multinomial", **ONE, **given)
+
+
+@pytest.mark.parametrize("loss", ["negative_binomial", "quantile", "huber"])
+def test_weights_that_statsmodels_does_not_take_are_refused_before_anything_is_fitted(
+    loss, monkeypatch
+):
+    monkeypatch.setattr("l0path.inference.splitting.run", None)
+    X = np.random.default_rng(90020).normal(size=(30, 3))
+    y, weights = np.arange(30) % 5, np.linspace(0.5, 2, 30)
+    with pytest.raises(ValueError, match="sample_weight= of numbers that are not whole"):
+        l0path.split_inference(X, y, loss=loss, sample_weight=weights, k=1)

@@ -1,8 +1,12 @@
-"""A real browser, shared by the tests of pages."""
+"""A real browser, and the page of `explore`, shared by the tests of pages."""
 
 import shutil
 
+import numpy as np
 import pytest
+from page_samples import HOSTILE
+
+import l0path
 
 
 @pytest.fixture(scope="package")
@@ -52,3 +56,29 @@ def look(browser, tmp_path):
 
     yield look
     assert browser.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 14))
+    return X, X[:, :6] @ np.array([2.0, -1.5, 1.2, 1.0, -0.8, 0.6]) + 0.5 * rng.standard_normal(90)
+
+
+@pytest.fixture(scope="module")
+def cv(data):
+    X, y = data
+    return l0path.cv_fit(
+        X,
+        y,
+        cv=4,
+        max_k=10,
+        random_state=0,
+        certify=True,
+        feature_names=HOSTILE + [f"v{j}" for j in range(6, 14)],
+    )
+
+
+@pytest.fixture(scope="module")
+def page(cv):
+    return cv.explore(title="A <b>title</b> & more")

@@ -1,0 +1,98 @@
+"""Forms of survival times that loss="cox" takes, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from cox_samples import drawn, fitted, response
+
+import l0path
+from l0path.solvers import IntegralityGeneration, LocalSearch
+
+FORMS = {
+    "structured": lambda t, e: np.array(
+        list(zip(e > 0, t, strict=True)), dtype=[("event", bool), ("time", float)]
+    ),
+    "frame": lambda t, e: pd.DataFrame({"time": t, "event": e.astype(int)}),
+    "event first": lambda t, e: pd.DataFrame({"died": e > 0, "time": t}),
+    "named": lambda t, e: pd.DataFrame({"Status": e.astype(int), "time": t}),
+    "array": lambda t, e: np.column_stack([t, e]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_the_response(form):
+    X, times = drawn(1)
+    expected = fitted(X, times, max_k=2).table["loss"].to_numpy()
+    path = l0path.fit(X, FORMS[form](times.stop, times.event), loss="cox", max_k=2)
+    assert path.table["loss"].to_numpy() == pytest.approx(expected)
+
+
+def test_starts_and_stops_are_found_by_their_names():
+    X, times = drawn(2)
+    start = times.stop * np.linspace(0.0, 0.9, 36)
+    y = pd.DataFrame({"start": start, "stop": times.stop, "event": times.event})
+    path = l0path.fit(X, y, loss="cox", max_k=2)
+    for order in (["stop", "start", "event"], ["event", "stop", "start"]):
+        other = l0path.fit(X, y[order], loss="cox", max_k=2)
+        assert other.table["objective"].tolist() == path.table["objective"].tolist()
+
+
+def test_formulas():
+    X, times = drawn(2, entry=True, strata=2)
+    data = pd.DataFrame(X, columns=list("abcdef")).assign(
+        start=times.start, stop=times.stop, died=times.event, ward=times.stratum
+    )
+    path = l0path.fit(
+        "Surv(start, stop, died) ~ a + b + c + d", data, loss="cox", strata="ward", max_k=2
+    )
+    expected = fitted(X[:, :4], times, max_k=2)
+    assert path.table["loss"].to_numpy() == pytest.approx(expected.table["loss"].to_numpy())
+    risk = path.predict(data.head(3), k=2, type="risk")
+    assert np.log(risk).to_numpy() == pytest.approx(path.predict(data.head(3), k=2).to_numpy())
+
+
+def test_responses_that_say_little_are_noted():
+    X, times = drawn(1)
+    one = np.column_stack([times.stop, np.arange(36) == 5])
+    assert "one event" in l0path.fit(X, one, loss="cox").notes[0]
+    assert not l0path.fit(X, one, loss="cox", max_k=0).notes
+    tied = l0path.fit(X, np.ones((36, 2)), loss="cox", max_k=1)
+    assert "no column raises the partial likelihood" in tied.notes[0]
+    assert np.ptp(tied.table["objective"]) < 1e-12
+
+
+REFUSED = {
+    "events": ({"y": np.column_stack([np.arange(1.0, 37), np.arange(36) % 2 + 1])}, "0 or 1"),
+    "no event": ({"y": np.column_stack([np.arange(1.0, 37), np.zeros(36)])}, "no event"),
+    "order": ({"y": np.column_stack([np.full(36, 2.0), np.ones(36), np.ones(36)])}, "start"),
+    "shape": ({"y": np.ones(36)}, "times and events"),
+    "missing": ({"y": np.column_stack([np.full(36, np.nan), np.ones(36)])}, "finite"),
+    "timedelta": (
+        {"y": pd.DataFrame({"t": pd.to_timedelta(np.arange(36), unit="D"), "d": 1})},
+        r"times are numbers; pass days, say: time / pd.Timedelta\(days=1\)",
+    ),
+    "dates": (
+        {"y": pd.DataFrame({"t": pd.date_range("2020-01-01", periods=36), "d": 1})},
+        r"\(date - first_date\) / pd.Timedelta",
+    ),
+    "strata": ({"strata": np.zeros(3)}, "strata"),
+    "ties": ({"ties": "exact"}, "ties"),
+    "intercept": ({"fit_intercept": True}, "fit_intercept"),
+    "class_weight": ({"class_weight": "balanced"}, "class_weight"),
+    "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
+    "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
+    "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
+    "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
+    "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
+    "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
+    "other loss": ({"loss": "squared", "y": np.arange(36.0), "ties": "breslow"}, "ties"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusals_name_the_argument(what):
+    X, times = drawn(1)
+    given, match = REFUSED[what]
+    arguments = {"loss": "cox", **given}
+    with pytest.raises(ValueError, match=match):
+        l0path.fit(X, arguments.pop("y", response(times)), **arguments)
