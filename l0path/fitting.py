@@ -143,7 +143,8 @@ def fit(
     offset : array-like of shape (n,) or str, optional
         Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
         X, which then is no feature and is found by its name in new rows. None means 0. With several
-        responses also one per entry of y, (n, r).
+        responses also one per entry of y, (n, r); with several classes (loss="multinomial") one per
+        row and class, for one per row would change no probability.
     response_weights : array-like of shape (r,) or dict, optional
         Weights > 0 of several responses: each multiplies the loss and the ridge of its response.
         None means 1 for each.

@@ -56,6 +56,9 @@ def test_folds_without_events_are_refused():
     y, folds = np.column_stack([times.stop, late]), np.arange(len(X)) // 18
     with pytest.raises(ValueError, match="have no event; use fewer folds"):
         l0path.cv_fit(X, y, loss="cox", cv=folds, max_k=1)
+    few = int(late.sum())
+    with pytest.raises(ValueError, match=f"cv={few + 1} folds need at least as many events"):
+        l0path.cv_fit(X, y, loss="cox", cv=few + 1, max_k=1)
     with pytest.raises(ValueError, match="one of 'deviance', 'concordance'"):
         l0path.cv_fit(X, response(times), loss="cox", scoring="mse")
 

@@ -319,3 +319,13 @@ def test_gains_that_rounding_hides_are_no_failure_to_converge(counts):
     assert path.table.status.tolist() == ["converged"]
     centred = np.log(counts) - np.log(counts).mean()
     np.testing.assert_allclose(path.coef(k=0).to_numpy()[0], centred, rtol=1e-9)
+
+
+def test_an_offset_for_each_row_changes_nothing_and_a_note_says_so():
+    rng = np.random.default_rng(90040)
+    X, y, offset = rng.normal(size=(40, 2)), np.arange(40) % 3, rng.normal(size=(40, 3))
+    same = {"loss": "multinomial", "max_k": 1}
+    rows = l0path.fit(X, y, offset=offset[:, 0], **same)
+    np.testing.assert_allclose(rows.table.objective, l0path.fit(X, y, **same).table.objective)
+    assert any("of shape (n, 3)" in note for note in rows.notes)
+    assert not l0path.fit(X, y, offset=offset, **same).notes

@@ -130,6 +130,18 @@ def _drawn(count, data, groups, seed):
     survival = data.loss.traits.response == "survival"  # stratified by events
     plain = data.classes is None and not survival
     y = (data.y if data.classes is None else codes_of(data))[rows]
+    if survival and count > y.sum():
+        raise ValueError(
+            f"cv={count} folds need at least as many events, there are {y.sum():.0f} in the rows "
+            "with positive weight; use fewer folds"
+        )
+    if data.classes is not None and (groups is not None or count < rows.size):
+        _, sizes = np.unique(y, return_counts=True)
+        if sizes.max() < count or (groups is None and sizes.min() < 2):
+            raise ValueError(
+                f"cv={count} stratified folds are too many for classes of {sizes.min()} and "
+                f"{sizes.max()} rows; use fewer folds"
+            )
     if groups is not None:
         groups = groups[rows]
         many = np.unique(groups).size
@@ -143,12 +155,6 @@ def _drawn(count, data, groups, seed):
     elif plain or count == rows.size:
         splitter = KFold(count, shuffle=True, random_state=seed)
     else:
-        _, sizes = np.unique(y, return_counts=True)
-        if data.classes is not None and (sizes.min() < 2 or sizes.max() < count):
-            raise ValueError(
-                f"cv={count} stratified folds are too many for classes of {sizes.min()} and "
-                f"{sizes.max()} rows; use fewer folds"
-            )
         splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings(

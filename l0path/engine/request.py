@@ -308,7 +308,7 @@ def data_of(X, y, a, read=False):
         **columns,
     )
     checks.check_classes(data, a.loss)
-    return data, [*notes, *more, *kept]
+    return data, [*notes, *more, *kept, *responses.notes_of_offset(data)]
 
 
 def _columns(p, names, a):

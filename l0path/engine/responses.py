@@ -206,6 +206,19 @@ NUMBERS = {
 }
 
 
+def notes_of_offset(data):
+    """A note about an offset of several classes that changes nothing."""
+    if data.offset is None or data.classes is None or data.offset.ndim < 2:
+        return []
+    if not data.offset.any() or np.ptp(data.offset, axis=1).any():
+        return []
+    r = data.offset.shape[1]
+    return [
+        "offset has the same number for all classes of a row, which changes no probability; pass a "
+        f"column for each class, of shape (n, {r})"
+    ]
+
+
 def check_signs(y, loss, what):
     """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
     zero, words = NUMBERS[what]
