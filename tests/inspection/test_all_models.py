@@ -284,6 +284,15 @@ def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss, unit):
         }
 
 
+@pytest.mark.parametrize("loss", ["quantile", "gamma", "tweedie"])
+def test_more_models_are_asked_for_than_there_are(loss):
+    X, y = instance("plain")
+    y = y if loss == "quantile" else np.exp(0.3 * y)
+    found = l0path.best_subset(X[:, :2], y, loss=loss, n_best=20)
+    assert found.proven and len(found.best) == 4
+    assert math.isfinite(found.lower_bound)
+
+
 def test_criteria_of_other_losses_are_refused_where_they_mean_nothing():
     X, y = instance("plain")
     two = (y > 0).astype(int)
