@@ -89,12 +89,12 @@ def entry_costs(factor, lambda0):
 
 def roles(problem, fit, J, lambda0):
     """The `Roles` of columns J (indices) in exchanges of a fit."""
-    k, may_enter = fit.support.size, problem.usable.copy()
-    may_enter[fit.support] = False
-    skip = ~may_enter[J]
-    locked, member_cost = problem.locked(fit.support), np.zeros(k)
-    if lambda0:
-        member_cost = np.where(locked, 0.0, lambda0 * problem.factor[fit.support])
+    S, may_enter = fit.support, problem.usable.copy()
+    may_enter[S] = False
+    skip, locked = ~may_enter[J], problem.locked(S)
+    if not lambda0:
+        return Roles(skip, locked, np.zeros(J.size), np.zeros(S.size))
+    member_cost = np.where(locked, 0.0, lambda0 * problem.factor[S])
     return Roles(skip, locked, entry_costs(problem.factor[J], lambda0), member_cost)
 
 
@@ -130,7 +130,8 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     )
     u = quadratic.B @ quadratic.rows
     count = scan(quadratic, u, fit.b, part, rule, ExchangeList(*found))
-    return tuple(kept[:count] for kept in found)
+    change, column, position = found
+    return change[:count], column[:count], position[:count]
 
 
 @njit

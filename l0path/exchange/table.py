@@ -36,7 +36,7 @@ EQUAL = 1e-10
 def in_steps(changes, tie):
     """Changes (array) counted in steps of `tie`, so that those that count as equal are equal."""
     with np.errstate(over="ignore"):
-        return np.round(changes / tie) if tie > 0.0 else changes
+        return np.rint(changes / tie) if tie > 0.0 else changes
 
 
 def in_order(tie):

@@ -203,7 +203,7 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
-        perfect = floor + task.problem.left_of_perfect(self.meta.null_loss)
+        perfect = floor + task.problem.left_of_perfect(self.meta.null_loss - floor)
 
         def limit(best):
             most = best + within * (best - floor)
@@ -335,7 +335,7 @@ class SetSearch:
             )
         if self.most:
             value, _ = self.refit(np.flatnonzero(self.problem.usable))
-            if value <= PERFECT * path.meta.null_loss:
+            if not 1.0 - path.meta.deviance_ratio(value) > PERFECT:
                 raise ValueError(
                     "the model of all columns fits perfectly, so that criteria choose nothing; "
                     "leave some columns out with exclude="

@@ -157,6 +157,22 @@ class Derivatives(NamedTuple):
     v: np.ndarray
 
 
+@njit
+def _invert_some(G, index, scale, lambda2, B):
+    """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, with a
+    ridge more where these are dependent.
+    """
+    k, trace = index.size, 0.0
+    H = np.empty((k, k))
+    for i in range(k):
+        for j in range(k):
+            H[i, j] = scale * G[index[i], index[j]]
+        trace += H[i, i]
+    for i in range(k):
+        H[i, i] += 2.0 * lambda2 + 1e-10 * trace / k + 1e-300
+    invert(H, k, B)
+
+
 class Local:
     """The loss near a fit on the working columns: gradient exact, second order by a WeightedGram
     close by, or (gram None) by the fit's own curvatures v.
@@ -172,20 +188,17 @@ class Local:
         self.total = max(float(v.sum()), 1e-300)
         self.scale = 1.0 if gram is None else self.total / gram.total
         self.c = self._diagonal = self._mean = np.empty(0)
-        self.own = np.empty((at.size, 0))
+        self.own, self.index = np.empty((at.size, 0)), at
         if gram is None:
             self.ZV = Z[at]
             if centred:
                 self.ZV -= (self.ZV @ v / self.total)[:, None]
             self.ZV *= v
-            H = self.ZV @ Z[at].T
+            G, self.index = self.ZV @ Z[at].T, np.arange(at.size)
         else:
-            self.ZV = None
-            H = self.scale * gram.G[at[:, None], at]
-        diagonal = H.ravel()[:: at.size + 1]
-        diagonal += 2.0 * lambda2 + 1e-10 * diagonal.sum() / max(at.size, 1) + 1e-300
-        self.B = np.empty_like(H)
-        invert(H, at.size, self.B)
+            self.ZV, G = None, gram.G
+        self.B = np.empty((at.size, at.size))
+        _invert_some(G, self.index, self.scale, float(lambda2), self.B)
 
     def extend(self, Z, width):
         """Follow the working columns up to `width`."""
@@ -194,7 +207,9 @@ class Local:
         if self.width == width:
             return
         new = Z[self.width : width]
-        self.c = np.append(self.c, -(new @ self.slopes))
+        c = new @ self.slopes
+        np.negative(c, out=c)
+        self.c = np.append(self.c, c) if self.width else c
         if self.gram is None:
             mean = new @ self.v / self.total if self.centred else np.zeros(new.shape[0])
             self._mean = np.append(self._mean, mean)
@@ -205,7 +220,6 @@ class Local:
         self.width = width
 
     rows = property(lambda self: self.own if self.gram is None else self.gram.G)
-    index = property(lambda self: np.arange(self.at.size) if self.gram is None else self.at)
     diagonal = property(lambda self: self._diagonal if self.gram is None else self.gram.diagonal)
     mean = property(lambda self: self._mean if self.gram is None else self.gram.mean)
 

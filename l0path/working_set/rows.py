@@ -21,7 +21,7 @@ from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
 from .least_squares import from_rows
-from .linear_algebra import invert, predictor, weighted_squares
+from .linear_algebra import gather_rows, invert, predictor, weighted_squares
 from .several.ordered import clear_optimum, ordered_table
 
 # bytes of slopes and their products with all columns that are kept for bounds
@@ -73,6 +73,7 @@ class RowModel(WorkingColumns):
         # `verified_slopes`
         self.seen = None
         self.recent = {}  # `weighted` of the last fits
+        self.latest = None, None  # the last fit and its Local
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
 
     @property
@@ -360,6 +361,9 @@ class RowModel(WorkingColumns):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
         back.
         """
+        before, local = self.latest
+        if before is fit and local.width == self.width:
+            return local
         key = fit.support.tobytes(), f"{fit.value:.9e}"
         local = self.locals.get(key)
         if local is None or (local.gram is not None and not local.gram.kept):
@@ -372,6 +376,7 @@ class RowModel(WorkingColumns):
             if self._held > CURVATURE_BYTES:
                 self.locals, self._held = {key: local}, local.bytes
         local.extend(self.Z, self.width)
+        self.latest = fit, local
         return local
 
     def inverse(self, fit, lambda2):
@@ -385,12 +390,10 @@ class RowModel(WorkingColumns):
         if not self.shares:
             return self._kept_exact(fit, lambda2, first)
         local = self.local(fit, lambda2)
-        return Quadratic(
-            local.rows[local.index, first : self.width] * local.scale,
-            local.c[first:],
-            local.diagonal[first : self.width] * local.scale,
-            local.B,
-        )
+        rows = np.empty((fit.support.size, self.width - first))
+        gather_rows(local.rows, local.index, first, local.scale, rows)
+        diagonal = local.diagonal[first : self.width] * local.scale
+        return Quadratic(rows, local.c[first:], diagonal, local.B)
 
     def keep_slopes(self, fits, R, products, penalty):
         """Remember slopes R (n, m) of fits and their products with all columns, (m, p); the oldest

@@ -235,12 +235,22 @@ def minus_twice_loglik(loss, X, y, T):
     return by_shape.fun
 
 
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma", "tweedie"])
-def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
+@pytest.mark.parametrize(
+    ("loss", "unit"),
+    [
+        ("logistic", 1.0),
+        ("poisson", 1.0),
+        ("poisson", 20.0),  # losses are below 0
+        ("gamma", 1.0),
+        ("gamma", 1e-3),
+        ("tweedie", 1.0),
+    ],
+)
+def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss, unit):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 5)) + 0.5 * rng.standard_normal((60, 1))
     X[:, 4] = X[:, 0] + X[:, 1]
-    mean = np.exp(0.5 * X[:, 0] - 0.4 * X[:, 2])
+    mean = unit * np.exp(0.5 * X[:, 0] - 0.4 * X[:, 2])
     y = {
         "logistic": (rng.random(60) < mean / (1 + mean)).astype(int),
         "poisson": rng.poisson(mean),
@@ -272,6 +282,15 @@ def test_other_likelihoods_are_compared_by_criteria_and_sizes(loss):
         assert near.complete and {tuple(model.support.tolist()) for model in near} == {
             T for T, value in deviance.items() if value <= 1.05 * min(deviance.values())
         }
+
+
+@pytest.mark.parametrize("loss", ["quantile", "gamma", "tweedie"])
+def test_more_models_are_asked_for_than_there_are(loss):
+    X, y = instance("plain")
+    y = y if loss == "quantile" else np.exp(0.3 * y)
+    found = l0path.best_subset(X[:, :2], y, loss=loss, n_best=20)
+    assert found.proven and len(found.best) == 4
+    assert math.isfinite(found.lower_bound)
 
 
 def test_criteria_of_other_losses_are_refused_where_they_mean_nothing():

@@ -227,6 +227,8 @@ class ColumnExchanges(ExchangeStrategy):
         if not sizes:
             return
         self.clock.poll()
+        if 1 in sizes and not self.exact and self.part.compare_single:
+            self.compare_single()  # so that none of its swaps needs a refit
         self.refine(sizes)
         # an addition counts where it would beat the next size
         targets = [
@@ -303,10 +305,19 @@ class ColumnExchanges(ExchangeStrategy):
         """
         return entering(found), [False] * len(found)
 
+    def compare_single(self):
+        """As `SizeStrategy.compare_single`, once for a model."""
+        held = self.pool.fits.get(1)
+        if held is not None and held.key != self.pool.compared:
+            super().compare_single()
+
     def improved(self, fit, candidates):
         """The fit after swaps, as many of which are refuted in the end as were asked for; the fit
-        itself where none improves it. candidates: its exchanges ranked first.
+        itself where none improves it, or where it was compared with all others. candidates: its
+        exchanges ranked first.
         """
+        if fit.key == self.pool.compared:
+            return fit
         return self.neighbourhood.swap(fit, thorough=True)
 
     def _take(self, k, candidates):

@@ -29,20 +29,6 @@ class OrderedExchanges(ColumnExchanges):
     def compare(self, supports):
         """The columns of the squared loss's path are at hand; a sweep finds supports as low."""
 
-    def verify(self, sizes):
-        """The model of size 1 is compared with all others of its size first, where that is asked
-        for: none of its swaps needs a refit then.
-        """
-        if 1 in sizes and self.part.compare_single:
-            self.compare_single()
-        super().verify(sizes)
-
-    def compare_single(self):
-        """As `SizeStrategy.compare_single`, once for a model."""
-        held = self.pool.fits.get(1)
-        if held is not None and held.key != self.pool.compared:
-            super().compare_single()
-
     def tried(self, fit):
         """As `ColumnExchanges.tried`; of a fit that was compared with all others the first ones
         are looked at for the sake of other sizes.

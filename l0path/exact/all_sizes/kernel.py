@@ -1,5 +1,7 @@
 """Depth-first search of the best subsets of all sizes at once: the kernels.
 
+Verbs of the nodes are those of one response; `response_kernel` has those of several.
+
 A node has f columns in and m candidates; its sets have f + t columns. As in `exact.nodes.leaps` it
 keeps S, c (what the columns that are in leave) and B = inv(S), b = B c, and two values: R with no
 candidate and F with all of them. The candidate that costs most to leave out joins, then leaves.
@@ -21,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import njit
+from ...core.dispatch import generic, njit
 from ..nodes.leaps import PAIRS, _joint, copy_without, pivot, row_of, strike
 from .perspective import close_sizes, pays, sort, tighten
 
@@ -93,13 +95,47 @@ def note(space, cut, size, value, number):
 
 
 @njit
+def note_more(stack, space, f, more, cut, value, number):
+    """Note the set of the columns that are in at level f and of the candidates `more`, three
+    positions, of which the last may be -1. Returns the number of notes.
+    """
+    row, ident, size = space.found[number], stack.ident[f], f
+    for a in range(row.size):
+        row[a] = stack.into[a] if a < f else -1
+    for j in more:
+        if j >= 0:
+            row[size] = ident[j]
+            size += 1
+    return note(space, cut, size, value, number)
+
+
+@njit
+def note_but(stack, space, f, i, l, cut, value, number):
+    """Note the set of all columns of level f but the candidates i and l. Returns the number of
+    notes.
+    """
+    row, m, size = space.found[number], stack.m[f], f
+    row[:] = -1
+    for a in range(f):
+        row[a] = stack.into[a]
+    for a in range(m):
+        if a != i and a != l:
+            row[size] = stack.ident[f, a]
+            size += 1
+    return note(space, cut, size, value, number)
+
+
+# -------------------- verbs of the nodes
+
+
+@generic
 def add_pairs(stack, space, f, j, cut, number):
     """Note sets of the columns that are in at level f, candidate j where j >= 0, and two candidates
     more. Returns the number of notes.
 
     The loop over all pairs has no division: v < threshold <=> u^2 > (one - threshold) d.
     """
-    S, c, ident, m, into = stack.S[f], stack.c[f], stack.ident[f], stack.m[f], stack.into
+    S, c, m = stack.S[f], stack.c[f], stack.m[f]
     w, d, e = space.w, space.d, space.e
     size, root, value = f + 2 + (j >= 0), 1.0, stack.R[f]
     if j >= 0:
@@ -127,21 +163,16 @@ def add_pairs(stack, space, f, j, cut, number):
             t = S[i, l] - r * w[l]
             left, u = d[l] - t * t / d[i], e[l] - t * g
             if l != j and left > 0.0 and one - u * u / left < cut.threshold[size]:
-                row = space.found[number]
-                for a in range(row.size):
-                    row[a] = into[a] if a < f else -1
-                row[f], row[f + 1] = ident[i], ident[l]
-                if j >= 0:
-                    row[f + 2] = ident[j]
-                number = note(space, cut, size, one - u * u / left, number)
+                value_of_both = one - u * u / left
+                number = note_more(stack, space, f, (i, l, j), cut, value_of_both, number)
     return number
 
 
-@njit
+@generic
 def drop_pairs(stack, space, f, cut, number):
     """Note sets of all columns of level f but two candidates. Returns the number of notes."""
-    B, b, order, ident, m = stack.B[f], stack.b[f], stack.order[f], stack.ident[f], stack.m[f]
-    size, cost, into = f + m - 2, space.cost, stack.into
+    B, b, order, m = stack.B[f], stack.b[f], stack.order[f], stack.m[f]
+    size, cost = f + m - 2, space.cost
     for at in range(m - 1, 0, -1):
         i = order[at]
         one = stack.F[f] + cost[i]
@@ -154,16 +185,65 @@ def drop_pairs(stack, space, f, cut, number):
             s = B[max(i, l), min(i, l)]
             left, u = B[l, l] - s * s / B[i, i], b[l] - s * b[i] / B[i, i]
             if left > 0.0 and one + u * u / left < cut.threshold[size]:
-                row, a = space.found[number], f
-                row[:] = -1
-                for q in range(f):
-                    row[q] = into[q]
-                for q in range(m):
-                    if q != i and q != l:
-                        row[a] = ident[q]
-                        a += 1
-                number = note(space, cut, size, one + u * u / left, number)
+                number = note_but(stack, space, f, i, l, cut, one + u * u / left, number)
     return number
+
+
+@generic
+def costs(stack, space, f):
+    """Fill what the candidates of level f cost when they leave, and delta_j b_j^2 (`gain`)."""
+    B, b, ident = stack.B[f], stack.b[f], stack.ident[f]
+    for a in range(stack.m[f]):
+        space.cost[a] = b[a] * b[a] / B[a, a]
+        space.gain[a] = space.delta[ident[a]] * b[a] * b[a]
+
+
+@generic
+def joint_cost(stack, space, f, last, least):
+    """The smaller of `least` and what leaving out candidate order[last] with one of those before it
+    adds to F.
+    """
+    return _joint(stack.B[f], stack.b[f], space.cost, stack.order[f], last, least)
+
+
+@generic
+def close_by_relaxation(stack, space, f, cut):
+    """Bound the open sizes of level f by the perspective relaxation, where it pays. Returns
+    (whether any is left, entries visited).
+    """
+    if not pays(stack, space, f):
+        return True, 0
+    return tighten(stack, space, f, cut), TIGHTENED * stack.m[f] * stack.m[f]
+
+
+@generic
+def take_out(stack, f, j, w):
+    """The coefficients of level f, and its F, where candidate j leaves."""
+    m = stack.m[f]
+    stack.F[f] += stack.b[f, j] * stack.b[f, j] / stack.B[f, j, j]
+    pivot(stack.B[f], stack.b[f], j, m, w, stack.B[f], stack.b[f])
+    stack.c[f, j], stack.beta[f, j] = stack.c[f, m - 1], stack.beta[f, m - 1]
+
+
+@generic
+def take_in(stack, f, j, w):
+    """The coefficients of level f + 1, and its R, where candidate j of level f is in."""
+    g, m = f + 1, stack.m[f]
+    pivot(stack.S[f], stack.c[f], j, m, w, stack.S[g], stack.c[g])
+    copy_without(stack.B[f], stack.b[f], j, m, stack.B[g], stack.b[g])
+    for a in range(m):
+        stack.beta[g, a] = stack.beta[f, a]
+    stack.beta[g, j] = stack.beta[f, m - 1]
+    stack.R[g] = stack.R[f] - stack.c[f, j] * stack.c[f, j] / stack.S[f, j, j]
+
+
+@generic
+def entries(stack, m, pairs):
+    """What a node of m candidates counts, or its `pairs`: entries of matrices."""
+    return m * m
+
+
+# -------------------- the search
 
 
 @njit
@@ -179,11 +259,9 @@ def renumber(order, j, m):
 @njit
 def bound(stack, space, f, cut):
     """Bound the open sizes of level f; whether any is left between its first and last one."""
-    B, b, order, low, m = stack.B[f], stack.b[f], stack.order[f], stack.low[f], stack.m[f]
-    cost, gain, ident, least = space.cost, space.gain, stack.ident[f], stack.least[f]
-    for a in range(m):
-        cost[a] = b[a] * b[a] / B[a, a]
-        gain[a] = space.delta[ident[a]] * b[a] * b[a]
+    order, low, m = stack.order[f], stack.low[f], stack.m[f]
+    cost, gain, least = space.cost, space.gain, stack.least[f]
+    costs(stack, space, f)
     sort(order, cost, m, -1.0)
     sort(low, gain, m, 1.0)
     first, last = max(stack.first[f], f + 2), min(stack.last[f], f + m - 2)
@@ -197,7 +275,7 @@ def bound(stack, space, f, cut):
     first, last, joint = stack.first[f], stack.last[f], np.inf
     if first - f + 1 < PAIRS and some:
         for t in range(min(last - f + 1, PAIRS - 1)):
-            joint = _joint(B, b, cost, order, t + 1, joint)
+            joint = joint_cost(stack, space, f, t + 1, joint)
             if t >= first - f:
                 least[f + t] = max(least[f + t], F + joint)
         some = close_sizes(stack, f, first, last, cut)
@@ -208,37 +286,31 @@ def bound(stack, space, f, cut):
 def leave(stack, f, j, w):
     """Candidate j of level f, whose subtree was visited, leaves."""
     m = stack.m[f]
-    stack.F[f] += stack.b[f, j] * stack.b[f, j] / stack.B[f, j, j]
-    pivot(stack.B[f], stack.b[f], j, m, w, stack.B[f], stack.b[f])
+    take_out(stack, f, j, w)
     strike(stack.S[f], j, m)
     renumber(stack.order[f], j, m)
     renumber(stack.low[f], j, m)
-    stack.m[f] = m - 1
-    stack.c[f, j], stack.ident[f, j] = stack.c[f, m - 1], stack.ident[f, m - 1]
-    stack.beta[f, j] = stack.beta[f, m - 1]
+    stack.m[f], stack.ident[f, j] = m - 1, stack.ident[f, m - 1]
 
 
 @njit
 def descend(stack, space, f, j):
     """Open level f + 1, in which candidate j of level f is in."""
     g, m, ident = f + 1, stack.m[f], stack.ident
-    pivot(stack.S[f], stack.c[f], j, m, space.w, stack.S[g], stack.c[g])
-    copy_without(stack.B[f], stack.b[f], j, m, stack.B[g], stack.b[g])
+    take_in(stack, f, j, space.w)
     for a in range(m):
         ident[g, a], stack.order[g, a], stack.low[g, a] = (
             ident[f, a],
             stack.order[f, a],
             stack.low[f, a],
         )
-        stack.beta[g, a] = stack.beta[f, a]
-    ident[g, j], stack.beta[g, j] = ident[f, m - 1], stack.beta[f, m - 1]
+    ident[g, j] = ident[f, m - 1]
     renumber(stack.order[g], j, m)
     renumber(stack.low[g], j, m)
     for s in range(stack.first[f], stack.last[f] + 1):
         stack.least[g, s] = stack.least[f, s]
     stack.into[f] = ident[f, j]
     stack.F[g], stack.m[g], stack.took[g] = stack.F[f], m - 1, JOINED
-    stack.R[g] = stack.R[f] - stack.c[f, j] * stack.c[f, j] / stack.S[f, j, j]
     stack.first[g], stack.last[g] = stack.first[f], stack.last[f]
 
 
@@ -255,11 +327,11 @@ def search(stack, space, base, f, cut, work, limit):
             leave(stack, f, took, space.w)
         m = stack.m[f]
         nodes += 1
-        work -= 1 + m * m
+        work -= 1 + entries(stack, m, False)
         some = m >= 4 and bound(stack, space, f, cut)
-        if some and pays(stack, space, f):
-            work -= TIGHTENED * m * m
-            some = tighten(stack, space, f, cut)
+        if some:
+            some, visited = close_by_relaxation(stack, space, f, cut)
+            work -= visited
         if not some:
             f -= 1
             continue
@@ -276,7 +348,7 @@ def search(stack, space, base, f, cut, work, limit):
                 if last[f] != f + 3 or first[f] > last[f]:
                     continue
             number = add_pairs(stack, space, f, j, cut, number)
-            work -= m * m
+            work -= entries(stack, m, True)
         if first[f] > last[f]:
             f -= 1
         elif last[f] > f + 3:

@@ -57,7 +57,9 @@ class LikelihoodScore(NamedTuple):
     most: float
 
     def of(self, value, size):
-        """The score of a set."""
+        """The score of a set; infinite at an infinite value, which no set has."""
+        if value == math.inf:
+            return math.inf
         return float(self.twice(np.array([value]))[0] + self.penalty[size])
 
     def values(self, score):

@@ -31,6 +31,7 @@ from ..leaps import (
     subtrees,
 )
 from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
+from .response_kernel import OpenResponses
 
 LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 FIRST_PORTION = 1e5
@@ -72,18 +73,14 @@ def servable(problem, lambda1):
 
 class Walker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f <
-    base). responses: (q,) for q responses, () for one, which has kernels of its own.
+    base). responses: (q,) for q responses, () for one, which has verbs of its own.
     """
 
     def __init__(self, p, levels, responses=()):
         rows, at, size = (levels, p), (levels,), max(p, 1)
         numbers, whole, own = np.zeros, np.int64, (levels, *responses, p)
-        self.kernel = search
-        if responses:
-            from .response_kernel import search as search_responses
-
-            self.kernel = search_responses
-        self.stack = OpenNodes(
+        record = OpenResponses if responses else OpenNodes
+        self.stack = record(
             numbers((levels, p, p)),
             numbers((levels, p, p)),
             numbers(own),
@@ -176,7 +173,7 @@ class Walker:
             self.step = 1
         while self.open and left > 0:
             before = left
-            self.f, number, nodes, left = self.kernel(
+            self.f, number, nodes, left = search(
                 self.stack, found, self.part, self.f, cut, left, limit
             )
             self.nodes += nodes

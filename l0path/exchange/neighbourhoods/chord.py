@@ -178,19 +178,16 @@ def attempt(model, fit, exchanges, lambda2, goal):
     e, value, b0, promised, reach, best = _tried(model, fit, exchanges, lambda2, goal)
     if e < 0:
         return None, e
-    out, into = exchanges.out[e], exchanges.into[e]
-    stay = np.arange(fit.support.size) != out
-    support, b = fit.support[stay], best[:-1][stay]
-    if into >= 0:
-        j = model.W[into]
-        at = np.searchsorted(support, j)
-        support = np.concatenate([support[:at], [j], support[at:]])
-        b = np.concatenate([b[:at], best[-1:], b[at:]])
+    out, into = exchanges.out[e : e + 1], exchanges.into[e : e + 1]
+    out = fit.support[out] if out[0] >= 0 else out
+    into = model.W[into] if into[0] >= 0 else into
+    (support,), (b,) = exchanged_supports(fit.support, best[:-1], out, into)
+    if into[0] >= 0:
+        b[np.searchsorted(support, into[0])] = best[-1]
     if promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, value), e
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
-    start = np.zeros(support.size)
-    start[np.isin(support, fit.support)] = fit.b[stay]
+    start = exchanged_supports(fit.support, fit.b, out, into)[1][0]
     p = model.problem
     eta = start @ model.Z[model.where[support]] + (p.offset + fit.b0)
     before = mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(start @ start)
