@@ -178,12 +178,10 @@ def choose_loss(options, y, say):
     if of_survival(options):
         if not options.loss:
             say("loss: cox")
-        return canonical_name("cox", coupled=True)
+        return "cox"
     several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
-        loss = canonical_name(
-            loss_meant(options.loss, y, options.weights), coupled=options.loss == "ordinal"
-        )
+        loss = canonical_name(loss_meant(options.loss, y, options.weights))
         if several > 1 and loss not in ("squared", "binomial"):
             raise ValueError(
                 f"--loss {options.loss} takes one response, and {several} are named; fit one at a "

@@ -113,7 +113,7 @@ def recipes(kinds: Sequence[str]):
         elif kind in OTHERS:
             runs.append(partial(_other, kind))
         else:
-            runs.append(partial(_of_loss, canonical_name(loss, coupled=True), part))
+            runs.append(partial(_of_loss, canonical_name(loss), part))
 
     def run():
         for tiny in runs:
@@ -154,7 +154,7 @@ def warm_up(
     every = isinstance(losses, str) and losses == "all"
     chosen = [losses] if isinstance(losses, str) else losses
     known = [*NAMES, *SEVERAL, *COUPLED]
-    names = known if every else [canonical_name(name, coupled=True) for name in chosen]
+    names = known if every else [canonical_name(name) for name in chosen]
     parts = {
         name: [
             name,

@@ -220,7 +220,7 @@ def nested_cv(
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
     loss = loss_meant(arguments.get("loss", "squared"), y, sample_weight)
-    name = canonical_name(loss, exact=True, coupled=True)
+    name = canonical_name(loss, exact=True)
     metric = metric_of(scoring, name)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)

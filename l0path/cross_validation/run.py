@@ -174,7 +174,7 @@ def cv_fit(
     same_index(X=table_of(X), y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     loss = loss_meant(arguments.get("loss", "squared"), y, arguments.get("sample_weight"))
-    metric = metric_of(scoring, canonical_name(loss, exact=True, coupled=True))
+    metric = metric_of(scoring, canonical_name(loss, exact=True))
     check_jobs(n_jobs)
     seed = draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit

@@ -220,7 +220,7 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    name = canonical_name(a.loss, exact=registry.proves(a.algorithm), coupled=True)
+    name = canonical_name(a.loss, exact=registry.proves(a.algorithm))
     if name in OWN_LOSSES:
         _refuse_for_own(name, a)
         return served(a if not isinstance(a.loss, str) else replace(a, loss=record_named(name)))

@@ -19,7 +19,7 @@ SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 def loss_named(loss):
     """The own name of a loss of regressors and classifiers, ordered classes among them."""
     take_undecorated(loss)
-    return canonical_name(loss, exact=True, coupled=isinstance(loss, str) and loss == "ordinal")
+    return canonical_name(loss, exact=True)
 
 
 def refuse_responses(loss, y, classes):

@@ -66,7 +66,7 @@ class Meta:
     @property
     def traits(self):
         """The `LossTraits` of the loss."""
-        return traits_named(canonical_name(self.loss, exact=True, coupled=True))
+        return traits_named(canonical_name(self.loss, exact=True))
 
     @property
     def heredity(self):

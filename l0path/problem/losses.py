@@ -303,7 +303,6 @@ ALIASES = {
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
 COUPLED = {"cox": Cox, "ordinal": Ordinal}  # losses that are no sum over rows
-TAKEN_BY = {"cox": "l0path.L0Survival", "ordinal": "l0path.L0Classifier"}  # their estimators
 OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"
@@ -345,10 +344,9 @@ def traits_named(name):
     return kind_named(name).traits
 
 
-def canonical_name(name, exact=False, coupled=False):
+def canonical_name(name, exact=False):
     """The loss's own name for a name or alias; ValueError for a name that is not a loss of `fit`.
-    exact: for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum
-    over rows are served.
+    exact: for algorithm="exact", which takes the hinge too.
     """
     if isinstance(name, type):
         raise ValueError(
@@ -360,13 +358,6 @@ def canonical_name(name, exact=False, coupled=False):
             "record of a class with the decorator l0path.own_loss, or of a NamedTuple with the "
             "methods value, slope and curvature of (self, y, eta), or of all rows"
         )
-    if name in COUPLED:
-        if coupled:
-            return name
-        raise ValueError(
-            f"loss={name!r} is not served here; l0path.fit, l0path.cv_fit and {TAKEN_BY[name]} "
-            "take it"
-        )
     if name in EXACT:
         if exact:
             return name
@@ -375,7 +366,7 @@ def canonical_name(name, exact=False, coupled=False):
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
     full = name.traits.name if type(name) in OWN_LOSSES.values() else ALIASES.get(name, name)
-    known = NAMES | SEVERAL
+    known = NAMES | SEVERAL | COUPLED
     if full not in known and full not in OWN_LOSSES:
         raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(known)}")
     return full

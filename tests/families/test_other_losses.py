@@ -70,7 +70,6 @@ REFUSED = {
         lambda: l0path.L0Classifier(loss="cox").fit(X, EVENT),
         "l0path.L0Survival",
     ),
-    "kernels of cox": (lambda: l0path.warm_up("cox"), "l0path.L0Survival"),
     "counts in a regressor": (
         lambda: l0path.L0Regressor(loss="binomial").fit(X, np.ones((N, 2))),
         "pass the shares",
