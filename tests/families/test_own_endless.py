@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from own_rows import PoissonOwn
 
 import l0path
 from l0path.engine.request import request
@@ -45,18 +46,6 @@ class Exponential(NamedTuple):
 
     def curvature(self, y, eta):
         return y * y * math.exp(-y * eta)
-
-
-@l0path.own_loss("poisson_by_hand", link="log")
-class Poisson(NamedTuple):
-    def value(self, y, eta):
-        return math.exp(eta) - y * eta
-
-    def slope(self, y, eta):
-        return math.exp(eta) - y
-
-    def curvature(self, y, eta):
-        return math.exp(eta)
 
 
 @l0path.own_loss("squared_hinge_by_hand", jumps=True, largest_curvature=2.0)
@@ -138,7 +127,7 @@ def instance(seed, kind, n=50):
 SLOW = pytest.mark.slow  # kernels of new losses
 PAIRS = [
     (Logistic(), "logistic", "classes", SEPARATES),
-    pytest.param(Poisson(), "poisson", "counts", EMPTIES, marks=SLOW),
+    pytest.param(PoissonOwn(), "poisson", "counts", EMPTIES, marks=SLOW),
     pytest.param(SquaredHinge(), "squared_hinge", "classes", NO_RECESSION, marks=SLOW),
 ]
 
@@ -183,7 +172,7 @@ def test_large_counts_do_not_overflow():
     data = l0path.simulate.poisson(60, 4, 2, scale=0.1, random_state=0)
     y = data.y + 1500.0
     assert np.exp(700.0) < np.inf and y.mean() > 710
-    one, other = (l0path.fit(data.X, y, loss=loss, max_k=3) for loss in (Poisson(), "poisson"))
+    one, other = (l0path.fit(data.X, y, loss=loss, max_k=3) for loss in (PoissonOwn(), "poisson"))
     assert one.table.features.tolist() == other.table.features.tolist()
     np.testing.assert_allclose(one.table.deviance_ratio, other.table.deviance_ratio, atol=1e-8)
 
@@ -211,7 +200,7 @@ def separable(kind):
 @pytest.mark.parametrize("grid", ["support", "lambda0"])
 @pytest.mark.parametrize(
     "loss, kind",
-    [(Logistic(), "classes"), (Exponential(), "classes"), (Poisson(), "counts"),
+    [(Logistic(), "classes"), (Exponential(), "classes"), (PoissonOwn(), "counts"),
      (Breslow(), "times")],
 )  # fmt: skip
 def test_a_path_says_which_models_have_no_optimum(loss, kind, grid):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from own_rows import PoissonOwn
 
 import l0path
 from l0path.engine.request import request
@@ -71,20 +72,6 @@ def test_folds_score_it(page):
     assert nested.scoring == "deviance" and np.isfinite(nested.mean)
     with pytest.raises(ValueError, match=r"needs the numbers scale.*LogCosh\(scale"):
         l0path.fit(X, y, loss="log_cosh")
-
-
-@l0path.own_loss("poisson_own", link="log")
-class PoissonOwn(NamedTuple):
-    """Its least value is negative for most y, and for negative y there is none."""
-
-    def value(self, y, eta):
-        return math.exp(eta) - y * eta
-
-    def slope(self, y, eta):
-        return math.exp(eta) - y
-
-    def curvature(self, y, eta):
-        return math.exp(eta)
 
 
 COUNTS = np.array([0.0, 1.0, 4.0, 2.0, 30.0])
