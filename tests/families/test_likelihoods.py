@@ -43,6 +43,19 @@ def test_weights_of_counts_in_two_columns_count_rows():
     assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
 
 
+def test_counts_in_two_columns_hold_the_weights_of_a_loaded_path(tmp_path):
+    rng = np.random.default_rng(90060)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 6, (40, 2))
+    path = l0path.fit(X, Y, loss="binomial", max_k=2)
+    path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz")
+    assert str(loaded.summary(k=1, X=X, y=Y)) == str(path.summary(k=1))
+    assert loaded.certify(k=1, X=X, y=Y).proven
+    l0path.fit(X, Y, loss="binomial", max_k=2, sample_weight=np.arange(40)).save(tmp_path / "w.npz")
+    with pytest.raises(ValueError, match="weights, which a path file does not hold"):
+        l0path.load(tmp_path / "w.npz").summary(k=1, X=X, y=Y)
+
+
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])
 def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
     rng = np.random.default_rng(1)
