@@ -132,3 +132,14 @@ def test_quantile_likelihoods_are_those_of_the_best_scale(quantile):
     narrow = log_likelihood(loss._replace(width=1e-9), 0.0, 60)(mean)
     usual = 60 * (np.log(quantile * (1 - quantile)) - 1 - np.log(mean))
     assert narrow[0] == pytest.approx(usual, rel=1e-6)
+
+
+def test_a_loss_beyond_all_numbers_is_not_converged():
+    """A forced coefficient sends means to exp(1e5)."""
+    X, y = np.random.default_rng(90061).normal(size=(20, 2)) * [1e6, 1.0], np.arange(20.0) % 4
+    more = dict(loss="tweedie", always_include=[0], lower=[0.1, -np.inf], max_k=1)
+    with pytest.warns(l0path.errors.ConvergenceWarning):
+        path = l0path.fit(X, y, **more)
+    assert np.isinf(path.table.objective[0]) and path.table.status[0] == "not_converged"
+    with pytest.raises(ValueError, match="leave the range of floating point numbers"):
+        path.certify(k=0)
