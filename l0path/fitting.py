@@ -182,8 +182,9 @@ def fit(
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
     strata : array-like of shape (n,) or str, optional
-        For loss="cox": labels of rows whose baseline hazards differ, or with a formula the name of
-        a column. Risk sets are those within a stratum. None means that all rows are one.
+        For loss="cox": labels of rows whose baseline hazards differ, or the name of a column of the
+        table of a formula or of the DataFrame X, which then is no feature. Risk sets are those
+        within a stratum. None means that all rows are one.
     ties : str, default "efron"
         For loss="cox": "efron" or "breslow", how events at the same time count.
     gamma : float, default 0.25

@@ -96,3 +96,27 @@ def test_refusals_name_the_argument(what):
     arguments = {"loss": "cox", **given}
     with pytest.raises(ValueError, match=match):
         l0path.fit(X, arguments.pop("y", response(times)), **arguments)
+
+
+def test_a_column_of_x_holds_the_strata():
+    X, times = drawn(1)
+    ward, y = np.where(times.stratum + np.arange(36) % 2 > 0, "a", "b"), FORMS["array"](*times[1:3])
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(ward=ward)
+    path = l0path.fit(table, y, loss="cox", strata="ward", max_k=2)
+    same = l0path.fit(table.drop(columns="ward"), y, loss="cox", strata=ward, max_k=2)
+    pd.testing.assert_frame_equal(path.table, same.table)
+    curves = [one.survival(table, k=2, times=[1.0], strata="ward") for one in (path, same)]
+    pd.testing.assert_frame_equal(*curves)
+    by_name = l0path.cv_fit(table, y, loss="cox", strata="ward", max_k=1, cv=2, random_state=0)
+    by_row = l0path.cv_fit(
+        table[list("abcdef")], y, loss="cox", strata=ward, max_k=1, cv=2, random_state=0
+    )
+    pd.testing.assert_frame_equal(by_name.table, by_row.table)
+    with pytest.raises(
+        ValueError, match="strata='wards' names 0 columns of X; pass the name of one"
+    ):
+        l0path.fit(table, y, loss="cox", strata="wards")
+    with pytest.raises(TypeError, match="strata='ward' names a column, and X is a ndarray"):
+        l0path.fit(X, y, loss="cox", strata="ward")
+    with pytest.raises(ValueError, match="for loss='cox'"):
+        l0path.fit(table, times.stop, strata="ward")

@@ -244,10 +244,10 @@ def data_of_fit(path, X=None, y=None):
     """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
     data = path._source.data
     if X is not None:
-        X, y, by_row = path._given(X, y)
+        X, y, by_row = path._given(X, y, sample_weight=None)
         if y is None:
             raise ValueError("pass y= together with X=")
-        data = _data_given_anew(path, X, y, by_row["offset"])
+        data = _data_given_anew(path, X, y, **by_row)
     if data is None:
         raise ValueError(
             "the data are not kept with a loaded path: pass X= and y=, those of the fit"
@@ -260,18 +260,20 @@ def data_of_fit(path, X=None, y=None):
     return data
 
 
-def _data_given_anew(path, X, y, offset):
+def _data_given_anew(path, X, y, offset, sample_weight):
     """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
-    table held, are not stored, so such paths need a new fit.
+    table held, are not stored, so such paths need a new fit. sample_weight: the trials of counts in
+    two columns, else None.
     """
     meta, X = given_anew(path.meta), pandas_of(X)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
-    if (meta.has_offset and offset is None) or meta.weighted:
-        raise ValueError(
-            "the path was fitted with an offset or weights, which a path file does not hold; fit "
-            "again to use this method"
-        )
+    unknown = (
+        "the path was fitted with an offset or weights, which a path file does not hold; fit again "
+        "to use this method"
+    )
+    if (meta.has_offset and offset is None) or (meta.weighted and sample_weight is None):
+        raise ValueError(unknown)
     named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
     two = meta.classes is not None and meta.responses is None and not meta.ordered
     arguments = Arguments(
@@ -279,6 +281,7 @@ def _data_given_anew(path, X, y, offset):
         fit_intercept=meta.intercept,
         standardize=meta.standardize,
         offset=offset,
+        sample_weight=sample_weight,
         response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
@@ -291,5 +294,7 @@ def _data_given_anew(path, X, y, offset):
         pos_label=meta.classes[1] if two else None,
     )
     data = data_of(X, y, arguments, read=True)[0]
+    if sample_weight is not None and not math.isclose(data.weights.sum(), meta.trials):
+        raise ValueError(unknown)  # there were weights beside
     loss = data.loss if meta.ties else path.loss_record()
     return replace(data, loss=loss, groups=meta.groups)

@@ -175,7 +175,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    if isinstance(X, str) or isinstance(given.get("offset"), str):
+    if isinstance(X, str) or any(isinstance(given.get(n), str) for n in ("offset", "strata")):
         X, y, given = formula.open_formula(X, y, given)
     else:
         X, y = pandas_of(X), pandas_of(y, "y")

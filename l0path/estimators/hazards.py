@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -74,17 +75,44 @@ class SurvivalMethods:
 
     def _data(self, X, y, sample_weight):
         """(X, y, sample_weight) as `fit` takes them; sets n_features_in_, feature_names_in_,
-        unique_times_ and n_events_.
+        unique_times_, n_events_ and strata_labels_.
         """
         for name, value in (("X", X), ("sample_weight", sample_weight)):
             refuse_masked(value, name)
-        X = checked(self, X, ensure_all_finite=False, ensure_min_samples=2)
+        self.strata_labels_ = None
+        if self._names_strata(X) and not pd.api.types.is_numeric_dtype(X[self.strata].dtype):
+            self.strata_labels_ = X[self.strata].dropna().unique()
+        X = checked(self, self._numbered(X), ensure_all_finite=False, ensure_min_samples=2)
         rows = rows_of(y, X.shape[0])
         weights = sample_weights(sample_weight, X.shape[0])
         self.unique_times_ = np.unique(rows.stop)
         self.n_events_ = effective_rows(weights * rows.event)
         given = None if sample_weight is None else np.asarray(sample_weight)
         return X, np.column_stack([column for column in rows if column.size]), given
+
+    def _names_strata(self, X):
+        """Whether X is a DataFrame with a column that `strata` names."""
+        named = isinstance(X, pd.DataFrame) and isinstance(self.strata, str)
+        return named and list(X.columns).count(self.strata) == 1
+
+    def _numbered(self, X):
+        """X with numbers in place of texts or categories in its column of strata."""
+        if self.strata_labels_ is None or not self._names_strata(X):
+            return X
+        labels = X[self.strata]
+        numbers = pd.Index(self.strata_labels_).get_indexer(labels).astype(float)
+        numbers[labels.isna()] = np.nan
+        if (numbers < 0).any():
+            had = ", ".join(map(repr, self.strata_labels_[:5]))
+            raise ValueError(
+                f"column {self.strata!r} holds {labels[numbers < 0].iloc[0]!r}, which is no "
+                f"stratum of the fit: it had {had}"
+            )
+        return X.assign(**{self.strata: numbers})
+
+    def _predict(self, X, type):
+        check_is_fitted(self)
+        return super()._predict(self._numbered(X), type)
 
     def _arguments(self, names):
         return super()._arguments(names) | {"loss": "cox"}
@@ -155,7 +183,7 @@ class SurvivalMethods:
         """
         eta = self.predict(X)
         rows, weights = rows_of(y, eta.size), sample_weights(sample_weight, eta.size)
-        strata = self._strata(checked(self, X, reset=False))
+        strata = self._strata(checked(self, self._numbered(X), reset=False))
         numbers = None if strata is None else np.unique(strata, return_inverse=True)[1]
         record = cox_of(*rows, stratum=numbers)
         return concordance(record, rows.event, eta, weights)
@@ -199,7 +227,7 @@ class SurvivalMethods:
     def _hazards(self, X):
         """(m, q) cumulative hazards at unique_times_."""
         check_is_fitted(self)
-        X = checked(self, X, reset=False)
+        X = checked(self, self._numbered(X), reset=False)
         more = {"offset": self._offset(X), "strata": self._strata(X)}
         table = self.path_.cumulative_hazard(
             X, index=self.model_.index, times=self.unique_times_, **more

@@ -38,9 +38,9 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
     ties : str, default "efron"
         "efron" or "breslow": how events at the same time count.
     strata : str or int, optional
-        A column of X, by name (of a DataFrame) or number, whose values are strata: their baseline
-        hazards differ. It is no feature. As a column it goes with its rows through pipelines and
-        searches; `strata_index_` is its place in X.
+        A column of X, by name (of a DataFrame; it may hold texts then) or number, whose values are
+        strata: their baseline hazards differ. It is no feature. As a column it goes with its rows
+        through pipelines and searches; `strata_index_` is its place in X.
     max_k : int, optional
         The largest size of the path, as in `L0Regressor`; the n of its default is the number of
         events.

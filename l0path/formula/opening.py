@@ -20,36 +20,37 @@ BY_ROW = ("sample_weight", "offset", "groups_cv", "strata")
 
 
 def open_formula(X, y, arguments):
-    """(X, y, arguments) as `fit` was given them, with a formula opened, and with the column of a
-    DataFrame that offset= names taken out of X.
+    """(X, y, arguments) as `fit` was given them, with a formula opened, and with the columns of a
+    DataFrame that offset= and strata= name taken out of X.
     """
     if isinstance(X, str):
         return opened(X, y, arguments)
     X, y = pandas_of(X), pandas_of(y, "y")
-    name = arguments.get("offset")
-    if not isinstance(name, str):
+    named = {word: arguments.get(word) for word in ("strata", "offset")}
+    named = {word: name for word, name in named.items() if isinstance(name, str)}
+    if not named:
         return X, y, arguments
+    taken = {}
+    for word, name in named.items():
+        X, taken[word] = _taken_out(X, y, word, name)
+    table = Encoded(X, None, X.index, named["offset"]) if "offset" in named else X
+    return table, y, {**arguments, **taken}
+
+
+def _taken_out(X, y, word, name):
+    """(X without the column of this name, the column), as the argument `word` asks."""
+    given = f"{word}={name!r}"
+    one = f"one {word} per row" if word == "offset" else "one label per row"
     if not isinstance(X, pd.DataFrame):
         raise TypeError(
-            f"offset={name!r} names a column, and X is a {type(X).__name__} without names: pass a "
-            "DataFrame, or one offset per row"
+            f"{given} names a column, and X is a {type(X).__name__} without names: pass a "
+            f"DataFrame, or {one}"
         )
     same_index(X=X, y=y)
     at = [j for j, column in enumerate(column_names(X.columns)) if column == name]
     if len(at) != 1:
-        raise ValueError(
-            f"offset={name!r} names {len(at)} columns of X; pass the name of one, or one offset "
-            "per row"
-        )
-    offset = X.iloc[:, at[0]].rename(None)
-    return (
-        Encoded(X.iloc[:, np.arange(X.shape[1]) != at[0]], None, X.index, name),
-        y,
-        {
-            **arguments,
-            "offset": offset,
-        },
-    )
+        raise ValueError(f"{given} names {len(at)} columns of X; pass the name of one, or {one}")
+    return X.iloc[:, np.arange(X.shape[1]) != at[0]], X.iloc[:, at[0]].rename(None)
 
 
 def opened(text, data, arguments):

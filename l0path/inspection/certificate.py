@@ -206,6 +206,11 @@ def certify(
             f"certify needs the conjugate of the loss, which loss={self.loss!r} of your own has "
             "not; fit with a loss of the package for proofs"
         )
+    if not np.isfinite(self.solutions[index].objective):
+        raise ValueError(
+            "the losses of this model leave the range of floating point numbers, so nothing can be "
+            "proven of it; rescale its columns, or change the bounds of those that are forced"
+        )
     ahead = (f"{self.loss}:certify",) if self.loss in NAMES else ()
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)

@@ -149,8 +149,8 @@ class RowModel(WorkingColumns):
             return None
         if start is not None and not np.isfinite(value):  # a start at which the loss overflows
             return self.refit(support, lambda1, lambda2, None, target)
-        ended = status != newton.MAX_ITER or p.perfect(value, 0.0)  # where slopes are rounding
-        flags = () if ended else (FitStatus.NOT_CONVERGED,)
+        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
+        flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         found = Fit(support, b, b0, value)

@@ -77,6 +77,15 @@ def test_strata_and_offset_are_columns():
     at = model.unique_times_
     expected = path.survival(X[:, :3], k=2, times=at, strata=ward, offset=beyond)
     assert curves == pytest.approx(expected.to_numpy())
+    texts = Z.assign(ward=np.where(ward == 0, "north", "south"))
+    named = l0path.L0Survival(k=2, strata="ward", offset="beyond").fit(texts, y)
+    assert named.predict_survival_function(texts, return_array=True) == pytest.approx(curves)
+    assert named.score(texts, y) == model.score(Z, y)
+    assert named.transform(texts).shape == (90, 2)
+    with pytest.raises(ValueError, match="'west', which is no stratum of the fit: it had 'north'"):
+        named.predict(texts.assign(ward="west"))
+    with pytest.raises(ValueError, match="strata has 90 missing values"):
+        named.fit(texts.assign(ward=None), y)
     eta, (right, total) = model.predict(Z), (0.0, 0)
     for i in np.flatnonzero(y["event"]):
         for j in range(90):

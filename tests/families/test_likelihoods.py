@@ -43,6 +43,19 @@ def test_weights_of_counts_in_two_columns_count_rows():
     assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
 
 
+def test_counts_in_two_columns_hold_the_weights_of_a_loaded_path(tmp_path):
+    rng = np.random.default_rng(90060)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 6, (40, 2))
+    path = l0path.fit(X, Y, loss="binomial", max_k=2)
+    path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz")
+    assert str(loaded.summary(k=1, X=X, y=Y)) == str(path.summary(k=1))
+    assert loaded.certify(k=1, X=X, y=Y).proven
+    l0path.fit(X, Y, loss="binomial", max_k=2, sample_weight=np.arange(40)).save(tmp_path / "w.npz")
+    with pytest.raises(ValueError, match="weights, which a path file does not hold"):
+        l0path.load(tmp_path / "w.npz").summary(k=1, X=X, y=Y)
+
+
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])
 def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
     rng = np.random.default_rng(1)
@@ -119,3 +132,14 @@ def test_quantile_likelihoods_are_those_of_the_best_scale(quantile):
     narrow = log_likelihood(loss._replace(width=1e-9), 0.0, 60)(mean)
     usual = 60 * (np.log(quantile * (1 - quantile)) - 1 - np.log(mean))
     assert narrow[0] == pytest.approx(usual, rel=1e-6)
+
+
+def test_a_loss_beyond_all_numbers_is_not_converged():
+    """A forced coefficient sends means to exp(1e5)."""
+    X, y = np.random.default_rng(90061).normal(size=(20, 2)) * [1e6, 1.0], np.arange(20.0) % 4
+    more = dict(loss="tweedie", always_include=[0], lower=[0.1, -np.inf], max_k=1)
+    with pytest.warns(l0path.errors.ConvergenceWarning):
+        path = l0path.fit(X, y, **more)
+    assert np.isinf(path.table.objective[0]) and path.table.status[0] == "not_converged"
+    with pytest.raises(ValueError, match="leave the range of floating point numbers"):
+        path.certify(k=0)

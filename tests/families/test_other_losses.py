@@ -84,7 +84,7 @@ REFUSED = {
     ),
     "a name of strata": (
         lambda: l0path.fit(X, TIMES, loss="cox", strata="h"),
-        r"strata='h' names a column.*pass the column itself",
+        "strata='h' names 0 columns of X; pass the name of one, or one label per row",
     ),
     "a class of weight 0": (
         lambda: l0path.fit(

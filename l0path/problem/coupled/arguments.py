@@ -132,11 +132,6 @@ def strata_of(value, n):
     """(numbers of strata (n,), their labels) from labels, one per row; None: all rows are one."""
     if value is None:
         return None, None
-    if isinstance(value, str):
-        raise ValueError(
-            f"strata={value!r} names a column, which goes with a formula; pass the column itself, "
-            f"such as X[{value!r}], and leave it out of X"
-        )
     labels = pd.Series(value.to_numpy() if isinstance(value, pd.Series) else np.asarray(value))
     if labels.size != n:
         raise ValueError(f"strata has {labels.size} values, X has {n} rows; pass one per row of X")
