@@ -8,6 +8,7 @@ import pytest
 import l0path
 from l0path.exchange import verification
 from l0path.exchange.local_search import SolutionPool, pairs_tried
+from l0path.exchange.neighbourhoods import chord
 from l0path.exchange.ranking import Wanted
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Fit, pose
@@ -169,3 +170,24 @@ def test_coefficients_of_a_long_walk_stay_exact():
         A = np.column_stack([np.ones(150), X[:, S]])
         residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
         assert path.table.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)
+
+
+def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch):
+    """The first one that is not refuted counts, whichever thread finds one first."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12))
+    y = X[:, :3].sum(axis=1) + rng.logistic(size=80) > 0
+    one = l0path.fit(X, y, loss="logistic", n_jobs=1)
+    run, shared = chord.threads.run, []
+
+    def counted(task, bounds, *more):
+        shared.append(len(bounds) - 1)
+        run(task, bounds, *more)
+
+    monkeypatch.setattr(chord, "SHARED", 1)
+    monkeypatch.setattr(chord.threads, "run", counted)
+    two = l0path.fit(X, y, loss="logistic", n_jobs=2)
+    assert 2 in shared
+    for a, b in zip(one.solutions, two.solutions, strict=True):
+        assert a.support.tolist() == b.support.tolist() and a.optimality == b.optimality
+        assert a.objective == pytest.approx(b.objective, rel=1e-12)

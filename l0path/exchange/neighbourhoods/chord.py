@@ -18,7 +18,9 @@ from ..ranking import Wanted, exchanged_supports, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
 
-SHARED = 8  # exchanges to be refuted that are worth a thread
+# rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
+# takes a fifth of a millisecond, these take about two
+SHARED = 1 << 20
 
 
 class ChordNeighbourhood(RefitNeighbourhood):
@@ -227,7 +229,8 @@ def _tried(model, fit, exchanges, lambda2, goal):
         tried[left] = *found, best
 
     number = exchanges.out.size
-    most = number // SHARED if goal.thorough else 1
+    work = number * rows.y.size * (fit.support.size + 1)
+    most = min(work // SHARED, number) if goal.thorough else 1
     pieces = min(threads.count(), most) if most > 1 else 1
     threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
     left = min((left for left in tried if tried[left][0] >= 0), default=None)
