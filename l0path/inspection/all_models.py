@@ -19,7 +19,7 @@ from ..core.status import FitStatus, SearchEnd
 from ..core.types import Matrix
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
-from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
+from ..exact.all_sizes.scores import BestSets, CoefficientCounts, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
 from ..exact.result import (
     MOST_NAMES,
@@ -146,8 +146,13 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
     models, best, bound = found.models, found.scores, found.bound
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
-    inside = models[0].support[~np.isin(models[0].support, path.meta.forced)]
-    others = np.setdiff1d(np.flatnonzero(task.problem.selectable), inside)
+    groups, first = task.problem.groups, path.meta.forced
+    inside, free = models[0].support, task.problem.selectable
+    if groups is not None:
+        inside, free = models[0].path.solutions[0].groups, groups.selectable(task.problem.usable)
+        first = np.flatnonzero(groups.factor == 0)
+    inside = inside[~np.isin(inside, first)]
+    others = np.setdiff1d(np.flatnonzero(free), inside)
     none = np.empty(0, dtype=np.int64)
     return Certificate(
         model=models[0],
@@ -236,21 +241,8 @@ def _criterion(given):
     return name
 
 
-def _unserved(problem, solution, by_columns, ridge):
-    """Why the sets of a problem are not compared, and the remedy; by_columns, ridge: groups, or a
-    ridge, are no reason.
-    """
-    if not by_columns:
-        groups = problem.groups
-        several = [g for g, size in enumerate(np.diff(groups.start)) if size > 1]
-        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_NAMES])
-        names += ", ..." if len(several) > MOST_NAMES else ""
-        return (
-            "criteria count coefficients, and sets of groups, or of terms of several columns such "
-            f"as factors ({names}), are not searched by them; leave groups= out (of a formula: "
-            "groups=False, which chooses among their columns), or compare models of one size: "
-            "path.near_best(k=...), path.certify(k=..., n_best=...)"
-        )
+def _unserved(problem, solution, ridge):
+    """Why the sets of a problem are not compared, and the remedy; ridge: one is no reason."""
     why = ""
     if solution.lambda1:
         why = f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0: "
@@ -264,27 +256,17 @@ def _unserved(problem, solution, by_columns, ridge):
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
         f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
-        "other smooth losses and several responses with more observations (survival times: events) "
-        "than columns and lambda2=0; without lambda1 and bounds on coefficients"
+        "groups, other smooth losses and several responses with more observations (survival times: "
+        "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
     )
-
-
-def _of_columns(problem):
-    """Whether the units that are chosen are columns, or groups that are one column each, in their
-    order, because a hierarchy is kept.
-    """
-    groups = problem.groups
-    if groups is None:
-        return True
-    single = np.array_equal(groups.start, np.arange(problem.X.p + 1))
-    return groups.hierarchy is not None and single and (np.diff(groups.columns) == 1).all()
 
 
 class SetSearch:
     """A search of all sets of columns of the data of a path, copies of columns among them; of those
     that keep a hierarchy where the path keeps one.
 
-    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is.
+    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is; counts:
+    `CoefficientCounts` of groups.
     """
 
     def __init__(self, path, X=None, y=None, ridge=False):
@@ -306,17 +288,13 @@ class SetSearch:
         self.lambda2 = first.lambda2
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
-        self.by_columns = _of_columns(self.problem)
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
-        if not squared and not (nested and few and (ridge or self.by_columns)):
-            raise ValueError(_unserved(self.problem, first, self.by_columns or ridge, ridge))
+        if not squared and not (nested and few):
+            raise ValueError(_unserved(self.problem, first, ridge))
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
-        self.held = int(np.isin(self.problem.forced, np.flatnonzero(self.problem.usable)).sum())
-        self.most = int(self.problem.usable.sum()) - self.held
-        if not self.by_columns:
-            self.most = units_to_choose(self.problem)
+        self.most, self.counts = units_to_choose(self.problem), None
 
     def of_size(self, k):
         """The objective of models of k columns, or groups."""
@@ -326,24 +304,25 @@ class SetSearch:
         penalty[k] = 0.0
         return Score(penalty, self.problem.n_eff, 1.0)
 
-    def by_criterion(self, name):
-        """A criterion over all sizes for which it is defined."""
+    def by_criterion(self, name, *, p_total=None, sigma2=None, ebic_gamma=1.0):
+        """A criterion over all sizes for which it is defined; its arguments are those of
+        `Path.score_table`.
+        """
         path, n = self.path, self.path.meta.n_eff
         if name == "cp" and not path.meta.traits.gaussian:
             raise ValueError(
                 "criterion='cp' is for a squared loss: it needs a noise variance; use 'aic'"
             )
         if self.most:
-            value, _ = self.refit(np.flatnonzero(self.problem.usable))
+            value, _ = self.refit(self._every_unit())
             if not 1.0 - path.meta.deviance_ratio(value) > PERFECT:
                 raise ValueError(
                     "the model of all columns fits perfectly, so that criteria choose nothing; "
                     "leave some columns out with exclude="
                 )
-        sigma2 = noise_variance(path) if name == "cp" else 1.0
-        penalty = criteria_of_sizes(path, name, np.arange(self.most + 1), self.held)
-        room = np.arange(self.most + 1) + self.held + path.meta.intercept < n
-        penalty = np.where(room, penalty, math.inf)
+        if name == "cp" and sigma2 is None:
+            sigma2 = noise_variance(path)
+        penalty = self._penalty(name, p_total, ebic_gamma)
         if path.meta.traits.gaussian:
             every = observations(path.meta)  # of several responses
             less = 0.0 if name == "cp" else every * math.log(every / n)
@@ -356,13 +335,42 @@ class SetSearch:
             return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
         return LikelihoodScore(penalty, twice, self.problem.floor, path.meta.null_loss)
 
+    def _every_unit(self):
+        """All columns, or groups, that a model may have."""
+        groups, usable = self.problem.groups, self.problem.usable
+        if groups is None:
+            return np.flatnonzero(usable)
+        return np.flatnonzero(np.isfinite(groups.factor) & groups.with_columns(usable))
+
+    def _penalty(self, name, p_total, ebic_gamma):
+        """What a criterion adds to -2 loglik of models of s columns, (sizes,), or of s groups with
+        d coefficients, (sizes, coefficients): infinite where none can be compared.
+        """
+        path, sizes = self.path, np.arange(self.most + 1)
+        same = {"p_total": p_total, "ebic_gamma": ebic_gamma}
+        if self.problem.groups is None:
+            held = int(self.problem.usable[self.problem.forced].sum())
+            penalty = criteria_of_sizes(path, name, sizes, sizes + held, **same)
+            room = sizes + held + path.meta.intercept < path.meta.n_eff
+            return np.where(room, penalty, math.inf)
+        if self.counts is None:
+            self.counts = CoefficientCounts(self.problem)
+        count = self.counts
+        numbers = np.arange(count.everything + 1)
+        s, d = np.meshgrid(sizes, numbers, indexing="ij")
+        penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
+        free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
+        there = d >= count.least(np.empty(0, dtype=np.int64), free)[:, None]
+        return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
+
     def refit(self, support):
         """(value, fit) of a support."""
         return refits(self.problem, self.model, self.lambda2)(support)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
-        wanted, clock = BestSets(score, self.refit, **options), Clock(time_limit)
+        wanted = BestSets(score, self.refit, counts=self.counts, **options)
+        clock = Clock(time_limit)
         control = Control(clock)
         ended, lower, nodes = SearchEnd.STOPPED, np.empty(0), 0
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
@@ -407,21 +415,21 @@ class SetSearch:
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
         rows = [
-            (s, s.support if self.by_columns else s.groups)
+            (s, s.support if self.problem.groups is None else s.groups)
             for s in self.path.solutions
             if s.status == FitStatus.CONVERGED
         ]
         sizes = [units.size - search.held.size for _, units in rows]
         rows = [row for row, size in zip(rows, sizes, strict=True) if size <= search.J.size]
         scores = [
-            wanted.score.of(s.loss + s.shrinkage, units.size - search.held.size)
+            wanted.score_of(units, units.size - search.held.size, s.loss + s.shrinkage)
             for s, units in rows
         ]
         for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
             search.know(rows[i][1])
         if wanted.found and (wanted.n_best or 0) > 1:
             best = np.array(wanted.found[0][2], dtype=np.int64)
-            for j in np.flatnonzero(self.problem.selectable):
+            for j in search.J:
                 search.know(np.setxor1d(best, [j]))
 
     def _found(self, wanted, bound, ended, nodes):

@@ -75,7 +75,7 @@ def score_table(
 ) -> pd.DataFrame:
     meta = self.meta
     _has_likelihood(meta)
-    q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
+    q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
     chosen = [_chosen(meta, s) for s in self.solutions]
@@ -157,22 +157,36 @@ def _criteria(path, q, chosen, ebic_gamma):
         }
 
 
-def criteria_of_sizes(path, name, chosen, held):
-    """(m,) what the criterion `name` adds to -2 loglik, for Cp to RSS / sigma2, of models of
-    `chosen` columns beside `held` ones.
+def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_gamma=1.0):
+    """What a criterion adds to -2 loglik, for Cp to RSS / sigma2.
+
+    Parameters
+    ----------
+    path : Path
+        Whose data the models are of.
+    name : str
+        The criterion.
+    chosen, coefficients : ndarray of shape (m,)
+        Of each model the number of columns, or groups, that were chosen, and of columns in it,
+        those that are always in among them.
+    p_total, ebic_gamma : as in Path.score_table
+
+    Returns
+    -------
+    ndarray of shape (m,)
     """
     meta = path.meta
     _has_likelihood(meta)
     r = 1 if meta.responses is None else len(meta.responses)
     if name == "cp":
-        return 2.0 * (r * (chosen + held) + float(intercepts(meta))) - observations(meta)
+        return 2.0 * (r * coefficients + float(intercepts(meta))) - observations(meta)
     null, shape = meta.null_loss, () if meta.responses is None else (r,)
     models = [
-        SimpleNamespace(loss=null, n_nonzero=r * (s + held), beta=np.ones((s + held, *shape)))
-        for s in chosen
+        SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
+        for d in coefficients
     ]
     like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
-    found = _criteria(like, _columns(path.meta, None), chosen, 1.0)
+    found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
     return found[name] + 2.0 * found["loglik"]
 
 
@@ -346,6 +360,11 @@ def _has_likelihood(meta):
         f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "
         "the size by l0path.cv_fit(...)"
     )
+
+
+def competing(meta, p_total):
+    """The number of columns, or groups, that compete."""
+    return _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
 
 
 def _columns(meta, p_total):

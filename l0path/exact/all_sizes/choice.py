@@ -17,20 +17,11 @@ from .coupled_bounds import sets_of_columns
 from .group_search import group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
-from .scores import BestSets, Score
+from .scores import BestSets, Score, union
 from .search import AllSizes, servable
 
 # of a search for one solution, some 2 s, where others can follow
 FIRST_OPERATIONS = 2e9
-
-
-def union(problem, units):
-    """The columns of units that were offered: themselves, or those of groups."""
-    if problem.groups is None:
-        return units
-    columns = [problem.groups.of(g) for g in units]
-    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
-    return found[problem.usable[found]]
 
 
 def even_cost(problem):
