@@ -2,7 +2,7 @@
 methods of `Path` and `Model` call.
 """
 
-from .all_models import best_subset, near_best
+from .all_models import best_by, best_subset, near_best
 from .certificate import Certificate, certify
 from .model_set import ModelSet
 from .refits import refit
@@ -14,6 +14,7 @@ __all__ = [
     "ModelSet",
     "Summary",
     "alternatives",
+    "best_by",
     "best_subset",
     "certify",
     "near_best",

@@ -19,10 +19,15 @@ from ..core.status import FitStatus, SearchEnd
 from ..core.types import Matrix
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.nested import servable_nested
-from ..exact.all_sizes.scores import BestSets, CoefficientCounts, LikelihoodScore, Score
+from ..exact.all_sizes.scores import (
+    BestOfEach,
+    BestSets,
+    CoefficientCounts,
+    LikelihoodScore,
+    Score,
+)
 from ..exact.all_sizes.search import servable
 from ..exact.result import (
-    MOST_NAMES,
     WHY_ENDED,
     WHY_STOPPED,
     hidden,
@@ -48,6 +53,9 @@ from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
+
+MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
+CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
 
 
 class BestModels(NamedTuple):
@@ -233,6 +241,77 @@ def near_best(
     )
 
 
+class Choice(NamedTuple):
+    """What criteria choose among all sets of terms: found, {name: (value, Solution)}, without the
+    criteria for which no model is left; why: why sets were not compared, "" where all were.
+    """
+
+    found: dict
+    why: str
+
+
+def best_by(path, names, options):
+    """The best models of a path by criteria, rows of the path or not.
+
+    Parameters
+    ----------
+    path : Path
+        Some of whose groups have several columns.
+    names : sequence of str
+        The criteria.
+    options : dict
+        p_total, sigma2 and ebic_gamma, as in `Path.score_table`.
+
+    Returns
+    -------
+    Choice
+        It is kept with the data of the path.
+    """
+    extra, out = path._source.extra, {}
+    why = _why_not_compared(path)
+    if why:
+        return Choice({}, why)
+    key = tuple(sorted(options.items()))
+    missing = [name for name in names if (name, key) not in extra]
+    if missing:
+        extra |= {(name, key): one for name, one in _search(path, missing, options).items()}
+    for name in names:
+        one = extra[name, key]
+        out |= one.found
+        why = why or one.why
+    return Choice(out, why)
+
+
+def _search(path, names, options):
+    """{name: `Choice` of it} by one search."""
+    try:
+        task = SetSearch(path)
+        scores = [task.by_criterion(name, **options) for name in names]
+        found, why = task.best_of_each(scores)
+    except ValueError as error:
+        return dict.fromkeys(names, Choice({}, str(error)))
+    pairs = zip(names, found, strict=True)
+    return {name: Choice({} if one is None else {name: one}, why) for name, one in pairs}
+
+
+def _why_not_compared(path):
+    """Why the sets of terms of a path are not compared by criteria, in short; "" if they are."""
+    meta, first = path.meta, path.solutions[0]
+    chosen = int((np.isfinite(meta.groups.factor) & (meta.groups.factor > 0)).sum())
+    if chosen > MOST_TERMS:
+        return (
+            f"there are {chosen} terms, more than {MOST_TERMS}; path.certify(criterion=...) "
+            "compares all sets"
+        )
+    if meta.grid != "support" or any(s.slice != first.slice for s in path.solutions):
+        return "the path has several slices, or a grid of lambda0"
+    if first.lambda1 or first.lambda2:
+        return "models are shrunken, and criteria are for those that are not"
+    if path._source.data is None:
+        return "the data are not kept with a loaded path"
+    return ""
+
+
 def _criterion(given):
     """The name of a criterion, in lower case."""
     name = given.lower() if isinstance(given, str) else given
@@ -401,6 +480,36 @@ class SetSearch:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
+
+    def best_of_each(self, scores):
+        """([(score, `Solution`) of the best set by each of several scores, or None], why sets may
+        be missing): one search, of at most CHOICE_OPERATIONS. Sets without a finite optimum take
+        no part.
+        """
+        wanted = [BestSets(one, self.refit, n_best=1, counts=self.counts) for one in scores]
+        with HELPING_PROCESSES.compiling():
+            search = make_search(self.model, 0.0, 0.0, BestOfEach(wanted))
+            if search is None:
+                raise ValueError(too_dependent(self.problem, self.data.names))
+            for s in self.path.solutions:
+                if s.status == FitStatus.CONVERGED:
+                    search.know(s.groups)
+            ended = search.run(CHOICE_OPERATIONS)
+        why = ""
+        if ended == SearchEnd.NODE_LIMIT:
+            why = "there are too many sets to compare; path.certify(criterion=...) takes its time"
+        elif ended == SearchEnd.TOO_CLOSE:
+            why = WHY_ENDED[ended]
+        elif ended == SearchEnd.NO_OPTIMUM and search.unconverged:
+            why = "the fits of some sets of terms did not converge"
+        weights, before, out = row_weights(self.data), self.path.solutions[0], []
+        for one in wanted:
+            score, size, _, fitted = one.found[0] if one.found else (math.inf, 0, (), None)
+            place = before._replace(k=size)
+            out.append(
+                fitted and (score, in_place_of(place, fitted, self.problem, self.data, weights))
+            )
+        return out, why
 
     def _none_found(self):
         """The reason why a search has no model to show."""

@@ -59,7 +59,8 @@ def refit(
     strata: ArrayLike | str | None = None,
     **selector: Any,
 ) -> Any:
-    i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
+    within = {name: selector.pop(name) for name in SELECTORS if name in selector}
+    self, i = self._at(rule, **within)
     if self.meta.traits.response == "survival":
         given = (X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale)
         return refit_survival(self, self.solutions[i], given, selector)

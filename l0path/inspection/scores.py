@@ -29,7 +29,7 @@ def score(
     strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
-    i = self.index(rule, **selector)
+    self, i = self._at(rule, **selector)
     held = held_out(self, new_rows(self, X, y, sample_weight, offset, strata), i)
     out = {}
     for name in scoring.metrics_for(self.loss):
@@ -62,7 +62,7 @@ def score_over_time(
     strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    i = self.index(rule, **selector)
+    self, i = self._at(rule, **selector)
     if self.meta.traits.response != "survival":
         raise ValueError(
             f"score_over_time is for loss='cox'; this path has loss={self.loss!r}: use score"

@@ -120,7 +120,7 @@ def plot_survival(
         score, loss, event, weights = _of_the_fit(self, risk)
     else:
         score, loss, event, weights = _of_model(
-            self, self.index(rule, **selector), X, y, (sample_weight, offset, strata)
+            *self._at(rule, **selector), X, y, (sample_weight, offset, strata)
         )
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)

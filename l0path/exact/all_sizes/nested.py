@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.status import SearchEnd
+from ...core.status import FitStatus, SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
 from ...problem.losses import Hinge, Multinomial
@@ -77,6 +77,7 @@ class NestedSearch:
             self.held = np.flatnonzero((self.groups.factor == 0) & kept)
             self.J = np.flatnonzero(self.groups.selectable(problem.usable))
         self.seen, self.operations, self.nodes = {}, 0.0, 0
+        self.unconverged = False  # whether a fit without a finite optimum need not be separated
         # (sizes,), or (sizes, coefficients) where scores depend on their number
         self.threshold = wanted.cutoffs(self.J.size + 1)
         self.counts = wanted.counts if self.threshold.ndim > 1 else None
@@ -213,9 +214,11 @@ class NestedSearch:
         support = np.concatenate([self.held, self.J[units]])
         at = units.size if self.counts is None else (units.size, self.counts.of(support))
         if not here.attained:
+            self.unconverged |= FitStatus.SEPARATED not in here.fit.flags
             self.unattained[at] = min(self.unattained[at], bound)
         elif bound < self.threshold[at]:
             if not self.know(support):
+                self.unconverged = True
                 self.unattained[at] = min(self.unattained[at], bound)
 
     def know(self, support):
