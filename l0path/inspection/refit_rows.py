@@ -136,30 +136,23 @@ def recognised(path, s, rows, response):
     """
     if rows.same:
         return rows._replace(chose=rows.design.n)
-    chose = rows_that_chose(path, s, rows.design, response, rows.index, rows.weights, rows.whole)
-    return rows._replace(chose=chose)
+    return rows._replace(chose=rows_that_chose(path, s, rows, response))
 
 
-def rows_that_chose(path, s, design, response, index, weights, whole):
+def rows_that_chose(path, s, rows, response):
     """How many of some rows are rows of the fit, None where its data are not in memory.
 
     Rows are recognised by their labels and their values (y and up to 64 columns, those of the model
     among them). Where no row has the values of the fit's row of its label, though labels occur in
-    both, or where there are no labels, by their values alone.
+    both, or where there are no labels, by their values alone. Rows of weight 0 do not count.
 
     Parameters
     ----------
     path, s : Path, Solution
-    design : Design
-        Columns of the new rows.
+    rows : RefitRows
+        The new rows. Of `whole` ones only the columns of the model are known.
     response : tuple of ndarray
         The arrays that their response is made of, as `Data.response`.
-    index : Index or None
-        Their labels.
-    weights : ndarray of shape (n,) or None
-        Their weights; rows of weight 0 do not count.
-    whole : bool
-        Whether only the columns of the model are known.
 
     Returns
     -------
@@ -169,15 +162,15 @@ def rows_that_chose(path, s, design, response, index, weights, whole):
     if data is None:
         return None
     J = s.support
-    if not whole:
+    if not rows.whole:
         spread = np.linspace(0, path.p - 1, min(path.p, CHECKED)).astype(np.int64)
         J = np.union1d(J, spread)
     own = _keys(data.design, J, data.response)[data.weights > 0]
-    new = _keys(design, J, response)
-    used = np.ones(new.size, dtype=bool) if weights is None else np.asarray(weights) > 0
+    new = _keys(rows.design, J, response)
+    used = np.ones(new.size, dtype=bool) if rows.weights is None else rows.weights > 0
     new = new[used]
-    if data.index is not None and index is not None:
-        a, b = _texts(data.index)[data.weights > 0], _texts(index)[used]
+    if data.index is not None and rows.index is not None:
+        a, b = _texts(data.index)[data.weights > 0], _texts(rows.index)[used]
         labelled = _shared(_joined(own, a), _joined(new, b))
         if labelled or not np.isin(b, a).any():
             return labelled
