@@ -261,6 +261,7 @@ def data_of(X, y, a, read=False):
     """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
     which does not see rows of weight 0.
     """
+    labels_of_rows = X.index if isinstance(X, formula.Encoded) else None
     X = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
     if a.feature_names is not None and (
@@ -270,7 +271,7 @@ def data_of(X, y, a, read=False):
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
     own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
-    design, names, _, notes = as_design(X, a.feature_names)
+    design, names, index, notes = as_design(X, a.feature_names)
     trials = None
     if traits_named(a.loss).response == "shares":
         y, given, trials = trials_of(y, a.sample_weight, design.n)
@@ -301,6 +302,7 @@ def data_of(X, y, a, read=False):
         responses=labels,
         response_weights=responses.weights_of_responses(a.response_weights, labels),
         strata=strata_of(a.strata, design.n)[1],
+        index=index if labels_of_rows is None else labels_of_rows,
         **columns,
     )
     checks.check_classes(data, a.loss)
