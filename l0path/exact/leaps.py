@@ -71,7 +71,7 @@ class Subtree:
     least, a bound. c, b (m,), or (m, q) for q responses.
     """
 
-    def __init__(self, into, ident, S, c, value, entry_cost, spread=0.0):
+    def __init__(self, into, ident, S, c, value, entry_cost, *, spread=0.0):
         """entry_cost: of all columns; spread: of the columns that are in, see `hold`."""
         self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
         self.entry_cost, self.member_cost = entry_cost[ident], float(entry_cost[list(into)].sum())
@@ -104,7 +104,7 @@ def subtrees(S, c, value, entry_cost, most, alone):
             at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
         rank, order = _rank(S)
         if rank == at.size:
-            yield Subtree(into, at, S, c, value, entry_cost, spread)
+            yield Subtree(into, at, S, c, value, entry_cost, spread=spread)
             continue
         d = order[rank]
         rest = np.arange(at.size) != d
