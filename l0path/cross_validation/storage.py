@@ -19,7 +19,7 @@ from ..core.archive import OtherFormat, file_name, read_file, write_arrays, writ
 from ..core.describing import described_by
 from ..core.status import End
 from ..paths import Model, Path
-from ..paths.storage import check_kind, check_texts, end_of_text, read_path, writer
+from ..paths.storage import check_finite, check_kind, check_texts, end_of_text, read_path, writer
 from .nested import CHOICE, NestedCV
 from .result import CVPath
 
@@ -29,6 +29,7 @@ FORMATS = {
     "model": "l0path model",
 }
 COLUMNS = (*CHOICE, "inner_mean", "score", "n_train", "n_test")  # of the table of a nested one
+CODES = (-1.0, 0.0, 1.0)  # of classes
 MOST_ROWS = range(sys.maxsize)  # of a nested cross-validation: the allowance is the bound
 HEADER = "header.json"
 EDITION = 1  # of these files
@@ -281,6 +282,12 @@ def _nested(header, stored, models):
         "held_out", np.float64, (MOST_ROWS,) if columns is None else (MOST_ROWS, len(columns))
     )
     n = len(held_out)
+    y = stored.array("y", np.float64, (n,) if meta.responses is None else (n, len(columns)))
+    weights = stored.array("weights", np.float64, (n,))
+    check_finite(y, "responses")
+    check_finite(weights, "weights")
+    if (weights < 0).any() or (meta.traits.response == "classes" and not np.isin(y, CODES).all()):
+        raise ValueError("responses or weights of rows are none of this loss")
     whole = {name: np.int64 for name in ("k", "n_nonzero", "n_train", "n_test")}
     return NestedCV(
         table.astype(whole),
@@ -294,6 +301,6 @@ def _nested(header, stored, models):
         random_state=header["random_state"],
         status=header["status"],
         repeats=_repeats(stored, count),
-        y=stored.array("y", np.float64, (n,) if meta.responses is None else (n, len(columns))),
-        weights=stored.array("weights", np.float64, (n,)),
+        y=y,
+        weights=weights,
     )

@@ -118,6 +118,12 @@ def check_texts(values, what):
         check_kind(value, str, what)
 
 
+def check_finite(values, what):
+    """ValueError where numbers from a file are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} are not finite")
+
+
 def _states(text):
     """(status, optimality, flags) of a model in a file."""
     status, optimality, flags = text
@@ -272,7 +278,11 @@ def _assemble(header, stored):
     total = sum(part.size for part in supports)
     beta = stored.array("beta", np.float64, (total * (r or 1),))
     betas = np.split(beta.reshape(total, r) if r else beta, np.cumsum(sizes)[:-1])
-    intercepts = stored.array("intercepts", np.float64, (m, r)) if r else table[:, 0]
+    intercepts = table[:, numbers.index("intercept")]
+    if r:
+        intercepts = stored.array("intercepts", np.float64, (m, r))
+    check_finite(beta, "coefficients")
+    check_finite(intercepts, "intercepts")
     chosen = [None] * m
     if meta.groups is not None:
         counts = stored.array("counts", np.int64, (m,))
@@ -305,6 +315,7 @@ def _assemble(header, stored):
     solutions = _with_stored_baselines(solutions, meta, stored)
     if meta.ordered and m:
         thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
+        check_finite(thresholds, "thresholds")
         solutions = [s._replace(thresholds=t) for s, t in zip(solutions, thresholds, strict=True)]
     status, notes, rounds = header["status"], header["notes"], header["rounds"]
     check_kind(status, str, "status")
@@ -383,7 +394,11 @@ def _meta(meta, p, n, stored):
         arrays["stratum"] = stratum
     if "likelihood_rows" in stored:
         most = n * len(meta.get("responses") or (0,))
-        arrays["log_constant"] = stored.array("likelihood_rows", np.float64, (2, range(most + 1)))
+        rows = stored.array("likelihood_rows", np.float64, (2, range(most + 1)))
+        check_finite(rows, "likelihood_rows")
+        if (rows[1] < 0).any():
+            raise ValueError("weights of rows are below 0")
+        arrays["log_constant"] = rows
     meta = Meta(**meta, **arrays)
     _check_meta(meta)
     return meta
@@ -403,8 +418,8 @@ def _check_meta(meta):
         raise ValueError(f"loss={meta.loss!r} is not one of the package")
     if not 0 < meta.n_eff < np.inf:
         raise ValueError(f"n_eff={meta.n_eff} is no number of rows")
-    if not (np.isfinite(meta.center).all() and np.isfinite(meta.scale).all()):
-        raise ValueError("centres or scales are not finite")
+    check_finite(meta.center, "centres")
+    check_finite(meta.scale, "scales")
     if (meta.scale < 0).any() or not (meta.factor >= 0).all():
         raise ValueError("scales or penalty factors are below 0")
     if not ((meta.lower <= 0) & (meta.upper >= 0)).all():
