@@ -18,6 +18,7 @@ import pandas as pd
 from ..core.archive import OtherFormat, file_name, read_file, write_arrays, write_whole
 from ..core.describing import described_by
 from ..core.status import End
+from ..formula import checked_env
 from ..paths import Model, Path
 from ..paths.storage import check_finite, check_kind, check_texts, end_of_text, read_path, writer
 from .nested import CHOICE, NestedCV
@@ -101,13 +102,18 @@ def save_model(self: Model, file: str | PathLike) -> None:
     _write(file, {"format": FORMATS["model"], "index": self.index}, {}, {"path": self.path})
 
 
-def load(file: str | PathLike) -> Path | CVPath | NestedCV | Model:
+def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | NestedCV | Model:
     """Read what `Path.save`, `CVPath.save`, `NestedCV.save` or `Model.save` wrote.
 
     Parameters
     ----------
     file : str or path
         The file to read.
+    env : dict, optional
+        Functions of your own that the formula calls, by name, as in `l0path.fit`. A file has their
+        names only. None is enough for all but predictions of new rows. A formula in a file is read
+        and never run: it may hold columns, numbers, arithmetic, the functions that formulas know,
+        and these names.
 
     Returns
     -------
@@ -127,9 +133,8 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV | Model:
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    return read_file(
-        file, lambda stored: _read(stored) if stored.has(HEADER) else read_path(stored)
-    )
+    env = checked_env(env)
+    return read_file(file, lambda stored: _read(stored, env))
 
 
 def _packed(splits):
@@ -171,9 +176,9 @@ def _write(file, header, arrays, paths):
     write_whole(target, write)
 
 
-def _read(stored):
+def _read(stored, env):
     if not stored.has(HEADER):
-        return read_path(stored)
+        return read_path(stored, env)
     header = stored.json_member(HEADER)
     if header["format"] not in FORMATS.values() or header["edition"] != EDITION:
         raise OtherFormat(
@@ -182,18 +187,18 @@ def _read(stored):
         )
     if header["format"] == FORMATS["nested"]:
         models = [
-            _model(stored, f"model{f}.npz", index) for f, index in enumerate(header["models"])
+            _model(stored, f"model{f}.npz", index, env) for f, index in enumerate(header["models"])
         ]
         return _nested(header, stored.inner("arrays.npz"), models)
     if header["format"] == FORMATS["model"]:
-        return _model(stored, "path.npz", header["index"])
-    path = read_path(stored.inner("path.npz"))
-    fits = read_path(stored.inner("fits.npz")) if header["split"] else ()
+        return _model(stored, "path.npz", header["index"], env)
+    path = read_path(stored.inner("path.npz"), env)
+    fits = read_path(stored.inner("fits.npz"), env) if header["split"] else ()
     return _cv(header, stored.inner("arrays.npz"), path, fits)
 
 
-def _model(stored, member, index):
-    path = read_path(stored.inner(member))
+def _model(stored, member, index, env):
+    path = read_path(stored.inner(member), env)
     check_kind(index, int, "index")
     if not 0 <= index < len(path):
         raise ValueError(f"there is no model {index}")

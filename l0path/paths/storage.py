@@ -26,7 +26,7 @@ from ..core.arguments import whole
 from ..core.describing import described_by
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Derived, Levels, Numbered, Pairs
-from ..formula import Formula
+from ..formula import Formula, checked_env
 from ..formula.hierarchy import MOST_UNITS
 from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups, Hierarchy
@@ -222,9 +222,9 @@ def _plain(x):
     raise TypeError(f"{type(x).__name__} cannot be stored")
 
 
-def load(file: str | PathLike) -> Path:
+def load(file: str | PathLike, *, env: dict | None = None) -> Path:
     """Read a path written by `Path.save`. ValueError for a damaged file, another format or version;
-    methods that need the data take X=, y=.
+    methods that need the data take X=, y=. env: functions of the user's own in its formula.
 
     Examples
     --------
@@ -234,11 +234,12 @@ def load(file: str | PathLike) -> Path:
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    return read_file(file, read_path)
+    env = checked_env(env)
+    return read_file(file, lambda stored: read_path(stored, env))
 
 
-def read_path(stored: Archive) -> Path:
-    """The path in an archive."""
+def read_path(stored: Archive, env: dict) -> Path:
+    """The path in an archive; env: functions that its formula may call."""
     try:
         header = stored.json("header")
     except ValueError as error:
@@ -249,10 +250,10 @@ def read_path(stored: Archive) -> Path:
             f"holds {kind!r} of version {version}; this l0path reads version {VERSION}: fit "
             "again, or load it with the version that wrote it"
         )
-    return _assemble(header, stored)
+    return _assemble(header, stored, env)
 
 
-def _assemble(header, stored):
+def _assemble(header, stored, env):
     """The path of a header, its arrays read one by one, each of the length that the rest says."""
     meta, texts = header["meta"], header["text"]
     p, n, m = whole(meta["p"], "p", 0), whole(meta["n"], "n", 1), len(texts)
@@ -264,7 +265,7 @@ def _assemble(header, stored):
     if meta.get("groups") is not None:
         meta["groups"] = _groups(_unlabelled(meta["groups"], "groups"), p, stored, heredity)
     if meta.get("formula") is not None:
-        meta["formula"] = Formula.restored(meta["formula"])
+        meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
