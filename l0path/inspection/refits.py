@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
 from ..core.describing import described_by
+from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule
 from ..core.warnings import again, recorded, warn_user
 from ..cross_validation.result import SELECTORS
@@ -65,6 +66,11 @@ def refit(
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     by_row = {"sample_weight": sample_weight, "offset": offset}
+    if cov_type is None and self.meta.formula is not None:
+        table = self.meta.formula.table if X is None else pandas_of(X)
+        clusters = self.meta.formula.labels("cluster", table)
+        if clusters is not None:
+            cov_type, cov_kwds = "cluster", {**(cov_kwds or {}), "groups": clusters}
     if self.meta.traits.response == "survival":
         given = X, y, {**by_row, "strata": strata}, rows == ALL
         return refit_survival(self, self.solutions[i], given, (cov_type, cov_kwds, scale), selector)
