@@ -20,9 +20,9 @@ from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives, record_named
-from ..problem.families.trials import loss_meant, trials_of
+from ..problem.families.trials import loss_meant, shares_of
 from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
-from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
+from ..problem.losses import OWN_LOSSES, canonical_name, name_of
 from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
@@ -48,6 +48,8 @@ class Arguments:
     fit_intercept: bool | None = None
     standardize: bool = True
     sample_weight: Any = None
+    freq_weight: Any = None
+    trials: Any = None
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
@@ -175,14 +177,14 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    if isinstance(X, str) or any(isinstance(given.get(n), str) for n in ("offset", "strata")):
+    if isinstance(X, str) or any(isinstance(given.get(n), str) for n in formula.NAMED):
         X, y, given = formula.open_formula(X, y, given)
     else:
         X, y = pandas_of(X), pandas_of(y, "y")
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("sample_weight"))
+    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("trials"))
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(
@@ -266,7 +268,8 @@ def data_of(X, y, a, read=False):
     which does not see rows of weight 0.
     """
     X = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
+    by_row = ("sample_weight", "freq_weight", "trials", "offset", "strata")
+    same_index(X=X, y=y, **{name: getattr(a, name) for name in by_row})
     if a.feature_names is not None and (
         isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
     ):
@@ -275,14 +278,13 @@ def data_of(X, y, a, read=False):
         )
     own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
     design, names, _, notes = as_design(X, a.feature_names)
-    trials = None
-    if traits_named(a.loss).response == "shares":
-        y, given, trials = trials_of(y, a.sample_weight, design.n)
-        a = replace(a, sample_weight=given)
+    y, trials = shares_of(y, a.trials, design.n, a.loss)
     if read:
         check_finite(design, names)
-    weights = checks.sample_weights(a.sample_weight, design.n)
-    target, record, labels, classes, more = checks.responded(y, design.n, a, weights, own)
+    weights, counts, importance = checks.row_weights(
+        a.sample_weight, a.freq_weight, trials, design.n
+    )
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights, counts, own)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
@@ -294,6 +296,8 @@ def data_of(X, y, a, read=False):
         y=target,
         loss=record,
         weights=weights,
+        counts=counts,
+        importance=importance or a.class_weight is not None,
         class_weight=responses.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
         intercept=flag(a.fit_intercept, "fit_intercept"),
@@ -427,7 +431,8 @@ def _scaled(plan, data, a):
         raise ValueError(f"lambda_scale={scale!r} is not known; choose 'mean' or 'l0learn'")
     if scale == "mean":
         return plan, []
-    if a.sample_weight is not None or not data.standardize or not data.intercept:
+    weighted = a.sample_weight is not None or a.freq_weight is not None
+    if weighted or not data.standardize or not data.intercept:
         raise ValueError(
             "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
             "weights; use lambda_scale='mean'"

@@ -15,7 +15,6 @@ from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
 from ..problem.groups import make_groups
-from ..problem.problem import effective_rows
 from .columns import checked, column_of, without_column
 
 
@@ -86,7 +85,7 @@ class SurvivalMethods:
         rows = rows_of(y, X.shape[0])
         weights = sample_weights(sample_weight, X.shape[0])
         self.unique_times_ = np.unique(rows.stop)
-        self.n_events_ = effective_rows(weights * rows.event)
+        self.n_events_ = float(np.count_nonzero(rows.event[weights > 0]))
         given = None if sample_weight is None else np.asarray(sample_weight)
         return X, np.column_stack([column for column in rows if column.size]), given
 

@@ -8,9 +8,10 @@ formula is first used. Path files get text and numbers only.
 from .encoding import Encoded, Formula
 from .hierarchy import Hierarchy, asked_hierarchy
 from .marginality import marginality_notes
-from .opening import notes, open_formula, opened
+from .opening import NAMED, notes, open_formula, opened
 
 __all__ = [
+    "NAMED",
     "Encoded",
     "Formula",
     "Hierarchy",

@@ -12,24 +12,37 @@ import pandas as pd
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
 WEIGHTED = (
-    "the fit had weights, which a path file does not hold: pass sample_weight= (times the class "
-    "weights)"
+    "the fit had weights, which a path file does not hold: pass freq_weight= and sample_weight= "
+    "(times the class weights) as in the fit"
 )
 
 
 class RefitRows(NamedTuple):
-    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
-    index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
-    which the weights are multiples, or None.
+    """The rows of a refit: design, y (classes -1, 1), offset (n,) or None, index of the frame or
+    None; same: they are the rows of the fit; weights (n,), counts and trials (n,) or None, and
+    importance: as those of `Data`.
     """
 
     design: object
     y: np.ndarray
-    weights: np.ndarray | None
+    weights: np.ndarray
     offset: np.ndarray | None
     index: object
     same: bool
+    counts: np.ndarray | None = None
     trials: np.ndarray | None = None
+    importance: bool = False
+
+    def importances(self, keep):
+        """The importance of some rows, of mean 1 over these and their copies; None: all the
+        same.
+        """
+        if not self.importance:
+            return None
+        copies = np.ones(len(keep)) if self.counts is None else self.counts[keep]
+        w = self.weights[keep] / copies
+        w = w if self.trials is None else w / self.trials[keep]
+        return w * (copies.sum() / (copies @ w))
 
 
 class ModelTerm(NamedTuple):
@@ -121,7 +134,17 @@ def label(s, path, rows):
             f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
             f"theta = {path.theta:.4g}"
         )
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew
+    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows)
+
+
+def _weighted(path, rows):
+    """That weights made a pseudo-likelihood."""
+    if not rows.importance or path.meta.traits.free_scale or not path.meta.traits.likelihood:
+        return ""
+    return (
+        "; sample and class weights make a pseudo-likelihood: standard errors are those of the "
+        "sandwich unless cov_type= asks for others"
+    )
 
 
 def _unpenalised(s):
