@@ -312,7 +312,19 @@ def data_of(X, y, a, read=False):
         **columns,
     )
     checks.check_classes(data, a.loss)
-    return data, [*notes, *more, *kept, *responses.notes_of_offset(data)]
+    return data, [*notes, *more, *kept, *responses.notes_of_offset(data), *_weight_notes(data)]
+
+
+def _weight_notes(data):
+    """A note about weights that make a likelihood a pseudo-likelihood."""
+    traits = data.loss.traits
+    if not data.importance or traits.free_scale or not traits.likelihood:
+        return []
+    what = "sample_weight" if data.class_weight is None else "weights of rows or classes"
+    return [
+        f"{what}: importance, of mean 1; criteria are those of a pseudo-likelihood, and refits have "
+        "the standard errors of the sandwich (pass freq_weight= for rows that stand for several)"
+    ]
 
 
 def _columns(p, names, a):

@@ -96,6 +96,8 @@ def score_table(
     table.attrs = {"n": float(meta.n_eff), "p": q, "ebic_gamma": float(ebic_gamma)} | (
         {"sigma2": float(sigma2)} if squared else {}
     )
+    if meta.pseudo:
+        table.attrs["likelihood"] = "pseudo-likelihood by sample or class weights of mean 1"
     table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
     return table
 
@@ -147,7 +149,7 @@ def _criteria(path, q, chosen, ebic_gamma):
         aic, bic = 2.0 * d - 2.0 * loglik, math.log(n) * d - 2.0 * loglik
         return {
             "loglik": loglik,
-            "df": df.astype(np.int64),
+            "df": d.astype(np.int64),
             "aic": aic,
             "aicc": np.where(
                 residual_df > 0,
