@@ -84,9 +84,14 @@ class WeightedNegativeBinomial(sm.NegativeBinomial):
         super().__init__(endog, exog, **options)
         self.row_weights = row_weights
 
-    def loglikeobs(self, params):
+    def _initialize(self):
+        """Statsmodels keeps the functions of the likelihood as attributes of the object."""
+        super()._initialize()
+        self.loglikeobs, self.score, self.hessian = self._rows, self._sums, self._curvature
+
+    def _rows(self, params):
         """The weighted log-likelihood of each row."""
-        return self.row_weights * super().loglikeobs(params)
+        return self.row_weights * self._ll_nb2(params)
 
     def _parts(self, params):
         """(alpha, r, means) at parameters; during a fit the last of these may be log alpha."""
@@ -102,11 +107,11 @@ class WeightedNegativeBinomial(sm.NegativeBinomial):
         first = (y - mean) / (1.0 + alpha * mean)
         return self.row_weights[:, None] * np.column_stack([self.exog * first[:, None], last])
 
-    def score(self, params):
+    def _sums(self, params):
         """The sums of `score_obs`."""
         return self.score_obs(params).sum(axis=0)
 
-    def hessian(self, params):
+    def _curvature(self, params):
         """The second derivatives of `loglike` in the coefficients and alpha."""
         alpha, r, mean = self._parts(params)
         y, w, k = self.endog, self.row_weights, self.exog.shape[1]
