@@ -322,8 +322,8 @@ def _weight_notes(data):
         return []
     what = "sample_weight" if data.class_weight is None else "weights of rows or classes"
     return [
-        f"{what}: importance, of mean 1; criteria are those of a pseudo-likelihood, and refits have "
-        "the standard errors of the sandwich (pass freq_weight= for rows that stand for several)"
+        f"{what}: importance, of mean 1; criteria are those of a pseudo-likelihood, and refits "
+        "have the standard errors of the sandwich (rows that stand for several: freq_weight=)"
     ]
 
 
