@@ -267,6 +267,7 @@ def data_of(X, y, a, read=False):
     """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
     which does not see rows of weight 0.
     """
+    labels_of_rows = X.index if isinstance(X, formula.Encoded) else None
     X = X.X if isinstance(X, formula.Encoded) else X
     by_row = ("sample_weight", "freq_weight", "trials", "offset", "strata")
     same_index(X=X, y=y, **{name: getattr(a, name) for name in by_row})
@@ -277,7 +278,7 @@ def data_of(X, y, a, read=False):
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
     own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
-    design, names, _, notes = as_design(X, a.feature_names)
+    design, names, index, notes = as_design(X, a.feature_names)
     y, trials = shares_of(y, a.trials, design.n, a.loss)
     if read:
         check_finite(design, names)
@@ -309,6 +310,7 @@ def data_of(X, y, a, read=False):
         responses=labels,
         response_weights=responses.weights_of_responses(a.response_weights, labels),
         strata=strata_of(a.strata, design.n)[1],
+        index=index if labels_of_rows is None else labels_of_rows,
         **columns,
     )
     checks.check_classes(data, a.loss)

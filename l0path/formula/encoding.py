@@ -46,7 +46,8 @@ class Formula:
     X), `terms` [(term, numbers of its columns)], `n_dropped`; encodes new rows by `encode`.
 
     `missing`: {column: how many rows lack it}, of the columns that cost rows. `kept`: mask of the
-    rows of the data that were complete; in memory only.
+    rows of the data that were complete; `table`, `by_row`: the data as they were given, and the
+    arguments that go with their rows; in memory only.
 
     `offsets`: the expressions inside its terms offset(...), whose sum is added to the linear
     predictor; `other_offset`: whether the fit had another offset besides them.
@@ -84,6 +85,7 @@ class Formula:
         ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
         self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
+        self.table, self.by_row = None, {}
         self.other_offset, self.counts_terms = False, False
 
     def __getstate__(self):
@@ -92,6 +94,8 @@ class Formula:
             "own": None,
             "index": None,
             "kept": None,
+            "table": None,
+            "by_row": {},
             "_parsed": None,
             "_spec": None,
         }
@@ -387,14 +391,16 @@ class Formula:
                 f"({type(error).__name__}: {error})"
             ) from error
 
-    def rows(self, data, y=None, **by_row):
+    def rows(self, data, y=None, *, features=None, **by_row):
         """(Encoded, y, by_row) of rows for scores and refits. y None: the left side of `data`, and
-        incomplete rows are left out as in the fit. The terms offset(...) are part of by_row then,
-        unless another offset that the fit had is missing.
+        incomplete rows are left out as in the fit; features: those that are incomplete in what
+        these columns of X are made of. The terms offset(...) are part of by_row then, unless
+        another offset that the fit had is missing.
         """
         if y is None:
             data = text_named(data) if isinstance(data, pd.DataFrame) else data
-            used = [*self.used(), *self.used(left=True)]
+            right = self.used() if features is None else self.needed(features)
+            used = [*right, *self.used(left=True)]
             if not isinstance(data, pd.DataFrame) or not set(self.used(left=True)) <= set(
                 data.columns
             ):
@@ -405,7 +411,7 @@ class Formula:
             keep, by_row = complete(data, [name for name in used if name in data.columns], by_row)
             data = data[keep]
             y = self.response(data)
-        encoded, given = self.encode(data), by_row.get("offset")
+        encoded, given = self.encode(data, features), by_row.get("offset")
         if self.offsets and (given is not None or not self.other_offset):
             other = 0.0 if given is None else vector(given, len(data), "offset")
             by_row["offset"] = self.offset(data) + other

@@ -98,6 +98,8 @@ def opened(text, data, arguments):
     _refuse_times(formula, arguments.get("loss", "squared"))
     _fit_intercept(formula, arguments)
     used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
+    formula.table = data
+    formula.by_row = {name: value for name, value in by_row.items() if name in BY_ROW}
     keep, by_row = complete(data, used, by_row)
     formula.n_dropped, formula.kept = int((~keep).sum()), keep
     formula.missing = missing(data, used)

@@ -23,7 +23,6 @@ from ..engine.arguments import coded
 from ..engine.arguments import row_weights as weights_of_rows
 from ..errors import SeparationWarning
 from ..paths import Path
-from ..paths.new_rows import column_named
 from ..paths.predicting import given_offset, missing_offset
 from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
@@ -41,6 +40,7 @@ from .refit_results import (
     labels_by_row,
     refit_each,
 )
+from .refit_rows import ALL, LABELS, prepared, recognised
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
@@ -63,16 +63,18 @@ def refit(
     cov_kwds: dict | None = None,
     scale: float | str | None = None,
     strata: ArrayLike | str | None = None,
+    rows: str | None = None,
     **selector: Any,
 ) -> Any:
+    if rows not in (None, ALL):
+        raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
+    by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
     if self.meta.traits.response == "survival":
         if trials is not None:
             raise ValueError("trials= goes with shares under loss='binomial'; leave it out")
-        by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight}
-        by_row |= {"offset": offset, "strata": strata}
-        given = (X, y, by_row, cov_type, cov_kwds, scale)
-        return refit_survival(self, self.solutions[i], given, selector)
+        given = X, y, {**by_row, "strata": strata}, rows == ALL
+        return refit_survival(self, self.solutions[i], given, (cov_type, cov_kwds, scale), selector)
     if strata is not None:
         raise ValueError(f"strata is for loss='cox', and this path has loss={self.loss!r}")
     if not self.meta.traits.link:
@@ -86,14 +88,18 @@ def refit(
             "the model has neither columns nor an intercept, so there is nothing to refit; choose "
             "a larger k"
         )
-    by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-    rows = _rows(self, X, y, by_row | {"offset": offset})
+    by_row["trials"] = trials
+    labels = {name: cov_kwds[name] for name in LABELS if name in (cov_kwds or {})}
+    X, y, by_row = prepared(self, s, X, y, {**by_row, **labels}, rows == ALL)
+    labels = {name: by_row.pop(name) for name in labels}
+    taken = _rows(self, X, y, by_row)._replace(labels=labels, whole=rows == ALL)
+    taken = recognised(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
     if self.meta.responses is not None and self.meta.classes is None:
-        return refit_each(self, s, rows, how, refit_rows)
-    results = refit_rows(self, s, rows, **how)
-    (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
+        return refit_each(self, s, taken, how, refit_rows)
+    results = refit_rows(self, s, taken, **how)
+    (describe_survival if self.meta.ordered else describe)(results, self, s, taken)
     return results
 
 
@@ -103,9 +109,6 @@ def new_rows(path, X, y, by_row):
     """
     if X is None or (y is None and path.meta.formula is None):
         raise ValueError("pass X= and y= together")
-    for name in ("sample_weight", "freq_weight", "trials"):
-        if isinstance(by_row[name], str):
-            by_row = by_row | {name: column_named(X, by_row[name], name)}
     same_index(X=X, y=y, **by_row)
     X, y, by_row = path._given(X, y, **by_row)
     if y is None:
@@ -385,12 +388,14 @@ def _checked(loss, how, path, rows, at):
     kind, kwds = how.get("cov_type"), dict(how.get("cov_kwds") or {})
     for name in ("groups", "time"):
         if name in kwds:
-            kwds[name] = labels_by_row(kwds[name], name, path, rows)[at]
+            kwds[name] = labels_by_row(name, path, rows)[at]
     if kind == "cluster" and "groups" not in kwds:
         raise ValueError(NO_CLUSTERS)
     if kwds:
         how["cov_kwds"] = kwds
     scale = how.get("scale")
+    if isinstance(loss, Squared) and scale is None and kind not in (None, "nonrobust"):
+        how.setdefault("use_t", True)  # by the clusters less one, where there are some
     if isinstance(loss, Squared) and scale is not None:
         if isinstance(scale, str) or kind not in (None, "nonrobust"):
             raise ValueError(
