@@ -14,7 +14,6 @@ import pandas as pd
 
 from .. import formula
 from ..core.arguments import flag, nonnegative, same_index, whole
-from ..core.tables import pandas_of
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
@@ -177,10 +176,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    if isinstance(X, str) or any(isinstance(given.get(n), str) for n in formula.NAMED):
-        X, y, given = formula.open_formula(X, y, given)
-    else:
-        X, y = pandas_of(X), pandas_of(y, "y")
+    X, y, given = formula.open_formula(X, y, given)
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")

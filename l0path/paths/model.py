@@ -89,7 +89,7 @@ class Model:
         raise AttributeError(f"Model has no attribute {name!r}; {hint}", name=name, obj=self)
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *self._row})
+        return sorted({*super().__dir__(), *self.__dict__.get("_row", {})})
 
     @property
     def support(self) -> np.ndarray:
