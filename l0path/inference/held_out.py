@@ -74,10 +74,12 @@ def tested(path, s, data, held):
 
 def _important(data, held):
     """Whether rows have weights of importance that differ; class weights serve the choice only."""
-    each = held if data.counts is None else np.divide(held, data.counts, where=held > 0)
-    if data.trials is not None:
-        each = np.divide(each, data.trials, where=held > 0)
-    return bool(data.importance and np.ptp(each[held > 0]) > 0)
+    if not data.importance:
+        return False
+    seen, each = held > 0, held
+    for multiple in (data.counts, data.trials):
+        each = each if multiple is None else each / np.where(seen, multiple, 1.0)
+    return bool(np.ptp(each[seen]) > 0)
 
 
 def _by_refit(path, s, rows, nothing):

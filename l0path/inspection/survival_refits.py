@@ -16,6 +16,7 @@ from ..cross_validation.validation import new_rows
 from ..designs import Dense
 from ..errors import SeparationWarning
 from ..problem.coupled.arguments import ties_of
+from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
@@ -211,13 +212,15 @@ def maximum_likelihood(rows):
 
 
 def jackknife(rows, found):
-    """(n, k) by how much each row of survival times, with all rows that it stands for, moves the
-    coefficients of their `Maximum`: the infinitesimal jackknife, w_i dU/dw_i of the score U times
-    the inverse information, as in R's `residuals(type="dfbeta", weighted=TRUE)` (Therneau &
-    Grambsch, Modeling Survival Data, 2000, section 7.1).
+    """(n, k) by how much each row, with all rows that it stands for, moves the coefficients of
+    their `Maximum`: the infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse
+    information, as in R's `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling
+    Survival Data, 2000, section 7.1).
     """
     mean = np.average(rows.A, axis=0, weights=rows.weights)
-    residuals = _score_residuals(rows, found.eta, rows.A - mean)
+    survival = rows.loss.traits.response == "survival"
+    score_residuals = _score_residuals if survival else _ordered_residuals
+    residuals = score_residuals(rows, found.eta, rows.A - mean)
     return rows.scaled[:, None] * (residuals @ found.covariance)
 
 
@@ -265,6 +268,34 @@ def _score_residuals(rows, eta, Z):
         a, c = (v * share / phi).sum(), means @ (v * share / phi)
         out[tied] += e[tied, None] * (Z[tied] * a - c) + Z[tied] - means.mean(axis=1)
     return out
+
+
+def _ordered_residuals(rows, eta, Z):
+    """(n, k) the scores of ordered classes in the coefficients, less their regression on those in
+    the thresholds t, which are at their best: with P = F(t_y - eta) - F(t_(y-1) - eta) the
+    probability of the class of a row, F the logistic distribution function.
+    """
+    codes, w = rows.y.astype(np.int64), rows.scaled
+    inner = thresholds_of(rows.loss, rows.y, eta, w / w.sum())
+    t, last = np.concatenate([[-np.inf], inner, [np.inf]]), inner.size
+    upper, lower = 1.0 / (1.0 + np.exp(eta - t[codes + 1])), 1.0 / (1.0 + np.exp(eta - t[codes]))
+    a, b, P = upper * (1.0 - upper), lower * (1.0 - lower), upper - lower
+    rise, fall = a * (1.0 - 2.0 * upper) / P, b * (1.0 - 2.0 * lower) / P
+    a, b = a / P, b / P
+    in_upper, in_lower, both = rise - a * a, -fall - b * b, a * b
+    # rows by thresholds, with one before the first and one after the last, which are dropped
+    at, n = np.arange(codes.size), codes.size
+    scores, mixed = np.zeros((n, last + 2)), np.zeros((n, last + 2))
+    scores[at, codes + 1], scores[at, codes] = a, -b
+    mixed[at, codes + 1], mixed[at, codes] = -(in_upper + both), -(in_lower + both)
+    H = np.zeros((last + 2, last + 2))
+    np.add.at(H, (codes + 1, codes + 1), w * in_upper)
+    np.add.at(H, (codes, codes), w * in_lower)
+    np.add.at(H, (codes, codes + 1), w * both)
+    np.add.at(H, (codes + 1, codes), w * both)
+    kept = slice(1, last + 1)
+    slopes = np.linalg.solve(H[kept, kept], (mixed[:, kept] * w[:, None]).T @ Z)
+    return (b - a)[:, None] * Z - scores[:, kept] @ slopes
 
 
 @dataclass(frozen=True, kw_only=True)
