@@ -246,8 +246,17 @@ class NewRows:
         """
         from ..cross_validation import validate
 
-        by_row = {"offset": offset, "strata": strata, "freq_weight": freq_weight, "trials": trials}
-        return validate(self, X, y, scoring, sample_weight, **by_row)
+        return validate(
+            self,
+            X,
+            y,
+            scoring,
+            sample_weight,
+            offset,
+            strata,
+            freq_weight=freq_weight,
+            trials=trials,
+        )
 
     def score_over_time(
         self,
