@@ -11,19 +11,20 @@ import statsmodels.api as sm
 from scipy.special import digamma, polygamma
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
+from .threshold_models import ThresholdModel
 
-class WeightedOrderedModel(OrderedModel):
-    """Ordered classes with weights; statsmodels takes derivatives of the log-likelihood by
-    differences.
+
+class Weighted:
+    """The weights of a model whose derivatives are differences of `loglikeobs`.
 
     Parameters
     ----------
     endog, exog
-        As of the base class.
+        As of the model.
     row_weights : ndarray of shape (n,)
         The weights.
     **options
-        As of the base class.
+        As of the model.
     """
 
     def __init__(self, endog, exog, row_weights, **options):
@@ -35,8 +36,16 @@ class WeightedOrderedModel(OrderedModel):
         return self.row_weights * super().loglikeobs(params)
 
 
+class WeightedOrderedModel(Weighted, OrderedModel):
+    """Ordered classes with weights."""
+
+
+class WeightedThresholdModel(Weighted, ThresholdModel):
+    """The same in terms of thresholds."""
+
+
 class WeightedMNLogit(sm.MNLogit):
-    """Several classes with weights. Parameters as of `WeightedOrderedModel`."""
+    """Several classes with weights. Parameters as of `Weighted`."""
 
     def __init__(self, endog, exog, row_weights, **options):
         super().__init__(endog, exog, **options)
@@ -74,7 +83,7 @@ class WeightedMNLogit(sm.MNLogit):
 
 class WeightedNegativeBinomial(sm.NegativeBinomial):
     """Counts with variance mean + alpha mean^2 (NB2) with weights. Parameters as of
-    `WeightedOrderedModel`.
+    `Weighted`.
 
     With r = 1 / alpha the log-likelihood of a row is log Gamma(y + r) - log Gamma(r) -
     log y! + r log(r / (r + mean)) + y log(mean / (r + mean)).
