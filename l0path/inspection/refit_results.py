@@ -181,7 +181,7 @@ def label(s, path, rows):
 
 def _weighted(path, rows):
     """That weights made a pseudo-likelihood."""
-    if not rows.importance or path.meta.traits.free_scale or not path.meta.traits.likelihood:
+    if not pseudo_likelihood(path, rows):
         return ""
     return (
         "; sample and class weights make a pseudo-likelihood: standard errors are those of the "
@@ -190,13 +190,11 @@ def _weighted(path, rows):
 
 
 def pseudo_likelihood(path, rows):
-    """Whether weights that are no counts of rows make a pseudo-likelihood of a loss whose
-    dispersion is known.
+    """Whether weights of importance make a pseudo-likelihood of a loss whose dispersion is
+    known.
     """
-    w = rows.weights
-    if w is None or path.meta.trials is not None or path.meta.traits.gaussian:
-        return False
-    return path.meta.loss not in ("gamma", "tweedie") and bool((w != np.floor(w)).any())
+    traits = path.meta.traits
+    return rows.importance and traits.likelihood and not traits.free_scale
 
 
 def _unpenalised(s):

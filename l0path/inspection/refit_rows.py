@@ -169,7 +169,7 @@ def rows_that_chose(path, s, rows, response):
         J = np.union1d(J, spread)
     own = _keys(data.design, J, data.response)[data.weights > 0]
     new = _keys(rows.design, J, response)
-    used = np.ones(new.size, dtype=bool) if rows.weights is None else rows.weights > 0
+    used = rows.weights > 0
     new = new[used]
     if data.index is not None and rows.index is not None:
         a, b = _texts(data.index)[data.weights > 0], _texts(rows.index)[used]

@@ -39,6 +39,7 @@ from .refit_results import (
     describe_survival,
     exog_of,
     labels_by_row,
+    pseudo_likelihood,
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognised
@@ -230,7 +231,7 @@ def refit_rows(path, s, rows, **how):
     """
     import statsmodels.api as sm
 
-    if rows.importance and not path.meta.traits.free_scale and "scale" not in how:
+    if pseudo_likelihood(path, rows) and "scale" not in how:
         how = {"cov_type": "HC0"} | how
     robust = how.get("cov_type", "nonrobust") != "nonrobust"
     table, at = _table(path, s, rows, robust)
