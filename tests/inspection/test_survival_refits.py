@@ -64,7 +64,7 @@ def test_new_rows_are_refitted_as_statsmodels_does(model):
     expected = PHReg(*given, status=test.event.to_numpy(), ties="efron", **other).fit()
     np.testing.assert_allclose(found.params, expected.params, atol=1e-8)
     np.testing.assert_allclose(found.bse, expected.bse, rtol=1e-7)
-    ours = path.refit(k=2, X=test, strata=strata, freq_weight=2 * np.ones(len(test)))
+    ours = path.refit(k=2, X=test, strata=strata, sample_weight=2 * np.ones(len(test)))
     np.testing.assert_allclose(ours.params, expected.params, atol=1e-8)
     same = path.refit(k=2, X=train, strata=strata)
     assert same.selection.startswith("conditional on selection")
