@@ -66,14 +66,14 @@ class CertificateResult(NamedTuple):
     searched: str
 
 
-def hidden(problem, lambda2):
+def hidden(problem, lambda2, length=HIDDEN):
     """[(column, [columns])] that rounding hides beside others, where no ridge sets them apart: see
-    `problem.dependence`.
+    `problem.dependence`; length: what they keep of theirs at most.
     """
-    if 2.0 * lambda2 > HIDDEN**2 * problem.square.max(initial=0.0):
+    if 2.0 * lambda2 > length**2 * problem.square.max(initial=0.0):
         return []
     J = np.flatnonzero(problem.usable)
-    return dependent(problem, (max(2e-14, problem.rounding(J)), HIDDEN))
+    return dependent(problem, (max(2e-14, problem.rounding(J)), length))
 
 
 def told_apart_by_box(dual, objective, size=None, lambda0=None):
@@ -210,10 +210,10 @@ def assumptions(search):
 
 def combinations_of_columns(problem, lambda2, names):
     """A list of one text that names columns which are linear combinations of others, as R's
-    `alias`, or of none; [] beside a ridge, and where it takes long to look.
+    `alias`, or of none; [] beside a ridge, with more columns than rows, and where it takes long.
     """
     J = np.flatnonzero(problem.usable)
-    if lambda2 or problem.X.n * float(J.size) ** 2 > LOOKED_AT:
+    if lambda2 or J.size >= problem.X.n or problem.X.n * float(J.size) ** 2 > LOOKED_AT:
         return []
     found = dependent(problem, (0.0, max(2e-14, problem.rounding(J))))
     if not found:

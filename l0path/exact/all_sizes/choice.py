@@ -9,6 +9,7 @@ import numpy as np
 from ...core.status import SearchEnd
 from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
+from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
 from ...working_set.hinge import make_model
 from ..leaps import MOST_COLUMNS
@@ -103,6 +104,8 @@ def enumeration(problem, lambda2, wanted, operations=math.inf):
         return None
     if models_of(count, sizes) * float(min(problem.X.n, count)) > operations:
         return None
+    if hidden(problem, lambda2, 1.0 / CLAIMED):
+        return None  # not even rows tell these columns apart
     return Enumeration(problem, lambda2, wanted)
 
 
