@@ -93,7 +93,7 @@ def test_the_note_names_term_parents_and_sizes():
     folds = {"cv": 3, "random_state": 0, "heredity": None}
     assert notes_of(l0path.cv_fit("y ~ a*c + x", DATA, **folds).path)
     (single,) = notes_of(l0path.fit("y ~ a*c + x", DATA, groups=False, max_k=1))
-    assert "a:c without a (k = 1)" in single
+    assert "a:c without a and c (k = 1)" in single
 
 
 def test_constant_columns_of_a_lower_term_are_not_missed():
