@@ -176,10 +176,10 @@ def fit(
         those that are. "auto" is "strong" where a term of the formula contains another one, because
         without the hierarchy models depend on the first levels of factors and the origins of
         numbers; for a polynomial design it is what the design was made with; else, and for more
-        than 2000 terms, it is None. Terms are the units that k counts, and "global" and other claims compare a model
-        only with those that keep the hierarchy. A term that needs an excluded term is excluded, and
-        under "strong" the terms that one of always_include needs are included. Served by "swap" and
-        "exact", for one response (docs/formulas.md).
+        than 2000 terms, it is None. Terms are the units that k counts, and "global" and other
+        claims compare a model only with those that keep the hierarchy. A term that needs an
+        excluded term is excluded, and under "strong" the terms that one of always_include needs are
+        included. Served by "swap" and "exact", for one response (docs/formulas.md).
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
