@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
-from ..core.warnings import recorded
+from ..core.warnings import again, recorded
+
+COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
 
 
 class NoOptimumError(ValueError):
@@ -15,18 +15,38 @@ class NoOptimumError(ValueError):
 
 
 def fit_ordered(path, s, table, how):
-    """The results of the proportional odds model of statsmodels, whose thresholds are the first one
-    and logarithms of differences. table: a `refits.RefitTable`.
+    """The results of the proportional odds model of statsmodels in terms of thresholds. It is
+    fitted in terms of the first one and logarithms of differences, which may be any numbers.
+    table: a `refits.RefitTable`.
     """
     from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+    from .threshold_models import ThresholdModel
 
     labels, at = [str(label) for label in path.classes], table.endog
     codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
     y = pd.Series(codes, index=at.index, name=at.name)
-    model = OrderedModel(y, table.exog, offset=table.offset, distr="logit")
+    options = {"offset": table.offset, "distr": "logit"}
+    kinds = OrderedModel, ThresholdModel
+    if table.weights is not None:
+        from .weighted_regressions import WeightedOrderedModel, WeightedThresholdModel
+
+        kinds = WeightedOrderedModel, WeightedThresholdModel
+        options["row_weights"] = table.weights
+    model = kinds[0](y, table.exog, **options)
     start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
     how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
-    return model.fit(**how)
+    found = model.fit(**{name: value for name, value in how.items() if name not in COVARIANCE})
+    k = table.exog.shape[1]
+    start = np.concatenate(
+        [found.params.to_numpy()[:k], model.transform_threshold_params(found.params)[1:-1]]
+    )
+    with recorded() as caught:  # the first fit has said whether it converged
+        results = kinds[1](y, table.exog, **options).fit(**{**how, "start_params": start})
+    again(w for w in caught if w.category is not ConvergenceWarning)
+    results._results.mle_retvals = found.mle_retvals
+    return results
 
 
 def fit_classes(path, s, table, how):
@@ -36,10 +56,13 @@ def fit_classes(path, s, table, how):
     import statsmodels.api as sm
 
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
-    if odd:
+    sandwich = odd == ["cov_type"] and how["cov_type"] == "HC0"
+    if sandwich or (odd == ["cov_type"] and how["cov_type"] == "nonrobust"):
+        del how["cov_type"]
+    elif odd:
         raise ValueError(
             f"{odd[0]}={how[odd[0]]!r}: statsmodels' MNLogit has the standard errors of maximum "
-            f"likelihood only; leave {odd[0]} out"
+            f"likelihood and of the sandwich ('HC0') only; leave {odd[0]} out"
         )
     if table.offset is not None:
         raise ValueError(
@@ -54,7 +77,13 @@ def fit_classes(path, s, table, how):
             "of every class"
         )
     labels = pd.Categorical.from_codes(codes, [str(label) for label in path.classes])
-    model = sm.MNLogit(pd.Series(labels, index=at.index, name=at.name), table.exog)
+    y = pd.Series(labels, index=at.index, name=at.name)
+    if table.weights is None:
+        model = sm.MNLogit(y, table.exog)
+    else:
+        from .weighted_regressions import WeightedMNLogit
+
+        model = WeightedMNLogit(y, table.exog, row_weights=table.weights)
     first = [np.atleast_2d(s.intercept)] if path.meta.intercept else []
     start = np.vstack([*first, s.beta])
     how = {"start_params": (start[:, 1:] - start[:, :1]).ravel(order="F"), "disp": 0} | how
@@ -69,6 +98,17 @@ def fit_classes(path, s, table, how):
             "the refit, which has no penalty, did not converge: these columns separate the "
             "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
         )
-    for w in caught:
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    again(caught)
+    if sandwich:
+        _take_sandwich(results)
     return results
+
+
+def _take_sandwich(results):
+    """Give results of several classes the covariance of the sandwich, H^-1 S'S H^-1 of the scores
+    S of the rows.
+    """
+    inner, params = results._results, results.params.to_numpy().ravel(order="F")
+    S, H = inner.model.score_obs(params), np.linalg.inv(inner.model.hessian(params))
+    inner.cov_type, inner.cov_params_default = "HC0", H @ (S.T @ S) @ H
+    inner.cov_kwds = {"description": "the sandwich of the scores of the rows"}

@@ -12,29 +12,53 @@ import pandas as pd
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
 WEIGHTED = (
-    "the fit had weights, which a path file does not hold: pass sample_weight= (times the class "
-    "weights)"
+    "the fit had weights, which a path file does not hold: pass freq_weight= and sample_weight= "
+    "(times the class weights) as in the fit"
 )
 
 
 class RefitRows(NamedTuple):
-    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
-    index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
-    which the weights are multiples, or None; labels: those of the covariance, by name; chose: how
-    many of the rows have chosen the columns, None where that is not known; whole: whether they were
-    taken for being complete in the columns of the model.
+    """The rows of a refit: design, y (classes -1, 1), offset (n,) or None, index of the frame or
+    None; same: they are the rows of the fit; weights (n,), counts and trials (n,) or None, and
+    importance: as those of `Data`; labels: those of the covariance, by name; chose: how many of the
+    rows have chosen the columns, None where that is not known; whole: whether they were taken for
+    being complete in the columns of the model.
     """
 
     design: object
     y: np.ndarray
-    weights: np.ndarray | None
+    weights: np.ndarray
     offset: np.ndarray | None
     index: object
     same: bool
+    counts: np.ndarray | None = None
     trials: np.ndarray | None = None
+    importance: bool = False
     labels: dict = {}
     chose: int | None = None
     whole: bool = False
+
+    def importances(self, keep):
+        """The importance of some rows, of mean 1 over these and their copies; None: all the
+        same.
+        """
+        if not self.importance:
+            return None
+        copies = np.ones(len(keep)) if self.counts is None else self.counts[keep]
+        w = self.weights[keep] / copies
+        w = w if self.trials is None else w / self.trials[keep]
+        return w * (copies.sum() / (copies @ w))
+
+
+class Origin(NamedTuple):
+    """Where the results of a refit come from: the path, the solution, the `RefitRows`, and the loss
+    of these rows.
+    """
+
+    path: Any
+    solution: Any
+    rows: RefitRows
+    loss: Any
 
 
 class ModelTerm(NamedTuple):
@@ -83,6 +107,8 @@ def describe(results, path, s, rows):
     """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record())
+    _name_intervals(results)
     kind = type(inner)
     inner.summary = partial(_summary, kind.summary, inner)
     inner.summary2 = partial(_summary2, kind.summary2, inner)
@@ -92,6 +118,26 @@ def describe(results, path, s, rows):
             setattr(inner, name, partial(_predict, method, path, s, inner.model.exog_names))
     terms = terms_of(path, s)
     inner.model.data.model_spec = inner.model.data.design_info = terms
+
+
+def _name_intervals(results):
+    """Let conf_int of the results have the rows of the parameters and the columns "lower" and
+    "upper", as statsmodels has it for several classes.
+    """
+    results.conf_int = partial(_intervals, results.conf_int, results)
+
+
+def _intervals(method, results, alpha=0.05, **of):
+    """The intervals of statsmodels as a table with names; of: `cols`, for regressions that take
+    it.
+    """
+    found = method(alpha=alpha, **of)
+    if getattr(results.params, "ndim", 1) == 2:  # several classes: named by statsmodels
+        return found
+    index = getattr(found, "index", None)
+    if index is None:
+        index = pd.Index(results.model.exog_names)[of.get("cols") or slice(None)]
+    return pd.DataFrame(np.asarray(found), index=index, columns=["lower", "upper"])
 
 
 def refit_each(path, s, rows, how, refit_rows):
@@ -108,10 +154,14 @@ def refit_each(path, s, rows, how, refit_rows):
     return out
 
 
-def describe_survival(results, path, s, rows):
-    """Add the label to results of PHReg or OrderedModel; their summary ends with it."""
+def describe_survival(results, path, s, rows, loss=None):
+    """Add the label to results of PHReg or OrderedModel; their summary ends with it. loss: that of
+    the rows, where it holds their times.
+    """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record() if loss is None else loss)
+    _name_intervals(results)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
 
@@ -126,7 +176,25 @@ def label(s, path, rows):
             f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
             f"theta = {path.theta:.4g}"
         )
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew
+    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows)
+
+
+def _weighted(path, rows):
+    """That weights made a pseudo-likelihood."""
+    if not pseudo_likelihood(path, rows):
+        return ""
+    return (
+        "; sample and class weights make a pseudo-likelihood: standard errors are those of the "
+        "sandwich unless cov_type= asks for others"
+    )
+
+
+def pseudo_likelihood(path, rows):
+    """Whether weights of importance make a pseudo-likelihood of a loss whose dispersion is
+    known.
+    """
+    traits = path.meta.traits
+    return rows.importance and traits.likelihood and not traits.free_scale
 
 
 def _unpenalised(s):
