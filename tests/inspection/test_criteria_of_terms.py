@@ -9,7 +9,6 @@ from itertools import chain, combinations
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.optimize import minimize_scalar
 from scipy.special import comb, gammaln
 
@@ -85,6 +84,8 @@ def log_likelihood(loss, data, X):
     """The largest log-likelihood of a model with the columns X (n, d), which are independent, and
     an intercept.
     """
+    import statsmodels.api as sm
+
     n = len(X)
     if loss == "cox":
         return partial_likelihood(data, X)
