@@ -225,13 +225,11 @@ def _optimality(verified, status, flags, on_grid, only, alone):
     support of its size; alone: whether this one has no column.
     """
     apart = FitStatus.SEPARATED in flags
-    if status != FitStatus.CONVERGED and apart:
-        # there is no optimum to be checked: the loss goes on falling along a ray
-        return Optimality.UNVERIFIED
     if status == FitStatus.NOT_CONVERGED and verified in BY_EXCHANGES:
         return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
-    if apart and not on_grid:
-        verified = Optimality.GLOBAL  # no loss is below 0
-    if status == FitStatus.CONVERGED and (alone or (only and verified != Optimality.UNVERIFIED)):
+    if status == FitStatus.CONVERGED and apart and not on_grid:
+        verified = Optimality.GLOBAL  # no loss of a hinge is below 0
+    known = status != FitStatus.NOT_CONVERGED
+    if known and (alone or (only and verified != Optimality.UNVERIFIED)):
         return Optimality.GLOBAL  # near combinations leave supports of columns unverified
     return verified

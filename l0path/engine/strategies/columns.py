@@ -15,7 +15,7 @@ Numerical limit of both: Gram matrices square the condition of columns, so one t
 
 import numpy as np
 
-from ...core.status import FitStatus, Optimality
+from ...core.status import Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool, pairs_tried
@@ -221,9 +221,6 @@ class ColumnExchanges(ExchangeStrategy):
     def verify(self, sizes):
         """Check these sizes over all columns; those that improve one enter W."""
         fits = self.pool.fits
-        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
-        for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
-            self.mark_verified(k)
         if not sizes:
             return
         self.clock.poll()
