@@ -32,6 +32,8 @@ SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
+LARGE = (8.0, 11.0, 14.0, 17.0)  # values beyond which a function may be on its way to infinity
+SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 
 
@@ -80,27 +82,40 @@ class Face(NamedTuple):
         """d in the units of the columns."""
         return self.d / self.functions.unit
 
-    def infinite(self):
-        """The sign with which each parameter goes to infinity, (q,): 1 or -1; 0 for one with a
-        finite limit; NaN where different ways to the infimum have different signs.
+    def sign(self, contrast):
+        """Where a linear function of the parameters goes along the ways to the infimum.
+
+        Parameters
+        ----------
+        contrast : ndarray of shape (q,)
+            For parameters in the units of the columns.
+
+        Returns
+        -------
+        float
+            0 where it has a finite limit (it is estimable), 1 or -1 where it goes to plus or minus
+            infinity on all ways, NaN where that depends on the way.
         """
-        of, out = self.functions, np.zeros(self.d.size)
-        A = of.A[self.gone]
-        for j in np.flatnonzero(np.abs(self.free).max(axis=1, initial=0.0) > 1e-7):
-            ends = [
-                scipy.optimize.linprog(
-                    sign * self.free[j],
-                    A_ub=-A @ self.free,
-                    b_ub=np.zeros(len(A)),
-                    bounds=(-1.0, 1.0),
-                ).fun
-                for sign in (1.0, -1.0)
+        of, along = self.functions, contrast / self.functions.unit
+        if np.abs(along @ self.free).max(initial=0.0) <= SAME_SIGN * np.abs(along).max():
+            return 0.0
+        sides = np.vstack(
+            [
+                -np.unique(of.A[self.gone], axis=0) @ self.free,
+                -self.free[of.low == 0.0],
+                self.free[of.high == 0.0],
             ]
-            falls, rises = (end is None or end < -1e-7 for end in ends)
-            if np.isfinite(of.low[j]) or np.isfinite(of.high[j]):
-                falls, rises = falls and of.low[j] < 0.0, rises and of.high[j] > 0.0
-            out[j] = np.nan if falls and rises else -1.0 if falls else 1.0 if rises else 0.0
-        return out
+        )
+        ends = []
+        for sign in (1.0, -1.0):
+            found = scipy.optimize.linprog(
+                sign * along @ self.free,
+                A_ub=sides,
+                b_ub=np.zeros(len(sides)),
+                bounds=(-1.0, 1.0),
+            )
+            ends.append(found.fun < -SAME_SIGN * np.abs(along).max())
+        return np.nan if all(ends) else -1.0 if ends[0] else 1.0
 
 
 def functions_of(loss, y, Z, intercept, lower, upper, offset=None):
@@ -208,6 +223,42 @@ def _of_risk_sets(loss, Z, offset):
     return Z.T[i] - Z.T[j], np.concatenate(held), offset[i] - offset[j]
 
 
+def face_near(functions, x):
+    """The `Face` that parameters show which have gone far: the functions that are large there are
+    let go, and what x has in the directions that change no other one must let them grow. Whether
+    more can grow, it does not say: the optimum of the terms that are left does, if they have one.
+
+    Parameters
+    ----------
+    functions : Functions
+    x : ndarray of shape (q,)
+        In parameters of columns of unit mean square.
+
+    Returns
+    -------
+    Face or None
+        None where x shows none, and under bounds.
+    """
+    A, held = functions.A, functions.held
+    if (functions.low == 0.0).any() or (functions.high == 0.0).any():
+        return None
+    at = functions.at + A @ x
+    for level in LARGE:
+        gone = ~held & (at > level)
+        if not gone.any():
+            return None
+        free = _null_space(A[~gone], x.size)
+        d = free @ (free.T @ x)
+        grows = A @ d
+        # what is large and does not grow stays as it is
+        gone &= np.abs(grows) > GROWS / 100.0 * np.abs(grows).max()
+        least = grows[gone].min(initial=np.inf)
+        if free.shape[1] and GROWS < least < np.inf:
+            free = _null_space(A[~gone], x.size)
+            return Face(functions, d / least, gone, free)
+    return None
+
+
 def face_of(functions):
     """The `Face` of functions, None where no direction lets one grow: a linear program.
 
@@ -271,8 +322,8 @@ def _shortest(functions, gone):
         d, np.where(functions.low < 0.0, -np.inf, 0.0), np.where(functions.high > 0.0, np.inf, 0.0)
     )
     least = (grows @ d).min()
-    still = np.abs(A[~gone] @ d) <= STILL * (np.abs(A[~gone]) @ np.abs(d))
-    if not (least > GROWS and still.all()):
+    moved = np.abs(A[~gone] @ d).max(initial=0.0)
+    if not (least > GROWS and moved <= STILL * (np.abs(A) @ np.abs(d)).max()):
         return None
     return Face(functions, d / least, gone, free)
 
@@ -281,6 +332,8 @@ def _null_space(A, q):
     """Orthonormal x (q, f) with A x = 0."""
     if not len(A):
         return np.eye(q)
+    if len(A) > q:
+        A = np.linalg.qr(A, mode="r")
     _, size, V = np.linalg.svd(A, full_matrices=True)
     return V[int((size > SAME_SPAN * size.max(initial=0.0)).sum()) :].T
 

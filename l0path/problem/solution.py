@@ -10,8 +10,6 @@ from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
-# the flag of a model that was searched without columns that separate the classes
-LEFT_OUT = "left_out"
 # what is promised where exchanges were tried
 BY_EXCHANGES = (Optimality.REFIT_SWAP, Optimality.REFIT_SWAP_M)
 # begins the flag that says how many exchanges were tried; users see the number in `summary`
@@ -78,11 +76,6 @@ class Solution(NamedTuple):
     def separated(self):
         """Whether the loss falls for ever along a ray, so that there is no optimum."""
         return self.status == FitStatus.SEPARATED
-
-    @property
-    def left_out(self):
-        """Whether columns that separate the classes at a size took no part in its search."""
-        return LEFT_OUT in self.flags
 
 
 def in_user_units(

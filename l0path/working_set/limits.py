@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..problem.coupled.ordinal import best_thresholds
-from ..problem.recession import Face, face_of, functions_of
-from ..problem.traits import MONOTONE, ORDERED, held_by
+from ..problem.recession import Face, face_near, face_of, functions_of
+from ..problem.several import contrasts
+from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, held_by
 from ..problem.verbs import derivatives
 from .quadratic import solve_quadratic
 
 VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
+NOT_FAR = 20.0  # terms below this value of their function have slopes that are no rounding
 FARTHEST = 700.0  # the end of the range of exp
 STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
 LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
@@ -30,12 +32,125 @@ class Limit(NamedTuple):
     level : float or ndarray of shape (q,)
         The intercept.
     face : Face
+    x : ndarray of shape (q,)
+        All parameters, those of `Face`.
     """
 
     value: float
     coef: np.ndarray
     level: np.ndarray
     face: Face
+    x: np.ndarray
+
+
+class Rows(NamedTuple):
+    """The rows of a problem: what `limit_of` asks of one."""
+
+    loss: tuple
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    intercept: bool
+
+
+class Separation(NamedTuple):
+    """What separation leaves of the coefficients of a model without shrinkage.
+
+    Attributes
+    ----------
+    value : float
+        The infimum of the mean loss.
+    coef, level : ndarray
+        Coefficients, and the intercept or the thresholds, at the infimum up to 1e-13. Those that
+        are infinite are finite stand-ins. coef: (k,); (k, r - 1) for several classes, each less the
+        class `base`. level: (), (1,), (r - 1,) or (K - 1,).
+    coef_sign, level_sign : ndarray
+        0 for one that has a finite value; 1 or -1 for one that is infinite with this sign; NaN for
+        one that is infinite with either sign.
+    coef_variance, level_variance : ndarray
+        Diagonals of the inverse Hessian of the mean loss on what is left of it; infinity for those
+        that are infinite. Divided by the number of rows they are squared standard errors.
+    """
+
+    value: float
+    coef: np.ndarray
+    level: np.ndarray
+    coef_sign: np.ndarray
+    level_sign: np.ndarray
+    coef_variance: np.ndarray
+    level_variance: np.ndarray
+
+
+def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
+    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum.
+
+    Parameters
+    ----------
+    loss : record of `l0path.problem.losses`
+        Of the rows of X: Cox's has their times.
+    y : ndarray of shape (n,), or (n, r) of indicators
+        As in `Problem.y`: -1 and 1 for two classes, codes of ordered ones, events of survival.
+    X : ndarray of shape (n, k)
+        In the user's units.
+    intercept : bool, default True
+        Whether there is one; ordered classes have thresholds, Cox's loss has none.
+    weights : ndarray of shape (n,), optional
+        Positive; 1 by default.
+    offset : ndarray of shape (n,) or (n, r), optional
+    base : int, default 0
+        Of several classes the one with which the others are compared.
+
+    Returns
+    -------
+    Separation or None
+    """
+    if loss.traits.recession == NO_RECESSION:
+        return None
+    X = np.asarray(X, dtype=np.float64)
+    n, k = X.shape
+    weights = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    offset = np.zeros(y.shape) if offset is None else offset
+    level = intercept and loss.traits.intercept
+    mean = X.mean(axis=0) if level or not loss.traits.intercept else np.zeros(k)
+    Z, none = np.ascontiguousarray((X - mean).T), np.full(k, np.inf)
+    rows = Rows(loss, np.asarray(y, dtype=np.float64), weights, offset, level)
+    ordered, width = loss.traits.recession == ORDERED, 1 if rows.y.ndim == 1 else y.shape[1] - 1
+    shape = (k, width) if rows.y.ndim == 2 else (k,)
+    limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    if limit is None:
+        return None
+    face = limit.face
+    L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
+    sign = np.array([face.sign(one) for one in L])
+    x, of = limit.x, face.functions
+    H = _terms_left(rows, Z, face)(x * of.unit)[2]
+    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    root = (L / of.unit) @ V
+    variance = np.einsum("ij,ji->i", root, np.linalg.lstsq(V.T @ H @ V, root.T, rcond=None)[0])
+    variance[sign != 0.0] = np.inf
+    parts = [(one[:coefs].reshape(shape), one[coefs:]) for one in (L @ x, sign, variance)]
+    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
+    return Separation(
+        limit.value, coef, level, coef_sign, level_sign, coef_variance, level_variance
+    )
+
+
+def _asked(face, mean, k, width, ordered, base):
+    """(rows (m, q) of the linear functions of parameters that are the user's coefficients and
+    intercepts, number of coefficients).
+    """
+    q = face.d.size
+    eye = np.eye(q)
+    coef, level = eye[: k * width], eye[k * width :]
+    if base is not None:
+        T = contrasts(width + 1)
+        D = np.delete(T - T[:, [base]], base, axis=1).T  # (r - 1, q) contrasts with the base
+        coef = np.concatenate([D @ coef[j * width : (j + 1) * width] for j in range(k)])
+        level = D @ level if len(level) else level
+    step = coef.reshape(k, -1, q) if k else np.zeros((0, max(width, 1), q))
+    moved = np.einsum("j,jcq->cq", mean, step)
+    level = level + moved if ordered else level - moved[: len(level)]
+    return np.vstack([coef, level]), len(coef)
 
 
 def limit_of(problem, Z, lower, upper, coef, level):
@@ -56,11 +171,8 @@ def limit_of(problem, Z, lower, upper, coef, level):
     Limit or None
     """
     p, k = problem, Z.shape[0]
-    face = face_of(functions_of(p.loss, p.y, Z, p.intercept, lower, upper, p.offset))
-    if face is None:
-        return None
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, p.offset)
     width = 1 if p.y.ndim == 1 else p.y.shape[1] - 1
-    of = face.functions
     start = [np.ravel(coef), np.ravel(level) if p.intercept else ()]
     if p.loss.traits.recession == ORDERED:
         eta = p.offset + level + np.asarray(coef) @ Z
@@ -69,16 +181,27 @@ def limit_of(problem, Z, lower, upper, coef, level):
     low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
-    x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+    face = face_near(of, start)
+    if face is not None:
+        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+        # where none of the terms that are left is far out, their optimum is one
+        more = ~(face.gone | of.held)
+        if (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+            face = None
+    if face is None:
+        face = face_of(of)
+        if face is None:
+            return None
+        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))
     x = (x + max(float(((far - at) / grows).max()), 0.0) * face.d) / of.unit
     if width > 1 or p.y.ndim > 1:
-        x = x.reshape(-1, width)
-        return Limit(value, x[:k], x[k] if p.intercept else np.zeros(width), face)
+        b = x.reshape(-1, width)
+        return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x)
     fitted = p.intercept and p.loss.traits.intercept
-    return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face)
+    return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x)
 
 
 def _minimised(terms, start, face, box):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...core.status import SearchEnd
+from ...core.status import FitStatus, SearchEnd
 from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.groups import GroupFit
@@ -52,8 +52,8 @@ def units_to_choose(problem):
 
 
 def refits(problem, model, lambda2):
-    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for a set without a finite
-    optimum, or whose fit did not converge.
+    """refit(units) -> (value, fit), as `SetsWanted` compare them: the infimum of a set without a
+    finite optimum, inf for one whose fit did not converge.
     """
 
     def refit(units):
@@ -62,7 +62,7 @@ def refits(problem, model, lambda2):
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
             fit = from_rows(model, fit, lambda2)
-        value = math.inf if fit.flags else fit.value
+        value = math.inf if FitStatus.NOT_CONVERGED in fit.flags else fit.value
         return value, fit if problem.groups is None else GroupFit(*fit, units)
 
     return refit

@@ -14,6 +14,8 @@ from .protocol import Reach
 # table only ranks
 TRIED = 10
 FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
+NO_COST = 1e-6  # share of F below which a removal seems to cost nothing
+LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
 
@@ -52,13 +54,18 @@ class GroupNeighbourhood:
 
     def drops(self, fit):
         """[(increase of F, group)] of the removals from a fit, the cheapest first. What the removal
-        of a group costs that separates, no quadratic knows: refits say it.
+        of a group costs that separates, no quadratic knows, which has no curvature there: refits
+        say it where it seems to cost nothing.
         """
-        if FitStatus.SEPARATED in fit.flags:
-            found = {g: self._one_away(fit, -1, g).value - fit.value for g in self._members(fit)}
-        else:
-            found = self.costs(fit)
+        found = self.costs(fit)
         order = in_order(EQUAL * abs(fit.value))
+        ranked = sorted(((x, g) for g, x in found.items()), key=order)
+        if FitStatus.SEPARATED not in fit.flags:
+            return ranked
+        nothing = NO_COST * abs(fit.value)
+        doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
+        for g in doubtful:
+            found[g] = self._one_away(fit, -1, g).value - fit.value
         return sorted(((x, g) for g, x in found.items()), key=order)
 
     def add(self, fit, polish=True):
@@ -105,10 +112,6 @@ class GroupNeighbourhood:
             self.moved[move] = self.model.refit(groups, fit)
         return self.moved[move]
 
-    def _members(self, fit):
-        """The unforced groups of a fit, as a list."""
-        return np.setdiff1d(fit.groups, self.model.forced).tolist()
-
     def _swaps(self, fit):
         """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, of
         removals by refits and additions to what is left.
@@ -116,7 +119,7 @@ class GroupNeighbourhood:
         if FitStatus.SEPARATED not in fit.flags:
             return self.table(fit).swaps
         found = []
-        for cost, out in self.drops(fit):
+        for cost, out in self.drops(fit)[:LEAVING]:
             less = self._one_away(fit, -1, out)
             found += [(cost + x, out, g) for x, g in self.table(less).additions if g != out]
         return sorted(found)[: self.tried]
