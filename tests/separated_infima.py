@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.special import expit
 
-RIDGES = 10.0 ** -np.arange(1.0, 13.5, 0.5)
+RIDGES = 10.0 ** -np.arange(1.0, 14.0)
 
 
 def _sums(slope_and_curvature):

@@ -32,7 +32,7 @@ SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
-LARGE = (8.0, 11.0, 14.0, 17.0)  # values beyond which a function may be on its way to infinity
+LARGE = (6.0, 3.0)  # values beyond which a function may be on its way to infinity
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 
@@ -224,9 +224,11 @@ def _of_risk_sets(loss, Z, offset):
 
 
 def face_near(functions, x):
-    """The `Face` that parameters show which have gone far: the functions that are large there are
-    let go, and what x has in the directions that change no other one must let them grow. Whether
-    more can grow, it does not say: the optimum of the terms that are left does, if they have one.
+    """The `Face` of the directions that let only such functions grow as are large at parameters
+    that have gone far: a small linear program.
+
+    Whether more functions can grow, it does not say; the optimum of the terms that are left does,
+    if they have one.
 
     Parameters
     ----------
@@ -237,25 +239,24 @@ def face_near(functions, x):
     Returns
     -------
     Face or None
-        None where x shows none, and under bounds.
+        None where there is none, and under bounds.
     """
     A, held = functions.A, functions.held
     if (functions.low == 0.0).any() or (functions.high == 0.0).any():
         return None
     at = functions.at + A @ x
     for level in LARGE:
-        gone = ~held & (at > level)
-        if not gone.any():
-            return None
-        free = _null_space(A[~gone], x.size)
-        d = free @ (free.T @ x)
-        grows = A @ d
-        # what is large and does not grow stays as it is
-        gone &= np.abs(grows) > GROWS / 100.0 * np.abs(grows).max()
-        least = grows[gone].min(initial=np.inf)
-        if free.shape[1] and GROWS < least < np.inf:
-            free = _null_space(A[~gone], x.size)
-            return Face(functions, d / least, gone, free)
+        may = ~held & (at > level)
+        free = _null_space(A[~may], x.size)
+        if not may.any() or not free.shape[1]:
+            continue
+        ones = np.ones(free.shape[1])
+        some = Functions(A[may] @ free, held[may], at[may], -ones, ones, ones)
+        face = face_of(some)
+        if face is not None:
+            gone = np.zeros(held.size, dtype=bool)
+            gone[may] = face.gone
+            return Face(functions, free @ face.d, gone, _null_space(A[~gone], x.size))
     return None
 
 
