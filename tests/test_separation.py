@@ -15,7 +15,6 @@ from l0path.errors import SeparationWarning
 from l0path.problem.losses import make_loss
 from l0path.working_set.limits import separation_of
 
-
 SEEDS = {  # some with separated rows on the path
     "logistic": [0, 1, 2, 4],
     "multinomial": [0, 2],
