@@ -20,7 +20,9 @@ WEIGHTED = (
 class RefitRows(NamedTuple):
     """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
     index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
-    which the weights are multiples, or None.
+    which the weights are multiples, or None; labels: those of the covariance, by name; chose: how
+    many of the rows have chosen the columns, None where that is not known; whole: whether they were
+    taken for being complete in the columns of the model.
     """
 
     design: object
@@ -30,6 +32,20 @@ class RefitRows(NamedTuple):
     index: object
     same: bool
     trials: np.ndarray | None = None
+    labels: dict = {}
+    chose: int | None = None
+    whole: bool = False
+
+
+class Origin(NamedTuple):
+    """Where the results of a refit come from: the path, the solution, the `RefitRows`, and the loss
+    of these rows.
+    """
+
+    path: Any
+    solution: Any
+    rows: RefitRows
+    loss: Any
 
 
 class ModelTerm(NamedTuple):
@@ -78,6 +94,8 @@ def describe(results, path, s, rows):
     """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record())
+    _name_intervals(results)
     kind = type(inner)
     inner.summary = partial(_summary, kind.summary, inner)
     inner.summary2 = partial(_summary2, kind.summary2, inner)
@@ -87,6 +105,26 @@ def describe(results, path, s, rows):
             setattr(inner, name, partial(_predict, method, path, s, inner.model.exog_names))
     terms = terms_of(path, s)
     inner.model.data.model_spec = inner.model.data.design_info = terms
+
+
+def _name_intervals(results):
+    """Let conf_int of the results have the rows of the parameters and the columns "lower" and
+    "upper", as statsmodels has it for several classes.
+    """
+    results.conf_int = partial(_intervals, results.conf_int, results)
+
+
+def _intervals(method, results, alpha=0.05, **of):
+    """The intervals of statsmodels as a table with names; of: `cols`, for regressions that take
+    it.
+    """
+    found = method(alpha=alpha, **of)
+    if getattr(results.params, "ndim", 1) == 2:  # several classes: named by statsmodels
+        return found
+    index = getattr(found, "index", None)
+    if index is None:
+        index = pd.Index(results.model.exog_names)[of.get("cols") or slice(None)]
+    return pd.DataFrame(np.asarray(found), index=index, columns=["lower", "upper"])
 
 
 def refit_each(path, s, rows, how, refit_rows):
@@ -103,10 +141,14 @@ def refit_each(path, s, rows, how, refit_rows):
     return out
 
 
-def describe_survival(results, path, s, rows):
-    """Add the label to results of PHReg or OrderedModel; their summary ends with it."""
+def describe_survival(results, path, s, rows, loss=None):
+    """Add the label to results of PHReg or OrderedModel; their summary ends with it. loss: that of
+    the rows, where it holds their times.
+    """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record() if loss is None else loss)
+    _name_intervals(results)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
 
@@ -124,6 +166,16 @@ def label(s, path, rows):
     return _chosen_by(s, path, rows) + _unpenalised(s) + anew
 
 
+def pseudo_likelihood(path, rows):
+    """Whether weights that are no counts of rows make a pseudo-likelihood of a loss whose
+    dispersion is known.
+    """
+    w = rows.weights
+    if w is None or path.meta.trials is not None or path.meta.traits.gaussian:
+        return False
+    return path.meta.loss not in ("gamma", "tweedie") and bool((w != np.floor(w)).any())
+
+
 def _unpenalised(s):
     """That the refit has no penalty where the model had one."""
     had = " and ".join(
@@ -139,29 +191,50 @@ def _unpenalised(s):
     )
 
 
+def selected(s, path, rows):
+    """Whether some of the rows have chosen the columns among others; None where it is not known
+    whether these are rows of the fit.
+    """
+    if s.support.size in (path.meta.forced.size, path.p):
+        return False
+    return True if rows.same else None if rows.chose is None else rows.chose > 0
+
+
 def _chosen_by(s, path, rows):
     """A phrase that names the rows that chose the columns."""
-    if not rows.same:
+    n, many, chosen = rows.design.n, rows.chose, s.support.size
+    of = f"the {chosen} of {path.p} columns"
+    if rows.whole and not rows.same:
+        part = "an unknown number" if many is None else str(many)
         return (
-            f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values "
-            "hold if these rows had no part in choosing the columns"
+            f"all rows: {n} rows are complete in the columns of the model, and {part} of them also "
+            f"chose {of}, so standard errors, p-values and intervals are too optimistic; the "
+            "log-likelihood and criteria of this refit do not compare with those of the path, "
+            "which are about other rows"
         )
-    chosen, forced = s.support.size, path.meta.forced.size
-    if chosen == forced:
+    if not rows.same and many is None:
+        return (
+            f"{n} rows given to refit: the rows of the fit are not kept with a loaded path, so "
+            "standard errors and p-values hold if none of these rows had a part in choosing the "
+            "columns"
+        )
+    if not rows.same and not many:
+        return (
+            f"held-out rows: {n} rows given to refit, none of which is a row of the fit; standard "
+            "errors and p-values hold if these rows had no part in choosing the columns"
+        )
+    if not selected(s, path, rows):
+        forced = chosen == path.meta.forced.size
         return (
             "no selection among the columns: the model holds "
-            + ("those of always_include alone" if forced else "the intercept alone")
+            + (f"all {path.p}" if not forced else "those of always_include alone" if chosen
+               else "the intercept alone")
             + ", so standard errors and p-values hold if the size was not chosen by these rows"
-        )
-    if chosen == path.p:
-        return (
-            f"no selection among the columns: the model holds all {path.p}, so standard errors and "
-            "p-values hold if the size was not chosen by these rows"
-        )
+        )  # fmt: skip
+    these = f"these {n} rows" if rows.same or many == n else f"{many} of these {n} rows"
     return (
-        f"conditional on selection: these {rows.design.n} rows also chose the {chosen} of "
-        f"{path.p} columns, so standard errors, p-values and intervals are too optimistic; "
-        "refit(X=, y=) on new rows gives valid ones"
+        f"conditional on selection: {these} also chose {of}, so standard errors, p-values and "
+        "intervals are too optimistic; refit(X=, y=) on new rows gives valid ones"
     )
 
 
@@ -263,11 +336,11 @@ def _rows_before(formula):
     return -1 if formula.kept is None else formula.kept.size
 
 
-def labels_by_row(value, name, path, rows):
+def labels_by_row(name, path, rows):
     """Labels in the order of the rows of the refit; after a formula they may be of all rows of its
     data, incomplete ones included.
     """
-    array = np.asarray(value)
+    array = np.asarray(rows.labels[name])
     formula = path.meta.formula
     if array.ndim < 1 or (
         len(array) != rows.design.n
@@ -275,7 +348,7 @@ def labels_by_row(value, name, path, rows):
     ):
         raise ValueError(
             f"cov_kwds[{name!r}] has shape {array.shape}, the refit has {rows.design.n} rows: pass "
-            "one label for each row"
+            "one label for each row, or the name of a column"
         )
     if len(array) != rows.design.n:
         array = array[formula.kept]  # only the rows that the formula kept

@@ -5,7 +5,7 @@ not, by maximum partial likelihood here. Ordered classes have the same, for samp
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -23,23 +23,26 @@ from ..working_set.hinge import make_model
 from .refit_results import (
     NO_CLUSTERS,
     WEIGHTED,
+    Origin,
     RefitRows,
     describe_survival,
     exog_of,
     label,
     labels_by_row,
 )
+from .refit_rows import LABELS, index_of, prepared, recognised
 
 OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
 COVARIANCES = ("nonrobust", "robust", "cluster")
 
 
-def refit_survival(path, s, given, how):
+def refit_survival(path, s, given, covariance, how):
     """PHReg of statsmodels, or `SurvivalResults` for weights and robust covariances, which it has
-    not; given: X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale; how: for its `fit`.
+    not; given: X, y, {argument by row}, whether all complete rows are taken; covariance: cov_type,
+    cov_kwds, scale; how: for its `fit`.
     """
-    *of_rows, cov_type, cov_kwds, scale = given
+    cov_type, cov_kwds, scale = covariance
     if scale is not None:
         raise ValueError(f"scale={scale!r}: a partial likelihood has no dispersion; leave it out")
     if cov_type not in (None, *COVARIANCES):
@@ -48,7 +51,14 @@ def refit_survival(path, s, given, how):
         )
     if not s.support.size:
         raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
-    rows, loss = survival_rows(path, *of_rows)
+    X, y, by_row, whole = given
+    kwds = dict(cov_kwds or {})
+    labels = {name: kwds[name] for name in LABELS if name in kwds}
+    X, y, by_row = prepared(path, s, X, y, {**by_row, **labels}, whole)
+    labels = {name: by_row.pop(name) for name in labels}
+    rows, loss = survival_rows(path, X, y, **by_row)
+    rows = rows._replace(labels=labels, whole=whole, index=index_of(X))
+    rows = recognised(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
     whole = bool((rows.weights == np.floor(rows.weights)).all())
@@ -61,17 +71,18 @@ def refit_survival(path, s, given, how):
             "covariances; leave it out"
         )
     cov_type = cov_type or ("nonrobust" if whole else "robust")
-    kwds, clusters = dict(cov_kwds or {}), None
+    clusters = None
     if cov_type == "cluster":
         if "groups" not in kwds:
             raise ValueError(NO_CLUSTERS)
-        clusters = labels_by_row(kwds["groups"], "groups", path, rows)[keep]
+        clusters = labels_by_row("groups", path, rows)[keep]
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
     part = CoupledRows(
         A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], offset
     )
-    return survival_results(part, cov_type, clusters, path.meta.ties, label(s, path, rows))
+    origin = Origin(path, s, rows, loss)
+    return survival_results(part, cov_type, clusters, origin)
 
 
 def _refit_in_statsmodels(path, s, rows, columns, loss, how):
@@ -98,11 +109,11 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
             "columns of the model are constant, or combinations of others, in these rows; choose a "
             "smaller k, or more rows"
         ) from None
-    describe_survival(results, path, s, rows)
+    describe_survival(results, path, s, rows, loss)
     return results
 
 
-def survival_rows(path, X, y, sample_weight, offset, strata):
+def survival_rows(path, X, y, sample_weight=None, offset=None, strata=None):
     """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones."""
     if X is None and y is None:
         if sample_weight is not None or offset is not None or strata is not None:
@@ -249,6 +260,8 @@ class SurvivalResults:
         "efron" or "breslow".
     selection : str
         Which rows chose the columns.
+    origin : Origin
+        The path, the solution, the rows and the loss that were refitted.
     """
 
     params: pd.Series
@@ -259,6 +272,7 @@ class SurvivalResults:
     cov_type: str
     ties: str
     selection: str
+    origin: Origin = field(repr=False)
     use_t = False
 
     @property
@@ -283,11 +297,11 @@ class SurvivalResults:
         return self.covariance
 
     def conf_int(self, alpha=0.05):
-        """Intervals of level 1 - alpha: a DataFrame with the columns 0 and 1."""
+        """Intervals of level 1 - alpha: a DataFrame with the columns "lower" and "upper"."""
         from scipy.stats import norm
 
         half = norm.isf(0.5 * alpha) * self.bse
-        return pd.DataFrame({0: self.params - half, 1: self.params + half})
+        return pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
 
     def summary(self):
         """A table of statsmodels."""
@@ -320,8 +334,10 @@ class SurvivalResults:
     summary2 = summary
 
 
-def survival_results(rows, cov_type, clusters, ties, selection):
-    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"."""
+def survival_results(rows, cov_type, clusters, origin):
+    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"; origin:
+    the `Origin` of the results.
+    """
     found = maximum_likelihood(rows)
     if not found.attained:
         text = (
@@ -344,6 +360,7 @@ def survival_results(rows, cov_type, clusters, ties, selection):
         nobs=float(rows.weights.sum()),
         events=float(rows.weights @ rows.y),
         cov_type=cov_type,
-        ties=ties,
-        selection=selection,
+        ties=origin.path.meta.ties,
+        selection=label(origin.solution, origin.path, origin.rows),
+        origin=origin,
     )

@@ -33,7 +33,10 @@ class NewRows:
         strata: ArrayLike | str | None = None,
         **selector: Unpack[Selector],
     ) -> pd.DataFrame:
-        """Cumulative hazards of new rows by a model of loss="cox", with Breslow's baseline hazard.
+        """Cumulative hazards of new rows by a model of loss="cox".
+
+        The baseline hazard goes with the ties of the fit: Breslow's estimator for "breslow", its
+        correction for tied events (as in R's `survfit`) for "efron".
 
         Parameters
         ----------
@@ -79,6 +82,8 @@ class NewRows:
         same_index(X=X, strata=strata)
         if isinstance(strata, str):
             strata = column_named(X, strata)
+        if strata is None and meta.formula is not None:
+            strata = meta.formula.labels("strata", pandas_of(X))
         new = self.predict(X, index=i, type="link", offset=offset)
         stratum = strata_of_rows(strata, len(new), meta.strata)
         at, hazards = cumulative_hazards(baseline, np.asarray(new), stratum, times)

@@ -221,12 +221,13 @@ class ColumnExchanges(ExchangeStrategy):
     def verify(self, sizes):
         """Check these sizes over all columns; those that improve one enter W."""
         fits = self.pool.fits
-        if not sizes:
-            return
         self.clock.poll()
         if 1 in sizes and not self.exact and self.part.compare_single:
             self.compare_single()  # so that none of its swaps needs a refit
         self.refine(sizes)
+        sizes = [k for k in sizes if k in fits]  # both may find where the sizes end
+        if not sizes:
+            return
         # an addition counts where it would beat the next size
         targets = [
             max(fits[k].value - fits[k + 1].value, 0.0) + self.pool.tolerance(fits[k + 1].value)
