@@ -362,7 +362,7 @@ class SetSearch:
 
     def refit(self, support):
         """(value, fit) of a support."""
-        return refits(self.problem, self.model, self.lambda2)(support)
+        return refits(self.problem, self.model, self.lambda2, infima=False)(support)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
@@ -411,7 +411,7 @@ class SetSearch:
         """
         best = wanted.found[0] if wanted.found else (math.inf, -1, (), None)
         for s in self.path.solutions:
-            if s.status == FitStatus.NOT_CONVERGED:
+            if s.status != FitStatus.CONVERGED:
                 continue
             value = s.loss + s.shrinkage
             size = (s.support if self.by_columns else s.groups).size - held

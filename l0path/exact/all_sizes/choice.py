@@ -55,9 +55,9 @@ def units_to_choose(problem):
     return int(problem.groups.selectable(problem.usable).sum())
 
 
-def refits(problem, model, lambda2):
-    """refit(units) -> (value, fit), as `SetsWanted` compare them: the infimum of a set without a
-    finite optimum, inf for one whose fit did not converge.
+def refits(problem, model, lambda2, infima=True):
+    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for one whose fit did not
+    converge. infima: whether a set without a finite optimum has its infimum, or inf as well.
     """
 
     def refit(units):
@@ -66,7 +66,8 @@ def refits(problem, model, lambda2):
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
             fit = from_rows(model, fit, lambda2)
-        value = math.inf if FitStatus.NOT_CONVERGED in fit.flags else fit.value
+        known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
+        value = fit.value if known else math.inf
         return value, fit if problem.groups is None else GroupFit(*fit, units)
 
     return refit
