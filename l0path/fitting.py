@@ -31,10 +31,12 @@ def fit(
     n_shrink: int = 10,
     fit_intercept: bool | None = None,
     standardize: bool = True,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
     class_weight: str | dict | None = None,
     pos_label: object = None,
-    offset: ArrayLike | None = None,
+    offset: ArrayLike | str | None = None,
     response_weights: ArrayLike | None = None,
     lower: Bound = -math.inf,
     upper: Bound = math.inf,
@@ -116,7 +118,7 @@ def fit(
         The size or sizes to keep. None keeps all.
     max_k : int, optional
         The largest size. None means min(p, n_eff // 2, 100), with n_eff the number of rows of
-        positive weight (for loss="cox" of events), or the sum of whole-number weights. With groups
+        positive weight (for loss="cox" of events), each as often as `freq_weight` says. With groups
         None means min(number of groups, 100, n_eff / (2 x their mean size)).
     n_lambda0 : int, default 100
         The largest number of values on a lambda0 grid.
@@ -133,11 +135,24 @@ def fit(
     standardize : bool, default True
         Whether penalties are about standardised coefficients b_j = s_j beta_j. Without an intercept
         s_j is the root mean square of column j.
-    sample_weight : array-like of shape (n,), optional
-        Weights w_i >= 0. A weight of 2 is a row twice, and 0 is no row. None means 1 for each row.
+    sample_weight : array-like of shape (n,) or str, optional
+        Importance or precision of rows, numbers >= 0, or the name of a column of the DataFrame X,
+        which then is no feature. They are divided by their mean over the rows of positive weight,
+        so that multiplying them by a constant changes nothing, and the number of rows stays what it
+        is. Rows of weight 0 are left out. Under the squared loss the variance of a row is
+        proportional to 1 / weight, as in R's lm(weights=). The likelihoods of losses without a
+        dispersion that is estimated (logistic, poisson, cox, ...) become pseudo-likelihoods, and
+        `Path.refit` has the standard errors of the sandwich. None means 1 for each row.
+    freq_weight : array-like of shape (n,) or str, optional
+        How many rows each row stands for: whole numbers >= 0, or the name of a column. All results
+        are those of the repeated rows, criteria and standard errors among them, and folds never
+        split a row. It multiplies sample_weight (docs/weights.md). None means 1 for each row.
+    trials : array-like of shape (n,) or str, optional
+        For loss="binomial" with shares of successes as y: the numbers of trials >= 0, or the name
+        of a column. The number of rows stays what it is. None means 1 for each row.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for equal total weights of the classes. It multiplies the
-        sample weights. None means 1 for each class.
+        sample weights, and is importance as these are. None means 1 for each class.
     pos_label : object, optional
         The positive class, whose probability the model is about. None takes the last of the two
         labels in sorted (or category) order. The output says which it is: "P(y = 'b')".
@@ -171,14 +186,15 @@ def fit(
     heredity : str or None, default "auto"
         Whether the search keeps the hierarchy of the terms of a formula, or of the features of
         `designs.polynomial`. "strong": a term is in a model only with all the terms that it
-        contains, a and c with a:c, a with I(a ** 2). "weak": only with at least one of the largest
-        of them. None: a term may be in a model alone. "auto" is "strong" where an interaction of
-        the formula contains a factor, because without the hierarchy models depend on which level of
-        the factor is the first; for a polynomial design it is what the design was made with; else
-        it is None. Terms are the units that k counts, and "global" and other claims compare a model
-        only with those that keep the hierarchy. A term that needs an excluded term is excluded, and
-        under "strong" the terms that one of always_include needs are included. Served by "swap" and
-        "exact", for one response (docs/formulas.md).
+        contains, a and c with a:c, a and b with I(a * b), a with I(a ** 2). "weak": only with at
+        least one of the largest of them. None: a term may be in a model alone, and a note names
+        those that are. "auto" is "strong" where a term of the formula contains another one, because
+        without the hierarchy models depend on the first levels of factors and the origins of
+        numbers; for a polynomial design it is what the design was made with; else, and for more
+        than 2000 terms, it is None. Terms are the units that k counts, and "global" and other
+        claims compare a model only with those that keep the hierarchy. A term that needs an
+        excluded term is excluded, and under "strong" the terms that one of always_include needs are
+        included. Served by "swap" and "exact", for one response (docs/formulas.md).
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
