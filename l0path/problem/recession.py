@@ -118,7 +118,7 @@ class Face(NamedTuple):
         return np.nan if all(ends) else -1.0 if ends[0] else 1.0
 
 
-def functions_of(loss, y, Z, intercept, lower, upper, offset=None):
+def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
     """The `Functions` of a loss on columns Z (k, n), one a row.
 
     Parameters
@@ -142,7 +142,7 @@ def functions_of(loss, y, Z, intercept, lower, upper, offset=None):
     low, high = np.where(np.isinf(lower), -1.0, 0.0), np.where(np.isinf(upper), 1.0, 0.0)
     offset = np.zeros(y.shape) if offset is None else offset
     if y.ndim == 2:
-        return _of_classes(y, Z, intercept, rms, low, high, offset)
+        return _of_classes(y, Z, intercept, offset, rms=rms, signs=(low, high))
     if recession == ORDERED:
         A, held, at = _of_ordered(loss, y, Z, offset)
         more = loss.levels - 1
@@ -164,9 +164,9 @@ def functions_of(loss, y, Z, intercept, lower, upper, offset=None):
     )
 
 
-def _of_classes(y, Z, intercept, rms, low, high, offset):
+def _of_classes(y, Z, intercept, offset, *, rms, signs):
     """Of several classes: x is (k + 1, q) in the order of its memory, q contrasts."""
-    n, r = y.shape
+    (n, r), (low, high) = y.shape, signs
     codes, T = class_codes(y), contrasts(r)
     rows = np.repeat(np.arange(n), r - 1)
     others = np.array([c for own in codes for c in range(r) if c != own])

@@ -171,7 +171,7 @@ def limit_of(problem, Z, lower, upper, coef, level):
     Limit or None
     """
     p, k = problem, Z.shape[0]
-    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, p.offset)
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
     width = 1 if p.y.ndim == 1 else p.y.shape[1] - 1
     start = [np.ravel(coef), np.ravel(level) if p.intercept else ()]
     if p.loss.traits.recession == ORDERED:
