@@ -363,8 +363,8 @@ def test_folds_outlive_workers(tmp_path, mortal, monkeypatch, kill, calls):
 
 def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, mortal, monkeypatch):
     X, y = problem(10, 120, 400, "squared")
-    monkeypatch.setattr(sharded, "STALL", 4.0)
     design, stopped = blocks(saved(tmp_path, X), client=mortal), pids(mortal)
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 5.0)
 
     def stop():
         for pid in stopped:
@@ -389,9 +389,9 @@ def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, m
 
 @slow
 def test_long_tasks_are_progress(tmp_path, mortal, monkeypatch):
-    monkeypatch.setattr(sharded, "STALL", 2.0)
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 8.0)
     design = blocks(saved(tmp_path, np.eye(4)), client=mortal)
-    assert design.gather([design.submit(lambda: __import__("time").sleep(8) or 3)]) == [3]
+    assert design.gather([design.submit(lambda: __import__("time").sleep(15) or 3)]) == [3]
 
 
 @slow
@@ -399,7 +399,7 @@ def test_folds_on_a_cluster_that_is_given_up_keep_the_fit_on_all_rows(
     tmp_path, mortal, monkeypatch
 ):
     X, y = problem(11, 120, 40, "squared")
-    monkeypatch.setattr(sharded, "STALL", 3.0)
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 8.0)
     design, stopped = blocks(saved(tmp_path, X), client=mortal), pids(mortal)
     run = l0path.cross_validation.run._run_folds
 

@@ -474,7 +474,7 @@ def _worker(address, worker):
     used, limit = worker["metrics"].get("memory", 0), worker["memory_limit"]
     of = f" of {_size(limit)}" if limit else ""
     silent = time.time() - worker["last_seen"]
-    heard = f", not heard of for {silent:.0f} s" if silent > 10 * TICK else ""
+    heard = f", not heard of for {silent:.0f} s" if silent > STALL / 2 else ""
     return f"{address} is {worker.get('status', 'running')}, {_size(used)}{of} in use{heard}"
 
 
