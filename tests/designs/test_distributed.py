@@ -443,7 +443,7 @@ def test_a_lost_scheduler_is_one_error(tmp_path):
             lambda: l0path.fit(design, y, max_k=2),
             lambda: blocks(file, client=client),
         ):
-            with pytest.raises(RuntimeError, match=r"scheduler tcp.*connect a new .*Client"):
+            with pytest.raises(RuntimeError, match=r"the scheduler.*connect a new .*Client"):
                 call()
 
 

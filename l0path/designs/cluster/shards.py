@@ -216,19 +216,20 @@ class Sharded(ColumnBlocks):
             ) from error
         except (CancelledError, CommClosedError) as error:
             raise ClusterError(
-                f"the scheduler {self._scheduler()} was lost or restarted, and with it the shards "
+                f"the scheduler{self._scheduler()} was lost or restarted, and with it the shards "
                 f"of X; {again}"
             ) from error
         except Exception as error:
             if isinstance(error, ClusterError) or self.client.status == "running":
                 raise
             raise ClusterError(
-                f"the client has no connection to the scheduler {self._scheduler()} (it is "
+                f"the client has no connection to the scheduler{self._scheduler()} (it is "
                 f"{self.client.status}); {again}"
             ) from error
 
     def _scheduler(self):
-        return getattr(self.client.scheduler, "address", "")
+        address = getattr(self.client.scheduler, "address", "")  # a closed client has none
+        return f" {address}" if address else ""
 
     def _load(self):
         """Futures of the shards, each a small design in the memory of a worker; back when they are
