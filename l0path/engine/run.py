@@ -34,7 +34,7 @@ from .lambda0.path import Lambda0Path
 from .posing import prepared, selectable, unit
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
-from .registry import algorithm_of
+from .registry import algorithm_of, newton_steps
 from .strategies.generating import relaxation_bounds
 
 
@@ -93,7 +93,7 @@ def kinds_of_kernels(request):
     """The kinds of fits whose kernels other processes may compile: those of a default fit are known
     beforehand. See `warm.recipes`.
     """
-    data, default = request.data, request.plan.settings == LocalSearch(tol=request.plan.tol)
+    data, default = request.data, request.plan.settings == LocalSearch()
     name = name_of(data.loss)
     several = data.responses is not None and name not in SEVERAL
     if not default or request.resolved or several or name in OWN_LOSSES:
@@ -134,7 +134,7 @@ def _search(setting, number, earlier, bar):
             if point.k not in known:
                 listener(point._replace(fit=marked(point.fit), lower_bound=math.nan))
 
-        model = make_model(problem, setting.request.plan.max_iter)
+        model = make_model(problem, newton_steps(setting.request.plan.settings))
         return _engine(setting, model, part, Session(setting.control.clock, larger, None, supports))
 
     engine = _engine(

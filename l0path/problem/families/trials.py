@@ -8,6 +8,7 @@ import pandas as pd
 from ...core.arguments import finite, vector
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
+from ..specified import told_apart
 from .own import take_undecorated
 
 
@@ -35,6 +36,7 @@ def loss_meant(loss, y, sample_weight=None):
     -------
     str or record
     """
+    loss = told_apart(loss)[0]
     take_undecorated(loss)
     if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
         raise ValueError(
