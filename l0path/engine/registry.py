@@ -147,9 +147,7 @@ class Algorithm(NamedTuple):
 
 
 def _proving(name, record):
-    return Algorithm(
-        name, record, record, None, losses=EVERY_LOSS | set(EXACT), proves=True
-    )
+    return Algorithm(name, record, record, None, losses=EVERY_LOSS | set(EXACT), proves=True)
 
 
 def _ascending(name, record, make, engine):
@@ -166,9 +164,7 @@ SWAP = Algorithm(
     units=COLUMNS_AND_GROUPS,
 )
 LARGER_SWAPS = SWAP._replace(name="", losses=EVERY_LOSS, units=ONLY_COLUMNS)
-PARTIAL_SWAPS = Algorithm(
-    "CDPSI", LocalSearch, lambda: LocalSearch(refit=False), _lambda0_values
-)
+PARTIAL_SWAPS = Algorithm("CDPSI", LocalSearch, lambda: LocalSearch(refit=False), _lambda0_values)
 ALGORITHMS = (
     SWAP,
     Algorithm("cd", CoordinateDescent, CoordinateDescent, _lambda0_values),

@@ -165,7 +165,9 @@ def request(X, y=None, *, data=None, **given) -> Request:
         X, y, given = formula.open_formula(X, y, given)
     else:
         X, y = pandas_of(X), pandas_of(y, "y")
-    refuse_unknown("fit", given, (one.name for one in fields(Arguments) if one.name != "parameters"))
+    refuse_unknown(
+        "fit", given, (one.name for one in fields(Arguments) if one.name != "parameters")
+    )
     given["loss"], given["parameters"] = told_apart(given.get("loss", "squared"))
     given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("sample_weight"))
     a = _checked(Arguments(**given))

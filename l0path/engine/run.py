@@ -378,7 +378,8 @@ def _path(setting, slices, solutions, notes):
         warn_user(
             ConvergenceWarning(
                 f"{len(bad)} of {len(solutions)} models did not converge (first k = {bad[0]}); "
-                "raise max_iter, or add a little lambda2"
+                "add a little lambda2, or allow more steps: "
+                "algorithm=l0path.solvers.LocalSearch(max_iter=10_000)"
             )
         )
     if request.formula is not None and request.row_counts is None:

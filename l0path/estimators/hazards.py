@@ -16,6 +16,7 @@ from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
 from ..problem.groups import make_groups
 from ..problem.problem import effective_rows
+from ..problem.specified import told_apart
 from .columns import checked, column_of, without_column
 
 
@@ -115,7 +116,11 @@ class SurvivalMethods:
         return super()._predict(self._numbered(X), type)
 
     def _arguments(self, names):
-        return super()._arguments(names) | {"loss": "cox"}
+        if told_apart(self.loss)[0] != "cox":
+            raise ValueError(
+                f"loss={self.loss!r} is not for survival times: use 'cox' or l0path.losses.Cox()"
+            )
+        return super()._arguments(names)
 
     def _with_offset(self, X, arguments):
         """With the column that `strata` names too; sets strata_index_."""
