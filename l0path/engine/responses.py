@@ -12,10 +12,10 @@ from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
-from .grids import Grid
 from ..problem.losses import name_of
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
+from .grids import Grid
 
 
 def is_several(y, loss):
