@@ -138,7 +138,7 @@ def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
     lower = path.table["lower_bound"].to_numpy()
     assert len(lower) == 4 and (lower <= np.array(best) + 1e-9).all()
     assert lower[0] == pytest.approx(best[0]) and (lower > 0.5 * np.array(best)).all()
-    for s in l0path.fit(X, y, grid="lambda0", max_k=3, **how).solutions:
+    for s in l0path.fit(X, y, lambda0="grid", max_k=3, **how).solutions:
         assert s.lower_bound <= (np.array(best) + s.lambda0 * np.arange(4)).min() + 1e-9
 
 

@@ -62,7 +62,7 @@ def test_few_columns_are_proven_by_default(seed):
         best, _ = best_of_size(X, Y, s.k, **same)
         assert s.optimality == "global" and s.objective == pytest.approx(best, rel=1e-9)
         assert s.lower_bound <= best * (1 + 1e-10) and s.lower_bound >= best * (1 - 2e-8)
-    grid = l0path.fit(X, Y, grid="lambda0", max_k=4, **given)
+    grid = l0path.fit(X, Y, lambda0="grid", max_k=4, **given)
     assert set(grid.table.optimality) <= {"global", "refit_swap"}
     quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
     assert quiet.table.optimality[2] == "refit_swap"
@@ -81,7 +81,7 @@ def test_lower_bounds_by_tangents_are_never_above_the_enumerated_optimum(seed):
         certify=False,
         lambda2=how["lambda2"],
         sample_weight=how["weights"],
-        response_weights=v,
+        loss=l0path.losses.Squared(response_weights=v),
         always_include=forced or None,
     )
     rows = list(path.solutions)
@@ -146,7 +146,9 @@ def test_results_have_a_column_for_each_response(tmp_path):
     X, Y, _ = drawn(0)
     table, names = pd.DataFrame(X, columns=list("abcdef")), ["u", "v", "w"]
     framed = pd.DataFrame(Y, columns=names)
-    path = l0path.fit(table, framed, max_k=3, response_weights={"v": 2.0})
+    path = l0path.fit(
+        table, framed, max_k=3, loss=l0path.losses.Squared(response_weights={"v": 2.0})
+    )
     assert path.responses == names and path.coef(k=2).shape == (3, 3)
     assert path.coef().columns.names == ["k", "response"]
     predicted = path.predict(table, k=2)
@@ -222,7 +224,7 @@ def test_what_is_not_served_is_refused_by_name(given, word):
 def test_bad_responses_are_named():
     X, Y, _ = drawn(0)
     with pytest.raises(ValueError, match="y has one"):
-        l0path.fit(X, Y[:, 0], response_weights=[1.0])
+        l0path.fit(X, Y[:, 0], loss=l0path.losses.Squared(response_weights=[1.0]))
     with pytest.raises(ValueError, match="NaN"):
         l0path.fit(X, np.where(Y > 11, np.nan, Y))
 
@@ -231,7 +233,7 @@ def test_bad_responses_are_named():
 def test_weights_of_responses_that_are_none_are_named(weights):
     X, Y, _ = drawn(0)
     with pytest.raises(ValueError, match=r"response_weights=.* must be 3 positive numbers"):
-        l0path.fit(X, Y, response_weights=weights)
+        l0path.fit(X, Y, loss=l0path.losses.Squared(response_weights=weights))
 
 
 def test_near_combinations_claim_nothing():

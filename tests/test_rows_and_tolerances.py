@@ -120,7 +120,7 @@ def test_masked_entries_are_refused_by_predictions_folds_and_estimators():
 def test_a_loose_tolerance_is_refused(tol):
     X, y = an_instance("squared")
     with pytest.raises(ValueError, match="tol="):
-        l0path.fit(X, y, tol=tol)
+        l0path.fit(X, y, algorithm=l0path.solvers.LocalSearch(tol=tol))
     for record in ("LocalSearch", "CoordinateDescent", "ProjectedGradient", "DualIHT"):
         with pytest.raises(ValueError, match="tol="):
             getattr(solvers, record)(tol=tol)
@@ -169,7 +169,7 @@ def test_a_lambda0_path_with_uneven_factors_and_bounds_has_no_bare_key_error():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # separated or flat instances
                 path = l0path.fit(
-                    X, y, loss=loss, lower=0.0, penalty_factor=factor, grid="lambda0", **more
+                    X, y, loss=loss, lower=0.0, penalty_factor=factor, lambda0="grid", **more
                 )
             done += len(path)
     assert done > 100
@@ -179,7 +179,14 @@ def test_a_null_model_that_did_not_converge_bounds_nothing():
     X, y = an_instance("huber")
     w = np.random.default_rng(1).uniform(0.1, 2.0, 40)
     with pytest.warns(l0path.errors.ConvergenceWarning):
-        path = l0path.fit(X, y, loss="huber", delta=0.1, sample_weight=w, max_iter=1, max_k=1)
+        path = l0path.fit(
+            X,
+            y,
+            loss=l0path.losses.Huber(0.1),
+            sample_weight=w,
+            algorithm=l0path.solvers.LocalSearch(max_iter=1),
+            max_k=1,
+        )
     null = path.solutions[0]
     assert null.status == "not_converged" and np.isnan(null.lower_bound)
     assert null.optimality != "global"

@@ -136,7 +136,7 @@ print("\nthree predictions:", cv.predict(X.iloc[:3], "1se").round(0).tolist())
 # penalty; and a walk that changes few columns at a time, the others being held, can also miss models that are:
 
 # %%
-walk = l0path.fit(X, y, grid="lambda0", algorithm="CDPSI")
+walk = l0path.fit(X, y, lambda0="grid", algorithm="CDPSI")
 path = cv.path
 on_hull = path.table.lambda0_high.notna()
 visited = sorted(set(walk.table.n_nonzero))

@@ -121,7 +121,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
     X, y = data(loss)
     arguments = shrunk(loss, name)
     best = optima(loss, arguments["lambda2"])
-    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, grid="lambda0", **arguments)
+    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, lambda0="grid", **arguments)
     assert (
         path.table.k.iloc[0] == 0
         and 2 <= path.table.k.iloc[-1] <= MAX_K
@@ -344,7 +344,7 @@ def test_dual_methods_say_what_they_lack(name):
     ):
         l0path.fit(*data("poisson"), loss="poisson", lambda2=0.1, algorithm=name)
     assert (
-        l0path.fit(X, y, algorithm=name, penalty="L0L2", n_shrink=2, max_k=2).table.slice.nunique()
+        l0path.fit(X, y, algorithm=name, lambda2=l0path.grid(n=2), max_k=2).table.slice.nunique()
         == 2
     )
 
@@ -364,7 +364,7 @@ def test_other_errors():
     with pytest.raises(
         ValueError, match=r"penalty_factor= differs among the columns: ProjectedGradient"
     ):
-        l0path.fit(X, y, loss="poisson", algorithm="pg", grid="lambda0", penalty_factor=factor)
+        l0path.fit(X, y, loss="poisson", algorithm="pg", lambda0="grid", penalty_factor=factor)
     assert l0path.fit(
         X, y, loss="poisson", algorithm="pg", max_k=2, penalty_factor=factor
     ).table.k.tolist() == [0, 1, 2]
@@ -396,7 +396,7 @@ def test_cross_validation(name, monkeypatch):
     assert l0path.cv_fit(X, y, **arguments).table.cv_mean.to_numpy() == pytest.approx(
         cv.table.cv_mean.to_numpy(), rel=1e-8
     )
-    assert np.isfinite(l0path.cv_fit(X, y, grid="lambda0", **arguments).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **arguments).table.cv_mean).all()
     z = np.where(y > np.median(y), "b", "a")
     assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **arguments).table.cv_mean).all()
 

@@ -108,11 +108,11 @@ WRONG = {
     "k ragged": (dict(k=[1, [2, 3]]), ValueError, "k="),
     "k above max_k": (dict(k=4, max_k=2), ValueError, "max_k=2 is below"),
     "k and lambda0": (dict(k=3, lambda0=[0.1]), ValueError, "k= and lambda0="),
-    "k on a lambda0 grid": (dict(k=3, grid="lambda0"), ValueError, "k= needs grid='support'"),
+    "k on a lambda0 grid": (dict(k=3, lambda0="grid"), ValueError, "k= needs grid='support'"),
     "max_k negative": (dict(max_k=-1), ValueError, "max_k=-1"),
     "max_k text": (dict(k=2, max_k="3"), ValueError, "max_k='3'"),
-    "n_lambda0": (dict(n_lambda0=0), ValueError, "n_lambda0=0"),
-    "n_shrink": (dict(penalty="L0L2", n_shrink=0), ValueError, "n_shrink=0"),
+    "n_lambda0": (dict(lambda0=l0path.grid(n=0)), ValueError, "n_lambda0=0"),
+    "n_shrink": (dict(lambda2=l0path.grid(n=0)), ValueError, "n_shrink=0"),
     "lambda0 negative": (dict(lambda0=-0.1), ValueError, "lambda0=-0.1"),
     "lambda0 empty": (dict(lambda0=[]), ValueError, r"lambda0=\[\]"),
     "lambda0 text": (dict(lambda0="max"), TypeError, "lambda0='max'"),
@@ -132,14 +132,18 @@ WRONG = {
     "on_solution not callable": (dict(on_solution=5), TypeError, "on_solution=5"),
     "fit_intercept text": (dict(fit_intercept="no"), TypeError, "fit_intercept='no'"),
     "standardize a vector": (dict(standardize=np.ones(N)), TypeError, "standardize="),
-    "gamma zero": (dict(y=Z, loss="smoothed_hinge", gamma=0), ValueError, "gamma=0"),
+    "gamma zero": (dict(y=Z, loss=l0path.losses.SmoothedHinge(width=0)), ValueError, "gamma=0"),
     "gamma text": (
-        dict(y=Z, loss="smoothed_hinge", gamma="a"),
+        dict(y=Z, loss=l0path.losses.SmoothedHinge(width="a")),
         (ValueError, TypeError),
         "gamma='a'",
     ),
-    "delta negative": (dict(loss="huber", delta=-1), ValueError, "delta=-1"),
-    "delta many": (dict(loss="huber", delta=[1, 2]), (ValueError, TypeError), r"delta=\[1, 2\]"),
+    "delta negative": (dict(loss=l0path.losses.Huber(-1)), ValueError, "delta=-1"),
+    "delta many": (
+        dict(loss=l0path.losses.Huber([1, 2])),
+        (ValueError, TypeError),
+        r"delta=\[1, 2\]",
+    ),
 }
 
 

@@ -131,7 +131,7 @@ def test_dynamic_lambda0_grid(loss):
     hits = rows = 0
     for case in cases(loss):
         d = case.d
-        path = case.fitted(grid="lambda0")
+        path = case.fitted(lambda0="grid")
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
         assert (np.diff(path.table.lambda0) < 0).all() and path.table.k[0] <= 1
         for s, t in zip(path.solutions, path.solutions[1:], strict=False):
@@ -177,12 +177,10 @@ def test_default_shrinkage_grids():
             ).all() and part.table.objective[0] == pytest.approx(
                 alone.table.objective[0], rel=1e-12
             )
+    assert l0path.fit(X, y, lambda2=0.3, max_k=2).table.lambda2.unique().tolist() == [0.3]
+    assert l0path.fit(X, y, lambda1=[0.1, 0.2], max_k=2).penalty == "L0L1"
     assert l0path.fit(
-        X, y, penalty="L0L2", lambda2=0.3, max_k=2
-    ).table.lambda2.unique().tolist() == [0.3]
-    assert l0path.fit(X, y, penalty="L0", lambda1=[0.1, 0.2], max_k=2).penalty == "L0L1"
-    assert l0path.fit(
-        X, y, penalty="L0L2", n_shrink=1, max_k=2
+        X, y, lambda2=l0path.grid(n=1), max_k=2
     ).table.lambda2.unique() == pytest.approx([1.0])
 
 

@@ -83,7 +83,7 @@ def test_a_tiny_time_limit_still_gives_the_null_model():
 def test_time_limit_of_a_row_loss_and_of_slices():
     A, z = data(80, 150, 1, "logistic")
     l0path.fit(A, z, loss="logistic", lambda2=0.01, max_k=2)
-    path = l0path.fit(A, z, loss="logistic", penalty="L0L2", n_shrink=500, max_k=15, time_limit=0.2)
+    path = l0path.fit(A, z, loss="logistic", lambda2=l0path.grid(n=500), max_k=15, time_limit=0.2)
     assert path.status.startswith("time_limit") and path.table.slice.nunique() < 500
     for i, s in enumerate(path.solutions):
         assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
@@ -229,8 +229,7 @@ def test_stopping_on_slices_keeps_the_finished_ones():
     path = l0path.fit(
         X,
         Y,
-        penalty="L0L2",
-        n_shrink=5,
+        lambda2=l0path.grid(n=5),
         max_k=4,
         on_solution=lambda model: count.append(model.slice) or (model.slice == 2 and model.k == 4),
     )

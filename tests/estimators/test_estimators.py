@@ -120,7 +120,7 @@ def test_the_cv_estimators_are_cv_fit(which):
 def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
     X, y = sample()
     groups, w = np.arange(90) // 6, np.random.default_rng(0).uniform(0.5, 2, 90)
-    est = l0path.L0RegressorCV(3, cv=3, penalty="L0L2", n_shrink=4, random_state=0).fit(
+    est = l0path.L0RegressorCV(3, cv=3, lambda2=l0path.grid(n=4), random_state=0).fit(
         X, y, sample_weight=w, groups=groups
     )
     cv = l0path.cv_fit(
@@ -128,8 +128,7 @@ def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
         y,
         max_k=3,
         cv=3,
-        penalty="L0L2",
-        n_shrink=4,
+        lambda2=l0path.grid(n=4),
         random_state=0,
         sample_weight=w,
         groups_cv=groups,

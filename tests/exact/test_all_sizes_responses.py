@@ -107,7 +107,7 @@ def test_degenerate_columns_are_served(kind):
     if kind == "constant":
         X[:, 4] = 7.0
     Y = np.column_stack([y, responses(X[:, :4], 1, 2)])
-    path, grid = l0path.fit(X, Y), l0path.fit(X, Y, grid="lambda0")
+    path, grid = l0path.fit(X, Y), l0path.fit(X, Y, lambda0="grid")
     if kind == "constant":
         X[0, 4] = 8.0  # for the scale of a column that is left out
     table = summed(X, Y, excluded=(4,) if kind == "constant" else ())

@@ -318,7 +318,7 @@ def test_predictions_scores_folds_and_files(tmp_path):
     again = l0path.load(tmp_path / "path.npz")
     assert again.predict(table, k=2).equals(P) and again.coef(k=2).equals(path.coef(k=2))
     assert again.score(table, y, k=2).equals(scores)
-    grid = l0path.fit(table, y, loss="ordinal", grid="lambda0", max_k=3)
+    grid = l0path.fit(table, y, loss="ordinal", lambda0="grid", max_k=3)
     assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
     formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
     assert formula.predict(table, k=2).shape == (60, 4)

@@ -126,7 +126,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_exchanges_of_many_groups_are_ranked_by_score(loss, monkeypatch):
     X, y, labels = problem(loss, n=150, sizes=(3,) * 20)
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, grid="lambda0")
+    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, lambda0="grid")
     row = path.index(k=2)
     every, table = path.alternatives(index=row, n=5), path.summary(index=row).table
     monkeypatch.setattr(l0path.inspection.summaries, "EVERY", 10)

@@ -209,7 +209,7 @@ def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 2))
     y = rng.poisson(np.exp(0.3 * (X[:, 0] - X[:, 1]) + 1))
-    refit = l0path.fit(X, y, loss="negative_binomial", theta=150.0, max_k=2).refit(k=2)
+    refit = l0path.fit(X, y, loss=l0path.losses.NegativeBinomial(theta=150.0), max_k=2).refit(k=2)
     poisson = l0path.fit(X, y, loss="poisson", max_k=2).refit(k=2)
     np.testing.assert_allclose(refit.params.iloc[:3], poisson.params, rtol=1e-4)
     np.testing.assert_allclose(refit.bse.iloc[:3], poisson.bse, rtol=1e-4)
