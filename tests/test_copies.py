@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
+from asked import loss_with
 
 import l0path
 
@@ -98,7 +99,7 @@ def test_elsewhere_copies_are_columns_like_any_others(name, twin):
 @pytest.mark.parametrize("loss", LOSSES[1:])
 def test_copies_share_a_ridge_under_every_loss(loss):
     X, y = data(loss)
-    path = check_sizes(X, y, {"loss": loss, "lambda2": 0.05, **oracles.taken(loss, delta=1.345)})
+    path = check_sizes(X, y, {"loss": loss_with(loss, delta=1.345), "lambda2": 0.05})
     assert any("x0 = x2 = x4" in note for note in path.notes)
 
 

@@ -79,7 +79,6 @@ REFUSED = {
     "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
     "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
     "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),

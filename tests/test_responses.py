@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from asked import asked
 from class_samples import best_of_size
 from class_samples import responses_drawn as drawn
 
@@ -23,7 +24,9 @@ def test_every_size_is_the_enumerated_best(seed):
     if seed % 3 == 2:
         same["forced"] = given["always_include"] = [1]
         same["lambda2"] = given["lambda2"] = 0.05
-    path = l0path.fit(X, Y, max_k=4, algorithm=l0path.solvers.LocalSearch(effort="high"), **given)
+    path = l0path.fit(
+        X, Y, max_k=4, algorithm=l0path.solvers.LocalSearch(effort="high"), **asked(given)
+    )
     for s in path.solutions:
         best, _ = best_of_size(X, Y, s.k, **same)
         assert s.objective == pytest.approx(best, rel=1e-9), (seed, s.k)
@@ -202,16 +205,15 @@ def test_the_regressor_takes_several_responses():
     ("given", "word"),
     [
         ({"lambda1": 0.1}, "lambda1"),
-        ({"penalty": "L0L1"}, "lambda1"),
+        ({"lambda1": "grid"}, "lambda1"),
         ({"lower": 0.0}, "bounds"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": l0path.solvers.IntegralityGeneration()}, "'exact'"),
-        ({"lambda_scale": "l0learn"}, "l0learn"),
-        ({"grid": "lambda0", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
+        ({"lambda0": "grid", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
         ({"loss": "huber"}, "3"),
         ({"loss": "logistic"}, "3"),
-        ({"response_weights": [1.0, -1.0, 1.0]}, "response_weights"),
-        ({"response_weights": {"z": 1.0}}, "'z'"),
+        ({"loss": l0path.losses.Squared([1.0, -1.0, 1.0])}, "response_weights"),
+        ({"loss": l0path.losses.Squared({"z": 1.0})}, "'z'"),
         ({"offset": np.ones((30, 2))}, "offset"),
     ],
 )

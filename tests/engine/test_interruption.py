@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 
 import l0path
 from l0path.exchange.local_search import LocalSearch
@@ -242,10 +243,9 @@ def test_two_python_threads_at_once_give_the_serial_answers():
     serial = [
         l0path.fit(
             *data(90, 300, seed, loss),
-            loss=loss,
+            loss=loss_with(loss, delta=1.0),
             max_k=8,
             lambda2=0.01,
-            delta=1.0 if loss == "huber" else None,
         )
         for loss, seed in jobs
     ]
@@ -257,10 +257,9 @@ def test_two_python_threads_at_once_give_the_serial_answers():
                 loss, seed = jobs[i]
                 results[i] = l0path.fit(
                     *data(90, 300, seed, loss),
-                    loss=loss,
+                    loss=loss_with(loss, delta=1.0),
                     max_k=8,
                     lambda2=0.01,
-                    delta=1.0 if loss == "huber" else None,
                     n_jobs=[None, 1][i % 2],
                 )
             except BaseException as error:

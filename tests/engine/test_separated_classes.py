@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 from scipy.special import expit
 from small_data import N, X
 
@@ -144,8 +145,9 @@ def test_columns_of_very_different_units_need_no_standardisation(loss):
     )
     value, beta, intercept = oracles.restricted(X, y, range(3), loss=loss, standardize=False)
     units = np.array([1e5, 1e-5, 1.0])
-    more = {"delta": 1.345} if loss == "huber" else {}
-    model = l0path.fit(X * units, y, loss=loss, standardize=False, **more).model(k=3)
+    model = l0path.fit(X * units, y, loss=loss_with(loss, delta=1.345), standardize=False).model(
+        k=3
+    )
     assert model.converged and model.objective == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(model.coef.to_numpy()[1:] * units, beta, rtol=1e-7)
     assert model.intercept == pytest.approx(intercept, abs=1e-7)

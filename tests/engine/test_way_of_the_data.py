@@ -21,9 +21,9 @@ ENGINES = ("SizePath.__init__", "Lambda0Path.__init__")
 MOST_CLIMBS = 2
 CASES = [
     ({}, 14),
-    ({"grid": "lambda0"}, 14),
+    ({"lambda0": "grid"}, 14),
     ({"groups": [0, 0, 1, 1, 2, 2, 3, 3]}, 14),
-    ({"grid": "lambda0", "algorithm": "cd"}, 15),
+    ({"lambda0": "grid", "algorithm": "cd"}, 15),
 ]
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from asked import asked
 from test_all_sizes import Below, least_by_size
 from test_leaps import data, dependent, enumerated
 
@@ -58,7 +59,7 @@ def drawn(number, n=30, p=9, r=3):
 @pytest.mark.parametrize("number", range(len(FITS)))
 def test_best_sets_of_all_sizes_are_found_without_any_start(number):
     X, Y, options, same = drawn(number, r=2 + number % 3)
-    problem = pose(l0path.fit(X, Y, max_k=0, certify=False, **options)._source.data)
+    problem = pose(l0path.fit(X, Y, max_k=0, certify=False, **asked(options))._source.data)
     least = least_by_size(summed(X, Y, **same), len(same.get("forced", ())))
     for workers in (1, 4):
         wanted = Below(problem, np.full(10, math.inf), options.get("lambda2", 0.0), alone=True)

@@ -50,7 +50,10 @@ def instance(kind, seed, lambda2=0.0):
         if np.isfinite(times.start).any():
             parts = [times.start, *parts]
         Z, ties = survival.standardised(X, times.weights)[0], ("efron", "breslow")[seed % 2]
-        how = {"ties": ties, "strata": times.stratum if times.stratum.max() else None}
+        how = {
+            "loss": l0path.losses.Cox(ties=ties),
+            "strata": times.stratum if times.stratum.max() else None,
+        }
 
         def least(S):
             problem = survival.Problem(

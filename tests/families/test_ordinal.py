@@ -367,7 +367,6 @@ def test_recovery_leaves_the_thresholds_out():
         ({"pos_label": "low"}, "pos_label"),
         ({"algorithm": "cd"}, "'swap'"),
         ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*'swap'"),
-        ({"lambda_scale": "l0learn"}, "lambda_scale"),
         ({"strata": np.zeros(60)}, "strata"),
         ({"sample_weight": (drawn(0)[1] != 2).astype(float)}, "class 'high'"),
     ],

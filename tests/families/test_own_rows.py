@@ -108,7 +108,7 @@ ARGUMENTS = [
     {"always_include": [4]},
     {"exclude": [0]},
     {"lambda2": 0.02, "standardize": False},
-    {"grid": "lambda0"},
+    {"lambda0": "grid"},
 ]
 
 

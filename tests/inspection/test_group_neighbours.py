@@ -4,6 +4,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from asked import loss_with
 from group_problems import by_label, problem
 
 import l0path
@@ -43,8 +44,8 @@ def exchanged(X, y, groups, chosen, forced=(), **same):
 def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, case, tmp_path):
     X, y, labels = problem(loss)
     groups = by_label(labels)
-    delta = dict(delta=1.345) if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, always_include="d", **case, **delta)
+    record = loss_with(loss, delta=1.345)
+    path = l0path.fit(X, y, loss=record, groups=labels, max_k=3, always_include="d", **case)
     chosen, now = path.model(k=2).groups, path.table.objective[2]
     swaps, dropped = exchanged(X, y, groups, chosen, forced=("d",), loss=loss, **case)
     summary = path.summary(k=2)
