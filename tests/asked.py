@@ -1,5 +1,5 @@
-"""Losses as `fit` takes them, from a name and numbers that stand beside it: what oracles and fits of
-a test share.
+"""Losses as `fit` takes them, from a name and numbers that stand beside it: words that oracles and
+fits of a test share.
 """
 
 from l0path.problem.losses import traits_named
