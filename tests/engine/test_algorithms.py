@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import oracles
 import pytest
-from asked import loss_with
+from asked import asked
 from scipy import sparse
 
 import l0path
@@ -101,7 +101,7 @@ def test_support_grid_against_enumeration(name, loss):
     arguments = shrunk(loss, name)
     best = optima(loss, arguments["lambda2"])
     dense, thin = (
-        l0path.fit(A, y, algorithm=name, max_k=MAX_K, **arguments)
+        l0path.fit(A, y, algorithm=name, max_k=MAX_K, **asked(arguments))
         for A in (X, sparse.csc_matrix(X))
     )
     assert (
@@ -125,7 +125,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
     X, y = data(loss)
     arguments = shrunk(loss, name)
     best = optima(loss, arguments["lambda2"])
-    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, lambda0="grid", **arguments)
+    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, lambda0="grid", **asked(arguments))
     assert (
         path.table.k.iloc[0] == 0
         and 2 <= path.table.k.iloc[-1] <= MAX_K
@@ -140,7 +140,12 @@ def test_lambda0_grid_against_enumeration(name, loss):
         else path.table.lower_bound.isna().all()
     )
     given = l0path.fit(
-        X, y, algorithm=name, max_k=X.shape[1], lambda0=path.table.lambda0.to_numpy(), **arguments
+        X,
+        y,
+        algorithm=name,
+        max_k=X.shape[1],
+        lambda0=path.table.lambda0.to_numpy(),
+        **asked(arguments),
     )
     for s in given.solutions:
         beta = np.zeros(X.shape[1])
@@ -178,7 +183,7 @@ def test_polished_paths_mostly_reach_the_optimum(name, loss):
     for seed in range(4):
         X, y = data(loss, seed)
         arguments = shrunk(loss, "dual_iht")
-        path = l0path.fit(X, y, algorithm=POLISHED[name], max_k=MAX_K, **arguments)
+        path = l0path.fit(X, y, algorithm=POLISHED[name], max_k=MAX_K, **asked(arguments))
         best = optima(loss, arguments["lambda2"], seed)
         check_rows(path, X, y, best, same=arguments)
         hits += sum(s.objective <= best[s.k] * (1 + 1e-8) for s in path.solutions[1:])
@@ -241,9 +246,13 @@ def test_weights_are_repeated_rows(name, loss):
     X, y = data(loss)
     times = np.random.default_rng(0).integers(0, 3, y.size)
     arguments = shrunk(loss, name, 0.2)
-    a = l0path.fit(X, y, sample_weight=times, algorithm=name, max_k=3, **arguments)
+    a = l0path.fit(X, y, sample_weight=times, algorithm=name, max_k=3, **asked(arguments))
     b = l0path.fit(
-        np.repeat(X, times, axis=0), np.repeat(y, times), algorithm=name, max_k=3, **arguments
+        np.repeat(X, times, axis=0),
+        np.repeat(y, times),
+        algorithm=name,
+        max_k=3,
+        **asked(arguments),
     )
     assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-8)
     assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
@@ -342,7 +351,7 @@ def test_dual_methods_say_what_they_lack(name):
     X, y = data("squared")
     for arguments in ({}, {"lambda2": [0.1, 0.0]}, {"lambda1": l0path.grid(n=2)}):
         with pytest.raises(ValueError, match=r"needs lambda2 > 0.*pass lambda2=1e-2"):
-            l0path.fit(X, y, algorithm=name, **arguments)
+            l0path.fit(X, y, algorithm=name, **asked(arguments))
     with pytest.raises(
         ValueError, match=r"loss='poisson' has no bounded curvature.*use algorithm='swap' or 'pg'"
     ):
@@ -390,19 +399,19 @@ def wide(loss="squared", n=80, p=300):
 def test_cross_validation(name, monkeypatch):
     X, y = wide(p=90)
     arguments = dict(cv=3, max_k=4, lambda2=0.1, algorithm=name, random_state=1)
-    cv = l0path.cv_fit(X, y, **arguments)
+    cv = l0path.cv_fit(X, y, **asked(arguments))
     assert (
         cv.table.k.tolist() == [0, 1, 2, 3, 4]
         and np.isfinite(cv.table.cv_mean).all()
         and cv.table.cv_mean.min() < cv.table.cv_mean[0]
     )
     monkeypatch.setattr("l0path.cross_validation.together.WORTH", 0)
-    assert l0path.cv_fit(X, y, **arguments).table.cv_mean.to_numpy() == pytest.approx(
+    assert l0path.cv_fit(X, y, **asked(arguments)).table.cv_mean.to_numpy() == pytest.approx(
         cv.table.cv_mean.to_numpy(), rel=1e-8
     )
-    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **arguments).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **asked(arguments)).table.cv_mean).all()
     z = np.where(y > np.median(y), "b", "a")
-    assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **arguments).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **asked(arguments)).table.cv_mean).all()
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -412,7 +421,7 @@ def test_a_time_limit_ends_a_fit(name, loss):
     arguments = dict(loss=loss, lambda2=np.geomspace(1, 1e-2, 300), max_k=20, algorithm=name)
     for limit in (1e-9, 0.1):
         started = time.perf_counter()
-        path = l0path.fit(X, y, time_limit=limit, **arguments)
+        path = l0path.fit(X, y, time_limit=limit, **asked(arguments))
         assert time.perf_counter() - started < limit + 1.5
         assert path.status.startswith(f"time_limit of {limit:g} s reached")
         for i, s in enumerate(path.solutions):
