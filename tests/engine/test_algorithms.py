@@ -53,11 +53,8 @@ def data(loss, seed=3, n=60, p=8):
 
 def shrunk(loss, name, value=0.05):
     """Arguments of a fit: a ridge where the method or the classes need one."""
-    out = {
-        "loss": loss_with(loss, delta=1.345),
-        "lambda2": value if name in DUAL or loss in oracles.CLASSES else 0.0,
-    }
-    return out
+    ridge = value if name in DUAL or loss in oracles.CLASSES else 0.0
+    return {"loss": loss, "lambda2": ridge} | ({"delta": 1.345} if loss == "huber" else {})
 
 
 def bounds(name, arguments):
