@@ -160,7 +160,7 @@ print(f"sizes on the walk: {visited}; models that are worse than the best of the
 # %%
 scale = l0path.losses.l0learn_scale(y)
 same = l0path.fit(X, y, lambda0=scale.lambda0 * np.array([0.1, 0.03, 0.01]))
-print(same.notes[-1])
+print(scale)
 same.table[["lambda0", "n_nonzero", "loss", "deviance_ratio"]]
 
 # %% [markdown]
