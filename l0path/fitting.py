@@ -26,6 +26,7 @@ def fit(
     data: pd.DataFrame | None = None,
     loss: str | LossRecord | Any = "squared",
     algorithm: str | Settings = "swap",
+    env: dict | None = None,
     k: int | Sequence[int] | None = None,
     max_k: int | None = None,
     lambda0: Lambda = None,
@@ -98,6 +99,10 @@ def fit(
         docs/algorithms.md says what each one does, what it needs and where it comes from. The
         default finds the best models in most cases. The others serve speed, comparison, bounds and
         proofs.
+    env : dict, optional
+        Functions (and numbers) of your own that a formula uses, by name: env={"f": f} for
+        "y ~ f(a) + b". Nothing of your session is known to a formula otherwise. They get columns as
+        Series, and are not stored: `l0path.load` takes them again. None means none.
     k : int or sequence of int, optional
         The size or sizes to keep. None keeps all.
     max_k : int, optional
@@ -244,6 +249,7 @@ def fit(
             data=data,
             loss=loss,
             algorithm=algorithm,
+            env=env,
             k=k,
             max_k=max_k,
             lambda0=lambda0,

@@ -52,6 +52,7 @@ class Data:
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
     strata: tuple | None = None  # labels of the strata of survival times
+    index: Any = None  # labels of the rows, of a table
 
     @property
     def response(self):
