@@ -17,6 +17,7 @@ from .matrices import QUIET, check_levels, columns_of, model_matrix
 from .storage import from_stored, restored_spec, to_stored
 from .tree import Values, compute, read
 
+LABELS = ("strata", "cluster")  # terms that label rows
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
 
 
@@ -112,7 +113,9 @@ class Formula:
     intercept = property(
         lambda self: self.parsed()[2], doc="Whether the right side has an intercept."
     )
-    offsets = property(lambda self: self.parsed()[3], doc="Expressions inside offset(...).")
+    offsets = property(
+        lambda self: self.parsed()[3]["offset"], doc="Expressions inside offset(...)."
+    )
 
     def factors(self):
         """Factors of the right side: expressions, and names of columns as (name,)."""
@@ -146,8 +149,36 @@ class Formula:
         return [
             *([] if self.left in self.columns else [self.left]),
             *(factor for factor in self.factors() if isinstance(factor, str)),
-            *self.offsets,
+            *(expr for found in self.parsed()[3].values() for expr in found),
         ]
+
+    def of_rows(self):
+        """Names of the columns that strata(...) and cluster(...) use."""
+        inside = [expr for word in LABELS for expr in self.parsed()[3][word]]
+        return [name for name in self.columns if any(name in names_in(expr) for expr in inside)]
+
+    def labels(self, word, data):
+        """The labels (n,) of the rows of a table by strata(...) or cluster(...), "strata" or
+        "cluster"; None without such a term, and where the table lacks its columns.
+        """
+        inside = self.parsed()[3][word]
+        if not inside or not isinstance(data, pd.DataFrame):
+            return None
+        data = text_named(data)
+        names = [name for name in self.of_rows() if any(name in names_in(e) for e in inside)]
+        if not set(names) <= set(data.columns):
+            return None
+        values = self.values(readied(data, names), word)
+        found = [self._computed(expr, values, word) for expr in inside]
+        if len(found) == 1:
+            return found[0]
+        return np.array(
+            [
+                ", ".join(f"{expr}={value}" for expr, value in zip(inside, row, strict=True))
+                for row in zip(*found, strict=True)
+            ],
+            dtype=object,
+        )
 
     def _direct(self):
         """Names of the columns where every term is one, so that, if they hold numbers, nothing is
@@ -191,21 +222,17 @@ class Formula:
                 "loss='binomial'"
             )
         right = {
-            call
-            for factor in (*self.factors(), *self.offsets)
-            if isinstance(factor, str)
-            for call in read(factor).calls
+            call for expr in self._expressions() if expr != self.left for call in read(expr).calls
         }
-        if "strata" in right:
-            raise ValueError(
-                f"formula {self.text!r}: strata are no term of the formula; leave strata(...) "
-                "out, and name the column by the argument strata="
-            )
         wrong = next((name for name in (*LEFT_SIDES, *TERMS) if name in right), None)
         wrong = wrong or next((name for name in TERMS if name in left), None)
         if wrong:
-            where = "the left side" if wrong in LEFT_SIDES else "a term of its own, on the right"
-            raise ValueError(f"formula {self.text!r}: {wrong}(...) is {where}")
+            where = (
+                "stands on the left"
+                if wrong in LEFT_SIDES
+                else "is a term of its own, on the right"
+            )
+            raise ValueError(f"formula {self.text!r}: {wrong}(...) {where}")
 
     def _absent(self, name):
         shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
@@ -394,7 +421,7 @@ class Formula:
             value = np.asarray(getattr(value, "__wrapped__", value))
             return np.broadcast_to(value, n) if value.ndim == 0 else value
         except Exception as error:  # whatever a function of the user's own raises
-            what = "the left side" if side == "left" else "the offset"
+            what = {"left": "the left side", "offset": "the offset"}.get(side, side)
             raise ValueError(
                 f"formula {self.text!r}: {what} {expression!r} cannot be computed "
                 f"({type(error).__name__}: {error})"
@@ -409,7 +436,7 @@ class Formula:
         if y is None:
             data = text_named(data) if isinstance(data, pd.DataFrame) else data
             right = self.used() if features is None else self.needed(features)
-            used = [*right, *self.used(left=True)]
+            used = [*right, *self.used(left=True), *self.of_rows()]
             if not isinstance(data, pd.DataFrame) or not set(self.used(left=True)) <= set(
                 data.columns
             ):
@@ -424,6 +451,8 @@ class Formula:
         if self.offsets and (given is not None or not self.other_offset):
             other = 0.0 if given is None else vector(given, len(data), "offset")
             by_row["offset"] = self.offset(data) + other
+        if self.parsed()[3]["strata"] and by_row.get("strata") is None:
+            by_row["strata"] = self.labels("strata", data)
         return encoded, y, by_row
 
     def known(self, left):

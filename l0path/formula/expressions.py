@@ -3,7 +3,7 @@
 import ast
 import re
 
-from .functions import FACTORS
+from .functions import FACTORS, TERMS
 from .tree import Unreadable, read
 
 # the function that several responses of a left side are written as
@@ -11,11 +11,11 @@ STACKED = "several_responses"
 
 
 def parse(text, columns):
-    """(left expression, terms of the right side without the intercept, whether there is one, the
-    expressions inside offset(...), names of several responses or None) of a formula. "." does not
-    stand for the columns of offsets.
+    """(left expression, terms of the right side without the intercept, whether there is one,
+    {"offset": expressions inside offset(...), and so on for `TERMS`}, names of several responses or
+    None) of a formula. "." does not stand for the columns of offsets, strata and clusters.
     """
-    sides, every, offsets = _sides(text, columns)
+    sides, every, beside = _sides(text, columns)
     lefts = [next(iter(term.factors)) for term in sides]
     left, responses = lefts[0].expr, None
     if len(lefts) > 1:
@@ -38,24 +38,24 @@ def parse(text, columns):
             f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right "
             "side; take it out"
         )
-    return left, terms, len(terms) < len(every), offsets, responses
+    return left, terms, len(terms) < len(every), beside, responses
 
 
 def _sides(text, columns):
-    """(terms of the left side, formulaic's formula of the right side without offsets, the
-    expressions inside offset(...)).
+    """(terms of the left side, formulaic's formula of the terms of the right side that are columns,
+    {word: expressions inside} of those that are none).
     """
-    lefts, right = _parsed(text, columns)
-    offsets = [expr for expr in map(_offset_in, right) if expr is not None]
-    if not offsets:
-        return lefts, right, []
-    if has_dot(text):
-        taken = set().union(*map(names_in, offsets))
-        lefts, right = _parsed(text, [name for name in columns if name not in taken])
     from formulaic.formula import SimpleFormula
 
-    terms = [term for term in right if _offset_in(term) is None]
-    return lefts, SimpleFormula(terms, _ordering=right.ordering), offsets
+    lefts, right = _parsed(text, columns)
+    beside = {word: [] for word in TERMS}
+    for word, inside in filter(None, map(_beside, right)):
+        beside[word] += inside
+    taken = set().union(*(names_in(expr) for found in beside.values() for expr in found))
+    if taken and has_dot(text):
+        lefts, right = _parsed(text, [name for name in columns if name not in taken])
+    terms = [term for term in right if _beside(term) is None]
+    return lefts, SimpleFormula(terms, _ordering=right.ordering), beside
 
 
 def _parsed(text, columns):
@@ -151,29 +151,33 @@ def _with_expressions(term, expressions):
     )
 
 
-def _offset_in(term):
-    """The expression inside a term offset(...), None for other terms."""
-    inside = [expr for expr in map(_argument_of_offset, term.factors) if expr is not None]
+def _beside(term):
+    """(word, expressions inside) of a term offset(...), strata(...) or cluster(...); None for other
+    terms.
+    """
+    inside = [found for found in map(_arguments, term.factors) if found is not None]
     if inside and len(term.factors) > 1:
         raise ValueError(
-            f"the term {term} multiplies offset(...) with others; an offset is a term of its own, "
+            f"the term {term} multiplies {inside[0][0]}(...) with others; it is a term of its own, "
             "such as offset(log(exposure))"
         )
     return inside[0] if inside else None
 
 
-def _argument_of_offset(factor):
+def _arguments(factor):
     call = read(factor.expr).body if factor.eval_method.value == "python" else None
-    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "offset":
+    word = ast.unparse(call.func) if isinstance(call, ast.Call) else None
+    if word not in TERMS:
         return None  # {offset(a) + b}, say
-    if len(call.args) != 1 or call.keywords:
-        raise ValueError(f"{factor.expr} has {len(call.args)} arguments; offset(...) takes one")
-    return ast.unparse(call.args[0])
+    if call.keywords or not call.args or (word != "strata" and len(call.args) > 1):
+        takes = "one or more" if word == "strata" else "one"
+        raise ValueError(f"{factor.expr} has {len(call.args)} arguments; {word}(...) takes {takes}")
+    return word, [ast.unparse(arg) for arg in call.args]
 
 
 def right_side(formula):
-    """formulaic's formula of the right side without offsets, the intercept with it: categories are
-    then coded against their first level.
+    """formulaic's formula of the terms of the right side that are columns, the intercept with it:
+    categories are then coded against their first level.
     """
     return _sides(formula.text, formula.columns)[1]
 

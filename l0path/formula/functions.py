@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-import pandas as pd
 
 MOST_COLUMNS = 1000  # of a spline or polynomial: a number in a file takes no more memory than that
 
@@ -18,7 +17,7 @@ PLAIN = ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sqrt", "abs",
 FACTORS = ("C", "factor")
 STATEFUL = ("bs", "cc", "center", "cr", "cs", "ns", "poly", "scale", "standardize")
 LEFT_SIDES = ("Surv", "several_responses")  # they make a response of several columns
-TERMS = ("offset",)  # terms that are no columns
+TERMS = ("offset", "strata", "cluster")  # terms that are no columns
 NAMES = (*PLAIN, *FACTORS, *STATEFUL, "I", "Q", "exp10")
 
 
@@ -136,5 +135,4 @@ def natural_spline(x, df=None, knots=None, intercept=False, *, _state):
         if outside.any():
             at = np.array([end])
             values[outside] += (x[outside, None] - end) * basis(at, 1)
-    out = values @ turn
-    return pd.DataFrame(out, columns=[str(j + 1) for j in range(out.shape[1])])
+    return {str(j + 1): column for j, column in enumerate((values @ turn).T)}

@@ -97,7 +97,8 @@ def opened(text, data, arguments):
         raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
     _refuse_times(formula, _named(arguments.get("loss", "squared")))
     _fit_intercept(formula, arguments)
-    used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
+    used = [*formula.used(left=True), *formula.used(), *formula.of_rows(), *named.values()]
+    used = list(dict.fromkeys(used))
     formula.table = data
     formula.by_row = {name: value for name, value in by_row.items() if name in BY_ROW}
     keep, by_row = complete(data, used, by_row)
@@ -112,7 +113,26 @@ def opened(text, data, arguments):
         other = by_row.get("offset")
         formula.other_offset = other is not None
         by_row["offset"] = terms + (0.0 if other is None else vector(other, len(data), "offset"))
+    by_row |= _labels_of_rows(formula, data, arguments)
     return encoded, y, {**arguments, **by_row, **_by_term(formula, arguments)}
+
+
+def _labels_of_rows(formula, data, arguments):
+    """{"strata": labels, "groups_cv": labels} of the rows by terms strata(...) and cluster(...):
+    folds that are drawn keep clusters together.
+    """
+    out, strata = {}, formula.labels("strata", data)
+    if strata is not None:
+        if arguments.get("strata") is not None:
+            raise ValueError(
+                f"formula {formula.text!r} has strata(...), and strata= is given too; leave one out"
+            )
+        out["strata"] = strata
+    clusters = formula.labels("cluster", data)
+    drawn = any(isinstance(arguments.get(name), int) for name in FOLDS)
+    if clusters is not None and drawn and arguments.get("groups_cv") is None:
+        out["groups_cv"] = clusters
+    return out
 
 
 def notes(formula):
@@ -171,7 +191,7 @@ def _by_term(formula, arguments):
     def names_of(entry):
         if not isinstance(entry, str) or entry in formula.names or entry in labels:
             return [entry]
-        return by_text.get(tight(entry), [entry])
+        return by_text.get(tight(entry).replace("^", "**"), [entry])
 
     def columns_of(members):
         return [

@@ -10,9 +10,8 @@ def to_stored(formula):
     """The content of a path file, for JSON; `state` None where levels are not text, numbers or
     bools.
     """
-    columns = (
-        formula.columns if has_dot(formula.text) else [*formula.used(left=True), *formula.used()]
-    )
+    used = [*formula.used(left=True), *formula.used(), *formula.of_rows()]
+    columns = formula.columns if has_dot(formula.text) else list(dict.fromkeys(used))
     try:
         state = packed(formula.state)
     except TypeError:

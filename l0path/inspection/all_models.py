@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
-from ..core.status import FitStatus, SearchEnd
+from ..core.status import FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
+from ..exact.all_sizes.enumeration import Enumeration
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score
 from ..exact.all_sizes.search import servable
@@ -44,15 +45,18 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
+from ..problem.solution import LEFT_OUT
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
 
+AGREEING = 1e-6  # of an objective: the models of two searches may differ by less
+
 
 class BestModels(NamedTuple):
     """Result of a search for the best sets: models, the best first, and their scores; bound: no
-    other set has a smaller score; ended; nodes.
+    other set has a smaller score; ended; nodes; searched: what was searched, as a text.
     """
 
     models: list
@@ -61,6 +65,7 @@ class BestModels(NamedTuple):
     ended: SearchEnd
     full: bool
     nodes: int
+    searched: str
 
 
 def best_subset(
@@ -169,7 +174,7 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
         fixed_out=others if unique else none,
         path=models[0].path,
         unique=unique,
-        search=f"leaps and bounds over all sizes: {found.nodes} nodes",
+        search=found.searched,
         criterion=criterion,
     )
 
@@ -364,7 +369,7 @@ class SetSearch:
         """`BestModels` for a score; options: of `BestSets`."""
         wanted, clock = BestSets(score, self.refit, **options), Clock(time_limit)
         control = Control(clock)
-        ended, lower, nodes = SearchEnd.STOPPED, np.empty(0), 0
+        ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
             search = make_search(self.model, 0.0, self.lambda2, wanted)
             if search is None:
@@ -378,10 +383,17 @@ class SetSearch:
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
             lower, nodes = search.lower(), search.nodes
+            searched = f"leaps and bounds over all sizes: {nodes} nodes"
+            if isinstance(search, Enumeration):
+                searched = search.told()
+        if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):
+            ended, lower = SearchEnd.TOO_CLOSE, np.minimum(lower, self.problem.floor)
         if ended in WHY_ENDED:
             self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
             if ended == SearchEnd.NO_OPTIMUM:
                 self.open = models_without_optimum(self.problem, self.path)
+        if ended == SearchEnd.TOO_MANY:
+            self.status, self.open = "gap_not_closed", too_dependent(self.problem, self.data.names)
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "interrupted" if clock.interrupted else "time_limit"
         if wanted.full:
@@ -392,7 +404,27 @@ class SetSearch:
         if not wanted.found:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)
-        return self._found(wanted, bound, ended, nodes)
+        return self._found(wanted, bound, ended, nodes, searched)
+
+    def _contradicted(self, wanted, held):
+        """Whether the best model found is not the best one known: one of the path has a smaller
+        score, or the path proved that there is none so good; held: units in every set.
+        """
+        best = wanted.found[0] if wanted.found else (math.inf, -1, (), None)
+        for s in self.path.solutions:
+            if s.status != FitStatus.CONVERGED:
+                continue
+            value = s.loss + s.shrinkage
+            size = (s.support if self.by_columns else s.groups).size - held
+            if size >= wanted.score.penalty.size:
+                continue
+            slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
+            if wanted.score.of(value + slack, size) < best[0]:
+                return True
+            proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
+            if proven and size == best[1] and best[3].value < value - slack:
+                return True
+        return False
 
     def _none_found(self):
         """The reason why a search has no model to show."""
@@ -424,7 +456,7 @@ class SetSearch:
             for j in np.flatnonzero(self.problem.selectable):
                 search.know(np.setxor1d(best, [j]))
 
-    def _found(self, wanted, bound, ended, nodes):
+    def _found(self, wanted, bound, ended, nodes, searched):
         """The models of the sets found, as a path of their own."""
         path, weights = self.path, row_weights(self.data)
         before = path.solutions[0]
@@ -443,4 +475,5 @@ class SetSearch:
             ended,
             wanted.full,
             nodes,
+            searched,
         )
