@@ -39,10 +39,9 @@ def fitted(X, times, **arguments):
         return l0path.fit(
             X,
             response(times),
-            loss="cox",
             strata=stratum,
             sample_weight=None if np.ptp(times.weights) == 0 else times.weights,
-            **arguments,
+            **{"loss": "cox", **arguments},
         )
 
 

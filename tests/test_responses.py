@@ -234,7 +234,7 @@ def test_bad_responses_are_named():
 @pytest.mark.parametrize("weights", ["a", ["a", "b", "c"], [1.0, 2.0], [1.0, 0.0, 1.0], object()])
 def test_weights_of_responses_that_are_none_are_named(weights):
     X, Y, _ = drawn(0)
-    with pytest.raises(ValueError, match=r"response_weights=.* must be 3 positive numbers"):
+    with pytest.raises(ValueError, match=r"response_weights=.* must be (3 )?positive numbers"):
         l0path.fit(X, Y, loss=l0path.losses.Squared(response_weights=weights))
 
 

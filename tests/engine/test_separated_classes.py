@@ -246,7 +246,7 @@ def rare_dummies(loss, seed):
     if rng.random() < 0.3:
         options["always_include"] = [int(rng.integers(p))]
     if loss == "negative_binomial":
-        options["theta"] = 1.5
+        options["loss"] = l0path.losses.NegativeBinomial(theta=1.5)
     y = np.random.default_rng(seed + 1).poisson(1, n) * y
     y[1] += 1
     return X, y, options

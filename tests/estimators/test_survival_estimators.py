@@ -138,7 +138,7 @@ REFUSED = {
     "length": ({}, np.ones((80, 2)), "pass one time per row"),
     "k": ({"k": -1}, None, "k=-1"),
     "max_k": ({"k": 3, "max_k": 2}, None, "below k=3"),
-    "ties": ({"ties": "exact"}, None, "ties='exact'"),
+    "ties": ({"loss": "logistic"}, None, "loss='logistic' is not for survival"),
 }
 
 

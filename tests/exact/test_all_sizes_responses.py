@@ -92,7 +92,7 @@ def test_all_sets_below_a_value_are_found(kind, quantile):
 @pytest.mark.parametrize("number", range(len(FITS)))
 def test_a_default_fit_proves_all_sizes(number):
     X, Y, options, same = drawn(number, p=10)
-    path = l0path.fit(X, Y, **options)
+    path = l0path.fit(X, Y, **asked(options))
     least = least_by_size(summed(X, Y, **same), len(same.get("forced", ())))
     assert (path.table.optimality == "global").all() and not path.notes
     assert path.table.k.max() == max(least)

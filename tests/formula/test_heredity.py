@@ -95,13 +95,9 @@ def test_every_loss_is_compared_over_closed_sets(loss, rule):
     data = table(5, 60, loss)
     text = "y ~ (a + b + d) ** 2" if rule == "strong" else "y ~ a*c + b:d"
     given = {NUMBER[loss]: GIVEN[loss]} if loss in NUMBER else {}
-    how = {"sample_weight": np.full(60, 4.0)} if loss == "binomial" else {}
-    how |= {
-        "loss": loss_with(loss, delta=1.345, **given),
-        "heredity": rule,
-        "lambda2": 0.02,
-        "max_k": 6,
-    }
+    how = {"trials": np.full(60, 4.0)} if loss == "binomial" else {}
+    how["loss"] = loss_with(loss, delta=1.345, **given)
+    how |= {"heredity": rule, "lambda2": 0.02, "max_k": 6}
     path = l0path.fit(text, data, algorithm=LocalSearch(effort="high"), **how)
     X, at, _ = encoded(text, data)
     same = {"loss": loss, "lambda2": 0.02, "delta": GIVEN.get(loss, 1.345)}

@@ -82,11 +82,11 @@ def test_a_known_error_variance_and_other_arguments():
 
 
 @pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
-def test_robust_covariances_of_weighted_rows_are_those_of_repeated_rows(loss):
+def test_robust_covariances_of_rows_that_stand_for_several(loss):
     frame, w = table(60), np.random.default_rng(1).integers(0, 3, 60)
     y = frame[{"squared": "real", "poisson": "count"}.get(loss, "sick")]
     X = frame[list("abc")]
-    path = l0path.fit(X, y, loss=loss, sample_weight=w, max_k=2)
+    path = l0path.fit(X, y, loss=loss, freq_weight=w, max_k=2)
     again = np.repeat(np.arange(60), w)
     twice = l0path.fit(X.iloc[again], y.iloc[again], loss=loss, max_k=2)
     groups = frame["patient"].to_numpy()
@@ -223,7 +223,7 @@ def test_steps_that_alternate_between_optima_of_the_check_loss_are_no_failure():
     x, y = data["income"].to_numpy(), data["foodexp"].to_numpy()
     with pytest.warns(Warning, match="Convergence cycle detected"):
         sm.QuantReg(y, sm.add_constant(x)).fit(q=0.45, max_iter=10000, p_tol=1e-9)
-    path = l0path.fit("foodexp ~ income", data, loss="quantile", quantile=0.45, max_k=1)
+    path = l0path.fit("foodexp ~ income", data, loss=l0path.losses.Quantile(0.45), max_k=1)
     level, slope = path.refit(k=1).params  # warnings are errors in tests
 
     def check_loss(level, slope):
