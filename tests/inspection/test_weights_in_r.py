@@ -2,13 +2,13 @@
 and against repeated rows in statsmodels.
 """
 
-from functools from asked import loss_with
-import cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from asked import loss_with
 
 import l0path
 
