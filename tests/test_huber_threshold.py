@@ -23,7 +23,7 @@ X, Y = sample()
 
 
 def threshold(X=X, y=Y, **arguments):
-    return l0path.fit(X, y, loss="huber", max_k=1, **arguments).delta
+    return l0path.fit(X, y, **{"loss": "huber", "max_k": 1, **arguments}).delta
 
 
 def of_rlm(y, Z):
@@ -102,7 +102,7 @@ def test_forced_groups_boxes_and_shrinkage():
     assert threshold(groups=[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]) == pytest.approx(threshold(), rel=1e-9)
     assert threshold(lower=0.0, lambda2=0.1) == threshold()
     assert threshold(exclude=[4]) > 1.5 * threshold()
-    few = threshold(X[:9], Y[:9], max_iter=500)
+    few = threshold(X[:9], Y[:9], algorithm=l0path.solvers.LocalSearch(max_iter=500))
     assert few == pytest.approx(of_rlm(Y[:9], np.empty((9, 0))), rel=1e-6)
 
 

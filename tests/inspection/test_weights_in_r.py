@@ -39,7 +39,7 @@ def values():
 
 
 def fitted(loss, **more):
-    text = f"{RESPONSES[loss]} ~ a + b + c"
+    text = f"{RESPONSES[getattr(loss, 'name', loss)]} ~ a + b + c"
     exact = l0path.solvers.LocalSearch(tol=1e-12)
     return l0path.fit(text, rows(), **{"loss": loss, "max_k": 3, "algorithm": exact, **more})
 
@@ -93,10 +93,8 @@ def test_likelihood_of_the_empty_model():
 
 @pytest.mark.parametrize("loss", ["ordinal", "multinomial", "negative_binomial", "quantile"])
 def test_weights_where_statsmodels_has_none(loss):
-    expected, theta = values()[loss], {}
-    if loss == "negative_binomial":
-        theta["theta"] = expected["theta"]
-    path = fitted(loss, sample_weight="weight", **theta)
+    expected = values()[loss]
+    path = fitted(loss_with(loss, theta=expected.get("theta")), sample_weight="weight")
     results = path.refit(k=3)
     if loss == "multinomial":
         for level in (0, 1):  # log odds against the first class
@@ -122,7 +120,7 @@ def test_the_sandwich_from_copies(loss):
     """Weights 1 and 2 in turn: a row of weight 2 is one cluster of two copies."""
     w = np.arange(len(rows())) % 2 + 1.0
     record = loss_with(loss, theta=2.0)
-    results = fitted(loss, sample_weight=w, loss=record).refit(k=3)
+    results = fitted(record, sample_weight=w).refit(k=3)
     again = np.repeat(np.arange(len(w)), w.astype(int))
     data = rows().loc[again].reset_index(drop=True)
     plain = l0path.fit(f"{RESPONSES[loss]} ~ a + b + c", data, loss=record, max_k=3)
