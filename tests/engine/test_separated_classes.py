@@ -216,13 +216,14 @@ def test_a_separated_column_found_last_ends_the_larger_sizes(loss, seed):
     columns are compared, after larger sizes were fitted.
     """
     X, y, options = rare_dummies(loss, seed)
+    options = {"loss": loss, **options}
     with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss=loss, max_k=X.shape[1], certify=False, **options)
+        path = l0path.fit(X, y, max_k=X.shape[1], certify=False, **options)
     one = path.model(k=1)
     assert one.status == "separated"
     alone = {"always_include": one.support.tolist()}
     with pytest.warns(SeparationWarning):
-        again = l0path.fit(X, y, loss=loss, max_k=0, **(options | alone))
+        again = l0path.fit(X, y, max_k=0, **(options | alone))
     assert again.model(k=0).status == "separated"
     for k in path.table.k[2:]:
         assert "left_out" in path.model(k=k).flags
