@@ -50,7 +50,6 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..problem.solution import LEFT_OUT
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
@@ -450,7 +449,7 @@ class SetSearch:
 
     def refit(self, support):
         """(value, fit) of a support."""
-        return refits(self.problem, self.model, self.lambda2)(support)
+        return refits(self.problem, self.model, self.lambda2, infima=False)(support)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
@@ -540,7 +539,7 @@ class SetSearch:
             slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
             if wanted.score_of(units, size, value + slack) < best[0]:
                 return True
-            proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
+            proven = s.optimality == Optimality.GLOBAL
             if proven and size == best[1] and best[3].value < value - slack:
                 return True
         return False
