@@ -227,7 +227,7 @@ def test_a_separated_column_found_last_leaves_the_larger_sizes(loss, seed):
     with pytest.warns(SeparationWarning):
         again = l0path.fit(X, y, max_k=0, **(options | alone))
     assert again.model(k=0).status == "separated"
-    assert path.table.k.tolist() == list(range(X.shape[1] + 1))
+    assert path.table.k.tolist() == list(range(len(path))) and path.end == "complete"
     assert (np.diff(path.table.loss) <= 1e-10).all()
 
 
