@@ -275,6 +275,49 @@ def test_a_temporary_folder_that_is_not_private_is_not_used(tmp_path, kind):
     assert entries(tmp_path) == []
 
 
+def folders_of_others(tmp_path):
+    """{what is wrong: (NUMBA_CACHE_DIR, folder to be made unsafe, how)}."""
+    inside = tmp_path / "above" / "cache"
+    inside.mkdir(parents=True)
+    yield "others can write to", tmp_path / "above", lambda path: path.chmod(0o777)
+    yield "others can write to", inside / "l0path", lambda path: path.chmod(0o1777)
+    if os.getuid() == 0:
+        yield "belongs to another user", inside, lambda path: os.chown(path, NOBODY, NOBODY)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
+    """By its owner or mode, or those of a folder that it is in, through links too."""
+    folder = tmp_path / "above" / "cache" / "l0path"
+    for number, (why, path, spoil) in enumerate(folders_of_others(tmp_path / "0")):
+        base = path if path.name != "l0path" else path.parent
+        cache_dir = base if base.name == "cache" else base / "cache"
+        folder = cache_dir / "l0path"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        link = tmp_path / f"link{number}"
+        link.symlink_to(cache_dir, target_is_directory=True)
+        for wanted in (cache_dir, link):
+            monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
+            assert cache._user_folder() == wanted / "l0path"
+        spoil(path)
+        for wanted in (cache_dir, link):
+            monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
+            assert cache._user_folder() is None
+            folders = cache.Folders()
+            said = []
+            monkeypatch.setattr(folders, "_say", lambda kept, f=folders, s=said: s.append(f.failed))
+            folders.write(f"some{cache.ENDING}", b"")
+            assert why in next(iter(said[0].values())) and entries(tmp_path) == []
+        path.chmod(0o700)
+        if os.getuid() == 0:
+            os.chown(path, 0, 0)
+        (path if path.name != "above" else path).chmod(0o700)
+    above = tmp_path / "0" / "above"
+    above.chmod(0o1777)  # sticky: others cannot replace what is in it
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(above / "cache"))
+    assert cache._user_folder() == above / "cache" / "l0path"
+
+
 @pytest.fixture
 def open_folder():
     """A temporary folder that every user can enter, unlike pytest's."""
