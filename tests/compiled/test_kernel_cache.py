@@ -275,47 +275,50 @@ def test_a_temporary_folder_that_is_not_private_is_not_used(tmp_path, kind):
     assert entries(tmp_path) == []
 
 
-def folders_of_others(tmp_path):
-    """{what is wrong: (NUMBA_CACHE_DIR, folder to be made unsafe, how)}."""
-    inside = tmp_path / "above" / "cache"
-    inside.mkdir(parents=True)
-    yield "others can write to", tmp_path / "above", lambda path: path.chmod(0o777)
-    yield "others can write to", inside / "l0path", lambda path: path.chmod(0o1777)
-    if os.getuid() == 0:
-        yield "belongs to another user", inside, lambda path: os.chown(path, NOBODY, NOBODY)
+def others_own(path):
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(path, NOBODY, NOBODY)
+
+
+UNSAFE = {
+    "a folder above": ("", lambda path: path.chmod(0o777), "others can write to"),
+    "the folder": ("cache/l0path", lambda path: path.chmod(0o1777), "others can write to"),
+    "another owner": ("cache", others_own, "belongs to another user"),
+}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
-def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", UNSAFE)
+def test_a_folder_that_others_can_write_to_is_not_used(kind, tmp_path, monkeypatch, capsys):
     """By its owner or mode, or those of a folder that it is in, through links too."""
-    folder = tmp_path / "above" / "cache" / "l0path"
-    for number, (why, path, spoil) in enumerate(folders_of_others(tmp_path / "0")):
-        base = path if path.name != "l0path" else path.parent
-        cache_dir = base if base.name == "cache" else base / "cache"
-        folder = cache_dir / "l0path"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        link = tmp_path / f"link{number}"
-        link.symlink_to(cache_dir, target_is_directory=True)
-        for wanted in (cache_dir, link):
+    above, link = tmp_path / "above", tmp_path / "link"
+    (above / "cache" / "l0path").mkdir(parents=True)
+    for folder in (above, above / "cache", above / "cache" / "l0path"):
+        folder.chmod(0o755)
+    link.symlink_to(above / "cache", target_is_directory=True)
+    name, spoil, why = UNSAFE[kind]
+    for spoiled in (False, True):
+        if spoiled:
+            spoil(above / name)
+        for wanted in (above / "cache", link):
             monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
-            assert cache._user_folder() == wanted / "l0path"
-        spoil(path)
-        for wanted in (cache_dir, link):
-            monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
-            assert cache._user_folder() is None
-            folders = cache.Folders()
-            said = []
-            monkeypatch.setattr(folders, "_say", lambda kept, f=folders, s=said: s.append(f.failed))
-            folders.write(f"some{cache.ENDING}", b"")
-            assert why in next(iter(said[0].values())) and entries(tmp_path) == []
-        path.chmod(0o700)
-        if os.getuid() == 0:
-            os.chown(path, 0, 0)
-        (path if path.name != "above" else path).chmod(0o700)
-    above = tmp_path / "0" / "above"
-    above.chmod(0o1777)  # sticky: others cannot replace what is in it
-    monkeypatch.setattr(cache.config, "CACHE_DIR", str(above / "cache"))
-    assert cache._user_folder() == above / "cache" / "l0path"
+            assert cache._user_folder() == (None if spoiled else wanted / "l0path")
+    monkeypatch.setattr(cache, "_temporary_folder", lambda make: None)
+    folders = cache.Folders()
+    for _ in range(2):
+        folders.write(f"some{cache.ENDING}", b"")
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and why in said and entries(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_sticky_folder_may_hold_the_users(tmp_path, monkeypatch):
+    """Others cannot replace what they do not own there."""
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o1777)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "above" / "cache"))
+    assert cache._user_folder() == tmp_path / "above" / "cache" / "l0path"
 
 
 @pytest.fixture
