@@ -45,8 +45,8 @@ def split_inference(
     Columns are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
     and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
-    does; survival times and ordered classes by maximum likelihood here, which takes all weights),
-    which gives p_j. Columns that were not chosen have p_j = 1.
+    does; survival times and ordered classes by maximum likelihood here), which gives p_j. Columns
+    that were not chosen have p_j = 1. A row that stands for several stays whole.
 
     Parameters
     ----------
@@ -285,11 +285,10 @@ def one_split(asked, child, fraction, choice, deadline):
     data, k = asked.data, choice.k
     (train,) = draw(data, fraction, np.random.default_rng(child), by_event=True)
     path = path_on_rows(asked, train, deadline, choice.most)
-    i = (
-        min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
-        if k is not None
-        else path.index(choice.rule)
-    )  # a path that ended early has a smaller last size
+    if k is None:
+        path, i = path._at(choice.rule)
+    else:  # a path that ended early has a smaller last size
+        i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
     s = path.solutions[i]
     held = data.weights.copy()
     held[train] = 0.0
