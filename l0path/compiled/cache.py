@@ -361,15 +361,19 @@ def _wanted_folder():
     return Path(folder, "kernels") if os.path.isabs(folder) else None
 
 
+_trusted = set()  # folders that were there and passed `_untrusted`: only their owner can change that
+
+
 def _untrusted(folder):
     """Why a folder may not be used, "" where it may: it and the folders that it is in, by whatever
     links, belong to this user or to root, and nobody else can write to them. A folder that others
     can write to may stand above it where it is sticky, for there they cannot replace what is not
     theirs. Modes are no rule on Windows, where the folders are the user's own by default.
     """
-    if os.name == "nt":
+    if os.name == "nt" or folder in _trusted:
         return ""
     real = Path(os.path.realpath(folder))
+    there = real.exists()  # one that is not may still be made by another user, where /tmp holds it
     for path in dict.fromkeys([folder, *folder.parents, real, *real.parents]):
         try:
             state = path.stat()
@@ -383,6 +387,8 @@ def _untrusted(folder):
             continue
         if path in (folder, real) or not state.st_mode & stat.S_ISVTX:
             return f"others can write to {path}"
+    if there:
+        _trusted.add(folder)
     return ""
 
 

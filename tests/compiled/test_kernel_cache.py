@@ -301,6 +301,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(kind, tmp_path, monkeypat
     for spoiled in (False, True):
         if spoiled:
             spoil(above / name)
+            cache._trusted.clear()
         for wanted in (above / "cache", link):
             monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
             assert cache._user_folder() == (None if spoiled else wanted / "l0path")
@@ -319,6 +320,25 @@ def test_a_sticky_folder_may_hold_the_users(tmp_path, monkeypatch):
     (tmp_path / "above").chmod(0o1777)
     monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "above" / "cache"))
     assert cache._user_folder() == tmp_path / "above" / "cache" / "l0path"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_folder_is_looked_at_again_until_it_is_there(tmp_path, monkeypatch):
+    """Another user may make it first in a sticky folder; one that passed is asked for once."""
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o1777)
+    monkeypatch.setattr(cache, "_trusted", set())
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "above" / "cache"))
+    folder = tmp_path / "above" / "cache" / "l0path"
+    assert cache._user_folder() == folder
+    folder.mkdir(parents=True, mode=0o755)
+    folder.parent.chmod(0o777)
+    assert cache._user_folder() is None
+    folder.parent.chmod(0o755)
+    assert cache._user_folder() == folder
+    looked = []
+    monkeypatch.setattr(cache.Path, "stat", lambda path: looked.append(path))
+    assert cache._user_folder() == folder and not looked
 
 
 @pytest.fixture
