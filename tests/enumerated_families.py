@@ -267,8 +267,8 @@ def compared(one):
         path = l0path.fit(
             one.X, one.y, max_k=99, algorithm=LocalSearch(effort="high"), certify=False, **one.given
         )
-    sizes = {s.k: s.objective for s in path.solutions if not (s.separated or s.left_out)}
-    ends = any(s.separated or s.left_out for s in path.solutions)
+    sizes = {s.k: s.objective for s in path.solutions if not s.separated}
+    ends = any(s.separated for s in path.solutions)
     out = []
     for k, best in enumerate(best_of_sizes(one, path)):
         if k not in sizes and ends:
