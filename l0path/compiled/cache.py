@@ -361,7 +361,7 @@ def _wanted_folder():
     return Path(folder, "kernels") if os.path.isabs(folder) else None
 
 
-_trusted = set()  # folders that were there and passed `_untrusted`: only their owner can change that
+_trusted = set()  # folders that passed `_untrusted` as they were there: nobody else changes that
 
 
 def _untrusted(folder):
