@@ -361,7 +361,7 @@ def _wanted_folder():
     return Path(folder, "kernels") if os.path.isabs(folder) else None
 
 
-_trusted = set()  # folders that passed `_untrusted` as they were there: nobody else changes that
+_trusted = set()  # folders that passed `_untrusted` when they were there: nobody else changes that
 
 
 def _untrusted(folder):
