@@ -362,7 +362,7 @@ class SetSearch:
         if len(rows) < len(path.solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
-            raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+            raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
         if path.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
