@@ -25,6 +25,7 @@ from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
 from ..working_set.hinge import make_model
 from ..working_set.ties import Twins
+from .grids import Grid
 from .posing import selectable, unit
 from .protocols import Point, Slice
 
@@ -249,8 +250,12 @@ def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
     """
     plan = setting.request.plan
     F = np.array([row.loss + row.shrinkage for row in rows])
-    dynamic = plan.lambda0 is None
-    values = hull_grid(intervals, plan.n_lambda0) if dynamic else plan.lambda0
+    dynamic = isinstance(plan.lambda0, Grid)
+    values = plan.lambda0
+    if dynamic:
+        values = hull_grid(intervals, plan.lambda0.most)
+        least = (plan.lambda0.ratio or 0.0) * max(values, default=0.0)
+        values = [value for value in values if value >= least]
     out, short = [], 0
     floor = intervals[-1][1] if intervals else 0.0
     for value in values:
@@ -403,7 +408,7 @@ def _meta(setting):
         grid=plan.grid,
         has_offset=data.offset is not None and named,
         offset_name=request.offset_name,
-        weighted=bool(data.importance or data.counts is not None or (data.weights == 0).any()),
+        weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,
         response=request.response,
@@ -422,6 +427,16 @@ def _meta(setting):
         stratum=data.loss.stratum if data.strata is not None and counts is None else None,
         ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
     )
+
+
+def _weighted(data):
+    """Whether weights were given: some rows count more than others, more than once, or not at all;
+    rows of no trials do not count either.
+    """
+    out = data.weights == 0
+    if data.trials is not None:
+        out &= data.trials > 0
+    return bool(data.importance or data.counts is not None or out.any())
 
 
 def _likelihood_constant(setting):

@@ -362,7 +362,7 @@ class SetSearch:
         if len(rows) < len(path.solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
-            raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+            raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
         if path.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
@@ -447,7 +447,7 @@ class SetSearch:
         s, d = np.meshgrid(sizes, numbers, indexing="ij")
         penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
         free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
-        there = d >= count.least(np.empty(0, dtype=np.int64), free)[:, None]
+        there = d >= count.least(free, free)[:, None]
         return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
 
     def refit(self, support):

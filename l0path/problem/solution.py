@@ -137,6 +137,8 @@ def in_user_units(
     if data.offset is not None:
         eta = eta + data.offset
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
+        loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
     thresholds = None
     if data.loss.traits.response == "ordered":
         thresholds = thresholds_of(data.loss, data.y, eta, weights)
@@ -150,8 +152,12 @@ def in_user_units(
     if on_grid:
         objective += lambda0 * _cost(problem, data, support, beta, chosen)
     status = _status(data, flags)
+    if status == FitStatus.SEPARATED and (on_grid or data.loss.traits.recession == NO_RECESSION):
+        optimality = Optimality.UNVERIFIED  # its infimum is not known, or was not compared
     alone = k == 0 and not problem.forced.size and not on_grid
-    only = alone or (not on_grid and k == free)  # there is one support of its size
+    known = status != FitStatus.SEPARATED or data.loss.traits.recession != NO_RECESSION
+    alone = alone and known
+    only = alone or (known and not on_grid and k == free)  # there is one support of its size
     return Solution(
         slice=number,
         k=k,

@@ -362,7 +362,7 @@ def test_terms_of_several_columns_that_keep_a_hierarchy_are_compared():
         ({}, {"k": 2, "max_models": 0}, "max_models=0"),
         ({"lambda1": 0.01}, {"k": 2}, "without lambda1"),
         ({"lower": 0.0}, {"k": 2}, "bounds on coefficients"),
-        ({"grid": "lambda0"}, {"k": 2}, "grid='support'"),
+        ({"lambda0": "grid"}, {"k": 2}, "fit without lambda0="),
         ({"loss": "huber", "lambda2": 0.1}, {"k": 2}, "lambda2=0"),
     ],
 )
