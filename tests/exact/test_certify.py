@@ -429,3 +429,27 @@ def test_the_gap_plot_shows_objective_and_bound():
     assert len(ax.collections) == 1 and not any(
         "no lower bound" in text.get_text() for text in ax.texts
     )
+
+
+def test_a_model_with_a_near_copy_is_not_the_only_best_one():
+    """Another model is within 1e-8 of the objective: no column is fixed, and none is unique."""
+    for seed in range(500, 512):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 4))
+        X[:, 3] = X[:, 0] + 10 ** rng.uniform(-9, -6) * rng.standard_normal(60)
+        y = X[:, 0] + 0.5 * X[:, 1] + rng.standard_normal(60)
+        path = l0path.fit(X, y, lambda2=0.1, max_k=2)
+        for k in (1, 2):
+            first, second = path.certify(k=k, n_best=2).best
+            c = path.certify(k=k)
+            if second.objective - first.objective < 1e-7 * first.objective:
+                assert not c.unique
+                assert not {0, 3} & {*c.fixed_in.tolist(), *c.fixed_out.tolist()}
+
+
+def test_a_row_that_was_compared_with_all_others_is_its_own_bound():
+    data = l0path.datasets.load_growth()
+    row = l0path.fit(data.X, data.y).table.iloc[1]
+    assert row.optimality == "global"
+    assert row.lower_bound == pytest.approx(row.objective, rel=1e-12)
+    assert row.gap <= 1e-12
