@@ -23,6 +23,7 @@ from ..paths import Model, Path
 from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
+from ..problem.solution import LEFT_OUT
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
@@ -212,8 +213,9 @@ def _size_rows(setting, number, part, result, past):
         rows, more = _asked_for(setting, rows)
         notes += more
     own = plan.grid == "support" and any(math.isfinite(p.lower_bound) for p in result.points)
+    rows = rows if own else _with_slopes(setting, result, rows)
     return SolvedSlice(
-        rows if own else _with_slopes(setting, result, rows),
+        [_own_bound(row) for row in rows] if plan.grid == "support" else rows,
         _numbered(number, past.rounds),
         result.starts,
         notes,
@@ -221,6 +223,13 @@ def _size_rows(setting, number, part, result, past):
         separated,
         passed,
     )
+
+
+def _own_bound(row):
+    """A row with its objective as bound where it was compared with all others of its size."""
+    if row.optimality != Optimality.GLOBAL or row.status != FitStatus.CONVERGED:
+        return row
+    return row if LEFT_OUT in row.flags else row._replace(lower_bound=row.objective)
 
 
 def _asked_for(setting, rows):

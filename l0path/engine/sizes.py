@@ -86,11 +86,8 @@ class SizeStrategy:
 
     def point(self, k: int) -> Point:
         """The best model of size k."""
-        checked, fit = self.optimality(k), self.pool.fits[k]
-        known = self.pool.optimality(k, checked)
-        # a model that was compared with all others of its size is their bound
-        compared = known == Optimality.GLOBAL and checked != Optimality.GLOBAL
-        return Point(k, fit, known, fit.value if compared else self.bound(k))
+        known = self.pool.optimality(k, self.optimality(k))
+        return Point(k, self.pool.fits[k], known, self.bound(k))
 
     def mark_verified(self, k: int) -> None:
         """Mark a size verified and tell the listener."""
