@@ -19,6 +19,7 @@ from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..exchange.local_search import LocalSearch, flat
 from ..formula import marginality_notes
+from ..paths import Model, Path
 from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
