@@ -23,7 +23,6 @@ from ..paths import Model, Path
 from ..paths.records import Source
 from ..paths.separation import SEPARATION_REMEDY, consequence, story
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
-from ..problem.solution import LEFT_OUT
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import (
     GLOBAL_GAP,
@@ -224,8 +223,7 @@ def _own_bound(row, result):
     """
     if row.optimality != Optimality.GLOBAL or row.status != FitStatus.CONVERGED:
         return row
-    closed = relative_gap(row.objective, row.lower_bound) <= GLOBAL_GAP
-    if closed or LEFT_OUT in row.flags:
+    if relative_gap(row.objective, row.lower_bound) <= GLOBAL_GAP:
         return row
     return row._replace(lower_bound=row.objective - flat(row.objective, result.scale, result.tol))
 

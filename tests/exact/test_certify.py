@@ -454,3 +454,21 @@ def test_a_row_that_was_compared_with_all_others_is_its_own_bound():
     assert row.optimality == "global"
     assert row.lower_bound == pytest.approx(row.objective, rel=1e-9)
     assert 0 <= row.gap <= 1e-9
+
+
+def test_steps_whose_powers_overflow_are_no_error():
+    """Ordered classes, next to no ridge, one row far off and weights over ten powers."""
+    rng = np.random.default_rng(128)
+    n, p = int(rng.integers(15, 25)), int(rng.integers(2, 6))
+    X = 1e5 + rng.standard_normal((n, p))
+    X[:, -1] -= 1e5
+    X[0] *= 1e4
+    signal = rng.logistic(size=n) * 0.2
+    signal += ((X - np.median(X, axis=0)) @ rng.standard_normal(p)).clip(-20, 20)
+    y = np.searchsorted(np.quantile(signal, [0.25, 0.5, 0.75]), signal)
+    weights = 10 ** rng.uniform(-5, 5, n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(X, y, loss="ordinal", sample_weight=weights, lambda2=1e-8, max_k=p)
+        assert path.certify(k=1).incumbent <= path.table.objective[1] * (1 + 1e-9)
