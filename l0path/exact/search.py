@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import relaxation
 from ..core.progress import Bar
-from ..core.status import End, SearchEnd
+from ..core.status import End, FitStatus, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -105,17 +105,17 @@ class CertificateSearch:
         """Compute all models where they are few; else bound and fix in turn until the gap is
         closed, nothing is fixed any more or the time is up, and search what is left.
         """
-        apart = why_no_optimum(self.bounds.problem.loss, self.solution)
-        if apart:
-            self.bounds.reason = apart
-            return self.result
         every = self.every_model()
         if every is not None:
             self.compare(every)
         elif not self.search_all_sizes():
-            with self.time_left_for_fits():
-                if self.bounds.whole.groups is None or self.bounds.by_tangents:
-                    self.bound_and_search()
+            apart = why_no_optimum(self.bounds.problem.loss, self.solution)
+            if apart:
+                self.bounds.reason = apart
+            else:
+                with self.time_left_for_fits():
+                    if self.bounds.whole.groups is None or self.bounds.by_tangents:
+                        self.bound_and_search()
             self.compare_fits()
         self.conclude()
         return self.result
@@ -502,6 +502,8 @@ class CertificateSearch:
         """ "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",
         "gap_not_closed".
         """
+        if any(FitStatus.NOT_CONVERGED in fit.flags for fit in self.best):
+            return "time_limit" if self.clock.over() else "gap_not_closed"
         if not self.bounds.conditional and (
             self.ended == SearchEnd.CLOSED
             or (self.n_best == 1 and self.bounds.gap <= self.settings.gap)

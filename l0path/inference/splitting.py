@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
+from ..engine.grids import Grid
 from ..errors import SeparationWarning
 from ..problem.losses import OWN_LOSSES, name_of
 from .held_out import tested
@@ -45,8 +46,8 @@ def split_inference(
     Columns are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
     and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
-    does; survival times and ordered classes by maximum likelihood here, which takes all weights),
-    which gives p_j. Columns that were not chosen have p_j = 1.
+    does; survival times and ordered classes by maximum likelihood here), which gives p_j. Columns
+    that were not chosen have p_j = 1. A row that stands for several stays whole.
 
     Parameters
     ----------
@@ -257,12 +258,12 @@ def _check(data, plan, k, rule, competing):
         many = [
             name
             for name, value in (("lambda1", plan.lambda1), ("lambda2", plan.lambda2))
-            if value is not None and value.size > 1
+            if isinstance(value, Grid) or (value is not None and value.size > 1)
         ]
-        if plan.penalty != "L0" or many:
+        if many:
             raise ValueError(
                 f"k={k} names one model in each slice of a path: give one lambda1 and one lambda2, "
-                f"or choose by rule= instead (got {', '.join(many) or f'penalty={plan.penalty!r}'})"
+                f"or choose by rule= instead (got several values of {', '.join(many)})"
             )
     elif not callable(rule) and not data.loss.traits.likelihood:
         raise ValueError(
@@ -285,11 +286,10 @@ def one_split(asked, child, fraction, choice, deadline):
     data, k = asked.data, choice.k
     (train,) = draw(data, fraction, np.random.default_rng(child), by_event=True)
     path = path_on_rows(asked, train, deadline, choice.most)
-    i = (
-        min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
-        if k is not None
-        else path.index(choice.rule)
-    )  # a path that ended early has a smaller last size
+    if k is None:
+        path, i = path._at(choice.rule)
+    else:  # a path that ended early has a smaller last size
+        i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
     s = path.solutions[i]
     held = data.weights.copy()
     held[train] = 0.0

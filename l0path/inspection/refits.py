@@ -71,7 +71,8 @@ def refit(
 ) -> Any:
     if rows not in (None, ALL):
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
-    i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
+    within = {name: selector.pop(name) for name in SELECTORS if name in selector}
+    self, i = self._at(rule, **within)
     by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
     if cov_type is None and self.meta.formula is not None:
         table = self.meta.formula.table if X is None else pandas_of(X)
@@ -376,9 +377,13 @@ def _(loss, sm, path, s, table, how):
         near = model.fit(method="bfgs", **how)
         if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
             # the likelihood is flat in alpha, and Newton steps would make it negative
-            poisson = sm.Poisson(table.endog, table.exog, offset=table.offset).fit(
-                **how | {"start_params": start}
-            )
+            poisson = sm.GLM(
+                table.endog,
+                table.exog,
+                family=sm.families.Poisson(),
+                offset=table.offset,
+                **weighting(table),
+            ).fit(tol=1e-12)
             start = np.append(poisson.params, 1e-8)
             return model.fit(method="bfgs", **how | {"start_params": start})
     return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})

@@ -102,7 +102,8 @@ class Choosing:
             return int(index) % len(self)
         rows = self._rows(slice, lambda1, lambda2)
         if rule is not None:
-            return self._by_rule(rule, rows)
+            within = slice is not None or lambda1 is not None or lambda2 is not None
+            return self._by_rule(rule, rows if within else None)
         slices = sorted({self.solutions[i].slice for i in rows})
         if len(slices) > 1:
             shown = "; ".join(
@@ -217,7 +218,10 @@ class Choosing:
         Returns
         -------
         Model
-            One solution of the path.
+            One solution of the path. Where terms have several columns (factors, groups), a
+            criterion chooses among all sets of at most 20 terms, and `chosen_by` says so, or why
+            it was among the rows of the path alone. A model that is no row is one of a path with
+            a further row, `model.path`.
 
         Examples
         --------
@@ -229,7 +233,26 @@ class Choosing:
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
         """
-        return Model(self, self.index(rule, **selector))
+        path, index, chosen_by = self._best(rule, **selector)
+        return Model(path, index, chosen_by)
+
+    def _at(self, rule=None, **selector):
+        """(path, row) of a selector: this path, or one with a further row (`best_model`)."""
+        return self._best(rule, **selector)[:2]
+
+    def _best(self, rule=None, **selector):
+        """`_at`, and what was compared, as in `Model.chosen_by`."""
+        if isinstance(rule, str) and not selector and self.meta.unlike_terms:
+            from .criteria import best_model
+
+            return best_model(self, rule)
+        return self, self.index(rule, **selector), ""
+
+    def _best_by(self, names, options):
+        """The best models by criteria, of all sets of terms: `inspection.all_models.best_by`."""
+        from ..inspection import best_by
+
+        return best_by(self, names, options)
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
         """The column indices of a solution, ascending, forced ones included.
@@ -253,7 +276,8 @@ class Choosing:
         >>> path.support(k=6)
         array([ 0,  1,  5, 11, 14, 15])
         """
-        return self.solutions[self.index(rule, **selector)].support.copy()
+        path, index = self._at(rule, **selector)
+        return path.solutions[index].support.copy()
 
     def select(
         self,
@@ -267,6 +291,11 @@ class Choosing:
     ) -> int:
         """The index of the solution with the smallest criterion.
 
+        Where terms have several columns (factors, groups), the best model by a criterion need not
+        be a row of the path. All sets of at most 20 terms are compared, as in `Path.model`, unless
+        there is shrinkage, bounds, several slices, or no data because the path was loaded; there
+        the choice is among the rows.
+
         Rows whose likelihood has no finite maximum, or says nothing, take no part: rows whose
         columns separate the classes (unless separated=True), rows of zero loss (up to rounding,
         squared loss), and rows with df >= n.
@@ -277,7 +306,7 @@ class Choosing:
             "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only); a size, or a
             function of the path, as in `Path.index`.
         rows : sequence of int, optional
-            Indices to choose among. None means all.
+            Indices to choose among: no other model is compared. None means all.
         p_total, sigma2 : as in Path.score_table
             The number of columns at the beginning, and the noise variance.
         ebic_gamma : float, default 1.0
@@ -296,7 +325,7 @@ class Choosing:
         ValueError
             If the rule is unknown, or the loss has no likelihood.
         LookupError
-            If no row is left.
+            If no row is left, or if a set of terms that is no row is better; `Path.model` gives it.
 
         Examples
         --------
@@ -348,6 +377,10 @@ class Choosing:
         Returns
         -------
         DataFrame
+            A row for each solution. Where terms have several columns, the best models of all sets
+            of terms that are no rows of the path follow, each under the name of the (first)
+            criterion by which it is best, as `Path.model` takes it; `attrs["compared"]` says
+            whether all sets were compared. The columns are
             loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
             r2_adjusted and cp. df counts nonzero coefficients, intercepts or thresholds, and the
             dispersion, scale or theta that the likelihood of some losses has (gamma, Tweedie,

@@ -30,9 +30,10 @@ def drawn(kind, seed):
         if seed % 2 == 0:
             how["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
         if kind == "several":
-            how["response_weights"] = rng.uniform(0.5, 2.0, y.shape[1])
+            weights = rng.uniform(0.5, 2.0, y.shape[1])
+            how["loss"] = l0path.losses.Squared(response_weights=weights)
     X = pd.DataFrame(X, columns=list("abcde"))
-    return X, y, {"loss": "squared" if kind == "several" else kind, **how}
+    return X, y, {"loss": kind, **how}
 
 
 def every_model(X, y, how, name):
@@ -131,7 +132,7 @@ def test_what_cannot_be_compared_is_said():
 def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
     X, y, how = drawn(kind, 2)
     del how["sample_weight"]
-    how |= {"ties": "breslow"} if kind == "cox" else {}
+    how |= {"loss": l0path.losses.Cox(ties="breslow")} if kind == "cox" else {}
     path = l0path.fit(X, y, max_k=3, always_include=["b"], certify=False, **how)
     path.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")
@@ -215,5 +216,18 @@ def test_all_near_best_sets_of_groups_are_found(kind):
         near = {g: v for g, v in values.items() if v - floor <= 1.5 * (least - floor)}
         assert sorted(found.scores) == pytest.approx(sorted(near.values()), rel=1e-6)
         assert {tuple(sorted(model.groups)) for model in found} == set(near)
-    with pytest.raises(ValueError, match="criteria count coefficients"):
-        path.near_best(criterion="bic", within=1.0)
+    # criteria count the rank of the union of the columns: e may be a combination of others
+    ranked, scores = path.near_best(criterion="bic", within=4.0), {}
+    for chosen in (g for size in range(5) for g in combinations(range(4), size)):
+        columns = []
+        for name in sorted({name for g in chosen for name in groups[g]}):
+            more = X[[*columns, name]]
+            if np.linalg.matrix_rank(more - more.mean()) > len(columns):
+                columns.append(name)
+        only = X[columns] if columns else X
+        alone = l0path.fit(only, y, always_include=columns, max_k=0, certify=False, **how)
+        scores[chosen] = alone.score_table().bic.iloc[0]
+    least = min(scores.values())
+    near = {g: v for g, v in scores.items() if v <= least + 4.0}
+    assert ranked.complete and sorted(ranked.scores) == pytest.approx(sorted(near.values()))
+    assert {tuple(sorted(model.groups)) for model in ranked} == set(near)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...core.status import SearchEnd
+from ...core.status import FitStatus, SearchEnd
 from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
@@ -19,22 +19,13 @@ from .enumeration import Enumeration, enumerable, models_of
 from .group_search import group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
-from .scores import BestSets, Score
+from .scores import BestSets, Score, union
 from .search import AllSizes, servable
 
 # of a search for one solution, some 2 s, where others can follow
 FIRST_OPERATIONS = 2e9
 MOST_PARTS = 32  # that dependent columns make of a search, where all models can be computed instead
 FEW_OPERATIONS = 2e7  # of models that are all computed before other searches: some 20 ms
-
-
-def union(problem, units):
-    """The columns of units that were offered: themselves, or those of groups."""
-    if problem.groups is None:
-        return units
-    columns = [problem.groups.of(g) for g in units]
-    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
-    return found[problem.usable[found]]
 
 
 def even_cost(problem):
@@ -55,9 +46,9 @@ def units_to_choose(problem):
     return int(problem.groups.selectable(problem.usable).sum())
 
 
-def refits(problem, model, lambda2):
-    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for a set without a finite
-    optimum, or whose fit did not converge.
+def refits(problem, model, lambda2, infima=True):
+    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for one whose fit did not
+    converge. infima: whether a set without a finite optimum has its infimum, or inf as well.
     """
 
     def refit(units):
@@ -66,7 +57,8 @@ def refits(problem, model, lambda2):
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
             fit = from_rows(model, fit, lambda2)
-        value = math.inf if fit.flags else fit.value
+        known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
+        value = fit.value if known else math.inf
         return value, fit if problem.groups is None else GroupFit(*fit, units)
 
     return refit
