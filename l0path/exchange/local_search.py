@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.arguments import whole
 from ..core.status import End, FitStatus, Optimality
 from ..errors import check_tol
 from ..problem.losses import Squared
@@ -49,6 +50,8 @@ class LocalSearch:
         The largest number of swaps of one search.
     tol : float, default 1e-8
         Exchanges that lower the objective by less than tol / 100, relative, are not taken.
+    max_iter : int, default 1000
+        The largest number of Newton steps of one solve.
 
     Notes
     -----
@@ -72,6 +75,7 @@ class LocalSearch:
     n_best: int | None = None
     max_swaps: int = 100
     tol: float = 1e-8
+    max_iter: int = 1000
 
     def __post_init__(self):
         if self.effort not in ("fast", "default", "high"):
@@ -88,6 +92,7 @@ class LocalSearch:
                 "time"
             )
         check_tol(self.tol)
+        whole(self.max_iter, "max_iter", 1)
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(
                 f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1"
@@ -120,8 +125,8 @@ def pairs_tried(settings, n, k):
 
 class SolutionPool:
     """The best fit of each size k (unforced units: columns or groups); `update` takes a better one.
-    `last` is the largest size that is searched: max_k, or where the data are fitted perfectly or
-    classes separated.
+    `last` is the largest size that is searched: max_k, or where no objective can be lower: the data
+    are fitted perfectly, or the classes separated completely.
     """
 
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
@@ -155,7 +160,7 @@ class SolutionPool:
         if held is not None and not fit.value < held.value - self.tolerance(held.value):
             return False
         self.fits[k] = fit
-        if k and (FitStatus.SEPARATED in fit.flags or self.perfect(fit.value, self.scale)):
+        if k and self.perfect(fit.value, self.scale):
             self.finish(
                 k, FitStatus.SEPARATED if FitStatus.SEPARATED in fit.flags else End.SATURATED
             )

@@ -50,7 +50,6 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..problem.solution import LEFT_OUT
 from ..working_set.hinge import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
@@ -92,6 +91,9 @@ def best_subset(
 
         minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
+    With groups, or terms of a formula, S are sets of them, and penalty(S) is that of their number
+    and of their coefficients, the rank of their columns.
+
     Under a squared loss -2 loglik is n (log(2 pi RSS / n) + 1). Other losses with a likelihood
     (logistic, Poisson, gamma, Cox, ordered and several classes, ...) and several responses are
     searched by leaps and bounds over fits.
@@ -111,7 +113,7 @@ def best_subset(
         Seconds. None means no limit.
     **fit_options : Any
         Other arguments of `fit`, such as loss, sample_weight, always_include and exclude; no
-        shrinkage, bounds or groups.
+        shrinkage or bounds.
 
     Returns
     -------
@@ -122,7 +124,7 @@ def best_subset(
     Raises
     ------
     ValueError
-        If the criterion is not known, or models cannot be compared: shrinkage, bounds, groups, no
+        If the criterion is not known, or models cannot be compared: shrinkage, bounds, no
         likelihood, or no more observations than columns.
 
     References
@@ -360,7 +362,7 @@ class SetSearch:
         if len(rows) < len(path.solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
-            raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+            raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
         if path.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
@@ -445,12 +447,12 @@ class SetSearch:
         s, d = np.meshgrid(sizes, numbers, indexing="ij")
         penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
         free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
-        there = d >= count.least(np.empty(0, dtype=np.int64), free)[:, None]
+        there = d >= count.least(free, free)[:, None]
         return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
 
     def refit(self, support):
         """(value, fit) of a support."""
-        return refits(self.problem, self.model, self.lambda2)(support)
+        return refits(self.problem, self.model, self.lambda2, infima=False)(support)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
@@ -540,7 +542,7 @@ class SetSearch:
             slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
             if wanted.score_of(units, size, value + slack) < best[0]:
                 return True
-            proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
+            proven = s.optimality == Optimality.GLOBAL
             if proven and size == best[1] and best[3].value < value - slack:
                 return True
         return False

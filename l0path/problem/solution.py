@@ -11,8 +11,6 @@ from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
-# the flag of a model that was searched without columns that separate the classes
-LEFT_OUT = "left_out"
 # what is promised where exchanges were tried
 BY_EXCHANGES = (Optimality.REFIT_SWAP, Optimality.REFIT_SWAP_M)
 # begins the flag that says how many exchanges were tried; users see the number in `summary`
@@ -80,11 +78,6 @@ class Solution(NamedTuple):
         """Whether the loss falls for ever along a ray, so that there is no optimum."""
         return self.status == FitStatus.SEPARATED
 
-    @property
-    def left_out(self):
-        """Whether columns that separate the classes at a size took no part in its search."""
-        return LEFT_OUT in self.flags
-
 
 def in_user_units(
     problem,
@@ -144,6 +137,8 @@ def in_user_units(
     if data.offset is not None:
         eta = eta + data.offset
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
+        loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
     thresholds = None
     if data.loss.traits.response == "ordered":
         thresholds = thresholds_of(data.loss, data.y, eta, weights)
@@ -157,8 +152,12 @@ def in_user_units(
     if on_grid:
         objective += lambda0 * _cost(problem, data, support, beta, chosen)
     status = _status(data, flags)
+    if status == FitStatus.SEPARATED and (on_grid or data.loss.traits.recession == NO_RECESSION):
+        optimality = Optimality.UNVERIFIED  # its infimum is not known, or was not compared
     alone = k == 0 and not problem.forced.size and not on_grid
-    only = alone or (not on_grid and k == free)  # there is one support of its size
+    known = status != FitStatus.SEPARATED or data.loss.traits.recession != NO_RECESSION
+    alone = alone and known
+    only = alone or (known and not on_grid and k == free)  # there is one support of its size
     return Solution(
         slice=number,
         k=k,
@@ -230,13 +229,11 @@ def _optimality(verified, status, flags, on_grid, only, alone):
     support of its size; alone: whether this one has no column.
     """
     apart = FitStatus.SEPARATED in flags
-    if status != FitStatus.CONVERGED and apart:
-        # there is no optimum to be checked: the loss goes on falling along a ray
-        return Optimality.UNVERIFIED
     if status == FitStatus.NOT_CONVERGED and verified in BY_EXCHANGES:
         return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
-    if apart and not on_grid:
-        verified = Optimality.GLOBAL  # no loss is below 0
-    if status == FitStatus.CONVERGED and (alone or (only and verified != Optimality.UNVERIFIED)):
+    if status == FitStatus.CONVERGED and apart and not on_grid:
+        verified = Optimality.GLOBAL  # no loss of a hinge is below 0
+    known = status != FitStatus.NOT_CONVERGED
+    if known and (alone or (only and verified != Optimality.UNVERIFIED)):
         return Optimality.GLOBAL  # near combinations leave supports of columns unverified
     return verified

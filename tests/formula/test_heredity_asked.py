@@ -68,13 +68,12 @@ def test_excluded_and_included_terms_take_others_with_them():
 
 
 @pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
-def test_what_needs_a_term_that_separates_the_classes_is_left_out_with_it():
+def test_terms_that_separate_the_classes_keep_the_hierarchy():
     data = table(1, 60, "logistic")
     data.loc[data.c == "w", "y"] = 1.0
     path = l0path.fit("y ~ (a + b + c + d) ** 2", data, loss="logistic", max_k=6)
-    beyond = [m for m, s in zip(path, path.solutions, strict=True) if s.left_out]
-    assert len(beyond) > 2 and not any("c" in m.groups for m in beyond)
-    for model in beyond:
+    assert len(path) == 7 and sum(s.separated for s in path.solutions) > 2
+    for model in path:
         assert keeps(model.groups, path.meta.groups.labels, "strong")
 
 
@@ -179,7 +178,6 @@ def test_the_best_by_a_criterion_are_those_of_closed_sets():
     near = l0path.fit(text, data).near_best(criterion="bic", within=2.0)
     close = [terms for value, terms in found if value <= found[0][0] + 2.0]
     assert near.complete and [set(m.groups) for m in near.models] == close
-    with pytest.raises(ValueError, match="groups=False, which chooses"):
-        l0path.best_subset("y ~ a*c", data)
+    assert l0path.best_subset("y ~ a*c", data).proven
     knockoffs = l0path.knockoff_filter("y ~ a*d + b + x", data, random_state=0)
     assert len(knockoffs.statistic) == 5
