@@ -156,3 +156,11 @@ def test_weights_and_offsets_are_not_in_a_file(tmp_path):
         l0path.fit(X, Y, max_k=1, **extra).save(tmp_path / "path")
         with pytest.raises(ValueError, match="offset or weights"):
             l0path.load(tmp_path / "path").objective(k=1, X=X, y=Y)
+
+
+def test_cp_of_a_loaded_path_has_the_noise_variance_of_the_fit(tmp_path):
+    path = l0path.fit(X, Y, max_k=3)
+    path.save(tmp_path / "path")
+    back = l0path.load(tmp_path / "path")
+    pd.testing.assert_frame_equal(back.score_table(), path.score_table())
+    assert back.select("cp") == path.select("cp") and np.isfinite(back.score_table().cp).all()
