@@ -415,7 +415,8 @@ def _meta(setting):
         groups=data.groups,
         formula=encoding,
         random_state=seed if whole_seed else None,
-        checksum=checksum(data) if counts is None else "",
+        # it reads columns, which a lost cluster cannot send
+        checksum=checksum(data) if counts is None and setting.control.error is None else "",
         log_constant=_likelihood_constant(setting),
         trials=None if data.trials is None else counted_trials(data, counts),
         events=_weight_of_events(data, counts),
