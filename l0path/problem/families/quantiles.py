@@ -31,6 +31,7 @@ from ..conjugates import conjugate, conjugate_slope, interval, smooth
 from ..losses import named, smoothness
 from ..responses import (
     EPS,
+    log_constant,
     log_likelihood,
     null_start,
     reported,
@@ -180,14 +181,20 @@ def _(loss, y, eta, rows):
     return 2.0 * np.where(r > 0, loss.quantile * r, (loss.quantile - 1.0) * r)
 
 
+@log_constant.register(Quantile)
+def _(loss, y, trials=None):
+    """What rounding leaves of the loss of a row that is fitted."""
+    return rounding(loss, y, None, np.abs(y))
+
+
 @log_likelihood.register(Quantile)
-@log_likelihood.register(Check)
 def _(loss, constant, n):
     """Of mean check losses, with the scale of maximum likelihood; inf where every row is fitted."""
     density = math.log(loss.quantile * (1.0 - loss.quantile)) - 1.0
 
     def of_losses(mean_loss):
         with np.errstate(divide="ignore"):
-            return n * (density - np.log(np.maximum(mean_loss, 0.0)))
+            fitted = mean_loss <= constant
+            return np.where(fitted, np.inf, n * (density - np.log(np.maximum(mean_loss, 0.0))))
 
     return of_losses

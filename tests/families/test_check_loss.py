@@ -1,0 +1,147 @@
+"""Quantile regression: the coefficients of every model are those of R's quantreg, its loss is the
+check loss, and what is claimed is claimed of the function that was searched.
+"""
+
+import numpy as np
+import oracles
+import pytest
+
+import l0path
+
+# rq(foodexp ~ income, tau, data = engel), quantreg 5.94 in R 4.2: coefficients, mean check loss
+# (rho / n), logLik
+ENGEL = {
+    0.1: (110.141574204948, 0.401765759303, 16.467796429730, -1459.197802465513),
+    0.5: (81.482247416936, 0.560180551209, 37.361558824736, -1411.630124039615),
+    0.9: (67.350872080130, 0.686299480372, 14.433973238418, -1428.219617970155),
+    0.95: (64.103963181055, 0.709068516962, 8.086145636197, -1442.236771227735),
+}
+
+
+@pytest.fixture(scope="module")
+def engel():
+    import statsmodels.api as sm
+
+    return sm.datasets.engel.load_pandas().data
+
+
+@pytest.mark.parametrize("quantile", ENGEL)
+def test_models_are_those_of_quantreg(engel, quantile):
+    path = l0path.fit("foodexp ~ income", engel, loss="quantile", quantile=quantile)
+    intercept, slope, loss, loglik = ENGEL[quantile]
+    np.testing.assert_allclose(path.coef(k=1), [intercept, slope], rtol=1e-11)
+    assert path.solutions[1].loss == pytest.approx(loss, rel=1e-12)
+    assert path.score_table().loglik.iloc[1] == pytest.approx(loglik, rel=1e-12)
+    assert path.objective(k=1) == pytest.approx(loss, rel=1e-12)
+    table = path.table
+    assert table.deviance_ratio.iloc[1] == pytest.approx(1 - loss / table.loss.iloc[0], rel=1e-12)
+
+
+def check(y, eta, t, w=None):
+    r = y - eta
+    return np.average(np.where(r > 0, t, t - 1.0) * r, weights=w)
+
+
+def linear_program(X, y, t, w=None):
+    """The least mean check loss over an intercept and all coefficients, as its primal program."""
+    from scipy.optimize import linprog
+
+    n, k = X.shape
+    w = np.full(n, 1 / n) if w is None else w / w.sum()
+    A = np.hstack([np.ones((n, 1)), X, np.eye(n), -np.eye(n)])
+    cost = np.concatenate([np.zeros(k + 1), t * w, (1 - t) * w])
+    box = [(None, None)] * (k + 1) + [(0, None)] * (2 * n)
+    return linprog(cost, A_eq=A, b_eq=y, bounds=box).fun
+
+
+@pytest.mark.parametrize("kind", ["normal", "whole numbers", "weights", "far rows"])
+def test_losses_are_those_of_the_linear_program(kind):
+    """With rows that are taken together, ties, and rows of large weight."""
+    rng = np.random.default_rng(len(kind))
+    X = rng.normal(size=(700, 6))
+    w, y = None, X[:, 0] - X[:, 3] + rng.standard_t(2, size=700)
+    if kind == "whole numbers":
+        X, y = np.round(X), np.round(2 * y)
+    elif kind == "weights":
+        w = rng.uniform(0, 1, 700) ** 6
+    elif kind == "far rows":
+        X[:3] *= 1e3
+        y[3:6] *= 1e4
+    path = l0path.fit(X, y, loss="quantile", quantile=0.3, sample_weight=w, max_k=6)
+    for s in path.solutions:
+        best = linear_program(X[:, s.support], y, 0.3, w)
+        assert s.status == "converged" and s.loss == pytest.approx(best, rel=1e-10)
+        assert s.loss == pytest.approx(check(y, path.predict(X, k=s.k), 0.3, w), rel=1e-12)
+
+
+def test_other_best_coefficients_are_flagged():
+    """The median of an even number of rows is an interval; with a column of two values, two."""
+    x = np.repeat([0.0, 1.0], [3, 4])
+    y = np.array([1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 7.0])
+    path = l0path.fit(x[:, None], y, loss="quantile", max_k=1)
+    assert ["not_unique" in s.flags for s in path.solutions] == [False, True]  # 2; 2 and 2 to 4
+    one = l0path.fit(x[:, None], np.where(x, y, y + 1), loss="quantile", quantile=0.3, max_k=1)
+    assert "not_unique" not in one.solutions[1].flags
+    # a row at the kink, with a slope at the end of its range, holds the others where they are
+    path = l0path.fit(x[:6, None], [1.0, 2.0, 4.0, 2.0, 2.0, 2.0], loss="quantile", max_k=1)
+    assert "not_unique" not in path.solutions[1].flags
+
+
+@pytest.mark.parametrize("lambda1", [0.0, 0.02])
+@pytest.mark.parametrize("lambda2", [0.0, 0.03])
+@pytest.mark.parametrize("boxed", [False, True])
+def test_optima_with_shrinkage_and_bounds(lambda1, lambda2, boxed):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 6)) * [1, 10, 0.1, 1, 1, 1]
+    y, w = X[:, 0] + 0.2 * X[:, 1] + rng.standard_t(3, size=400), rng.uniform(0.1, 2, 400)
+    given = dict(lambda1=lambda1, lambda2=lambda2)
+    if boxed:
+        given |= dict(lower=np.full(6, -0.1), upper=np.full(6, 0.15))
+    offset = 0.3 * rng.normal(size=400)
+    path = l0path.fit(
+        X, y, loss="quantile", quantile=0.7, sample_weight=w, offset=offset, max_k=6,
+        always_include=[4], **given,
+    )  # fmt: skip
+    assert len(path) == 6
+    for s in path.solutions:
+        beta = np.zeros(6)
+        beta[s.support] = s.beta
+        lacks = oracles.check_residual(
+            X, y, s.support, beta, s.intercept, quantile=0.7, weights=w, offset=offset, **given
+        )
+        assert lacks < 1e-9 and s.status == "converged" and 4 in s.support
+
+
+def test_claims_say_which_loss_they_are_about():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 5))
+    y = X[:, 0] + 0.3 * X[:, 1] + rng.normal(size=80)
+    path = l0path.fit(X, y, loss="quantile", lambda2=1e-3, max_k=5, certify=True)
+    kinds = path.table.optimality.tolist()
+    # with no column, and with all of them, there is one support
+    assert kinds[0] == kinds[5] == "global" and set(kinds[1:5]) <= {
+        "global_smoothed", "refit_swap_smoothed", "refit_swap_m_smoothed",
+    }  # fmt: skip
+    width = path.loss_record().width
+    assert any(f"width = {width:.4g}" in note and "_smoothed" in note for note in path.notes)
+    assert "_smoothed" in repr(path.summary(k=2))
+    bound, loss = path.table.lower_bound, path.table.objective
+    assert (bound[1:5] <= loss[1:5] + 1e-12).all() and (bound[1:5] > 0).any()
+
+
+def test_folds_predict_by_the_best_coefficients():
+    """The deviance of a fold is that of an own fit of its other rows on the same columns."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(120, 4))
+    y = X[:, 0] + rng.standard_t(3, size=120)
+    folds = np.arange(120) % 3
+    cv = l0path.cv_fit(X, y, loss="quantile", quantile=0.2, groups_cv=folds, cv=3, max_k=1)
+    held = cv.held_out(k=1)
+    for f in range(3):
+        train = folds != f
+        own = l0path.fit(X[train], y[train], loss="quantile", quantile=0.2, max_k=1)
+        best = own.solutions[1].loss
+        assert check(y[train], own.predict(X[train], k=1), 0.2) == pytest.approx(best, rel=1e-12)
+        j = own.solutions[1].support
+        assert best == pytest.approx(linear_program(X[train][:, j], y[train], 0.2), rel=1e-10)
+    assert np.isfinite(held).all()
