@@ -55,6 +55,13 @@ def terms(times, efron):
                 yield weights[tied].mean(), risk - tied * (r / d)
 
 
+def hazard_step(times, eta, t, efron=True):
+    """By how much the baseline hazard of rows in one stratum rises at the time t."""
+    u = times.weights * np.exp(eta)
+    at = times._replace(event=times.event * (times.stop == t))
+    return sum(weight / (share @ u) for weight, share in terms(at, efron))
+
+
 def log_likelihood(times, eta, efron=True):
     """The log partial likelihood at eta (n,), as R's survival weighs it."""
     u = times.weights * np.exp(eta)

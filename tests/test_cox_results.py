@@ -63,16 +63,12 @@ def test_folds_without_events_are_refused():
         l0path.cv_fit(X, response(times), loss="cox", scoring="mse")
 
 
-def test_hazards_are_those_of_breslow():
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_hazards_are_those_of_the_ties(ties):
     X, times = drawn(2, entry=True, weighted=True)
-    path = fitted(X, times, max_k=2)
+    path = fitted(X, times, max_k=2, ties=ties)
     eta, at = X @ path.coef(k=2, full=True).to_numpy(), np.unique(times.stop[times.event > 0])
-    u, w = times.weights * np.exp(eta), times.weights
-    steps = [
-        w[(times.stop == t) & (times.event > 0)].sum()
-        / u[(times.start < t) & (times.stop >= t)].sum()
-        for t in at
-    ]
+    steps = [survival.hazard_step(times, eta, t, ties == "efron") for t in at]
     expected = np.exp(eta[:4])[:, None] * np.cumsum(steps)
     found = path.cumulative_hazard(X[:4], k=2)
     assert found.columns.to_numpy() == pytest.approx(at)
@@ -90,14 +86,13 @@ def test_hazards_of_strata_and_of_stored_paths(tmp_path):
         X, response(times), loss="cox", strata=labels, sample_weight=times.weights, max_k=2
     )
     eta = X @ path.coef(k=2, full=True).to_numpy()
-    u, w = times.weights * np.exp(eta), times.weights
     at, expected = np.unique(times.stop[times.event > 0]), np.zeros((len(X), 0))
     for t in at:
         step = np.zeros(len(X))
         for s in (0, 1):
             mine = times.stratum == s
-            dead = w[mine & (times.stop == t) & (times.event > 0)].sum()
-            step[mine] = dead / u[mine & (times.stop >= t)].sum() if dead else 0.0
+            part = survival.Times(*(values[mine] for values in times))
+            step[mine] = survival.hazard_step(part, eta[mine], t)
         expected = np.column_stack([expected, step])
     expected = np.exp(eta)[:, None] * np.cumsum(expected, axis=1)
     path.save(tmp_path / "path.npz")

@@ -63,6 +63,15 @@ def test_coefficients_and_likelihoods(case):
     assert found == pytest.approx(expected["concordance"], abs=1e-9)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_baseline_hazards(case):
+    path, three = fitted(case), rows().head(3)
+    strata = {"strata": "ward"} if "strata" in case else {}
+    found = path.cumulative_hazard(three, k=3, times=[2, 5, 9], **strata).to_numpy().ravel()
+    expected = [values()[case][f"hazard {i} {t}"] for i in (1, 2, 3) for t in (2, 5, 9)]
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
 def test_the_concordance_of_uno():
     found = fitted("efron plain equal").score(rows(), k=3)["concordance_uno"]
     assert found == pytest.approx(values()["uno"]["concordance"], abs=1e-9)

@@ -134,10 +134,15 @@ class SizeStrategy:
 
     def refine(self, sizes) -> None:
         """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
-        the objective.
+        the objective. Sizes beyond a separated one are no more.
         """
-        for k in list(sizes):
-            self.pool.fits[k] = self.neighbourhood.refined(self.pool.fits[k])
+        fits = self.pool.fits
+        for k in sorted(set(sizes) & set(fits)):
+            if k > self.pool.last:
+                return
+            fits[k] = self.neighbourhood.refined(fits[k])
+            if k and FitStatus.SEPARATED in fits[k].flags:
+                self.pool.finish(k, FitStatus.SEPARATED)
 
     def begin(self) -> bool:
         """Report the null fit; False where no larger size needs to be searched."""

@@ -191,7 +191,10 @@ class SurvivalMethods:
     def predict_cumulative_hazard_function(
         self, X: Matrix, return_array: bool = False
     ) -> np.ndarray:
-        """Cumulative hazards of new rows, with Breslow's baseline hazard.
+        """Cumulative hazards of new rows.
+
+        The baseline hazard goes with the ties of the fit: Breslow's estimator for "breslow", its
+        correction for tied events (as in R's `survfit`) for "efron".
 
         Parameters
         ----------

@@ -349,8 +349,10 @@ class Choosing:
         -------
         DataFrame
             loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
-            r2_adjusted and cp. The loglik of a perfect fit is as large as rounding makes it, up to
-            inf; `select` passes it over.
+            r2_adjusted and cp. df counts nonzero coefficients, intercepts or thresholds, and the
+            dispersion, scale or theta that the likelihood of some losses has (gamma, Tweedie,
+            quantile, negative binomial), but not the variance of the squared loss. The loglik of a
+            perfect fit is as large as rounding makes it, up to inf; `select` passes it over.
 
         Raises
         ------

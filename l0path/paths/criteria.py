@@ -142,7 +142,7 @@ def _criteria(path, q, chosen, ebic_gamma):
         aic, bic = 2.0 * d - 2.0 * loglik, math.log(n) * d - 2.0 * loglik
         return {
             "loglik": loglik,
-            "df": df.astype(np.int64),
+            "df": d.astype(np.int64),
             "aic": aic,
             "aicc": np.where(
                 residual_df > 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,10 @@ class Model:
         row = self.__dict__.get("_row", {})
         if name in row:
             return row[name]
-        raise AttributeError(f"Model has no attribute {name!r}; it has {', '.join(sorted(row))}")
+        public = [known for known in dir(self) if not known.startswith("_")]
+        near = difflib.get_close_matches(name, public, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(public)}"
+        raise AttributeError(f"Model has no attribute {name!r}; {hint}", name=name, obj=self)
 
     def __dir__(self):
         return sorted({*super().__dir__(), *self._row})

@@ -33,7 +33,10 @@ class NewRows:
         strata: ArrayLike | str | None = None,
         **selector: Unpack[Selector],
     ) -> pd.DataFrame:
-        """Cumulative hazards of new rows by a model of loss="cox", with Breslow's baseline hazard.
+        """Cumulative hazards of new rows by a model of loss="cox".
+
+        The baseline hazard goes with the ties of the fit: Breslow's estimator for "breslow", its
+        correction for tied events (as in R's `survfit`) for "efron".
 
         Parameters
         ----------

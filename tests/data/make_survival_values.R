@@ -47,6 +47,10 @@ for (ties in c("efron", "breslow")) for (model in names(models)) for (weighted i
   keep(case, "loglik", fit$loglik[2])
   eta <- as.matrix(rows[c("a", "b", "c")]) %*% coef(fit)
   keep(case, "concordance", concordance(fit)$concordance)
+  for (i in 1:3) {
+    hazard <- summary(survfit(fit, newdata = rows[i, ]), times = c(2, 5, 9))$cumhaz
+    keep(case, paste("hazard", i, c(2, 5, 9)), hazard)
+  }
 }
 fit <- coxph(models$plain, rows, control = control)
 keep("uno", "concordance", concordance(fit, timewt = "n/G2")$concordance)

@@ -5,7 +5,8 @@ environment that has it:
     sksurv/bin/python tests/data/make_survival_values.py
 
 Its inverse probabilities of censoring come from the rows that are scored. Events happen at whole
-times, and rows are censored between them: where both fall together, definitions differ.
+times, and rows are censored between them: where both fall together, definitions differ. It has
+Breslow's baseline hazard alone, so that of Efron's ties is computed here by its definition.
 """
 
 import json
@@ -25,6 +26,18 @@ from sksurv.util import Surv
 FILE = Path(__file__).with_name("survival_values.json")
 
 
+def hazards_by_efron(risk, time, event, at):
+    """The baseline hazards at the times `at`: tied events leave the rows at risk one by one, each
+    of them by a share of all.
+    """
+    steps = [0.0] * len(at)
+    for g, t in enumerate(at):
+        dead, left = np.exp(risk[event & (time == t)]), np.exp(risk[time >= t]).sum()
+        for j in range(len(dead)):
+            steps[g] += 1.0 / (left - j / len(dead) * dead.sum())
+    return np.cumsum(steps)
+
+
 def main():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((90, 4)).round(2)
@@ -41,6 +54,12 @@ def main():
         risk, rows = model.predict(X[test]), y[test]
         auc, mean_auc = cumulative_dynamic_auc(rows, rows, risk, times)
         hazards = model.predict_cumulative_hazard_function(X[test][:3], return_array=True)
+        if ties == "efron":
+            at = model.unique_times_
+            base = hazards_by_efron(model.predict(X[train]), time[train], event[train], at)
+            curves = base[np.searchsorted(at, times, side="right") - 1]
+            curves = np.exp(-np.exp(risk)[:, None] * curves)
+            hazards = np.exp(risk[:3])[:, None] * base
         out[ties] = {
             "coef": model.coef_.tolist(),
             "risk": risk.tolist(),

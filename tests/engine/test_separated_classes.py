@@ -203,3 +203,48 @@ def test_equal_forced_columns_are_no_separation():
         max_k=3,
     )
     assert (path.table.status == "converged").all()
+
+
+@pytest.mark.parametrize(
+    ("loss", "seed"),
+    [("logistic", 350), ("poisson", 70), ("tweedie", 33), ("negative_binomial", 89)],
+)
+def test_a_separated_column_found_last_ends_the_larger_sizes(loss, seed):
+    """Rare dummies with an offset: that one column alone is separated is found when all single
+    columns are compared, after larger sizes were fitted.
+    """
+    X, y, options = rare_dummies(loss, seed)
+    with pytest.warns(SeparationWarning):
+        path = l0path.fit(X, y, loss=loss, max_k=X.shape[1], certify=False, **options)
+    one = path.model(k=1)
+    assert one.status == "separated"
+    alone = {"always_include": one.support.tolist()}
+    with pytest.warns(SeparationWarning):
+        again = l0path.fit(X, y, loss=loss, max_k=0, **(options | alone))
+    assert again.model(k=0).status == "separated"
+    for k in path.table.k[2:]:
+        assert "left_out" in path.model(k=k).flags
+
+
+def rare_dummies(loss, seed):
+    """(X, y, options) of seeds at which sizes that a separation had removed were asked for."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(15, 40)), int(rng.integers(4, 8))
+    X = (rng.random((n, p)) < rng.choice([0.05, 0.1, 0.2, 0.5], p)) * 1.0
+    y = (rng.random(n) < 0.4).astype(int)
+    y[:2] = 0, 1
+    options = {}
+    if loss == "logistic":
+        if rng.random() < 0.6:
+            options["offset"] = rng.standard_normal(n) * 0.5
+        if rng.random() < 0.6:
+            options["always_include"] = [int(rng.integers(p))]
+        return X, y, options
+    options["offset"] = rng.standard_normal(n) * 0.5
+    if rng.random() < 0.3:
+        options["always_include"] = [int(rng.integers(p))]
+    if loss == "negative_binomial":
+        options["theta"] = 1.5
+    y = np.random.default_rng(seed + 1).poisson(1, n) * y
+    y[1] += 1
+    return X, y, options

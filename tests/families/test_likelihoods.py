@@ -27,8 +27,20 @@ def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
             top = stats.nbinom.logpmf(y, path.theta, path.theta / (path.theta + mean)).sum()
         row = path.score_table().iloc[2]
         assert row.loglik == pytest.approx(top, rel=1e-9)
-        assert row.df == 3 and row.aic == pytest.approx(2 * 4 - 2 * top)
+        assert row.df == 4 and row.aic == pytest.approx(2 * 4 - 2 * top)
         assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
+
+
+@pytest.mark.parametrize(
+    "loss", ["logistic", "poisson", "gamma", "negative_binomial", "tweedie", "quantile"]
+)
+def test_criteria_are_their_formulas_in_the_df_beside_them(loss):
+    X, y, more = drawn(loss)
+    table = l0path.fit(X, y, max_k=2, **more).score_table()
+    n, formulas = table.attrs["n"], table.attrs["formulas"]
+    known = {"log": np.log, "n": n, **{name: table[name] for name in ("loglik", "df")}}
+    for name in ("aic", "bic"):
+        np.testing.assert_allclose(table[name], eval(formulas[name], {}, known))
 
 
 def test_weights_of_counts_in_two_columns_count_rows():

@@ -86,3 +86,15 @@ def test_nothing_is_bound_from_outside():
                 if inspect.isfunction(value):
                     assert value.__module__.startswith(package), name
                     assert value.__qualname__ == f"{base.__name__}.{name}"
+
+
+def test_an_unknown_attribute_of_a_model_names_the_nearest_public_ones():
+    data = l0path.datasets.load_hitters()
+    model = l0path.fit(data.X, data.y, max_k=1).model(k=1)
+    with pytest.raises(AttributeError, match="did you mean refit"):
+        model.refitt  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean deviance_ratio"):
+        model.deviance  # noqa: B018
+    with pytest.raises(AttributeError, match=r"it has alternatives.* refit.* to_python"):
+        model.xyzzy  # noqa: B018
+    assert not hasattr(model, "__array_interface__")

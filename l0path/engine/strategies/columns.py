@@ -221,15 +221,16 @@ class ColumnExchanges(ExchangeStrategy):
     def verify(self, sizes):
         """Check these sizes over all columns; those that improve one enter W."""
         fits = self.pool.fits
-        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
-        for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
-            self.mark_verified(k)
-        if not sizes:
-            return
         self.clock.poll()
         if 1 in sizes and not self.exact and self.part.compare_single:
             self.compare_single()  # so that none of its swaps needs a refit
         self.refine(sizes)
+        # both may find a separated fit, at which the sizes end
+        for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
+            self.mark_verified(k)
+        sizes = [k for k in sizes if k in fits and FitStatus.SEPARATED not in fits[k].flags]
+        if not sizes:
+            return
         # an addition counts where it would beat the next size
         targets = [
             max(fits[k].value - fits[k + 1].value, 0.0) + self.pool.tolerance(fits[k + 1].value)
