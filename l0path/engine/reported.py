@@ -9,7 +9,7 @@ from ..problem.responses import reported
 from ..problem.solution import FEWER, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
-from ..working_set.hinge import restricted_optimum
+from ..working_set.hinge import make_model, restricted_optimum
 
 
 class Reporting:
@@ -92,6 +92,28 @@ class Reporting:
         b, b0 = s.beta * X.scale[s.support], float(s.intercept + center)
         fit = Fit(s.support, b, b0, s.loss + s.shrinkage)
         return fit if s.groups is None else GroupFit(*fit, s.groups)
+
+    def searched(self, s):
+        """A `Solution` of the loss itself as one of the smoothed loss, the optimum on its support,
+        without what is known of its optimality.
+        """
+        if not self.needed:
+            return s
+        model, start = make_model(self.smoothed), self._start(s)
+        model.grow(s.support)
+        fit = model.refit(s.support, s.lambda1, s.lambda2, (start.b, start.b0))
+        return in_user_units(
+            self.smoothed,
+            replace(self.data, loss=self.smoothed.loss),
+            self.weights,
+            start._replace(b=fit.b, b0=fit.b0, value=fit.value, flags=fit.flags),
+            k=s.k,
+            number=s.slice,
+            lambda0=s.lambda0,
+            lambda1=s.lambda1,
+            lambda2=s.lambda2,
+            optimality=Optimality.STATIONARY,
+        )
 
     def note(self):
         """What a path says of its loss, a list of one text or of none."""

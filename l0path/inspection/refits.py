@@ -281,7 +281,9 @@ def _(loss, sm, path, s, table, how):
 
 @fitted.register(Quantile)
 def _(loss, sm, path, s, table, how):
-    """The check loss as it is, not smoothed."""
+    """The check loss as it is: QuantReg, with the coefficients of its linear program, which its
+    iterations come near to. They may end in a cycle, which then says nothing.
+    """
     _unweighted(path, table, "quantile regression")
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
     if odd:
@@ -289,8 +291,40 @@ def _(loss, sm, path, s, table, how):
             f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
             "'robust' as statsmodels' QuantReg has it"
         )
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning as Cycle
+    from statsmodels.tools.sm_exceptions import IterationLimitWarning
+
     model = sm.QuantReg(table.endog, table.exog)
-    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+    with recorded() as caught:
+        results = model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+    exact = _quantile_coefficients(table.exog, table.endog, loss.quantile)
+    for w in caught:
+        if exact is None or not issubclass(w.category, (Cycle, IterationLimitWarning)):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if exact is not None:
+        results._results.params = exact
+    return results
+
+
+def _quantile_coefficients(Z, y, quantile):
+    """Coefficients (k,) of least check loss, None where the linear program has none:
+    maximise y'a where Z'a = (1 - quantile) Z'1 and 0 <= a <= 1.
+
+    References
+    ----------
+    Koenker & d'Orey, Applied Statistics 36 (1987), for the dual program.
+    """
+    from scipy.optimize import linprog
+
+    A = np.asarray(Z, dtype=float).T
+    found = linprog(
+        -np.asarray(y, dtype=float),
+        A_eq=A,
+        b_eq=(1.0 - quantile) * A.sum(axis=1),
+        bounds=(0.0, 1.0),
+        method="highs",
+    )
+    return -found.eqlin.marginals if found.status == 0 else None
 
 
 @fitted.register(Multinomial)

@@ -37,6 +37,15 @@ def test_models_are_those_of_quantreg(engel, quantile):
     assert table.deviance_ratio.iloc[1] == pytest.approx(1 - loss / table.loss.iloc[0], rel=1e-12)
 
 
+def test_refits_have_the_coefficients_of_the_path(engel):
+    """Iterations of statsmodels end in a cycle, which was warned of."""
+    for quantile in (0.05, 0.5, 0.95):
+        path = l0path.fit("foodexp ~ income", engel, loss="quantile", quantile=quantile)
+        results = path.refit(k=1)
+        np.testing.assert_allclose(results.params, path.coef(k=1), rtol=1e-10)
+        np.testing.assert_allclose(results.predict(), path.predict(engel, k=1), rtol=1e-10)
+
+
 def check(y, eta, t, w=None):
     r = y - eta
     return np.average(np.where(r > 0, t, t - 1.0) * r, weights=w)
@@ -145,3 +154,74 @@ def test_folds_predict_by_the_best_coefficients():
         j = own.solutions[1].support
         assert best == pytest.approx(linear_program(X[train][:, j], y[train], 0.2), rel=1e-10)
     assert np.isfinite(held).all()
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """(X, y, path, {support: least check loss}) of all sets of six columns of a small sample, whose
+    smoothed loss has another order of the sets.
+    """
+    from itertools import combinations
+
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(50, 6)) + 0.8 * rng.normal(size=(50, 1))
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.standard_t(2, size=50)
+    sets = [T for k in range(7) for T in combinations(range(6), k)]
+    least = {T: linear_program(X[:, T], y, 0.25) for T in sets}
+    path = l0path.fit(X, y, loss="quantile", quantile=0.25)
+    return X, y, path, least
+
+
+def test_certificates_are_about_the_check_loss(compared):
+    _, _, path, least = compared
+    found = 0
+    for k in range(1, 6):
+        order = sorted((value, T) for T, value in least.items() if len(T) == k)
+        proof = path.certify(k=k, n_best=3)
+        assert proof.proven and proof.model.optimality == "global"
+        assert proof.incumbent == pytest.approx(order[0][0], rel=1e-10)
+        assert [tuple(m.support.tolist()) for m in proof.best] == [T for _, T in order[:3]]
+        np.testing.assert_allclose(
+            [m.objective for m in proof.best], [v for v, _ in order[:3]], rtol=1e-10
+        )
+        assert proof.unique and proof.fixed_in.tolist() == list(order[0][1])
+        found += path.solutions[k].objective > order[0][0] * (1 + 1e-6)
+    assert found  # the smoothed loss has another best set of some size, which the proofs replace
+
+
+def test_near_best_sets_are_about_the_check_loss(compared):
+    X, y, path, least = compared
+    best = min(value for T, value in least.items() if len(T) == 3)
+    near = path.near_best(k=3, within=0.05)
+    wanted = {T: v for T, v in least.items() if len(T) == 3 and v <= 1.05 * best}
+    assert near.complete and {tuple(m.support.tolist()) for m in near} == set(wanted)
+    for model in near:
+        assert model.objective == pytest.approx(wanted[tuple(model.support.tolist())], rel=1e-10)
+    bic = {T: 100 * np.log(v) + np.log(50) * len(T) for T, v in least.items()}
+    chosen = l0path.best_subset(X, y, loss="quantile", quantile=0.25, criterion="bic")
+    assert chosen.proven and tuple(chosen.model.support.tolist()) == min(bic, key=bic.get)
+
+
+def test_exchanges_are_about_the_check_loss(compared):
+    _, _, path, least = compared
+    here = tuple(path.solutions[3].support.tolist())
+    table = path.alternatives(k=3, n=4)
+    one_away = sorted(v for T, v in least.items() if len(T) == 3 and len({*T, *here}) == 4)
+    np.testing.assert_allclose(table.objective, one_away[:4], rtol=1e-9)
+    assert table.proven.all()
+    worth = path.summary(k=3).table.increase_if_dropped.to_numpy()
+    without = [least[tuple(j for j in here if j != i)] - least[here] for i in here]
+    np.testing.assert_allclose(worth, without, atol=1e-10)
+
+
+def test_bounds_of_a_ridge_are_lower_by_what_the_smoothing_may_hide():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(60, 5))
+    y = X[:, 0] + rng.normal(size=60)
+    path = l0path.fit(X, y, loss="quantile", lambda2=0.01, max_k=3)
+    proof = path.certify(k=2)
+    above = 0.25 * path.loss_record().width
+    assert not proof.proven and proof.status == "gap_not_closed" and not proof.unique
+    assert 0 <= proof.incumbent - proof.lower_bound <= above * (1 + 1e-6)
+    assert any("smoothed loss" in text for text in proof.assumptions)
+    assert proof.model.optimality != "global" and not proof.fixed_in.size

@@ -65,7 +65,7 @@ def of_the_search(d, path, s):
     if d["loss"] != "quantile":
         return s.objective
     same, width = oracles.restricted_keywords(d), path.loss_record().width
-    value, beta, beta0 = oracles.restricted(d["X"], d["y"], s.support, **same | {"gamma": width})
+    value, _, _ = oracles.restricted(d["X"], d["y"], s.support, **same | {"gamma": width})
     beta = np.zeros(d["X"].shape[1])
     beta[s.support] = s.beta
     given = {name: v for name, v in same.items() if name not in ("gamma", "delta")}

@@ -8,7 +8,6 @@ import pytest
 from family_samples import drawn
 
 import l0path
-from l0path.problem.responses import log_likelihood
 
 
 def test_likelihoods_have_the_dispersion_of_maximum_likelihood():

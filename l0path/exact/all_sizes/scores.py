@@ -139,3 +139,21 @@ class BestSets:
         """A lower bound on the score of every other set, from lower bounds on its value by size."""
         scores = [self.score.of(v, s) for s, v in enumerate(lower) if v > -math.inf]
         return min([self.cutoff, *scores])
+
+
+class SetsOfSmoothed(BestSets):
+    """The best sets by a loss that a search smooths: `refit` has values of the loss itself, bounds
+    are those of the smoothed loss, which is above it by at most `above`.
+    """
+
+    def __init__(self, *args, above, **more):
+        super().__init__(*args, **more)
+        self.above = above
+
+    def cutoffs(self, sizes):
+        """See `SetsWanted`."""
+        return super().cutoffs(sizes) + self.above
+
+    def bound(self, lower):
+        """As of `BestSets`."""
+        return super().bound(lower - self.above)
