@@ -61,6 +61,7 @@ def fit(
     progress: bool = False,
     on_solution: Callable[[Model], object] | None = None,
     data: pd.DataFrame | None = None,
+    env: dict | None = None,
 ) -> Path:
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
@@ -240,6 +241,10 @@ def fit(
         stronger claim follows. If it returns True, the path ends.
     data : DataFrame, optional
         The DataFrame of a formula, in the place of y.
+    env : dict, optional
+        Functions (and numbers) of your own that a formula uses, by name: env={"f": f} for
+        "y ~ f(a) + b". Nothing of your session is known to a formula otherwise. They get columns as
+        Series, and are not stored: `l0path.load` takes them again. None means none.
 
     Returns
     -------

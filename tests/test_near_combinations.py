@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import rational_least_squares
 from scipy.optimize import lsq_linear
 
 import l0path
@@ -314,3 +315,69 @@ def test_columns_in_every_model_may_be_almost_equal():
     for row in path.table.itertuples():
         if row.optimality == "global":
             assert row.lower_bound <= same.table.objective[row.k] * (1.0 + 1e-8)
+
+
+def one_far_row(seed, n=30, p=5, responses=1, far=10.0, origin=1e5):
+    """(X, y): columns around `origin` whose first row is `far` times as large, so that each is
+    nearly equal to the others; y follows what the first one adds.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + origin
+    X[0] *= far
+    Y = (X[:, :responses] - origin) + rng.standard_normal((n, responses))
+    Y[0] = 0.0
+    return X, Y[:, 0] if responses == 1 else Y
+
+
+@pytest.mark.parametrize("responses", [1, 2])
+@pytest.mark.parametrize("far", [1.5, 10.0])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_lists_of_models_of_columns_with_one_far_row_are_complete(responses, far, standardize):
+    """Normal equations of such columns are not solved, and their fits are made from the rows."""
+    for seed in (1007, 1048, 1107):
+        X, Y = one_far_row(seed, responses=responses, far=far)
+        path = l0path.fit(X, Y, standardize=standardize)
+        for k in (1, 2, 3):
+            true = rational_least_squares.values(X, Y, k)
+            best = min(true.values())
+            wanted = sorted(S for S, value in true.items() if value <= 1.1 * best)
+            found = path.near_best(k=k, within=0.1)
+            assert found.complete
+            assert sorted(tuple(m.support.tolist()) for m in found.models) == wanted
+            for model in found.models:
+                assert model.objective == pytest.approx(true[tuple(model.support)], rel=1e-7)
+            if path.model(k=k).optimality == "global":
+                assert path.model(k=k).objective == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_criteria_compare_models_of_columns_with_one_far_row(standardize):
+    for seed in (1048, 1107):
+        X, y = one_far_row(seed)
+        true = {k: min(rational_least_squares.values(X, y, k).values()) for k in range(6)}
+        bic = {k: 30 * np.log(v) + np.log(30) * k for k, v in true.items()}
+        path = l0path.fit(X, y, standardize=standardize, certify=False)
+        by_search = path.certify(criterion="bic")
+        best = l0path.best_subset(X, y, criterion="bic", standardize=standardize)
+        for found in (by_search, best):
+            k = found.model.k
+            assert found.proven
+            assert k == min(bic, key=bic.get)
+            assert found.model.objective == pytest.approx(true[k], rel=1e-7)
+
+
+def test_units_do_not_decide_what_is_a_combination():
+    """Columns far from the origin that are not standardised: two of them differ by 1e-8 of their
+    length, which rounding does not make.
+    """
+    rng = np.random.default_rng(5)
+    noise = rng.standard_normal((25, 4))
+    X = noise + np.array([0.0, 1e5, 0.0, 1e5])
+    X[0] *= 1e4
+    y = noise[:, 1] - noise[:, 3] + 0.3 * rng.standard_normal(25)
+    y[0] = 0.0
+    for standardize in (True, False):
+        path = l0path.fit(X, y, max_k=4, standardize=standardize)
+        true = rational_least_squares.values(X, y, 2)
+        assert path.model(k=2).objective == pytest.approx(min(true.values()), rel=1e-7)
+        assert path.support(k=2).tolist() == list(min(true, key=true.get))

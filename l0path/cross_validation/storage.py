@@ -97,13 +97,18 @@ def save_model(self: Model, file: str | PathLike) -> None:
     _write(file, {"format": FORMATS["model"], "index": self.index}, {}, {"path": self.path})
 
 
-def load(file: str | PathLike) -> Path | CVPath | NestedCV | Model:
+def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | NestedCV | Model:
     """Read what `Path.save`, `CVPath.save`, `NestedCV.save` or `Model.save` wrote.
 
     Parameters
     ----------
     file : str or path
         The file to read.
+    env : dict, optional
+        Functions of your own that the formula calls, by name, as in `l0path.fit`. A file has their
+        names only. None is enough for all but predictions of new rows. A formula in a file is read
+        and never run: it may hold columns, numbers, arithmetic, the functions that formulas know,
+        and these names.
 
     Returns
     -------
@@ -129,12 +134,12 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV | Model:
     except Exception:  # zipfile has several ways to say that bytes are wrong
         opened = None
     if opened is None:  # a file that is not there, or damaged: the reason is told by
-        return load_path(file)
+        return load_path(file, env=env)
     with opened as archive:
         if "header.json" not in archive.namelist():
-            return load_path(file)
+            return load_path(file, env=env)
         try:
-            return _read(archive)
+            return _read(archive, env)
         except (
             ValueError,
             KeyError,
@@ -185,7 +190,7 @@ def _write(file, header, arrays, paths):
         write_whole(target, write)
 
 
-def _read(archive):
+def _read(archive, env):
     header = json.loads(archive.read("header.json"))
     if header["format"] not in FORMATS.values() or header["edition"] != EDITION:
         raise ValueError(f"it holds {header['format']!r} of edition {header.get('edition')}")
@@ -194,17 +199,18 @@ def _read(archive):
         def part(name):
             return archive.extract(f"{name}.npz", folder)
 
+        def path(name):
+            return load_path(part(name), env=env)
+
         with np.load(part("arrays"), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         if header["format"] == FORMATS["nested"]:
-            models = [
-                load_path(part(f"model{f}")).model(index=i) for f, i in enumerate(header["models"])
-            ]
+            models = [path(f"model{f}").model(index=i) for f, i in enumerate(header["models"])]
             return _nested(header, arrays, models)
         if header["format"] == FORMATS["model"]:
-            return load_path(part("path")).model(index=header["index"])
-        fits = load_path(part("fits")) if header["split"] else ()
-        return _cv(header, arrays, load_path(part("path")), fits)
+            return path("path").model(index=header["index"])
+        fits = path("fits") if header["split"] else ()
+        return _cv(header, arrays, path("path"), fits)
 
 
 def _cv(header, arrays, path, fits):

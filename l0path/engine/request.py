@@ -14,7 +14,6 @@ import pandas as pd
 
 from .. import formula
 from ..core.arguments import flag, nonnegative, same_index, whole
-from ..core.tables import pandas_of
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
@@ -175,10 +174,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    if isinstance(X, str) or any(isinstance(given.get(n), str) for n in ("offset", "strata")):
-        X, y, given = formula.open_formula(X, y, given)
-    else:
-        X, y = pandas_of(X), pandas_of(y, "y")
+    X, y, given = formula.open_formula(X, y, given)
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
@@ -265,6 +261,7 @@ def data_of(X, y, a, read=False):
     """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
     which does not see rows of weight 0.
     """
+    labels_of_rows = X.index if isinstance(X, formula.Encoded) else None
     X = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
     if a.feature_names is not None and (
@@ -274,7 +271,7 @@ def data_of(X, y, a, read=False):
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
     own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
-    design, names, _, notes = as_design(X, a.feature_names)
+    design, names, index, notes = as_design(X, a.feature_names)
     trials = None
     if traits_named(a.loss).response == "shares":
         y, given, trials = trials_of(y, a.sample_weight, design.n)
@@ -305,6 +302,7 @@ def data_of(X, y, a, read=False):
         responses=labels,
         response_weights=responses.weights_of_responses(a.response_weights, labels),
         strata=strata_of(a.strata, design.n)[1],
+        index=index if labels_of_rows is None else labels_of_rows,
         **columns,
     )
     checks.check_classes(data, a.loss)

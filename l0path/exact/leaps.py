@@ -71,8 +71,8 @@ class Subtree:
     least, a bound. c, b (m,), or (m, q) for q responses.
     """
 
-    def __init__(self, into, ident, S, c, value, entry_cost):
-        """entry_cost: of all columns."""
+    def __init__(self, into, ident, S, c, value, entry_cost, *, spread=0.0):
+        """entry_cost: of all columns; spread: of the columns that are in, see `hold`."""
         self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
         self.entry_cost, self.member_cost = entry_cost[ident], float(entry_cost[list(into)].sum())
         L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
@@ -81,7 +81,7 @@ class Subtree:
         self.b = half.T @ (half @ c)
         self.full = value - float(np.sum((half @ c) ** 2))
         self.least = self.full + self.member_cost
-        self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
+        self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + spread
 
     def rounding(self, columns, held, half):
         """A bound on the rounding of values: see `Leaps`. half: the value without columns; held:
@@ -96,22 +96,23 @@ def subtrees(S, c, value, entry_cost, most, alone):
 
     most: columns of a set; alone: sets with columns that add nothing are not wanted.
     """
-    todo = [((), np.arange(len(S)), S, c, value)]
+    todo = [((), np.arange(len(S)), S, c, value, 0.0)]
     while todo:
-        into, at, S, c, value = todo.pop()
+        into, at, S, c, value, spread = todo.pop()
         nothing = np.diag(S) <= NOTHING
         if nothing.any() and alone:
             at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
         rank, order = _rank(S)
         if rank == at.size:
-            yield Subtree(into, at, S, c, value, entry_cost)
+            yield Subtree(into, at, S, c, value, entry_cost, spread=spread)
             continue
         d = order[rank]
         rest = np.arange(at.size) != d
         if len(into) < most:
             T, x, v = swept(S, c, value, d)
-            todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
-        todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
+            more = spread + _stretch(S[d, d])
+            todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v, more))
+        todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value, spread))
 
 
 def refused_where_too_dependent(S, most):
@@ -413,9 +414,16 @@ def hold(S, c, value, held):
     """
     spread = 0.0
     for j in held:
-        spread += 1.0 / math.sqrt(S[j, j]) if S[j, j] > NOTHING else 1.0
+        spread += _stretch(S[j, j])
         S, c, value = swept(S, c, value, j)
     return S, c, value, spread
+
+
+def _stretch(pivot):
+    """By how much rounding grows where a column of this pivot joins: 1 / the length that it keeps
+    beside those before.
+    """
+    return 1.0 / math.sqrt(pivot) if pivot > NOTHING else 1.0
 
 
 def swept(S, c, value, j):

@@ -2,30 +2,23 @@
 the fit.
 """
 
-import builtins
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..core.arguments import vector
-from .expressions import (
-    STACKED,
-    foreign,
-    names_and_terms,
-    names_in,
-    parse,
-    right_side,
-)
+from .expressions import names_and_terms, names_in, names_of, parse, right_side
 from .frames import complete, present, readied, text_named, without_contrasts
+from .functions import CODINGS, FACTORS, LEFT_SIDES, NAMES, TERMS, known
 from .matrices import QUIET, check_levels, columns_of, model_matrix
 from .storage import from_stored, restored_spec, to_stored
+from .tree import Values, compute, read
 
-# functions of the left side that make a response of several columns
-LEFT_SIDES = dict.fromkeys(("Surv", STACKED), lambda *columns: np.column_stack(columns))
+LABELS = ("strata", "cluster")  # terms that label rows
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
-ARITHMETIC = ("abs", "round", "min", "max")
 
 
 class Encoded(NamedTuple):
@@ -46,7 +39,8 @@ class Formula:
     X), `terms` [(term, numbers of its columns)], `n_dropped`; encodes new rows by `encode`.
 
     `missing`: {column: how many rows lack it}, of the columns that cost rows. `kept`: mask of the
-    rows of the data that were complete; in memory only.
+    rows of the data that were complete; `table`, `by_row`: the data as they were given, and the
+    arguments that go with their rows; in memory only.
 
     `offsets`: the expressions inside its terms offset(...), whose sum is added to the linear
     predictor; `other_offset`: whether the fit had another offset besides them.
@@ -56,8 +50,9 @@ class Formula:
 
     `counts_terms`: whether the units of the fit are its terms.
 
-    `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and
-    values of the session that the formula uses; neither files nor pickles hold them.
+    `state` holds what was learned from the rows: levels, knots, centres. `env`: functions and
+    values of the user's own, None where they are not at hand; files and pickles hold `own`, the
+    names of those that the formula uses.
     """
 
     def __init__(
@@ -65,7 +60,8 @@ class Formula:
         text,
         columns,
         *,
-        own=None,
+        env=None,
+        own=(),
         state=None,
         names=(),
         n_dropped=0,
@@ -75,23 +71,27 @@ class Formula:
         (
             self.text,
             self.columns,
+            self.env,
             self.own,
             self.state,
             self.names,
             self.n_dropped,
             self.index,
             self.output,
-        ) = text, list(columns), own, state, list(names), n_dropped, index, output
+        ) = text, list(columns), env, tuple(own), state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
         self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
+        self.table, self.by_row = None, {}
         self.other_offset, self.counts_terms = False, False
 
     def __getstate__(self):
         return {
             **self.__dict__,
-            "own": None,
+            "env": None,
             "index": None,
             "kept": None,
+            "table": None,
+            "by_row": {},
             "_parsed": None,
             "_spec": None,
         }
@@ -113,7 +113,9 @@ class Formula:
     intercept = property(
         lambda self: self.parsed()[2], doc="Whether the right side has an intercept."
     )
-    offsets = property(lambda self: self.parsed()[3], doc="Expressions inside offset(...).")
+    offsets = property(
+        lambda self: self.parsed()[3]["offset"], doc="Expressions inside offset(...)."
+    )
 
     def factors(self):
         """Factors of the right side: expressions, and names of columns as (name,)."""
@@ -135,8 +137,9 @@ class Formula:
             if left
             else {
                 name
-                for factor in self.factors()
-                for name in (factor if isinstance(factor, tuple) else names_in(factor))
+                for term in self.parsed()[1]
+                for factor in term.factors
+                for name in names_of(factor)
             }.union(*map(names_in, self.offsets))
         )
         return [name for name in self.columns if name in names]
@@ -146,8 +149,36 @@ class Formula:
         return [
             *([] if self.left in self.columns else [self.left]),
             *(factor for factor in self.factors() if isinstance(factor, str)),
-            *self.offsets,
+            *(expr for found in self.parsed()[3].values() for expr in found),
         ]
+
+    def of_rows(self):
+        """Names of the columns that strata(...) and cluster(...) use."""
+        inside = [expr for word in LABELS for expr in self.parsed()[3][word]]
+        return [name for name in self.columns if any(name in names_in(expr) for expr in inside)]
+
+    def labels(self, word, data):
+        """The labels (n,) of the rows of a table by strata(...) or cluster(...), "strata" or
+        "cluster"; None without such a term, and where the table lacks its columns.
+        """
+        inside = self.parsed()[3][word]
+        if not inside or not isinstance(data, pd.DataFrame):
+            return None
+        data = text_named(data)
+        names = [name for name in self.of_rows() if any(name in names_in(e) for e in inside)]
+        if not set(names) <= set(data.columns):
+            return None
+        values = self.values(readied(data, names), word)
+        found = [self._computed(expr, values, word) for expr in inside]
+        if len(found) == 1:
+            return found[0]
+        return np.array(
+            [
+                ", ".join(f"{expr}={value}" for expr, value in zip(inside, row, strict=True))
+                for row in zip(*found, strict=True)
+            ],
+            dtype=object,
+        )
 
     def _direct(self):
         """Names of the columns where every term is one, so that, if they hold numbers, nothing is
@@ -161,48 +192,54 @@ class Formula:
             else None
         )
 
-    def _environment(self, frame):
-        """{name: value} of the session for the names that are neither columns nor transforms;
-        ValueError for those that are nowhere.
+    def check(self, env):
+        """Refuse names that are neither columns nor functions of formulas nor in `env`; what of
+        `env` the formula uses is kept in `own`.
         """
-        from formulaic.transforms import TRANSFORMS
-
-        plain, columns = (
-            {
-                name: None
-                for factor in self.factors()
-                if isinstance(factor, tuple)
-                for name in factor
-            },
-            set(self.columns),
-        )
-        inside = [name for expr in self._expressions() for name in names_in(expr)]
-        out = {}
-        for name in dict.fromkeys([*plain, *inside]):
-            if name in columns or (
-                name not in plain
-                and (name in TRANSFORMS or name in vars(builtins) or name in LEFT_SIDES)
-            ):
+        self._refuse_terms()
+        lookups = [factor[0] for factor in self.factors() if isinstance(factor, tuple)]
+        trees, own, every = list(map(read, self._expressions())), {}, set(self.columns)
+        for name in dict.fromkeys([*lookups, *(n for tree in trees for n in tree.names)]):
+            if name in every or (name in CODINGS and name not in lookups):
                 continue
-            if name == "cbind" and self.left.startswith("cbind("):
-                raise ValueError(
-                    f"formula {self.text!r}: {self.left} counts successes and failures; write "
-                    'the two with + between, as in "a + b ~ x" or "a + {n - a} ~ x", and pass '
-                    "loss='binomial'"
-                )
-            if name == "strata" and name not in plain:
-                raise ValueError(
-                    f"formula {self.text!r}: strata are no term of the formula; leave strata(...) "
-                    "out, and name the column by the argument strata="
-                )
-            if name in plain or (name not in frame.f_locals and name not in frame.f_globals):
-                shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
-                raise ValueError(
-                    f"formula {self.text!r}: data has no column {name!r}; the columns are {shown} "
-                    "(a name with spaces or signs is written in backticks)"
-                )
-            out[name] = frame.f_locals.get(name, frame.f_globals.get(name))
-        return out
+            if name in lookups or name not in env:
+                raise ValueError(f"formula {self.text!r}: {self._absent(name)}")
+            own[name] = None
+        for name in dict.fromkeys(call for tree in trees for call in tree.calls):
+            if name in env:
+                own[name] = None
+            elif not known(name):
+                raise ValueError(f"formula {self.text!r}: {_unknown(name)}")
+        self.own = tuple(own)
+
+    def _refuse_terms(self):
+        """Refuse functions that are none of the place where they are."""
+        left = set(read(self.left).calls) if self.left not in self.columns else set()
+        if "cbind" in left:
+            raise ValueError(
+                f"formula {self.text!r}: {self.left} counts successes and failures; write "
+                'the two with + between, as in "a + b ~ x" or "a + {n - a} ~ x", and pass '
+                "loss='binomial'"
+            )
+        right = {
+            call for expr in self._expressions() if expr != self.left for call in read(expr).calls
+        }
+        wrong = next((name for name in (*LEFT_SIDES, *TERMS) if name in right), None)
+        wrong = wrong or next((name for name in TERMS if name in left), None)
+        if wrong:
+            where = (
+                "stands on the left"
+                if wrong in LEFT_SIDES
+                else "is a term of its own, on the right"
+            )
+            raise ValueError(f"formula {self.text!r}: {wrong}(...) {where}")
+
+    def _absent(self, name):
+        shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
+        return (
+            f"data has no column {name!r}; the columns are {shown} (a name with spaces or signs is "
+            f"written in backticks, a value of your own is given by env={{{name!r}: ...}})"
+        )
 
     # -------------------- rows
 
@@ -216,7 +253,10 @@ class Formula:
             for name, column in rows.items()
         }
         coded = {
-            name for f in self.factors() if isinstance(f, str) and "C(" in f for name in names_in(f)
+            name
+            for f in self.factors()
+            if isinstance(f, str) and set(FACTORS) & set(read(f).calls)
+            for name in names_in(f)
         }
         levels = sum(
             rows[name].nunique()
@@ -234,7 +274,7 @@ class Formula:
             return Encoded(rows[direct], self, data.index)
         self.output = "sparse" if levels > SPARSE else "pandas"
         spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise")
-        matrix = model_matrix(self, spec, rows)
+        matrix = model_matrix(self, spec, rows, learning=True)
         self._spec = matrix.model_spec
         self.names, self.terms = names_and_terms(self._spec)
         if not self.names:
@@ -255,12 +295,7 @@ class Formula:
         of; all that are used where a file of an older version does not tell.
         """
         columns = {
-            str(term): {
-                name
-                for f in term.factors
-                if f.eval_method.value != "literal"
-                for name in ([f.expr] if f.eval_method.value == "lookup" else names_in(f.expr))
-            }
+            str(term): {name for factor in term.factors for name in names_of(factor)}
             for term in self.parsed()[1]
         }
         used, wanted = self.used(), set(np.asarray(features).tolist())
@@ -309,7 +344,7 @@ class Formula:
                 f"X has missing values in {int(empty.any(axis=1).sum())} of {len(data)} rows: "
                 f"{', '.join(bad[:5])}{' ...' if len(bad) > 5 else ''}; drop or impute those rows"
             )
-        self.session()
+        self.known(left=False)
         if self.state is None:
             raise ValueError(
                 f"the levels of the formula {self.text!r} are neither text nor numbers, so the "
@@ -337,7 +372,8 @@ class Formula:
         """The left side of complete rows: a Series."""
         if self.left in data.columns:
             return data[self.left]
-        value = self._computed(self.left, readied(data, self.used(left=True)), "left")
+        rows = readied(data, self.used(left=True))
+        value = self._computed(self.left, self.values(rows, "left"), "left")
         if value.ndim == 2:
             return pd.DataFrame(value, index=data.index, columns=self.parsed()[4])
         return pd.Series(value, index=data.index, name=self.left)
@@ -348,9 +384,9 @@ class Formula:
             return None
         names, data = set().union(*map(names_in, self.offsets)), text_named(data)
         rows = readied(data, [name for name in self.columns if name in names])
-        total = np.zeros(len(data))
+        total, values = np.zeros(len(data)), self.values(rows, "offset")
         for expression in self.offsets:
-            value = self._computed(expression, rows, "offset")
+            value = self._computed(expression, values, "offset")
             if value.dtype.kind not in "iufb" or value.shape != total.shape:
                 raise ValueError(
                     f"formula {self.text!r}: offset({expression}) is not a number for each row; "
@@ -366,35 +402,41 @@ class Formula:
             total += value
         return total
 
-    def _computed(self, expression, rows, side):
-        """The values (n,) of an expression of the left side, or of an offset."""
-        from formulaic.transforms import TRANSFORMS
-        from formulaic.utils.stateful_transforms import stateful_eval
+    def values(self, rows, part, learning=None):
+        """The `Values` of rows for a part of the formula, "transforms" (the right side), "left" or
+        "offset"; learning: None where transforms learn from the first rows that they meet.
+        """
+        state, env = {}, self.known(left=part == "left")
+        if self.state is not None:
+            learning = part not in self.state if learning is None else learning
+            state = self.state.setdefault(part, {})
+        return Values({str(name): column for name, column in rows.items()}, env, state, learning)
 
-        if expression.strip("`") in rows.columns:
-            return rows[expression.strip("`")].to_numpy()
-        learned = self.state.setdefault(side, {}) if self.state else {}
-        known = {**TRANSFORMS, **LEFT_SIDES, **self.session(left=side == "left"), **rows}
+    def _computed(self, expression, values, side):
+        """The values (n,) of an expression of the left side, or of an offset."""
+        n = len(next(iter(values.columns.values()), ()))
         try:
             with np.errstate(**QUIET):
-                value = stateful_eval(expression, known, {}, learned, None)
+                value = compute(read(expression), values)
             value = np.asarray(getattr(value, "__wrapped__", value))
-            return np.broadcast_to(value, len(rows)) if value.ndim == 0 else value
-        except Exception as error:  # whatever the expression raises
-            what = "the left side" if side == "left" else "the offset"
+            return np.broadcast_to(value, n) if value.ndim == 0 else value
+        except Exception as error:  # whatever a function of the user's own raises
+            what = {"left": "the left side", "offset": "the offset"}.get(side, side)
             raise ValueError(
                 f"formula {self.text!r}: {what} {expression!r} cannot be computed "
                 f"({type(error).__name__}: {error})"
             ) from error
 
-    def rows(self, data, y=None, **by_row):
+    def rows(self, data, y=None, *, features=None, **by_row):
         """(Encoded, y, by_row) of rows for scores and refits. y None: the left side of `data`, and
-        incomplete rows are left out as in the fit. The terms offset(...) are part of by_row then,
-        unless another offset that the fit had is missing.
+        incomplete rows are left out as in the fit; features: those that are incomplete in what
+        these columns of X are made of. The terms offset(...) are part of by_row then, unless
+        another offset that the fit had is missing.
         """
         if y is None:
             data = text_named(data) if isinstance(data, pd.DataFrame) else data
-            used = [*self.used(), *self.used(left=True)]
+            right = self.used() if features is None else self.needed(features)
+            used = [*right, *self.used(left=True), *self.of_rows()]
             if not isinstance(data, pd.DataFrame) or not set(self.used(left=True)) <= set(
                 data.columns
             ):
@@ -405,28 +447,34 @@ class Formula:
             keep, by_row = complete(data, [name for name in used if name in data.columns], by_row)
             data = data[keep]
             y = self.response(data)
-        encoded, given = self.encode(data), by_row.get("offset")
+        encoded, given = self.encode(data, features), by_row.get("offset")
         if self.offsets and (given is not None or not self.other_offset):
             other = 0.0 if given is None else vector(given, len(data), "offset")
             by_row["offset"] = self.offset(data) + other
+        if self.parsed()[3]["strata"] and by_row.get("strata") is None:
+            by_row["strata"] = self.labels("strata", data)
         return encoded, y, by_row
 
-    def session(self, left=False):
-        """Functions and values of the session that fitted the formula, for its right (left) side;
-        ValueError where they are needed and not known any more.
+    def known(self, left):
+        """Functions and values of the user's own for the left or the other side; ValueError where
+        they are needed and not at hand.
         """
-        if self.own is not None:
-            return self.own
-        plain, needed = (
-            {*self.columns, *ARITHMETIC, *LEFT_SIDES},
-            [expr for expr in self._expressions() if (expr == self.left) == left],
-        )
-        bad = next((bit for expr in needed for bit in foreign(expr, plain)), None)
-        if bad:
+        if self.env is not None:
+            return self.env
+        used = {
+            name
+            for expr in self._expressions()
+            if (expr == self.left) == left
+            for name in (*read(expr).names, *read(expr).calls)
+        }
+        lacking = [name for name in self.own if name in used]
+        if lacking:
+            given = ", ".join(f"{name!r}: {name}" for name in lacking)
             raise ValueError(
-                f"the formula {self.text!r} uses {bad!r} of the session that fitted it, which path "
-                "files and pickles do not hold; fit again, or pass predict the "
-                f"{len(self.names)} encoded columns as an array"
+                f"the formula {self.text!r} uses {', '.join(map(repr, lacking))} of your own, of "
+                "which files and pickles hold the names only: save the path, and load it with "
+                f"l0path.load(file, env={{{given}}}), or pass predict the {len(self.names)} "
+                "encoded columns as an array"
             )
         return {}
 
@@ -439,9 +487,29 @@ class Formula:
         return to_stored(self)
 
     @classmethod
-    def restored(cls, stored):
-        """A Formula from the values that `stored` returned. Nothing of it is evaluated before rows
-        are encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's
-        transforms.
+    def restored(cls, stored, env=None):
+        """A Formula from the values that `stored` returned; ValueError where it has anything but
+        columns, numbers, arithmetic, the functions of formulas and names of the user's own. env:
+        these functions and values.
         """
-        return from_stored(cls, stored)
+        return from_stored(cls, stored, env)
+
+
+def checked_env(env):
+    """env= as a dict; TypeError or ValueError for what cannot be one."""
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping) or not all(isinstance(name, str) for name in env):
+        raise TypeError(f"env={env!r} must be a dict of functions by name, such as {{'f': f}}")
+    for name in env:
+        if not name.isidentifier() or known(name) or name in ("np", "numpy", "contr", *TERMS):
+            what = "is a name that formulas have" if name.isidentifier() else "is no name"
+            raise ValueError(f"env: {name!r} {what}; take another one")
+    return dict(env)
+
+
+def _unknown(name):
+    return (
+        f"{name!r} is an unknown function; formulas know {', '.join(NAMES)}, NumPy's functions of "
+        f"numbers such as np.tanh, and functions of your own by env={{{name!r}: {name}}}"
+    )

@@ -1,48 +1,29 @@
-"""The text of formulas: what is on either side, and what Python expressions in it use."""
+"""The text of formulas: what is on either side, and what the expressions in it use."""
 
 import ast
 import re
 
-import numpy as np
-
-PLAIN = (
-    ast.Expression,
-    ast.Call,
-    ast.keyword,
-    ast.Name,
-    ast.Attribute,
-    ast.Constant,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.BoolOp,
-    ast.List,
-    ast.Tuple,
-    ast.Dict,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.boolop,
-    ast.expr_context,
-)  # all that a formula read from a file may be made of
-
+from .functions import FACTORS, TERMS
+from .tree import Unreadable, read
 
 # the function that several responses of a left side are written as
 STACKED = "several_responses"
 
 
 def parse(text, columns):
-    """(left expression, terms of the right side without the intercept, whether there is one, the
-    expressions inside offset(...), names of several responses or None) of a formula. "." does not
-    stand for the columns of offsets.
+    """(left expression, terms of the right side without the intercept, whether there is one,
+    {"offset": expressions inside offset(...), and so on for `TERMS`}, names of several responses or
+    None) of a formula. "." does not stand for the columns of offsets, strata and clusters.
     """
-    formula, every, offsets = _sides(text, columns)
-    lefts = [next(iter(term.factors)).expr for term in formula.lhs]
-    left, responses = lefts[0], None
+    sides, every, beside = _sides(text, columns)
+    lefts = [next(iter(term.factors)) for term in sides]
+    left, responses = lefts[0].expr, None
     if len(lefts) > 1:
-        responses = tuple(lefts)
-        quoted = [f"`{e}`" if e in columns and not e.isidentifier() else e for e in lefts]
-        left = f"{STACKED}({', '.join(quoted)})"
+        responses = tuple(one.expr for one in lefts)
+        quoted = [
+            f"`{one.expr}`" if one.eval_method.value == "lookup" else one.expr for one in lefts
+        ]
+        left = read(f"{STACKED}({', '.join(quoted)})").text
     terms = [term for term in every if str(term) != "1"]
     if not terms:
         raise ValueError(
@@ -50,55 +31,54 @@ def parse(text, columns):
             "for all columns"
         )
     left_names = names_in(left) if left not in columns else {left}
-    right = {
-        name
-        for term in terms
-        for f in term.factors
-        for name in (
-            [f.expr]
-            if f.eval_method.value == "lookup"
-            else names_in(f.expr)
-            if f.eval_method.value == "python"
-            else []
-        )
-    }
+    right = {name for term in terms for factor in term.factors for name in names_of(factor)}
     shared = left_names & set(columns)
     if shared and shared <= right:
         raise ValueError(
             f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right "
             "side; take it out"
         )
-    return left, terms, len(terms) < len(every), offsets, responses
+    return left, terms, len(terms) < len(every), beside, responses
 
 
 def _sides(text, columns):
-    """(formulaic's formula of a text, its right side without offsets, the expressions inside
-    offset(...)).
+    """(terms of the left side, formulaic's formula of the terms of the right side that are columns,
+    {word: expressions inside} of those that are none).
     """
-    formula = _parsed(text, columns)
-    offsets = [expr for expr in map(_offset_in, formula.rhs) if expr is not None]
-    if not offsets:
-        return formula, formula.rhs, []
-    if has_dot(text):
-        taken = set().union(*map(names_in, offsets))
-        formula = _parsed(text, [name for name in columns if name not in taken])
     from formulaic.formula import SimpleFormula
 
-    terms = [term for term in formula.rhs if _offset_in(term) is None]
-    return formula, SimpleFormula(terms, _ordering=formula.rhs.ordering), offsets
+    lefts, right = _parsed(text, columns)
+    beside = {word: [] for word in TERMS}
+    for word, inside in filter(None, map(_beside, right)):
+        beside[word] += inside
+    taken = set().union(*(names_in(expr) for found in beside.values() for expr in found))
+    if taken and has_dot(text):
+        lefts, right = _parsed(text, [name for name in columns if name not in taken])
+    terms = [term for term in right if _beside(term) is None]
+    return lefts, SimpleFormula(terms, _ordering=right.ordering), beside
 
 
 def _parsed(text, columns):
-    """formulaic's formula of a text, with one response and one right side."""
+    """formulaic's formula of a text, with one response and one right side.
+
+    formulaic sees names in the place of expressions: it would evaluate them while it parses.
+    """
     from formulaic import Formula as Parser
     from formulaic.formula import SimpleFormula, StructuredFormula
 
+    plain, expressions, taken = _with_names(text, columns)
     try:
         formula = Parser.from_spec(
-            text, context={"__formulaic_variables_available__": list(columns)}
+            plain,
+            context={
+                "__formulaic_variables_available__": [name for name in columns if name not in taken]
+            },
         )
     except Exception as error:  # the parser has many
-        raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
+        why = calm(error)
+        for name, expression in expressions.items():
+            why = why.replace(f"`{name}`", expression).replace(name, expression)
+        raise ValueError(f"formula {text!r} cannot be read: {why}") from error
     if not isinstance(formula, StructuredFormula) or not hasattr(formula, "lhs"):
         raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
     if (
@@ -112,36 +92,92 @@ def _parsed(text, columns):
         )
     if not isinstance(formula.rhs, SimpleFormula):
         raise ValueError(f"formula {text!r} has several parts on the right; this model takes one")
-    return formula
+    lefts, terms = (
+        [_with_expressions(term, expressions) for term in side]
+        for side in (formula.lhs, formula.rhs)
+    )
+    return lefts, SimpleFormula(terms, _ordering=formula.rhs.ordering)
 
 
-def _offset_in(term):
-    """The expression inside a term offset(...), None for other terms."""
-    inside = [expr for expr in map(_argument_of_offset, term.factors) if expr is not None]
+def _with_names(text, columns):
+    """(the text with names in the place of its expressions, {name: expression}, names that those of
+    the left side use). Every expression is read here, and refused if it is none of formulas.
+    """
+    from formulaic.parser.algos.tokenize import tokenize
+
+    mark = "\0"
+    while mark in text or any(mark in name for name in columns):
+        mark += "\0"
+    out, end, names, taken = [], 0, {}, None
+    try:
+        tokens = list(tokenize(text))
+    except Exception as error:  # the parser has many
+        raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
+    for token in tokens:
+        if token.kind.value == "operator" and "~" in token.token and taken is None:
+            taken = {name for expr in names for name in names_in(expr)}
+        if token.kind.value != "python":
+            continue
+        start, braces = token.source_start, text[token.source_start] == "{"
+        try:
+            expression = read(token.token).text
+        except Unreadable as error:
+            raise ValueError(f"formula {text!r}: {error}") from None
+        if expression in columns:
+            raise ValueError(
+                f"formula {text!r}: data has a column named {expression!r}, and the formula "
+                "computes an expression of this text: write the column in backticks, or rename it"
+            )
+        names.setdefault(expression, f"{mark}{len(names)}{mark}")
+        out += [text[end:start], f"`{names[expression]}`"]
+        end = token.source_end + 1 + braces
+    plain = "".join([*out, text[end:]])
+    return plain, {name: expression for expression, name in names.items()}, taken or set()
+
+
+def _with_expressions(term, expressions):
+    """A term of formulaic with the expressions that names stand for."""
+    from formulaic.parser.types import Factor, Term
+
+    if not any(factor.expr in expressions for factor in term.factors):
+        return term
+    return Term(
+        [
+            Factor(expressions[factor.expr], eval_method="python")
+            if factor.expr in expressions
+            else factor
+            for factor in term.factors
+        ]
+    )
+
+
+def _beside(term):
+    """(word, expressions inside) of a term offset(...), strata(...) or cluster(...); None for other
+    terms.
+    """
+    inside = [found for found in map(_arguments, term.factors) if found is not None]
     if inside and len(term.factors) > 1:
         raise ValueError(
-            f"the term {term} multiplies offset(...) with others; an offset is a term of its own, "
+            f"the term {term} multiplies {inside[0][0]}(...) with others; it is a term of its own, "
             "such as offset(log(exposure))"
         )
     return inside[0] if inside else None
 
 
-def _argument_of_offset(factor):
-    if factor.eval_method.value != "python" or not factor.expr.startswith("offset("):
-        return None
-    from formulaic.utils.code import sanitize_variable_names
-
-    call = ast.parse(sanitize_variable_names(factor.expr, {}, {}), mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+def _arguments(factor):
+    call = read(factor.expr).body if factor.eval_method.value == "python" else None
+    word = ast.unparse(call.func) if isinstance(call, ast.Call) else None
+    if word not in TERMS:
         return None  # {offset(a) + b}, say
-    if len(call.args) != 1 or call.keywords:
-        raise ValueError(f"{factor.expr} has {len(call.args)} arguments; offset(...) takes one")
-    return factor.expr[len("offset(") : factor.expr.rindex(")")].strip()
+    if call.keywords or not call.args or (word != "strata" and len(call.args) > 1):
+        takes = "one or more" if word == "strata" else "one"
+        raise ValueError(f"{factor.expr} has {len(call.args)} arguments; {word}(...) takes {takes}")
+    return word, [ast.unparse(arg) for arg in call.args]
 
 
 def right_side(formula):
-    """formulaic's formula of the right side without offsets, the intercept with it: categories are
-    then coded against their first level.
+    """formulaic's formula of the terms of the right side that are columns, the intercept with it:
+    categories are then coded against their first level.
     """
     return _sides(formula.text, formula.columns)[1]
 
@@ -158,77 +194,35 @@ def names_and_terms(spec):
 
 
 def names_in(expression):
-    """Names that a Python expression of a formula uses, backticks and Q("...") resolved."""
-    from formulaic.utils.code import sanitize_variable_names
-
-    aliases = {}
-    try:
-        nodes = list(
-            ast.walk(ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval"))
-        )
-    except SyntaxError:
-        return {expression}
-    quoted = {
-        node.args[0].value
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "Q"
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-    }
-    return {aliases.get(node.id, node.id) for node in nodes if isinstance(node, ast.Name)} | quoted
-
-
-def foreign(expression, plain):
-    """The pieces of an expression beyond arithmetic, NumPy's functions of numbers, formulaic's
-    transforms and the names in `plain`, as text.
+    """Names that an expression of a formula uses; the expression itself where it is the name of a
+    column that is none of Python.
     """
-    from formulaic.transforms import TRANSFORMS
-    from formulaic.utils.code import sanitize_variable_names
+    try:
+        return set(read(expression).names)
+    except Unreadable:
+        return {expression}
 
-    if expression in plain:
-        return []
-    aliases, out = {}, []
-    for node in ast.walk(ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")):
-        if isinstance(node, ast.Attribute):
-            numpy = (
-                isinstance(node.value, ast.Name)
-                and node.value.id == "np"
-                and isinstance(getattr(np, node.attr, None), np.ufunc)
-            )
-            sound = numpy or (
-                isinstance(node.value, ast.Name)
-                and node.value.id == "contr"
-                and not node.attr.startswith("_")
-            )
-        elif isinstance(node, ast.Name):
-            sound = aliases.get(node.id, node.id) in plain or node.id in TRANSFORMS
-        else:
-            sound = isinstance(node, PLAIN)
-        if not sound:
-            out.append(ast.unparse(node))
-    return out
+
+def names_of(factor):
+    """Names that a factor of formulaic uses."""
+    how = factor.eval_method.value
+    return {factor.expr} if how == "lookup" else names_in(factor.expr) if how == "python" else set()
 
 
 def column_of(expression, columns):
     """The column whose levels an expression codes: the column itself or C(column, ...), else
     None.
     """
-    from formulaic.utils.code import sanitize_variable_names
-
     if expression in columns:
         return expression
-    aliases = {}
-    node = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval").body
+    node = read(expression).body
     if (
         isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "C"
+        and ast.unparse(node.func) in FACTORS
         and node.args
         and isinstance(node.args[0], ast.Name)
     ):
-        name = aliases.get(node.args[0].id, node.args[0].id)
+        name = node.args[0].id.strip("`")
         return name if name in columns else None
     return None
 

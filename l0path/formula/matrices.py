@@ -2,6 +2,7 @@
 levels of new rows.
 """
 
+import functools
 import warnings
 
 import numpy as np
@@ -9,16 +10,20 @@ import pandas as pd
 import scipy
 
 from .expressions import calm, column_of
+from .tree import Values, compute, read
 
 # what is not finite is refused by name
 QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
 
 
-def model_matrix(formula, spec, rows):
-    """formulaic's matrix of rows; its errors, with the formula named."""
+def model_matrix(formula, spec, rows, learning=False):
+    """formulaic's matrix of rows, with expressions computed by `tree`; its errors, with the formula
+    named. learning: transforms learn from the rows.
+    """
     from formulaic.errors import DataMismatchWarning
 
-    session, types = formula.session(), pd.api.types
+    types, rows = pd.api.types, rows.reset_index(drop=True)
+    env = formula.known(left=False)
     plain = {name for factor in formula.factors() if isinstance(factor, tuple) for name in factor}
     for name, dtype in rows.dtypes.items():
         if name in plain and (
@@ -36,7 +41,7 @@ def model_matrix(formula, spec, rows):
     try:
         with np.errstate(**QUIET), warnings.catch_warnings():
             warnings.simplefilter("error", category=DataMismatchWarning)
-            matrix = spec.get_model_matrix(rows.reset_index(drop=True), context=session)
+            matrix = _materializer()(rows, env, learning).get_model_matrix(spec)
     except Exception as error:  # formulaic's own, and whatever an expression raises
         hint = (
             "; its columns are complete there, so the expression makes them: change it, or "
@@ -46,6 +51,34 @@ def model_matrix(formula, spec, rows):
         )
         raise ValueError(f"formula {formula.text!r}: {calm(error)}{hint}") from error
     return matrix
+
+
+@functools.cache
+def _materializer():
+    """formulaic's way from rows to columns, which looks names up in the rows only and leaves
+    expressions to `tree`.
+    """
+    from formulaic.materializers import PandasMaterializer
+    from interface_meta import override
+
+    class Materializer(PandasMaterializer):
+        """Rows, functions of the user's own, and whether transforms learn."""
+
+        def __init__(self, rows, env, learning):
+            super().__init__(rows)
+            self.columns, self.env, self.learning = dict(rows.items()), env, learning
+
+        @override
+        def _lookup(self, name):
+            return self.columns[name], set()
+
+        @override
+        def _evaluate(self, expr, metadata, spec):
+            values = Values(self.columns, self.env, spec.transform_state, self.learning)
+            value = compute(read(expr), values)
+            return (np.full(self.nrows, value) if np.isscalar(value) else value), set()
+
+    return Materializer
 
 
 def columns_of(matrix, output, index):

@@ -2,7 +2,6 @@
 arrays.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Sized
 
@@ -12,7 +11,7 @@ import pandas as pd
 from ..core.arguments import same_index, vector
 from ..core.tables import pandas_of
 from ..designs.names import column_names
-from .encoding import Encoded, Formula
+from .encoding import Encoded, Formula, checked_env
 from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
@@ -25,6 +24,9 @@ def open_formula(X, y, arguments):
     """
     if isinstance(X, str):
         return opened(X, y, arguments)
+    arguments = dict(arguments)
+    if arguments.pop("env", None) is not None:
+        raise ValueError("env= holds functions of a formula, and X is none; leave it out")
     X, y = pandas_of(X), pandas_of(y, "y")
     named = {word: arguments.get(word) for word in ("strata", "offset")}
     named = {word: name for word, name in named.items() if isinstance(name, str)}
@@ -58,6 +60,7 @@ def opened(text, data, arguments):
     by row, by column name and by term turned into those of arrays.
     """
     arguments = dict(arguments)
+    env = checked_env(arguments.pop("env", None))
     data = arguments.pop("data", None) if data is None else data
     beside = [arguments.get(name) for name in (*BY_ROW, *FOLDS)]
     ordered = any(isinstance(rows, Sized) and not isinstance(rows, str) for rows in beside)
@@ -83,7 +86,8 @@ def opened(text, data, arguments):
     formula = Formula(
         text, [name for name in data.columns if not (has_dot(text) and name in named.values())]
     )  # "." does not stand for weights and the like
-    formula.own = formula._environment(_caller())
+    formula.check(env)
+    formula.env = {name: env[name] for name in formula.own}
     repeated = [
         name
         for name, count in Counter(data.columns).items()
@@ -93,7 +97,10 @@ def opened(text, data, arguments):
         raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
     _refuse_times(formula, arguments.get("loss", "squared"))
     _fit_intercept(formula, arguments)
-    used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
+    used = [*formula.used(left=True), *formula.used(), *formula.of_rows(), *named.values()]
+    used = list(dict.fromkeys(used))
+    formula.table = data
+    formula.by_row = {name: value for name, value in by_row.items() if name in BY_ROW}
     keep, by_row = complete(data, used, by_row)
     formula.n_dropped, formula.kept = int((~keep).sum()), keep
     formula.missing = missing(data, used)
@@ -106,7 +113,26 @@ def opened(text, data, arguments):
         other = by_row.get("offset")
         formula.other_offset = other is not None
         by_row["offset"] = terms + (0.0 if other is None else vector(other, len(data), "offset"))
+    by_row |= _labels_of_rows(formula, data, arguments)
     return encoded, y, {**arguments, **by_row, **_by_term(formula, arguments)}
+
+
+def _labels_of_rows(formula, data, arguments):
+    """{"strata": labels, "groups_cv": labels} of the rows by terms strata(...) and cluster(...):
+    folds that are drawn keep clusters together.
+    """
+    out, strata = {}, formula.labels("strata", data)
+    if strata is not None:
+        if arguments.get("strata") is not None:
+            raise ValueError(
+                f"formula {formula.text!r} has strata(...), and strata= is given too; leave one out"
+            )
+        out["strata"] = strata
+    clusters = formula.labels("cluster", data)
+    drawn = any(isinstance(arguments.get(name), int) for name in FOLDS)
+    if clusters is not None and drawn and arguments.get("groups_cv") is None:
+        out["groups_cv"] = clusters
+    return out
 
 
 def notes(formula):
@@ -160,7 +186,7 @@ def _by_term(formula, arguments):
     def names_of(entry):
         if not isinstance(entry, str) or entry in formula.names or entry in labels:
             return [entry]
-        return by_text.get(tight(entry), [entry])
+        return by_text.get(tight(entry).replace("^", "**"), [entry])
 
     def columns_of(members):
         return [
@@ -200,14 +226,3 @@ def _by_term(formula, arguments):
     ):
         out["groups"] = [columns_of(members) for members in groups]
     return out
-
-
-def _caller():
-    """The frame outside this package that called into it."""
-    frame = sys._getframe(1)
-    while (
-        frame.f_back is not None
-        and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]
-    ):
-        frame = frame.f_back
-    return frame

@@ -10,9 +10,8 @@ def to_stored(formula):
     """The content of a path file, for JSON; `state` None where levels are not text, numbers or
     bools.
     """
-    columns = (
-        formula.columns if has_dot(formula.text) else [*formula.used(left=True), *formula.used()]
-    )
+    used = [*formula.used(left=True), *formula.used(), *formula.of_rows()]
+    columns = formula.columns if has_dot(formula.text) else list(dict.fromkeys(used))
     try:
         state = packed(formula.state)
     except TypeError:
@@ -31,13 +30,18 @@ def to_stored(formula):
         "n_dropped": formula.n_dropped,
         "output": formula.output,
         "other_offset": formula.other_offset,
+        "env": list(formula.own),
     }
 
 
-def from_stored(cls, stored):
-    """A Formula from the values that `stored` returned. Nothing of it is evaluated before rows are
-    encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+def from_stored(cls, stored, env=None):
+    """A Formula from the values that `stored` returned; ValueError where it has anything but
+    columns, numbers, arithmetic, the functions of formulas and names of the user's own.
     """
+    texts = [stored["text"], *stored["columns"], *stored["names"], *stored.get("env", [])]
+    wrong = next((text for text in texts if not isinstance(text, str)), None)
+    if wrong is not None or stored["output"] not in ("pandas", "sparse"):
+        raise ValueError("names and the text of its formula are no text")
     out = cls(
         stored["text"],
         stored["columns"],
@@ -50,6 +54,9 @@ def from_stored(cls, stored):
         out.example = unpacked(stored["example"])
     out.other_offset = bool(stored.get("other_offset", False))
     out.terms = [(term, list(at)) for term, at in stored.get("terms", [])]
+    out.check(dict.fromkeys(stored.get("env", [])))
+    if env is not None and set(out.own) <= set(env):
+        out.env = env
     return out
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
-from ..core.status import FitStatus, SearchEnd
+from ..core.status import FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
@@ -46,11 +46,14 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
+from ..problem.solution import LEFT_OUT
 from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
 from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
+
+AGREEING = 1e-6  # of an objective: the models of two searches may differ by less
 
 
 class BestModels(NamedTuple):
@@ -452,6 +455,8 @@ class SetSearch:
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
             lower, nodes = search.lower(), search.nodes
+        if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):
+            ended, lower = SearchEnd.TOO_CLOSE, np.minimum(lower, self.problem.floor)
         if ended in WHY_ENDED:
             self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
             if ended == SearchEnd.NO_OPTIMUM:
@@ -467,6 +472,26 @@ class SetSearch:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes)
+
+    def _contradicted(self, wanted, held):
+        """Whether the best model found is not the best one known: one of the path has a smaller
+        score, or the path proved that there is none so good; held: units in every set.
+        """
+        best = wanted.found[0] if wanted.found else (math.inf, -1, (), None)
+        for s in self.path.solutions:
+            if s.status != FitStatus.CONVERGED:
+                continue
+            value = s.loss + s.shrinkage
+            size = (s.support if self.by_columns else s.groups).size - held
+            if size >= wanted.score.penalty.size:
+                continue
+            slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
+            if wanted.score.of(value + slack, size) < best[0]:
+                return True
+            proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
+            if proven and size == best[1] and best[3].value < value - slack:
+                return True
+        return False
 
     def _none_found(self):
         """The reason why a search has no model to show."""

@@ -20,7 +20,9 @@ WEIGHTED = (
 class RefitRows(NamedTuple):
     """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
     index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
-    which the weights are multiples, or None.
+    which the weights are multiples, or None; labels: those of the covariance, by name; chose: how
+    many of the rows have chosen the columns, None where that is not known; whole: whether they were
+    taken for being complete in the columns of the model.
     """
 
     design: object
@@ -30,6 +32,9 @@ class RefitRows(NamedTuple):
     index: object
     same: bool
     trials: np.ndarray | None = None
+    labels: dict = {}
+    chose: int | None = None
+    whole: bool = False
 
 
 class ModelTerm(NamedTuple):
@@ -139,29 +144,50 @@ def _unpenalised(s):
     )
 
 
+def selected(s, path, rows):
+    """Whether some of the rows have chosen the columns among others; None where it is not known
+    whether these are rows of the fit.
+    """
+    if s.support.size in (path.meta.forced.size, path.p):
+        return False
+    return True if rows.same else None if rows.chose is None else rows.chose > 0
+
+
 def _chosen_by(s, path, rows):
     """A phrase that names the rows that chose the columns."""
-    if not rows.same:
+    n, many, chosen = rows.design.n, rows.chose, s.support.size
+    of = f"the {chosen} of {path.p} columns"
+    if rows.whole and not rows.same:
+        part = "an unknown number" if many is None else str(many)
         return (
-            f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values "
-            "hold if these rows had no part in choosing the columns"
+            f"all rows: {n} rows are complete in the columns of the model, and {part} of them also "
+            f"chose {of}, so standard errors, p-values and intervals are too optimistic; the "
+            "log-likelihood and criteria of this refit do not compare with those of the path, "
+            "which are about other rows"
         )
-    chosen, forced = s.support.size, path.meta.forced.size
-    if chosen == forced:
+    if not rows.same and many is None:
+        return (
+            f"{n} rows given to refit: the rows of the fit are not kept with a loaded path, so "
+            "standard errors and p-values hold if none of these rows had a part in choosing the "
+            "columns"
+        )
+    if not rows.same and not many:
+        return (
+            f"held-out rows: {n} rows given to refit, none of which is a row of the fit; standard "
+            "errors and p-values hold if these rows had no part in choosing the columns"
+        )
+    if not selected(s, path, rows):
+        forced = chosen == path.meta.forced.size
         return (
             "no selection among the columns: the model holds "
-            + ("those of always_include alone" if forced else "the intercept alone")
+            + (f"all {path.p}" if not forced else "those of always_include alone" if chosen
+               else "the intercept alone")
             + ", so standard errors and p-values hold if the size was not chosen by these rows"
-        )
-    if chosen == path.p:
-        return (
-            f"no selection among the columns: the model holds all {path.p}, so standard errors and "
-            "p-values hold if the size was not chosen by these rows"
-        )
+        )  # fmt: skip
+    these = f"these {n} rows" if rows.same or many == n else f"{many} of these {n} rows"
     return (
-        f"conditional on selection: these {rows.design.n} rows also chose the {chosen} of "
-        f"{path.p} columns, so standard errors, p-values and intervals are too optimistic; "
-        "refit(X=, y=) on new rows gives valid ones"
+        f"conditional on selection: {these} also chose {of}, so standard errors, p-values and "
+        "intervals are too optimistic; refit(X=, y=) on new rows gives valid ones"
     )
 
 
@@ -263,11 +289,11 @@ def _rows_before(formula):
     return -1 if formula.kept is None else formula.kept.size
 
 
-def labels_by_row(value, name, path, rows):
+def labels_by_row(name, path, rows):
     """Labels in the order of the rows of the refit; after a formula they may be of all rows of its
     data, incomplete ones included.
     """
-    array = np.asarray(value)
+    array = np.asarray(rows.labels[name])
     formula = path.meta.formula
     if array.ndim < 1 or (
         len(array) != rows.design.n
@@ -275,7 +301,7 @@ def labels_by_row(value, name, path, rows):
     ):
         raise ValueError(
             f"cov_kwds[{name!r}] has shape {array.shape}, the refit has {rows.design.n} rows: pass "
-            "one label for each row"
+            "one label for each row, or the name of a column"
         )
     if len(array) != rows.design.n:
         array = array[formula.kept]  # only the rows that the formula kept

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
 from ..core.describing import described_by
+from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
 from ..cross_validation.result import SELECTORS
@@ -37,6 +38,7 @@ from .refit_results import (
     labels_by_row,
     refit_each,
 )
+from .refit_rows import ALL, LABELS, prepared, recognised
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
@@ -57,12 +59,21 @@ def refit(
     cov_kwds: dict | None = None,
     scale: float | str | None = None,
     strata: ArrayLike | str | None = None,
+    rows: str | None = None,
     **selector: Any,
 ) -> Any:
+    if rows not in (None, ALL):
+        raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
+    by_row = {"sample_weight": sample_weight, "offset": offset}
+    if cov_type is None and self.meta.formula is not None:
+        table = self.meta.formula.table if X is None else pandas_of(X)
+        clusters = self.meta.formula.labels("cluster", table)
+        if clusters is not None:
+            cov_type, cov_kwds = "cluster", {**(cov_kwds or {}), "groups": clusters}
     if self.meta.traits.response == "survival":
-        given = (X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale)
-        return refit_survival(self, self.solutions[i], given, selector)
+        given = X, y, {**by_row, "strata": strata}, rows == ALL
+        return refit_survival(self, self.solutions[i], given, (cov_type, cov_kwds, scale), selector)
     if strata is not None:
         raise ValueError(f"strata is for loss='cox', and this path has loss={self.loss!r}")
     if not self.meta.traits.link:
@@ -76,13 +87,17 @@ def refit(
             "the model has neither columns nor an intercept, so there is nothing to refit; choose "
             "a larger k"
         )
-    rows = _rows(self, X, y, sample_weight, offset)
+    labels = {name: cov_kwds[name] for name in LABELS if name in (cov_kwds or {})}
+    X, y, by_row = prepared(self, s, X, y, {**by_row, **labels}, rows == ALL)
+    labels = {name: by_row.pop(name) for name in labels}
+    taken = _rows(self, X, y, **by_row)._replace(labels=labels, whole=rows == ALL)
+    taken = recognised(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
     if self.meta.responses is not None and self.meta.classes is None:
-        return refit_each(self, s, rows, how, refit_rows)
-    results = refit_rows(self, s, rows, **how)
-    (describe_survival if self.meta.ordered else describe)(results, self, s, rows)
+        return refit_each(self, s, taken, how, refit_rows)
+    results = refit_rows(self, s, taken, **how)
+    (describe_survival if self.meta.ordered else describe)(results, self, s, taken)
     return results
 
 
@@ -369,12 +384,14 @@ def _checked(loss, how, path, rows, at):
     kind, kwds = how.get("cov_type"), dict(how.get("cov_kwds") or {})
     for name in ("groups", "time"):
         if name in kwds:
-            kwds[name] = labels_by_row(kwds[name], name, path, rows)[at]
+            kwds[name] = labels_by_row(name, path, rows)[at]
     if kind == "cluster" and "groups" not in kwds:
         raise ValueError(NO_CLUSTERS)
     if kwds:
         how["cov_kwds"] = kwds
     scale = how.get("scale")
+    if isinstance(loss, Squared) and scale is None and kind not in (None, "nonrobust"):
+        how.setdefault("use_t", True)  # by the clusters less one, where there are some
     if isinstance(loss, Squared) and scale is not None:
         if isinstance(scale, str) or kind not in (None, "nonrobust"):
             raise ValueError(

@@ -29,17 +29,19 @@ from .refit_results import (
     label,
     labels_by_row,
 )
+from .refit_rows import LABELS, index_of, prepared, recognised
 
 OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
 COVARIANCES = ("nonrobust", "robust", "cluster")
 
 
-def refit_survival(path, s, given, how):
+def refit_survival(path, s, given, covariance, how):
     """PHReg of statsmodels, or `SurvivalResults` for weights and robust covariances, which it has
-    not; given: X, y, sample_weight, offset, strata, cov_type, cov_kwds, scale; how: for its `fit`.
+    not; given: X, y, {argument by row}, whether all complete rows are taken; covariance: cov_type,
+    cov_kwds, scale; how: for its `fit`.
     """
-    *of_rows, cov_type, cov_kwds, scale = given
+    cov_type, cov_kwds, scale = covariance
     if scale is not None:
         raise ValueError(f"scale={scale!r}: a partial likelihood has no dispersion; leave it out")
     if cov_type not in (None, *COVARIANCES):
@@ -48,7 +50,14 @@ def refit_survival(path, s, given, how):
         )
     if not s.support.size:
         raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
-    rows, loss = survival_rows(path, *of_rows)
+    X, y, by_row, whole = given
+    kwds = dict(cov_kwds or {})
+    labels = {name: kwds[name] for name in LABELS if name in kwds}
+    X, y, by_row = prepared(path, s, X, y, {**by_row, **labels}, whole)
+    labels = {name: by_row.pop(name) for name in labels}
+    rows, loss = survival_rows(path, X, y, **by_row)
+    rows = rows._replace(labels=labels, whole=whole, index=index_of(X))
+    rows = recognised(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
     whole = bool((rows.weights == np.floor(rows.weights)).all())
@@ -61,11 +70,11 @@ def refit_survival(path, s, given, how):
             "covariances; leave it out"
         )
     cov_type = cov_type or ("nonrobust" if whole else "robust")
-    kwds, clusters = dict(cov_kwds or {}), None
+    clusters = None
     if cov_type == "cluster":
         if "groups" not in kwds:
             raise ValueError(NO_CLUSTERS)
-        clusters = labels_by_row(kwds["groups"], "groups", path, rows)[keep]
+        clusters = labels_by_row("groups", path, rows)[keep]
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
     part = CoupledRows(
@@ -102,7 +111,7 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     return results
 
 
-def survival_rows(path, X, y, sample_weight, offset, strata):
+def survival_rows(path, X, y, sample_weight=None, offset=None, strata=None):
     """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones."""
     if X is None and y is None:
         if sample_weight is not None or offset is not None or strata is not None:

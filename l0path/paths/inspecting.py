@@ -153,6 +153,7 @@ class Inspecting:
         cov_kwds: dict | None = None,
         scale: float | str | None = None,
         strata: ArrayLike | str | None = None,
+        rows: str | None = None,
         **selector: Any,
     ) -> Any:
         """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
@@ -163,7 +164,8 @@ class Inspecting:
         Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen
         the columns: the results say so, in `results.selection` and in `results.summary()`,
         "conditional on selection". With new X and y they say "held-out rows", and the inference is
-        honest as long as these rows had no part in the choice.
+        honest as long as these rows had no part in the choice. Rows of the fit among the new ones
+        are recognised by their labels and values (without labels by their values), and counted.
 
         Parameters
         ----------
@@ -180,14 +182,16 @@ class Inspecting:
             The offset of these rows.
         cov_type : str, optional
             The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
-            (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for the
-            Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust", "robust" or "cluster". None
-            means "nonrobust", "H1" for the Huber loss, and "robust" for Cox regressions with
-            weights that are no whole numbers, as in R's survival.
+            (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
+            squared loss they are used with Student's t as classical ones are, clustered ones with
+            the number of clusters less one as degrees of freedom (use_t=False takes the normal
+            distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust",
+            "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and "robust" for
+            Cox regressions with weights that are no whole numbers, as in R's survival.
         cov_kwds : dict, optional
-            Its options, such as {"groups": labels} for "cluster" (one label per row; after a
-            formula also the rows of the data before incomplete ones were dropped) or {"maxlags":
-            4}.
+            Its options, such as {"groups": labels} for "cluster" (one label per row, after a
+            formula also of the rows of the data before incomplete ones were dropped; or the name of
+            a column of X, or of the data of the formula) or {"maxlags": 4}.
         scale : float or str, optional
             The dispersion. "X2" for the Poisson and logistic losses: Pearson's chi-squared over its
             degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
@@ -195,6 +199,12 @@ class Inspecting:
             error variance. None leaves it to the model.
         strata : array-like of shape (m,) or str, optional
             After loss="cox" with strata: those of the rows X, or the name of a column of X.
+        rows : str, optional
+            "all" takes every row that is complete in the columns of the model: rows of X, or
+            without X those of the data of a formula (a fit to arrays has complete rows only). A fit
+            takes the rows that are complete in *all* columns. The results say how many of the rows
+            have chosen the columns. Their log-likelihood is that of other rows than the path's, so
+            that criteria do not compare.
         **selector : Any
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. All other names go to
             statsmodels' `fit` (`use_t=True`, `maxiter=`).
@@ -258,6 +268,7 @@ class Inspecting:
             cov_kwds=cov_kwds,
             scale=scale,
             strata=strata,
+            rows=rows,
             **selector,
         )
 

@@ -82,6 +82,8 @@ class NewRows:
         same_index(X=X, strata=strata)
         if isinstance(strata, str):
             strata = column_named(X, strata)
+        if strata is None and meta.formula is not None:
+            strata = meta.formula.labels("strata", pandas_of(X))
         new = self.predict(X, index=i, type="link", offset=offset)
         stratum = strata_of_rows(strata, len(new), meta.strata)
         at, hazards = cumulative_hazards(baseline, np.asarray(new), stratum, times)

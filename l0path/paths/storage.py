@@ -15,7 +15,7 @@ from ..core.archive import Archive, file_name, write_whole
 from ..core.describing import described_by
 from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
-from ..formula import Formula
+from ..formula import Formula, checked_env
 from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups, Hierarchy
 from ..problem.losses import OWN_LOSSES
@@ -144,9 +144,9 @@ def _plain(x):
     raise TypeError(f"{type(x).__name__} cannot be stored")
 
 
-def load(file: str | PathLike) -> Path:
+def load(file: str | PathLike, *, env: dict | None = None) -> Path:
     """Read a path written by `Path.save`. ValueError for a damaged file, another format or version;
-    methods that need the data take X=, y=.
+    methods that need the data take X=, y=. env: functions of the user's own in its formula.
 
     Examples
     --------
@@ -162,10 +162,10 @@ def load(file: str | PathLike) -> Path:
     if file.is_dir():
         raise ValueError(f"{file} is not a path file but a folder; name a file in it")
     with open(file, "rb") as stream:
-        return _read(file, stream)
+        return _read(file, stream, checked_env(env))
 
 
-def _read(file, stream):
+def _read(file, stream, env):
     """The path in a file that is open."""
     try:
         stored = Archive(stream)
@@ -184,7 +184,7 @@ def _read(file, stream):
             "again, or load it with the version that wrote it"
         )
     try:
-        return _assemble(header, stored)
+        return _assemble(header, stored, env)
     except Exception as error:  # as above: arrays are read here, too
         raise ValueError(
             f"{file} is damaged ({type(error).__name__}: {error}); write it again with "
@@ -192,7 +192,7 @@ def _read(file, stream):
         ) from error
 
 
-def _assemble(header, stored):
+def _assemble(header, stored, env):
     """The path of a header, its arrays read one by one, each of the length that the rest says."""
     meta = header["meta"]
     p, m = int(meta["p"]), len(header["text"])
@@ -204,7 +204,7 @@ def _assemble(header, stored):
         labels = [_unlabel(label) for label in meta["groups"]]
         meta["groups"] = _groups(labels, p, stored, heredity)
     if meta.get("formula") is not None:
-        meta["formula"] = Formula.restored(meta["formula"])
+        meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))

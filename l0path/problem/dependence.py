@@ -73,10 +73,10 @@ def nearly_dependent(model, support, lambda2):
 
 def from_rows(model, fit, lambda2):
     """A fit of a squared loss (without lambda1 and box) by least squares on the rows of X, which
-    costs the root of the condition of its Gram matrix, where its columns are nearly dependent; else
-    the fit as it is. model: that has made it.
+    costs the root of the condition of its Gram matrix, where its columns are nearly dependent, or
+    its normal equations were not solved; else the fit as it is. model: that has made it.
     """
-    if not nearly_dependent(model, fit.support, lambda2):
+    if not (fit.flags or nearly_dependent(model, fit.support, lambda2)):
         return fit
     problem, at = model.problem, model.where[fit.support]
     unit = 1.0 / np.sqrt(np.diagonal(model.G)[at] + 2.0 * lambda2)
@@ -86,4 +86,6 @@ def from_rows(model, fit, lambda2):
     y = np.vstack([root[:, None] * Y, np.zeros((at.size, Y.shape[1]))])
     b = unit[:, None] * np.linalg.lstsq(A * unit, y, rcond=None)[0]
     residual = y - A @ b
-    return fit._replace(b=b.reshape(fit.b.shape), value=0.5 * float(np.vdot(residual, residual)))
+    value = 0.5 * float(np.vdot(residual, residual))
+    # least squares on the rows have a solution, whatever the normal equations came to
+    return fit._replace(b=b.reshape(fit.b.shape), value=value, flags=())

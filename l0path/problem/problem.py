@@ -52,6 +52,7 @@ class Data:
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
     strata: tuple | None = None  # labels of the strata of survival times
+    index: Any = None  # labels of the rows, of a table
 
     @property
     def response(self):
@@ -142,7 +143,8 @@ class Problem:
         J, for coefficients of size 1: larger where columns are far from the origin that was
         subtracted.
         """
-        away = np.abs(self.X.center[J]) / self.X.scale[J]
+        length = self.X.scale[J] * np.sqrt(np.maximum(self.square[J], 1e-300))
+        away = np.abs(self.X.center[J]) / length
         return 32.0 * EPS * (1.0 + float(away.max(initial=0.0)))
 
     def perfect(self, value, scale):

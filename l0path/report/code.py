@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..designs import Derived
+from ..formula import Unreadable, read
 from ..paths import Path
 from ..paths.model import Model
 from ..problem.traits import MONOTONE
@@ -299,7 +300,7 @@ def _factor(text, formula, language, used):
         return language.column(column)
     level = re.fullmatch(r"(?s)(.*)\[(?:T\.)?(.*)\]", text)
     if level:
-        inside = re.fullmatch(r"C\((.*)\)", level[1])
+        inside = re.fullmatch(r"(?:C|factor)\((.*)\)", level[1])
         factor = (inside[1] if inside else level[1]).strip().strip("`")
         kind, state = formula.state["levels"].get(level[1], ("", {}))
         found = [v for v in state.get("categories", ()) if str(v) == level[2]]
@@ -307,8 +308,8 @@ def _factor(text, formula, language, used):
             used[factor] = None
             return language.level(factor, found[0])
     try:
-        return "(" + _expression(ast.parse(column, mode="eval").body, formula, language, used) + ")"
-    except (SyntaxError, LookupError):
+        return "(" + _expression(read(text).body, formula, language, used) + ")"
+    except (Unreadable, LookupError):
         raise ValueError(
             f"the term {text!r} of the formula cannot be written out: columns, levels of factors "
             f"with treatment coding, arithmetic and {', '.join(FUNCTIONS)} can; save the path and "
@@ -318,9 +319,9 @@ def _factor(text, formula, language, used):
 
 def _expression(node, formula, language, used):
     """An expression of numbers in the language; LookupError for what has no place there."""
-    if isinstance(node, ast.Name) and node.id in formula.columns:
-        used[node.id] = None
-        return language.column(node.id)
+    if isinstance(node, ast.Name) and (name := node.id.strip("`")) in formula.columns:
+        used[name] = None
+        return language.column(name)
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return repr(float(node.value))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -338,7 +339,6 @@ def _expression(node, formula, language, used):
         inside = _expression(node.args[0], formula, language, used)
         if name == "I":
             return inside
-        # a function of the session may have the same name
-        if name in FUNCTIONS and (formula.own or {}).get(name) in (None, getattr(np, name)):
+        if name in FUNCTIONS and ast.unparse(node.func) not in formula.own:
             return language.call(name, inside)
     raise LookupError(f"no translation of {ast.unparse(node)}")

@@ -31,6 +31,7 @@ class Below:
             self.found[tuple(map(int, support))] = value
         if self.alone:
             self.upper[size] = min(self.upper[size], value)
+        return value < math.inf
 
 
 def least_by_size(table, held):

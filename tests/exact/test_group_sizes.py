@@ -58,6 +58,7 @@ class Below:
             self.found[tuple(support.tolist())] = value
         if self.alone:
             self.upper[size] = min(self.upper[size], value)
+        return value < math.inf
 
 
 def posed(X, y, groups, **options):

@@ -148,17 +148,34 @@ def test_many_levels_are_sparse_and_the_same():
     assert path.predict(frame.iloc[:7], k=2).index.tolist() == list(range(7))
 
 
-def test_functions_and_values_of_the_session():
-    knots = [-0.5, 0.5]  # noqa: F841
+def test_functions_and_values_of_the_users_own_come_by_env():
+    knots = [-0.5, 0.5]
 
     def double(v):
         return 2.0 * v
 
-    C = scale = None  # noqa: F841 names of the session do not shadow those of formulas
-    path = l0path.fit("y ~ double(a) + bs(x, knots=knots) + C(b) + scale(`my col`)", DATA)
+    C = scale = None  # noqa: F841 names of the session are nothing to a formula
+    text = "y ~ double(a) + bs(x, knots=knots) + C(b) + scale(`my col`)"
+    path = l0path.fit(text, DATA, env={"double": double, "knots": knots, "unused": 1})
     assert path.names[0] == "double(a)" and sum(name.startswith("bs(") for name in path.names) == 5
+    assert set(path.meta.formula.own) == {"double", "knots"}
     np.testing.assert_allclose(path.meta.formula.encode(NEW).X["double(a)"], 2.0 * NEW.a)
     assert np.isfinite(path.predict(NEW, k=2)).all()
+    with pytest.raises(
+        ValueError, match=r"'double' is an unknown function.*env={'double': double}"
+    ):
+        l0path.fit(text, DATA, env={"knots": knots})
+    with pytest.raises(ValueError, match=r"no column 'knots'.*env={'knots'"):
+        l0path.fit(text, DATA, env={"double": double})
+    for env, match in (
+        ({"log": np.log}, "'log' is a name that formulas have"),
+        ({"a b": np.log}, "'a b' is no name"),
+        ([np.log], "must be a dict"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=match):
+            l0path.fit("y ~ a", DATA, env=env)
+    with pytest.raises(ValueError, match="env= holds functions of a formula"):
+        l0path.fit(DATA[["a"]], DATA.y, env={"double": double})
 
 
 # -------------------- rows

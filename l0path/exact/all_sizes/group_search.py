@@ -127,6 +127,7 @@ class GroupSizes:
     def __init__(self, products, wanted):
         self.J, self.held, self.wanted = products.units, products.held, wanted
         self.operations, self.nodes, self.seen, self.f = 0.0, 0, set(), -1
+        self.unknown = False  # whether a set that may be wanted has a value that is not known
         self.value, self.begun = products.value, False
         self.portion = FIRST_PORTION  # first short: what is found then ends much of the search
         p = products
@@ -142,21 +143,24 @@ class GroupSizes:
         if support.tobytes() not in self.seen:
             self.seen.add(support.tobytes())
             self.operations += REFIT_OPERATIONS
-            self.wanted.offer(support, support.size - self.held.size)
+            known = self.wanted.offer(support, support.size - self.held.size)
+            self.unknown = self.unknown or not known
 
     def lower(self):
         """(sizes,): what no set of so many groups is below that was not offered."""
         out = self.wanted.cutoffs(self.J.size + 1)
         if not self.begun:
             return np.minimum(out, self.full - self.margin)
+        if self.unknown:
+            return np.minimum(out, 0.0)
         for level in range(self.f + 1):
             part = slice(self.stack.first[level], self.stack.last[level] + 1)
             out[part] = np.minimum(out[part], self.stack.least[level, part] - self.margin)
         return out
 
     def run(self, budget=math.inf, poll=None):
-        """Search until nothing is open ("closed"), so many operations are done ("node_limit"), or
-        poll() is True ("stopped").
+        """Search until nothing is open ("closed"), so many operations are done ("node_limit"),
+        poll() is True ("stopped"), or a fit proves nothing ("too_close").
         """
         if not self.begun:
             self._offer(self.value, np.empty(0, dtype=np.int64))
@@ -169,7 +173,7 @@ class GroupSizes:
                 return SearchEnd.NODE_LIMIT
             self._search(int(min(self.portion, budget - self.operations)) + 1)
             self.portion = min(2.0 * self.portion, BETWEEN_POLLS)
-        return SearchEnd.CLOSED
+        return SearchEnd.TOO_CLOSE if self.unknown else SearchEnd.CLOSED
 
     def _search(self, portion):
         """Search for a portion of entries, and offer the sets that are found."""

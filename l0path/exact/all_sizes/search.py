@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import eigvalsh
 
+from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
 from ..leaps import (
@@ -229,6 +230,7 @@ class AllSizes:
     def __init__(self, problem, lambda2, wanted, *, workers=WORKERS, model=None, most=None):
         self.problem, self.lambda2, self.wanted = problem, lambda2, wanted
         self.operations, self.nodes, self.margin, self.made = 0.0, 0, 0.0, 0
+        self.unknown = False  # whether a set that may be wanted has a value that is not known
         self.seen = set()
         # first short: what is found then ends much of the search where the kernel learns nothing
         self.portion = BETWEEN_POLLS if math.isfinite(wanted.shrink) else FIRST_PORTION
@@ -293,7 +295,7 @@ class AllSizes:
         columns, -inf for sizes that are not wanted.
         """
         out = self.cutoffs()
-        if self.more is not None:
+        if self.more is not None or self.unknown:
             return np.minimum(out, 0.0)
         for walker in self.walkers:
             if walker.open:
@@ -304,15 +306,15 @@ class AllSizes:
 
     def run(self, budget=math.inf, poll=None):
         """Search until nothing is open ("closed"), so many operations are done in all
-        ("node_limit"), poll() is True ("stopped"), or dependent columns make too many parts
-        ("too_many").
+        ("node_limit"), poll() is True ("stopped"), dependent columns make too many parts
+        ("too_many"), or a fit proves nothing ("too_close").
         """
         while True:
             self._deal(budget)
             active = [walker for walker in self.walkers if walker.open]
             end = ended(self, active, self.operations >= budget, poll)
             if end is not None:
-                return end
+                return SearchEnd.TOO_CLOSE if self.unknown and end == SearchEnd.CLOSED else end
             if active:
                 self._search(active, budget)
 
@@ -346,7 +348,8 @@ class AllSizes:
         if support.tobytes() not in self.seen:
             self.seen.add(support.tobytes())
             self.operations += REFIT_OPERATIONS
-            self.wanted.offer(support, support.size - self.held.size)
+            known = self.wanted.offer(support, support.size - self.held.size)
+            self.unknown = self.unknown or not known
 
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""
