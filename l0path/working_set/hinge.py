@@ -38,7 +38,7 @@ sets of rows; Portnoy & Koenker (The Gaussian hare and the Laplacian tortoise, S
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible, interval, smooth
@@ -322,7 +322,7 @@ class _Restricted:
             A = np.hstack([A, unit])
             cost = np.append(cost, np.broadcast_to(price, J.size))
             box.append(np.full((J.size, 2), [least, most]))
-        found = linprog(
+        found = scipy.optimize.linprog(
             -cost,
             A_eq=A,
             b_eq=np.zeros(k + m),
@@ -380,7 +380,7 @@ class _Restricted:
         box = np.column_stack([np.append(low, [-1.0] * m), np.append(high, [1.0] * m)])
         toward = np.cos(np.arange(1.0, M.shape[0] + 1.0))  # nothing special about any direction
         for sign in (1.0, -1.0):
-            found = linprog(
+            found = scipy.optimize.linprog(
                 sign * toward,
                 A_ub=(sides * M[:, ends]).T,
                 b_ub=np.zeros(ends.size),
