@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .inspection import Certificate as Certificate
     from .inspection import ModelSet as ModelSet
     from .inspection import Summary as Summary
+    from .inspection import anova as anova
     from .inspection import best_subset as best_subset
 
 try:
@@ -70,7 +71,7 @@ LOADED_AT_USE = {
         "split_inference",
         "stability_selection",
     ),
-    "inspection": ("Certificate", "ModelSet", "Summary", "best_subset"),
+    "inspection": ("Certificate", "ModelSet", "Summary", "anova", "best_subset"),
 }
 MODULES = ("datasets", "diagnostics", "plots", "report", "simulate", *LOADED_AT_USE)
 __all__ = [

@@ -152,7 +152,7 @@ table.round(4)
 order = np.arange(len(table))[::-1]
 fig, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 naive = results.conf_int().loc[names]
-ax.hlines(order + 0.14, naive[0], naive[1], color=ORANGE, linewidth=3, label="on the rows that chose")
+ax.hlines(order + 0.14, naive.lower, naive.upper, color=ORANGE, linewidth=3, label="on the rows that chose")
 ax.hlines(order - 0.14, table.low, table.high, color=BLUE, linewidth=3, label="by splitting")
 ax.plot(table.ounces, order + 0.14, "o", color=ORANGE)
 ax.axvline(0, color=GREY, linewidth=0.8)

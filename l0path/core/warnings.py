@@ -43,6 +43,12 @@ def recorded():
                 _outside.pop().__exit__(None, None, None)
 
 
+def again(caught):
+    """Warn again of warnings (`warnings.WarningMessage`) that a record has taken, as they were."""
+    for w in caught:
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+
 def _keep(message, category, filename, lineno, file=None, line=None):
     """In the place of `warnings.showwarning`: into the innermost record of this thread."""
     records = list(_open)

@@ -1,10 +1,11 @@
 """Looking at one solution of a path: `summary`, `alternatives`, `refit`, `score`, `certify`, which
-methods of `Path` and `Model` call.
+methods of `Path` and `Model` call; and tests of nested models, `anova`.
 """
 
 from .all_models import best_subset, near_best
 from .certificate import Certificate, certify
 from .model_set import ModelSet
+from .nested_tests import anova
 from .refits import refit
 from .scores import score, score_over_time
 from .summaries import Summary, alternatives, summary
@@ -14,6 +15,7 @@ __all__ = [
     "ModelSet",
     "Summary",
     "alternatives",
+    "anova",
     "best_subset",
     "certify",
     "near_best",

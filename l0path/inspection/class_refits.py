@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
-from ..core.warnings import recorded
+from ..core.warnings import again, recorded
+
+COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
 
 
 class NoOptimumError(ValueError):
@@ -15,18 +15,32 @@ class NoOptimumError(ValueError):
 
 
 def fit_ordered(path, s, table, how):
-    """The results of the proportional odds model of statsmodels, whose thresholds are the first one
-    and logarithms of differences. table: a `refits.RefitTable`.
+    """The results of the proportional odds model of statsmodels in terms of thresholds. It is
+    fitted in terms of the first one and logarithms of differences, which may be any numbers.
+    table: a `refits.RefitTable`.
     """
     from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+    from .threshold_models import ThresholdModel
 
     labels, at = [str(label) for label in path.classes], table.endog
     codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
     y = pd.Series(codes, index=at.index, name=at.name)
-    model = OrderedModel(y, table.exog, offset=table.offset, distr="logit")
+    options = {"offset": table.offset, "distr": "logit"}
+    model = OrderedModel(y, table.exog, **options)
     start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
     how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
-    return model.fit(**how)
+    found = model.fit(**{name: value for name, value in how.items() if name not in COVARIANCE})
+    k = table.exog.shape[1]
+    start = np.concatenate(
+        [found.params.to_numpy()[:k], model.transform_threshold_params(found.params)[1:-1]]
+    )
+    with recorded() as caught:  # the first fit has said whether it converged
+        results = ThresholdModel(y, table.exog, **options).fit(**{**how, "start_params": start})
+    again(w for w in caught if w.category is not ConvergenceWarning)
+    results._results.mle_retvals = found.mle_retvals
+    return results
 
 
 def fit_classes(path, s, table, how):
@@ -69,6 +83,5 @@ def fit_classes(path, s, table, how):
             "the refit, which has no penalty, did not converge: these columns separate the "
             "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
         )
-    for w in caught:
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    again(caught)
     return results

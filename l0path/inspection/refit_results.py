@@ -37,6 +37,17 @@ class RefitRows(NamedTuple):
     whole: bool = False
 
 
+class Origin(NamedTuple):
+    """Where the results of a refit come from: the path, the solution, the `RefitRows`, and the loss
+    of these rows.
+    """
+
+    path: Any
+    solution: Any
+    rows: RefitRows
+    loss: Any
+
+
 class ModelTerm(NamedTuple):
     """A term by its name and its factors."""
 
@@ -83,6 +94,8 @@ def describe(results, path, s, rows):
     """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record())
+    _name_intervals(results)
     kind = type(inner)
     inner.summary = partial(_summary, kind.summary, inner)
     inner.summary2 = partial(_summary2, kind.summary2, inner)
@@ -92,6 +105,26 @@ def describe(results, path, s, rows):
             setattr(inner, name, partial(_predict, method, path, s, inner.model.exog_names))
     terms = terms_of(path, s)
     inner.model.data.model_spec = inner.model.data.design_info = terms
+
+
+def _name_intervals(results):
+    """Let conf_int of the results have the rows of the parameters and the columns "lower" and
+    "upper", as statsmodels has it for several classes.
+    """
+    results.conf_int = partial(_intervals, results.conf_int, results)
+
+
+def _intervals(method, results, alpha=0.05, **of):
+    """The intervals of statsmodels as a table with names; of: `cols`, for regressions that take
+    it.
+    """
+    found = method(alpha=alpha, **of)
+    if getattr(results.params, "ndim", 1) == 2:  # several classes: named by statsmodels
+        return found
+    index = getattr(found, "index", None)
+    if index is None:
+        index = pd.Index(results.model.exog_names)[of.get("cols") or slice(None)]
+    return pd.DataFrame(np.asarray(found), index=index, columns=["lower", "upper"])
 
 
 def refit_each(path, s, rows, how, refit_rows):
@@ -108,10 +141,14 @@ def refit_each(path, s, rows, how, refit_rows):
     return out
 
 
-def describe_survival(results, path, s, rows):
-    """Add the label to results of PHReg or OrderedModel; their summary ends with it."""
+def describe_survival(results, path, s, rows, loss=None):
+    """Add the label to results of PHReg or OrderedModel; their summary ends with it. loss: that of
+    the rows, where it holds their times.
+    """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows)
+    inner.origin = Origin(path, s, rows, path.loss_record() if loss is None else loss)
+    _name_intervals(results)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
 
@@ -127,6 +164,16 @@ def label(s, path, rows):
             f"theta = {path.theta:.4g}"
         )
     return _chosen_by(s, path, rows) + _unpenalised(s) + anew
+
+
+def pseudo_likelihood(path, rows):
+    """Whether weights that are no counts of rows make a pseudo-likelihood of a loss whose
+    dispersion is known.
+    """
+    w = rows.weights
+    if w is None or path.meta.trials is not None or path.meta.traits.gaussian:
+        return False
+    return path.meta.loss not in ("gamma", "tweedie") and bool((w != np.floor(w)).any())
 
 
 def _unpenalised(s):

@@ -17,10 +17,10 @@ from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule
-from ..core.warnings import recorded
+from ..core.warnings import again, recorded, warn_user
 from ..cross_validation.result import SELECTORS
 from ..engine.arguments import coded, sample_weights
-from ..errors import SeparationWarning
+from ..errors import ConvergenceWarning, SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..problem.coupled.ordinal import Ordinal
@@ -193,7 +193,51 @@ def refit_rows(path, s, rows, **how):
         endog = pd.DataFrame({"successes": endog * trials, "failures": (1.0 - endog) * trials})
         w = None if w is None or (w == trials).all() else w / trials
     table = RefitTable(endog, exog, w, counts, offset)
-    return fitted(path.loss_record(), sm, path, s, table, how)
+    with recorded() as caught:
+        results = fitted(path.loss_record(), sm, path, s, table, how)
+    _tell(caught, path, results)
+    return results
+
+
+def _tell(caught, path, results):
+    """Warn of what statsmodels and `fitted` have warned of, of a lack of convergence in our
+    words.
+    """
+    from statsmodels.tools import sm_exceptions
+
+    about = (
+        sm_exceptions.ConvergenceWarning,
+        sm_exceptions.IterationLimitWarning,
+        sm_exceptions.HessianInversionWarning,
+    )
+    again(w for w in caught if not issubclass(w.category, about))
+    said = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, about)))
+    if not said or (isinstance(path.loss_record(), Quantile) and _least_check_loss(results)):
+        return
+    warn_user(
+        ConvergenceWarning(
+            f"the refit of loss={path.loss!r} did not converge, so its coefficients and standard "
+            f"errors may be off (statsmodels: {'; '.join(said)}); allow more iterations, or "
+            "choose a smaller k"
+        )
+    )
+
+
+def _least_check_loss(results):
+    """Whether a quantile regression has the least check loss, by its linear program: max y'd with
+    X'd = (1 - q) X'1, 0 <= d <= 1 (Koenker, Quantile Regression, 2005, section 6.2). The steps of
+    statsmodels often alternate between optima.
+    """
+    from scipy.optimize import linprog
+
+    y, X, q = results.model.endog, results.model.exog, results.q
+    residual = y - X @ np.asarray(results.params)
+    value = float(np.where(residual > 0, q * residual, (q - 1.0) * residual).sum())
+    size = np.maximum(np.abs(X).max(axis=0), 1e-300)
+    sides = (1.0 - q) * (X / size).sum(axis=0)
+    found = linprog(-y, A_eq=(X / size).T, b_eq=sides, bounds=(0.0, 1.0))
+    least = -(1.0 - q) * float(y.sum()) - found.fun if found.x is not None else np.nan
+    return bool(value <= least + 1e-8 * max(abs(least), abs(value)))
 
 
 class RefitTable(NamedTuple):
@@ -365,9 +409,9 @@ def _fitted_glm(model, how):
     with recorded() as caught:
         results = model.fit(**how)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
-    for w in caught if not apart else ():
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    if apart:
+    if not apart:
+        again(caught)
+    else:
         text = (
             "without shrinkage these columns separate the classes (or fit perfectly): coefficients "
             "and standard errors of the refit are not finite; choose a smaller k"

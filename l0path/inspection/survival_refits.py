@@ -5,7 +5,7 @@ not, by maximum partial likelihood here. Ordered classes have the same, for samp
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..working_set.hinge import make_model
 from .refit_results import (
     NO_CLUSTERS,
     WEIGHTED,
+    Origin,
     RefitRows,
     describe_survival,
     exog_of,
@@ -80,7 +81,8 @@ def refit_survival(path, s, given, covariance, how):
     part = CoupledRows(
         A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], offset
     )
-    return survival_results(part, cov_type, clusters, path.meta.ties, label(s, path, rows))
+    origin = Origin(path, s, rows, loss)
+    return survival_results(part, cov_type, clusters, origin)
 
 
 def _refit_in_statsmodels(path, s, rows, columns, loss, how):
@@ -107,7 +109,7 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
             "columns of the model are constant, or combinations of others, in these rows; choose a "
             "smaller k, or more rows"
         ) from None
-    describe_survival(results, path, s, rows)
+    describe_survival(results, path, s, rows, loss)
     return results
 
 
@@ -258,6 +260,8 @@ class SurvivalResults:
         "efron" or "breslow".
     selection : str
         Which rows chose the columns.
+    origin : Origin
+        The path, the solution, the rows and the loss that were refitted.
     """
 
     params: pd.Series
@@ -268,6 +272,7 @@ class SurvivalResults:
     cov_type: str
     ties: str
     selection: str
+    origin: Origin = field(repr=False)
     use_t = False
 
     @property
@@ -292,11 +297,11 @@ class SurvivalResults:
         return self.covariance
 
     def conf_int(self, alpha=0.05):
-        """Intervals of level 1 - alpha: a DataFrame with the columns 0 and 1."""
+        """Intervals of level 1 - alpha: a DataFrame with the columns "lower" and "upper"."""
         from scipy.stats import norm
 
         half = norm.isf(0.5 * alpha) * self.bse
-        return pd.DataFrame({0: self.params - half, 1: self.params + half})
+        return pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
 
     def summary(self):
         """A table of statsmodels."""
@@ -329,8 +334,10 @@ class SurvivalResults:
     summary2 = summary
 
 
-def survival_results(rows, cov_type, clusters, ties, selection):
-    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"."""
+def survival_results(rows, cov_type, clusters, origin):
+    """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"; origin:
+    the `Origin` of the results.
+    """
     found = maximum_likelihood(rows)
     if not found.attained:
         text = (
@@ -353,6 +360,7 @@ def survival_results(rows, cov_type, clusters, ties, selection):
         nobs=float(rows.weights.sum()),
         events=float(rows.weights @ rows.y),
         cov_type=cov_type,
-        ties=ties,
-        selection=selection,
+        ties=origin.path.meta.ties,
+        selection=label(origin.solution, origin.path, origin.rows),
+        origin=origin,
     )

@@ -199,6 +199,59 @@ class Model:
         rows = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
         return self.path.refit(index=self.index, **rows, **options)
 
+    def conf_int(
+        self,
+        level: float = 0.95,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        **options: Any,
+    ) -> pd.DataFrame:
+        """Confidence intervals of the coefficients by the unpenalised refit of `Path.refit`.
+
+        The rows of the fit have chosen the columns, and intervals by them are too short; rows X and
+        y that had no part in it give valid ones. `attrs["selection"]` of the table says which rows
+        these are.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The level of each interval, between 0 and 1. They are not simultaneous.
+        X, y : array-like, optional
+            Other rows than those of the fit, as in `Path.refit`.
+        **options : Any
+            As in `Path.refit`: cov_type, cov_kwds, rows, weights of the rows.
+
+        Returns
+        -------
+        DataFrame
+            The columns "lower" and "upper", in units of y (or of the linear predictor) per unit of
+            the column; a row for each coefficient by its name, of several responses and classes for
+            each pair (response, name).
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> train, test = data.X.index[::2], data.X.index[1::2]
+        >>> model = l0path.fit(data.X.loc[train], data.y[train]).model(k=2)
+        >>> model.conf_int(X=data.X.loc[test], y=data.y[test]).round(2)
+                      lower  upper
+        (Intercept) -259.19  19.04
+        Hits           2.44   4.84
+        CRBI           0.63   0.98
+        """
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+            raise ValueError(f"level={level!r} must be a number between 0 and 1")
+        found = self.refit(X, y, **options)
+        if isinstance(found, dict):
+            tables = {name: one.conf_int(1.0 - level) for name, one in found.items()}
+            table = pd.concat(tables, names=["response", "feature"])
+            found = next(iter(found.values()))
+        else:
+            table = found.conf_int(1.0 - level)
+        table.attrs = {"level": level, "selection": found.selection}
+        return table
+
     def alternatives(
         self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
     ) -> pd.DataFrame:

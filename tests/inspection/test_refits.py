@@ -214,3 +214,34 @@ def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
     np.testing.assert_allclose(refit.params.iloc[:3], poisson.params, rtol=1e-4)
     np.testing.assert_allclose(refit.bse.iloc[:3], poisson.bse, rtol=1e-4)
     assert 0 <= refit.params.iloc[3] < 1e-5 and refit.llf == pytest.approx(poisson.llf, abs=1e-3)
+
+
+def test_steps_that_alternate_between_optima_of_the_check_loss_are_no_failure():
+    from statsmodels.datasets import engel
+
+    data = engel.load_pandas().data
+    x, y = data["income"].to_numpy(), data["foodexp"].to_numpy()
+    with pytest.warns(Warning, match="Convergence cycle detected"):
+        sm.QuantReg(y, sm.add_constant(x)).fit(q=0.45, max_iter=10000, p_tol=1e-9)
+    path = l0path.fit("foodexp ~ income", data, loss="quantile", quantile=0.45, max_k=1)
+    level, slope = path.refit(k=1).params  # warnings are errors in tests
+
+    def check_loss(level, slope):
+        residual = y - level - slope * x
+        return np.where(residual > 0, 0.45 * residual, -0.55 * residual).sum()
+
+    i, j = np.triu_indices(y.size, 1)  # an optimum passes through two rows
+    i, j = i[x[i] != x[j]], j[x[i] != x[j]]
+    slopes = (y[i] - y[j]) / (x[i] - x[j])
+    least = min(map(check_loss, y[i] - slopes * x[i], slopes))
+    assert check_loss(level, slope) == pytest.approx(least, rel=1e-8)
+
+
+def test_a_refit_that_does_not_converge_says_so_in_one_sentence():
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["real"], loss="quantile", max_k=2)
+    with pytest.warns(l0path.errors.ConvergenceWarning, match="loss='quantile' did not converge"):
+        path.refit(k=2, max_iter=2)
+    path = l0path.fit(frame[list("abcd")], frame["count"], loss="negative_binomial", max_k=2)
+    with pytest.warns(l0path.errors.ConvergenceWarning, match="loss='negative_binomial' did not"):
+        path.refit(k=2, method="bfgs", maxiter=1)
