@@ -4,8 +4,12 @@ is taken for it.
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import os
 import stat
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,10 +19,8 @@ from typing import Any
 
 import numpy as np
 
-LARGE_TEXT, PACKED_TIMES = (
-    1 << 26,
-    100,
-)  # a text of more bytes may be at most so many times as large as stored
+# what is read from a file takes at most FREE bytes of memory and PACKED_TIMES its size
+FREE, PACKED_TIMES = 1 << 25, 100
 
 
 def file_name(file: Any, call: str) -> Path:
@@ -76,48 +78,170 @@ def _in_place(target, write):
         write(stream)
 
 
+class OtherFormat(ValueError):
+    """Raised for a whole file that this version does not read; the text goes on after its name."""
+
+
+def read_file(file: Any, read: Callable) -> Any:
+    """read(archive) of a file; every error that its content may raise is a ValueError that names
+    the file.
+    """
+    name = file_name(file, "l0path.load('path.npz')")
+    if not name.exists():
+        raise FileNotFoundError(f"no file {name}")
+    if name.is_dir():
+        raise ValueError(f"{name} is not a path file but a folder; name a file in it")
+    with open(name, "rb") as stream:
+        # zip, zlib, NumPy and JSON each have their own ways to say that bytes are wrong
+        try:
+            stored = Archive(stream)
+        except Exception as error:
+            raise _damaged(name, "not a path file, or it is damaged", error) from error
+        try:
+            return read(stored)
+        except OtherFormat as error:
+            raise ValueError(f"{name} {error}") from None
+        except Exception as error:
+            raise _damaged(name, "damaged", error) from error
+
+
+def _damaged(name, what, error):
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return ValueError(f"{name} is {what} ({reason[:500]}); write it again with save(file)")
+
+
 class Archive:
     """The arrays of a zip file as `numpy.savez` writes it. Nothing is read before it is asked for;
-    `array` then says what it must be.
+    `array` then says what it must be. Archives inside it share its `Allowance`.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, allowance: Allowance | None = None) -> None:
+        self.allowance = Allowance(_length(stream)) if allowance is None else allowance
         self._zip = zipfile.ZipFile(stream)
         self._sizes = {info.filename: info for info in self._zip.infolist()}
         if len(self._sizes) < len(self._zip.infolist()):
-            raise ValueError("two of its arrays have the same name")
+            raise ValueError("two of its members have the same name")
 
     def __contains__(self, name: str) -> bool:
         return f"{name}.npy" in self._sizes
 
+    def has(self, member: str) -> bool:
+        """Whether there is a member of this whole name."""
+        return member in self._sizes
+
+    def _opened(self, member):
+        """(stream, size in bytes) of a member."""
+        if member not in self._sizes:
+            raise ValueError(f"{member} is missing")
+        info = self._sizes[member]
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{member} is packed by method {info.compress_type}")
+        return self._zip.open(info), info.file_size
+
     def array(self, name: str, dtype: Any, shape: tuple) -> np.ndarray:
-        """The array of this name, of that dtype and shape, -1 in it for any length; ValueError
-        before memory is taken for anything else.
+        """The array of this name, of that dtype and shape; an entry of the shape is a length, or a
+        range of lengths. ValueError before memory is taken for anything else.
         """
-        info = self._sizes[f"{name}.npy"]
-        with self._zip.open(info) as stream:
-            version = np.lib.format.read_magic(stream)
-            head = np.lib.format.read_array_header_1_0
-            if version != (1, 0):
-                head = np.lib.format.read_array_header_2_0
-            have, fortran, kind = head(stream)
+        stream, size = self._opened(f"{name}.npy")
+        with stream:
+            if np.lib.format.read_magic(stream) != (1, 0):  # heads of others may be of any length
+                raise ValueError(f"{name} is of another format of arrays")
+            have, fortran, kind = np.lib.format.read_array_header_1_0(stream)
             if kind != np.dtype(dtype):
                 raise ValueError(f"{name} has dtype {kind}, not {np.dtype(dtype)}")
             if len(have) != len(shape) or any(
-                length not in (-1, own) for length, own in zip(shape, have, strict=True)
+                own not in length if isinstance(length, range) else own != length
+                for length, own in zip(shape, have, strict=True)
             ):
                 raise ValueError(f"{name} has shape {have}, not {shape}")
-            count = int(np.prod(have, dtype=object)) if have else 1
-            if info.file_size != stream.tell() + count * kind.itemsize:
-                raise ValueError(
-                    f"{name} has {info.file_size} bytes, its shape {have} needs others"
-                )
-            values = np.frombuffer(bytearray(stream.read()), dtype=kind)
+            count = math.prod(have)
+            if size != stream.tell() + count * kind.itemsize:
+                raise ValueError(f"{name} has {size} bytes, its shape {have} needs others")
+            self.allowance.take(count * kind.itemsize, name)
+            values = np.frombuffer(bytearray(_read(stream, count * kind.itemsize)), dtype=kind)
         return values.reshape(have, order="F" if fortran else "C")
 
-    def text(self, name: str) -> str:
-        """Text stored as bytes; ValueError where it is far larger than what is stored of it."""
-        info = self._sizes[f"{name}.npy"]
-        if info.file_size > max(LARGE_TEXT, PACKED_TIMES * info.compress_size):
-            raise ValueError(f"{name} unpacks to {info.file_size} bytes")
-        return self.array(name, np.uint8, (-1,)).tobytes().decode()
+    def json(self, name: str) -> dict:
+        """The content of a text of JSON, an object, that is stored as an array of bytes."""
+        return self._parsed(self.array(name, np.uint8, (range(sys.maxsize),)).tobytes(), name)
+
+    def json_member(self, member: str) -> dict:
+        """The content of a member that is a text of JSON, an object."""
+        stream, size = self._opened(member)
+        self.allowance.take(size, member)
+        with stream:
+            return self._parsed(_read(stream, size), member)
+
+    def _parsed(self, text, name):
+        self.allowance.take(json_bytes(text), name)
+        try:
+            content = json.loads(text.decode())
+        except RecursionError:
+            raise ValueError(f"{name} is nested too deeply") from None
+        if not isinstance(content, dict):
+            raise ValueError(f"{name} is no JSON object")
+        return content
+
+    def inner(self, member: str) -> Archive:
+        """An archive that is a member of this one, stored as it is: its own list of members could
+        unpack to any size.
+        """
+        if self.has(member) and self._sizes[member].compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{member} is packed, an archive in an archive must be stored")
+        stream, size = self._opened(member)
+        self.allowance.take(size, member)
+        with stream:
+            return Archive(io.BytesIO(_read(stream, size)), self.allowance)
+
+
+class Allowance:
+    """The bytes of memory that may still be taken for what is read from a file of `size` bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.left = FREE + PACKED_TIMES * size
+
+    def take(self, count: int, what: str) -> None:
+        """Take `count` bytes; ValueError where no more than the allowance is left."""
+        if count > self.left:
+            raise ValueError(
+                f"{what} needs {count} bytes of memory, out of proportion to the size of the file"
+            )
+        self.left -= count
+
+
+def json_bytes(text: bytes) -> int:
+    """A bound on the bytes of memory that JSON takes when it is parsed: four for each character,
+    and what objects of CPython need for each entry, each pair and each object.
+    """
+    entries = sum(map(text.count, (b",", b"[", b":")))
+    return 4 * len(text) + 72 * entries + 240 * text.count(b"{")
+
+
+def write_arrays(arrays: dict, more: int, stream: Any) -> None:
+    """Write a zip of arrays to a stream, packed unless that makes what is read out of proportion
+    to its size (`Allowance`): constant columns, say. more: bytes that are taken on top of the
+    arrays when they are read.
+    """
+    start = stream.tell() if stream.seekable() else None
+    np.savez_compressed(stream, **arrays)
+    taken = more + sum(array.nbytes for array in arrays.values())
+    size = 0 if start is None else stream.tell() - start
+    if size and taken > PACKED_TIMES * size:
+        stream.seek(start)
+        stream.truncate()
+        np.savez(stream, **arrays)
+
+
+def _length(stream):
+    """The length of a stream in bytes."""
+    length = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    return length
+
+
+def _read(stream, size):
+    """Exactly so many bytes; a call without a number would unpack all that is there."""
+    raw = stream.read(size)
+    if len(raw) != size:
+        raise ValueError(f"{stream.name} ends early")
+    return raw

@@ -5,22 +5,23 @@ arrays and a JSON header, no pickle. The data are left out, as from a path file.
 from __future__ import annotations
 
 import json
-import tempfile
+import sys
 import zipfile
+from functools import partial
+from io import BytesIO
 from os import PathLike
-from pathlib import Path as FilePath
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from ..core.archive import file_name, write_whole
+from ..core.archive import OtherFormat, file_name, read_file, write_arrays, write_whole
 from ..core.describing import described_by
 from ..core.status import End
+from ..formula import checked_env
 from ..paths import Model, Path
-from ..paths import load as load_path
-from ..paths.storage import end_of_text
-from .nested import NestedCV
+from ..paths.storage import check_finite, check_kind, check_texts, end_of_text, read_path, writer
+from .nested import CHOICE, NestedCV
 from .result import CVPath
 
 FORMATS = {
@@ -28,6 +29,10 @@ FORMATS = {
     "nested": "l0path nested cross-validation",
     "model": "l0path model",
 }
+COLUMNS = (*CHOICE, "inner_mean", "score", "n_train", "n_test")  # of the table of a nested one
+CODES = (-1.0, 0.0, 1.0)  # of classes
+MOST_ROWS = range(sys.maxsize)  # of a nested cross-validation: the allowance is the bound
+HEADER = "header.json"
 EDITION = 1  # of these files
 
 
@@ -128,31 +133,8 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | Ne
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    name = file_name(file, "l0path.load('path.npz')")
-    try:
-        opened = zipfile.ZipFile(name) if name.is_file() else None
-    except Exception:  # zipfile has several ways to say that bytes are wrong
-        opened = None
-    if opened is None:  # a file that is not there, or damaged: the reason is told by
-        return load_path(file, env=env)
-    with opened as archive:
-        if "header.json" not in archive.namelist():
-            return load_path(file, env=env)
-        try:
-            return _read(archive, env)
-        except (
-            ValueError,
-            KeyError,
-            TypeError,
-            IndexError,
-            OSError,
-            EOFError,
-            zipfile.BadZipFile,
-        ) as error:
-            raise ValueError(
-                f"{file} is damaged, or of another version ({type(error).__name__}: {error}); "
-                "write it again with save"
-            ) from error
+    env = checked_env(env)
+    return read_file(file, lambda stored: _read(stored, env))
 
 
 def _packed(splits):
@@ -164,11 +146,15 @@ def _packed(splits):
     }
 
 
-def _unpacked(arrays):
-    lengths = arrays["lengths"]
-    if (lengths < 0).any() or lengths.sum() != arrays["rows"].size or lengths.size % 2:
+def _unpacked(stored, count, n):
+    """The rows (training, held-out) of `count` folds of n rows."""
+    lengths = stored.array("lengths", np.int64, (2 * count,))
+    if (lengths < 0).any():
         raise ValueError("rows of folds do not fit together")
-    parts = np.split(arrays["rows"], np.cumsum(lengths)[:-1]) if lengths.size else []
+    rows = stored.array("rows", np.int64, (sum(lengths.tolist()),))
+    if rows.size and not 0 <= rows.min() <= rows.max() < n:
+        raise ValueError(f"rows of folds leave the range 0 to {n - 1}")
+    parts = np.split(rows, np.cumsum(lengths)[:-1]) if lengths.size else []
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
@@ -176,95 +162,150 @@ def _write(file, header, arrays, paths):
     """The archive in a file beside the target, which it then replaces as a whole."""
     is_model = header["format"] == FORMATS["model"]
     target = file_name(file, "model.save('model.npz')" if is_model else "cv.save('cv.npz')")
-    with tempfile.TemporaryDirectory() as folder:
-        np.savez_compressed(FilePath(folder) / "arrays.npz", **arrays)
-        for name, path in paths.items():
-            path.save(FilePath(folder) / f"{name}.npz")
+    parts = {"arrays": partial(write_arrays, arrays, 0)}
+    parts |= {name: writer(path) for name, path in paths.items()}
 
-        def write(stream):
-            with zipfile.ZipFile(stream, "w") as archive:
-                archive.writestr("header.json", json.dumps(header | {"edition": EDITION}))
-                for name in ["arrays", *paths]:
-                    archive.write(FilePath(folder) / f"{name}.npz", f"{name}.npz")
+    def write(stream):
+        with zipfile.ZipFile(stream, "w") as archive:  # its members are packed already
+            archive.writestr(HEADER, json.dumps(header | {"edition": EDITION}))
+            for name, write_part in parts.items():
+                buffer = BytesIO()
+                write_part(buffer)
+                archive.writestr(f"{name}.npz", buffer.getbuffer())
 
-        write_whole(target, write)
+    write_whole(target, write)
 
 
-def _read(archive, env):
-    header = json.loads(archive.read("header.json"))
+def _read(stored, env):
+    if not stored.has(HEADER):
+        return read_path(stored, env)
+    header = stored.json_member(HEADER)
     if header["format"] not in FORMATS.values() or header["edition"] != EDITION:
-        raise ValueError(f"it holds {header['format']!r} of edition {header.get('edition')}")
-    with tempfile.TemporaryDirectory() as folder:
-
-        def part(name):
-            return archive.extract(f"{name}.npz", folder)
-
-        def path(name):
-            return load_path(part(name), env=env)
-
-        with np.load(part("arrays"), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        if header["format"] == FORMATS["nested"]:
-            models = [path(f"model{f}").model(index=i) for f, i in enumerate(header["models"])]
-            return _nested(header, arrays, models)
-        if header["format"] == FORMATS["model"]:
-            return path("path").model(index=header["index"])
-        fits = path("fits") if header["split"] else ()
-        return _cv(header, arrays, path("path"), fits)
+        raise OtherFormat(
+            f"holds {header['format']!r} of edition {header.get('edition')}; this l0path reads "
+            f"edition {EDITION}: fit again, or load it with the version that wrote it"
+        )
+    if header["format"] == FORMATS["nested"]:
+        models = [
+            _model(stored, f"model{f}.npz", index, env) for f, index in enumerate(header["models"])
+        ]
+        return _nested(header, stored.inner("arrays.npz"), models)
+    if header["format"] == FORMATS["model"]:
+        return _model(stored, "path.npz", header["index"], env)
+    path = read_path(stored.inner("path.npz"), env)
+    fits = read_path(stored.inner("fits.npz"), env) if header["split"] else ()
+    return _cv(header, stored.inner("arrays.npz"), path, fits)
 
 
-def _cv(header, arrays, path, fits):
-    folds, places = arrays["folds"], arrays["places"]
-    shape = (len(path), len(header["columns"]))
-    splits = _unpacked(arrays) if header["split"] else None
-    fitting = folds.shape == arrays["repeated"].shape == shape and (
-        splits is None or (len(splits) == shape[1] and places.shape == shape[::-1])
-    )
-    if not fitting or (places.size and not 0 <= places.min() <= places.max() < len(fits)):
-        raise ValueError("scores, folds and models do not fit together")
+def _model(stored, member, index, env):
+    path = read_path(stored.inner(member), env)
+    check_kind(index, int, "index")
+    if not 0 <= index < len(path):
+        raise ValueError(f"there is no model {index}")
+    return path.model(index=index)
+
+
+def _check_scores(header):
+    """ValueError for the fields of a header that scores of folds share."""
+    for name, kind in {"scoring": str, "greater_is_better": bool, "status": str}.items():
+        check_kind(header[name], kind, name)
+    check_kind(header["random_state"], None | int, "random_state")
+
+
+def _repeats(stored, count):
+    repeats = stored.array("repeats", np.int64, (count,))
+    if repeats.size and not 0 <= repeats.min() <= repeats.max() < count:
+        raise ValueError("repeats of folds do not fit together")
+    return repeats
+
+
+def _cv(header, stored, path, fits):
+    _check_scores(header)
+    for name, kind in {"split": bool, "over_rows": bool, "columns": list}.items():
+        check_kind(header[name], kind, name)
+    for column in header["columns"]:
+        check_kind(column, str | int, "columns")
+    check_texts(header["notes"], "notes")
+    count = len(header["columns"])
+    if not count or len(set(header["columns"])) < count:
+        raise ValueError("folds do not fit together")
+    shape, splits, matched = (len(path), count), None, None
+    if header["split"]:
+        splits = _unpacked(stored, count, path.n)
+        places = stored.array("places", np.int64, shape[::-1])
+        if places.size and not 0 <= places.min() <= places.max() < len(fits):
+            raise ValueError("scores, folds and models do not fit together")
+        _check_same_kind(path, fits, ("p", "loss", "classes", "responses"))
+        matched = [[fits.solutions[i] for i in row] for row in places]
+    spread = stored.array("spread", np.float64, (2, len(path)))
     index = path.table.index
     columns = pd.Index(header["columns"], name="fold" if header["split"] else None)
+    folds = stored.array("folds", np.float64, shape)
+    repeated = stored.array("repeated", bool, shape)
     return CVPath(
         path,
         pd.DataFrame(folds, index=index, columns=columns),
-        pd.DataFrame(arrays["repeated"], index=index, columns=columns),
+        pd.DataFrame(repeated, index=index, columns=columns),
         scoring=header["scoring"],
         greater_is_better=header["greater_is_better"],
         splits=splits,
-        repeats=arrays["repeats"],
-        fits=[[fits.solutions[i] for i in row] for row in places] if splits else None,
+        repeats=_repeats(stored, count),
+        fits=matched,
         random_state=header["random_state"],
         status=header["status"],
         end=End(header.get("end") or end_of_text(header["status"])),
         notes=header["notes"],
-        over_rows=tuple(arrays["spread"]) if header["over_rows"] else None,
+        over_rows=tuple(spread) if header["over_rows"] else None,
     )
 
 
-def _nested(header, arrays, models):
-    splits = _unpacked(arrays)
-    sizes = {len(models), len(splits), len(arrays["table"]), arrays["repeats"].size}
-    rows = {len(arrays[name]) for name in ("held_out", "y", "weights")}
-    if len(sizes) != 1 or len(rows) != 1:
-        raise ValueError("scores, folds and models do not fit together")
+def _check_same_kind(path, fits, names):
+    """ValueError where models of folds differ from the path in one of the facts `names`."""
+    one, other = path.meta, fits.meta
+    for name in names:
+        if getattr(one, name) != getattr(other, name):
+            raise ValueError(f"models of folds have another {name} than the path")
+
+
+def _nested(header, stored, models):
+    _check_scores(header)
+    check_kind(header["which"], str, "which")
+    check_texts(header["columns"], "columns")
+    count, columns = len(models), header["columns"]
+    if not count or not set(COLUMNS) <= set(columns) or len(set(columns)) < len(columns):
+        raise ValueError("scores of folds do not fit together")
+    for model in models[1:]:
+        _check_same_kind(models[0].path, model.path, ("loss", "classes", "responses"))
     table = pd.DataFrame(
-        arrays["table"],
-        columns=header["columns"],
-        index=pd.RangeIndex(len(models), name="fold"),
+        stored.array("table", np.float64, (count, len(columns))),
+        columns=columns,
+        index=pd.RangeIndex(count, name="fold"),
     )
+    meta = models[0].path.meta
+    columns = meta.classes if meta.ordered else meta.responses
+    held_out = stored.array(
+        "held_out", np.float64, (MOST_ROWS,) if columns is None else (MOST_ROWS, len(columns))
+    )
+    n = len(held_out)
+    y = stored.array("y", np.float64, (n,) if meta.responses is None else (n, len(columns)))
+    weights = stored.array("weights", np.float64, (n,))
+    check_finite(y, "responses")
+    check_finite(weights, "weights")
+    if (weights < 0).any() or (meta.traits.response == "classes" and not np.isin(y, CODES).all()):
+        raise ValueError("responses or weights of rows are none of this loss")
     whole = {name: np.int64 for name in ("k", "n_nonzero", "n_train", "n_test")}
     return NestedCV(
         table.astype(whole),
         models,
-        splits,
-        arrays["held_out"],
+        _unpacked(stored, count, n),
+        held_out,
         metric=SimpleNamespace(
             name=header["scoring"], greater_is_better=header["greater_is_better"]
         ),
         which=header["which"],
         random_state=header["random_state"],
         status=header["status"],
-        repeats=arrays["repeats"],
-        y=arrays["y"],
-        weights=arrays["weights"],
+        repeats=_repeats(stored, count),
+        y=y,
+        weights=weights,
     )

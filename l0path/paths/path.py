@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from ..core.describing import spans
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
-from ..problem.losses import kind_named, make_loss
 from ..problem.problem import Data, row_weights
 from ..problem.responses import reported
 from ..problem.several import summed_loss
@@ -26,7 +25,7 @@ from .inspecting import Inspecting
 from .model import Model
 from .new_rows import NewRows, with_baselines
 from .predicting import Predicting
-from .records import Meta, Source, by_response
+from .records import Meta, Source, by_response, loss_of
 from .showing import Showing
 
 TABLE = [
@@ -323,20 +322,23 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
         return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
 
-    def loss_record(self) -> Any:
+    def loss_record(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Any:
         """The loss as a record for `l0path.problem.losses`.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            The data of the fit. They are needed after loading a path of survival times alone, whose
+            loss depends on the times.
 
         Returns
         -------
         NamedTuple
             The loss with its parameters, such as `delta`.
         """
-        meta, argument = self.meta, self.meta.traits.parameter
-        if meta.traits.response == "survival":
-            return self.data().loss
-        if meta.loss_numbers:
-            return kind_named(meta.loss)(*meta.loss_numbers)
-        return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
+        if self.meta.traits.response == "survival":
+            return self.data(X, y).loss
+        return loss_of(self.meta)
 
     def objective(
         self,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.arguments import shown
 from ..designs.names import INTERCEPT
-from ..problem.losses import canonical_name, traits_named
+from ..problem.losses import canonical_name, kind_named, make_loss, traits_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +117,14 @@ class Meta:
         if self.traits.link:
             return f"P({self.response or 'y'} = {label})"
         return f"positive class {label}"
+
+
+def loss_of(meta):
+    """The record of the loss of a `Meta`, one that does not depend on the rows."""
+    argument = meta.traits.parameter
+    if meta.loss_numbers:
+        return kind_named(meta.loss)(*meta.loss_numbers)
+    return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
 
 
 @dataclass

@@ -8,23 +8,43 @@ import dataclasses
 import json
 from functools import partial
 from os import PathLike
+from types import UnionType
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from ..core.archive import Archive, file_name, write_whole
+from ..core.archive import (
+    Archive,
+    OtherFormat,
+    file_name,
+    json_bytes,
+    read_file,
+    write_arrays,
+    write_whole,
+)
+from ..core.arguments import whole
 from ..core.describing import described_by
-from ..core.status import End
+from ..core.status import End, FitStatus, Optimality
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula, checked_env
+from ..formula.hierarchy import MOST_UNITS
 from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups, Hierarchy
-from ..problem.losses import OWN_LOSSES
-from ..problem.solution import Solution
+from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss
+from ..problem.solution import EXCHANGES, Solution
 from .new_rows import with_baselines
 from .path import Path
-from .records import Meta
+from .records import Meta, loss_of
 
 VERSION = 1
+MODEL_BYTES = 1000  # of memory that a model takes beside its arrays
+# words that fields of a `Meta` may hold
+WORDS = {
+    "grid": ("support", "lambda0"),
+    "penalty": ("L0", "L0L1", "L0L2", "L0L1L2"),
+    "ties": (None, "efron", "breslow"),
+}
+LABEL_TYPES = {"bool": bool, "int": int, "float": float, "str": str}
 TEXTS = ("status", "optimality", "flags")
 IN_ARRAYS = (
     "support",
@@ -57,26 +77,86 @@ def _labels(labels):
     return None if labels is None else [_label(label) for label in labels]
 
 
+def _unlabelled(labels, what):
+    """The labels in a file, none of them twice."""
+    check_kind(labels, list, what)
+    found = tuple(_unlabel(label) for label in labels)
+    if len({(type(label), label) for label in found}) < len(found):
+        raise ValueError(f"{what} hold the same label twice")
+    return found
+
+
 def _unlabel(x):
     kind, value, dtype = x
-    plain = {"bool": bool, "int": int, "float": float, "str": str}[kind](value)
-    return np.dtype(dtype).type(plain) if dtype else plain
+    if kind not in LABEL_TYPES or type(value) is not LABEL_TYPES[kind]:
+        raise ValueError(f"the label {value!r} is no {kind}")
+    if not dtype:
+        return value
+    if np.dtype(dtype).kind not in "biufU":
+        raise ValueError(f"labels of dtype {dtype!r} are none of strings, numbers and bools")
+    return np.dtype(dtype).type(value)
 
 
-def _checked_name(path, file):
-    """The name of the file; a loss whose code is the user's is refused."""
-    loss = path.meta.loss
-    if loss in OWN_LOSSES:
-        raise ValueError(
-            f"loss={loss!r} is your own, and code is never stored on disk; keep path.coef() and "
-            "path.table, for example by to_csv"
-        )
-    return file_name(file, "path.save('path.npz')")
+def check_kind(value, kind, what):
+    """ValueError unless a value from a file is of a type, or of one of a union of types. Whole
+    numbers count as float, and are those of 64 bits.
+    """
+    for one in get_args(kind) if isinstance(kind, UnionType) else (kind,):
+        if one in (int, float) and type(value) is int and abs(value) < 2**63:
+            return
+        if one is type(None) and value is None:
+            return
+        if one is not int and isinstance(value, one):
+            return
+    raise ValueError(f"{what}={str(value)[:100]!r} must be of type {kind}")
+
+
+def check_texts(values, what):
+    """ValueError unless a value from a file is a list of texts."""
+    check_kind(values, list, what)
+    for value in values:
+        check_kind(value, str, what)
+
+
+def check_finite(values, what):
+    """ValueError where numbers from a file are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} are not finite")
+
+
+def _states(text):
+    """(status, optimality, flags) of a model in a file."""
+    status, optimality, flags = text
+    check_texts([status, optimality], "states")
+    FitStatus(status), Optimality(optimality)
+    check_texts(flags, "flags")
+    for flag in flags:
+        if flag.startswith(EXCHANGES) and not flag[len(EXCHANGES) :].isdecimal():
+            raise ValueError(f"the flag {flag!r} has no number of exchanges")
+    return status, optimality, tuple(flags)
+
+
+def _index(value, stop, what):
+    """A whole number from 0 to stop - 1 that is stored as float."""
+    if not (0 <= value < stop and value == int(value)):
+        raise ValueError(f"{what} leave the range 0 to {stop - 1}")
+    return int(value)
 
 
 @described_by(Path.save)
 def save(self: Path, file: str | PathLike) -> None:
-    file = _checked_name(self, file)
+    write_whole(file_name(file, "path.save('path.npz')"), writer(self))
+
+
+def writer(self: Path) -> partial:
+    """A function of a stream that writes the file of a path; ValueError for a loss whose code is
+    the user's.
+    """
+    if self.meta.loss in OWN_LOSSES:
+        raise ValueError(
+            f"loss={self.meta.loss!r} is your own, and code is never stored on disk; keep "
+            "path.coef() and path.table, for example by to_csv"
+        )
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
         "formula": None if formula is None else formula.stored()
@@ -130,12 +210,10 @@ def save(self: Path, file: str | PathLike) -> None:
     arrays["beta"] = np.concatenate(
         [s.beta.ravel() for s in self.solutions] or [np.empty(0)]
     ).astype(np.float64)
-    arrays["header"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
-    write_whole(file, partial(_write, arrays))
-
-
-def _write(arrays, stream):
-    np.savez_compressed(stream, **arrays)
+    text = json.dumps(header, default=_plain).encode()
+    arrays["header"] = np.frombuffer(text, dtype=np.uint8)
+    more = json_bytes(text) + MODEL_BYTES * len(self.solutions)
+    return partial(write_arrays, arrays, more)
 
 
 def _plain(x):
@@ -156,60 +234,44 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path:
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    file = file_name(file, "l0path.load('path.npz')")
-    if not file.exists():
-        raise FileNotFoundError(f"no file {file}")
-    if file.is_dir():
-        raise ValueError(f"{file} is not a path file but a folder; name a file in it")
-    with open(file, "rb") as stream:
-        return _read(file, stream, checked_env(env))
+    env = checked_env(env)
+    return read_file(file, lambda stored: read_path(stored, env))
 
 
-def _read(file, stream, env):
-    """The path in a file that is open."""
+def read_path(stored: Archive, env: dict) -> Path:
+    """The path in an archive; env: functions that its formula may call."""
     try:
-        stored = Archive(stream)
-        header = json.loads(stored.text("header"))
-        kind, version = header["format"], header["version"]
-    except (
-        Exception
-    ) as error:  # zip, zlib, NumPy and JSON each have their own ways to say that bytes are wrong
-        raise ValueError(
-            f"{file} is not a path file, or it is damaged ({type(error).__name__}: {error}); write "
-            "it again with path.save(file)"
-        ) from error
+        header = stored.json("header")
+    except ValueError as error:
+        raise OtherFormat(f"is not a path file, or it is damaged ({error})") from None
+    kind, version = header["format"], header["version"]
     if kind != "l0path path" or version != VERSION:
-        raise ValueError(
-            f"{file} holds {kind!r} of version {version}; this l0path reads version {VERSION}: fit "
+        raise OtherFormat(
+            f"holds {kind!r} of version {version}; this l0path reads version {VERSION}: fit "
             "again, or load it with the version that wrote it"
         )
-    try:
-        return _assemble(header, stored, env)
-    except Exception as error:  # as above: arrays are read here, too
-        raise ValueError(
-            f"{file} is damaged ({type(error).__name__}: {error}); write it again with "
-            "path.save(file)"
-        ) from error
+    return _assemble(header, stored, env)
 
 
 def _assemble(header, stored, env):
     """The path of a header, its arrays read one by one, each of the length that the rest says."""
-    meta = header["meta"]
-    p, m = int(meta["p"]), len(header["text"])
+    meta, texts = header["meta"], header["text"]
+    p, n, m = whole(meta["p"], "p", 0), whole(meta["n"], "n", 1), len(texts)
+    stored.allowance.take(MODEL_BYTES * m, "the models")
     for name in ("classes", "strata"):
         if meta.get(name) is not None:
-            meta[name] = tuple(_unlabel(label) for label in meta[name])
+            meta[name] = _unlabelled(meta[name], name)
     heredity = meta.pop("heredity", None)
     if meta.get("groups") is not None:
-        labels = [_unlabel(label) for label in meta["groups"]]
-        meta["groups"] = _groups(labels, p, stored, heredity)
+        meta["groups"] = _groups(_unlabelled(meta["groups"], "groups"), p, stored, heredity)
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
-    meta = _meta(meta, p, stored)
+    meta = _meta(meta, p, n, stored)
+    units = p if meta.groups is None else len(meta.groups.labels)
     numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     table = stored.array("numbers", np.float64, (m, len(numbers)))
     sizes = stored.array("sizes", np.int64, (m,))
@@ -217,37 +279,54 @@ def _assemble(header, stored, env):
     total = sum(part.size for part in supports)
     beta = stored.array("beta", np.float64, (total * (r or 1),))
     betas = np.split(beta.reshape(total, r) if r else beta, np.cumsum(sizes)[:-1])
-    intercepts = stored.array("intercepts", np.float64, (m, r)) if r else table[:, 0]
+    intercepts = table[:, numbers.index("intercept")]
+    if r:
+        intercepts = stored.array("intercepts", np.float64, (m, r))
+    check_finite(beta, "coefficients")
+    check_finite(intercepts, "intercepts")
     chosen = [None] * m
     if meta.groups is not None:
         counts = stored.array("counts", np.int64, (m,))
-        chosen = _split(stored, "chosen", counts, len(meta.groups.labels))
+        chosen = _split(stored, "chosen", counts, units)
     solutions = []
-    for row, support, beta, groups, (status, optimality, flags), intercept in zip(
-        table, supports, betas, chosen, header["text"], intercepts, strict=False
+    for row, support, beta, groups, text, intercept in zip(
+        table, supports, betas, chosen, texts, intercepts, strict=bool(m)
     ):
         values = dict(zip(numbers, (float(x) for x in row), strict=True))
         if r:
             values["intercept"] = intercept
-        values["slice"], values["k"] = int(values["slice"]), int(values["k"])
+        values["slice"] = _index(values["slice"], m, "slices")
+        values["k"] = _index(values["k"], units + 1, "sizes")
+        if meta.grid == "lambda0" and not 0 <= values["lambda0"] < np.inf:
+            raise ValueError(f"lambda0 is {values['lambda0']}")
+        if not (0 <= values["lambda1"] < np.inf and 0 <= values["lambda2"] < np.inf):
+            raise ValueError(f"lambda1, lambda2 are {values['lambda1']}, {values['lambda2']}")
+        status, optimality, flags = _states(text)
         solutions.append(
             Solution(
                 support=support,
                 beta=beta,
                 status=status,
                 optimality=optimality,
-                flags=tuple(flags),
+                flags=flags,
                 groups=groups,
                 **values,
             )
         )
-    solutions = _with_stored_baselines(solutions, stored)
+    solutions = _with_stored_baselines(solutions, meta, stored)
     if meta.ordered and m:
         thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
+        check_finite(thresholds, "thresholds")
         solutions = [s._replace(thresholds=t) for s, t in zip(solutions, thresholds, strict=True)]
-    status = header["status"]
+    status, notes, rounds = header["status"], header["notes"], header["rounds"]
+    check_kind(status, str, "status")
+    check_texts(notes, "notes")
+    for one in rounds:
+        check_kind(one, dict, "rounds")
+        for name, value in one.items():
+            check_kind(value, None | float | str | bool, f"rounds: {name}")
     end = End(header.get("end") or end_of_text(status))
-    return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+    return Path(meta, solutions, status, notes, rounds, end=end)
 
 
 def _rows(meta):
@@ -287,14 +366,14 @@ def _baselines(solutions):
     }
 
 
-def _with_stored_baselines(solutions, stored):
+def _with_stored_baselines(solutions, meta, stored):
     """The solutions with the baseline hazards of a file, if it has some."""
-    if "baseline_times" not in stored:
+    if "baseline_times" not in stored or meta.traits.response != "survival":
         return solutions
-    times = stored.array("baseline_times", np.float64, (-1,))
-    block = stored.array("baseline_block", np.int64, (-1,))
-    inside = block.size > 1 and block[0] == 0 and block[-1] == times.size
-    if not inside or (np.diff(block) < 0).any():
+    strata = 1 if meta.strata is None else len(meta.strata)
+    times = stored.array("baseline_times", np.float64, (range(meta.n + 1),))
+    block = stored.array("baseline_block", np.int64, (strata + 1,))
+    if block[0] != 0 or block[-1] != times.size or (np.diff(block) < 0).any():
         raise ValueError("strata of the baseline hazards do not fit together")
     center = stored.array("baseline_center", np.float64, (len(solutions),))
     hazard = stored.array("baseline_hazard", np.float64, (len(solutions), times.size))
@@ -304,21 +383,73 @@ def _with_stored_baselines(solutions, stored):
     ]
 
 
-def _meta(meta, p, stored):
+def _meta(meta, p, n, stored):
     """The `Meta` of a header, with its arrays of an entry for each of p columns."""
-    kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
+    kinds = {"forced": (np.int64, (range(p + 1),)), "excluded": (bool, (p,))}
     arrays = {
         name: stored.array(f"meta_{name}", *kinds.get(name, (np.float64, (p,)))) for name in ARRAYS
     }
     if "stratum" in stored:  # not in files written before, and not without strata
-        stratum = stored.array("stratum", np.int32, (int(meta["n"]),)).astype(np.int64)
+        stratum = stored.array("stratum", np.int32, (n,)).astype(np.int64)
         _inside(stratum, len(meta.get("strata") or ()), "strata")
         arrays["stratum"] = stratum
     if "likelihood_rows" in stored:
-        arrays["log_constant"] = stored.array("likelihood_rows", np.float64, (2, -1))
+        most = n * len(meta.get("responses") or (0,))
+        rows = stored.array("likelihood_rows", np.float64, (2, range(most + 1)))
+        check_finite(rows, "likelihood_rows")
+        if (rows[1] < 0).any():
+            raise ValueError("weights of rows are below 0")
+        arrays["log_constant"] = rows
     meta = Meta(**meta, **arrays)
-    _inside(meta.forced, p, "forced columns")
+    _check_meta(meta)
     return meta
+
+
+def _check_meta(meta):
+    """ValueError for a `Meta` whose fields have other types than it declares, or do not fit
+    together.
+    """
+    for name, kind in get_type_hints(Meta).items():
+        if kind is not Any and name != "names":
+            check_kind(getattr(meta, name), kind, name)
+    for name, words in WORDS.items():
+        if getattr(meta, name) not in words:
+            raise ValueError(f"{name}={getattr(meta, name)!r} is none of {words}")
+    if meta.loss in OWN_LOSSES or meta.loss != canonical_name(meta.loss, exact=True):
+        raise ValueError(f"loss={meta.loss!r} is not one of the package")
+    if not 0 < meta.n_eff < np.inf:
+        raise ValueError(f"n_eff={meta.n_eff} is no number of rows")
+    check_finite(meta.center, "centres")
+    check_finite(meta.scale, "scales")
+    if (meta.scale < 0).any() or not (meta.factor >= 0).all():
+        raise ValueError("scales or penalty factors are below 0")
+    if not ((meta.lower <= 0) & (meta.upper >= 0)).all():
+        raise ValueError("bounds do not hold 0")
+    _inside(meta.forced, meta.p, "forced columns")
+    if (np.diff(meta.forced) <= 0).any():
+        raise ValueError("forced columns are not ascending")
+    for value in meta.loss_numbers:
+        check_kind(value, float, "loss_numbers")
+    response, classes = meta.traits.response, len(meta.classes or ())
+    if meta.loss in SEVERAL:
+        fitting = classes == len(meta.responses or ())
+    else:
+        fitting = classes >= 2 if response == "ordered" else classes == 2
+    if not (fitting if response in ("classes", "ordered") else meta.classes is None):
+        raise ValueError(f"{classes} classes do not fit loss={meta.loss!r}")
+    survival = response == "survival"
+    if survival != (meta.ties is not None) or (meta.strata is not None and not survival):
+        raise ValueError(f"ties or strata do not fit loss={meta.loss!r}")
+    if (meta.stratum is None) != (meta.strata is None):
+        raise ValueError("strata do not fit together")
+    if survival:
+        return
+    argument = meta.traits.parameter
+    if argument in MEANINGS:
+        make_loss(meta.loss, **{argument: meta.loss_parameter})  # which refuses other numbers
+    loss = loss_of(meta)
+    if response == "ordered" and loss.levels != classes:
+        raise ValueError(f"{classes} classes do not fit {loss}")
 
 
 def _responses(meta, stored):
@@ -326,8 +457,14 @@ def _responses(meta, stored):
     names = meta.get("responses")
     if names is None:
         return 0
+    check_texts(names, "responses")
+    if not names:
+        raise ValueError("there is no response")
     meta["responses"] = tuple(names)
-    meta["response_weights"] = stored.array("meta_response_weights", np.float64, (len(names),))
+    weights = stored.array("meta_response_weights", np.float64, (len(names),))
+    if not (weights > 0).all():
+        raise ValueError("weights of responses are not positive")
+    meta["response_weights"] = weights
     return len(names)
 
 
@@ -347,10 +484,13 @@ def _names(names, p, stored):
     if names is None:
         return Numbered(p)
     if not isinstance(names, dict):
+        check_texts(names, "names")
         if len(names) != p:
             raise ValueError(f"{len(names)} names of {p} columns")
         return names
     kind, base = names.pop("kind", "pairs"), len(names["base"])
+    check_texts(names["base"], "names")
+    check_kind(names["by_name"], bool, "by_name")
     offsets = stored.array(f"{kind}_offsets", np.int64, (base + 1,))
     count = p - base if kind == "pairs" else p
     if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 0).any():
@@ -370,26 +510,53 @@ def _names(names, p, stored):
 def _groups(labels, p, stored, heredity):
     """The groups of a header; heredity: (rule, number of pairs), or None."""
     start = stored.array("groups_start", np.int64, (len(labels) + 1,))
-    if start[0] != 0 or (np.diff(start) < 0).any():
+    if start[0] != 0 or (np.diff(start) <= 0).any() or (np.diff(start) > p).any():
         raise ValueError("groups do not fit together")
     columns = stored.array("groups_columns", np.int64, (int(start[-1]),))
     _inside(columns, p, "columns of groups")
+    _ascending(columns, start[1:-1], "columns of a group")
+    if np.unique(columns).size != p:
+        raise ValueError("some columns are in no group")
     factor, found = stored.array("groups_factor", np.float64, (len(labels),)), None
+    if not (factor >= 0).all():
+        raise ValueError("penalty factors of groups are below 0")
     if heredity is not None:
-        pairs = stored.array("groups_needs", np.int64, (int(heredity[1]), 2))
-        _inside(pairs, len(labels), "parents of groups")
-        needs = np.zeros((len(labels), len(labels)), dtype=bool)
-        needs[tuple(pairs.T)] = True
-        found = Hierarchy(str(heredity[0]), needs)
-    return Groups(labels, columns, start, factor, found)
+        found = _hierarchy(*heredity, len(labels), stored)
+    return Groups(list(labels), columns, start, factor, found)
+
+
+def _hierarchy(rule, count, G, stored):
+    """The hierarchy of G groups: its rule, and the number of its pairs."""
+    if rule not in ("strong", "weak") or G > MOST_UNITS:
+        raise ValueError(f"heredity={rule!r} of {G} groups is not known")
+    pairs = stored.array("groups_needs", np.int64, (whole(count, "pairs of groups", 0), 2))
+    _inside(pairs, G, "parents of groups")
+    needs = np.zeros((G, G), dtype=bool)
+    needs[tuple(pairs.T)] = True
+    left = np.ones(G, dtype=bool)
+    while left.any():
+        ready = left & ~needs[:, left].any(axis=1)
+        if not ready.any():
+            raise ValueError("groups need one another")
+        left &= ~ready
+    return Hierarchy(rule, needs)
+
+
+def _ascending(values, starts, what):
+    """ValueError unless the parts of an array, which begin at `starts`, ascend."""
+    steps = np.diff(values) > 0
+    steps[starts[(starts > 0) & (starts < values.size)] - 1] = True
+    if not steps.all():
+        raise ValueError(f"{what} are not ascending")
 
 
 def _split(stored, name, sizes, stop):
-    """The parts, of these sizes, of an array of numbers below `stop`."""
+    """The parts, of these sizes, of an array of numbers below `stop`, each ascending."""
     if (sizes < 0).any() or (sizes > stop).any():
         raise ValueError(f"sizes of {name} do not fit together")
     values = stored.array(name, np.int64, (int(sizes.sum()),))
     _inside(values, stop, name)
+    _ascending(values, np.cumsum(sizes)[:-1], name)
     return np.split(values, np.cumsum(sizes)[:-1]) if sizes.size else []
 
 

@@ -124,10 +124,11 @@ def _limits(ax, drawn, log):
     """All scores with their bars in view; on a logarithmic axis bars that reach below a third of
     the least score are cut.
     """
-    mean, se = drawn["cv_mean"].to_numpy(), np.nan_to_num(drawn["cv_se"].to_numpy())
+    mean, se = drawn["cv_mean"].to_numpy(), drawn["cv_se"].to_numpy()
     finite = np.isfinite(mean)
     if not finite.any():
         return
+    se = np.where(np.isfinite(se), se, 0.0)
     low, high = (mean - se)[finite].min(), (mean + se)[finite].max()
     if log:
         least = mean[finite].min()

@@ -1,0 +1,373 @@
+"""Files that were changed after they were written: memory in proportion to their size, and errors
+in our words, at `load`.
+"""
+
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+import traceback
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+import l0path
+from l0path.core import archive
+
+OWN = str(Path(l0path.__file__).parent)
+
+
+def drawn(loss, n=50, p=4):
+    """X, y and the arguments of a fit of a loss."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    eta, noise = X[:, 0] - X[:, 2], rng.standard_normal(n)
+    y = {
+        "squared": eta + noise,
+        "logistic": eta + noise > 0,
+        "cox": np.column_stack([rng.exponential(np.exp(-eta)), rng.random(n) < 0.7]),
+        "ordinal": np.digitize(eta + noise, [-1, 1]),
+        "multinomial": np.array(list("abc"))[np.digitize(eta + noise, [-1, 1])],
+        "tweedie": np.maximum(scipy.stats.gamma.ppf(rng.random(n), 1) - 0.3, 0),
+    }[loss]
+    return X, y, {"loss": loss}
+
+
+# -------------------- memory
+
+BIG = 16 << 20
+
+
+def packed(members):
+    """A zip file of {name: bytes}."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as opened:
+        for name, content in members.items():
+            opened.writestr(name, content)
+    return out.getvalue()
+
+
+def unpacked(raw):
+    with zipfile.ZipFile(io.BytesIO(raw)) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def array(values):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.asarray(values), allow_pickle=False)
+    return out.getvalue()
+
+
+def bombs(path, cv):
+    """{name: bytes}: files below 1 MB that claim 16 MB and more."""
+    members, outer = unpacked(path), unpacked(cv)
+    zeros = np.zeros(BIG // 8)
+    inner = unpacked(outer["arrays.npz"])
+    text = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    label = {**text, "meta": {**text["meta"], "strata": [["int", 2 * BIG, f"V{2 * BIG}"]]}}
+    long_head = b"\x93NUMPY\x02\x00" + (BIG).to_bytes(4, "little") + bytes(BIG)
+
+    def header(content):
+        return array(np.frombuffer(content, dtype=np.uint8))
+
+    return {
+        "times": packed(members | {"baseline_times.npy": array(zeros)}),
+        "blocks": packed(members | {"baseline_block.npy": array(zeros.astype(np.int64))}),
+        "forced": packed(members | {"meta_forced.npy": array(zeros.astype(np.int64))}),
+        "rows": packed(members | {"likelihood_rows.npy": array(zeros.reshape(2, -1))}),
+        "spaces": packed(members | {"header.npy": header(b" " * BIG)}),
+        "entries": packed(members | {"header.npy": header(b"[" + b"[]," * (BIG >> 3) + b"[]]")}),
+        "depth": packed(members | {"header.npy": header(b"[" * 100_000)}),
+        "label": packed(members | {"header.npy": header(json.dumps(label).encode())}),
+        "head": packed(members | {"sizes.npy": long_head}),
+        "strange": packed(members | {"stranger.npy": array(zeros)}),
+        "cv header": packed(outer | {"header.json": outer["header.json"] + b" " * BIG}),
+        "cv strange": packed_outer(
+            outer, {"arrays.npz": packed(inner | {"stranger.npy": array(zeros)})}
+        ),
+        "cv folds": packed_outer(
+            outer, {"arrays.npz": packed(inner | {"folds.npy": array(zeros)})}
+        ),
+        "cv rows": packed_outer(
+            outer, {"arrays.npz": packed(inner | {"rows.npy": array(zeros.astype(np.int64))})}
+        ),
+        "cv packed": packed(outer),
+        "lying": lying(members),
+    }
+
+
+def packed_outer(members, changes):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as opened:
+        for name, content in (members | changes).items():
+            opened.writestr(name, content)
+    return out.getvalue()
+
+
+def lying(members):
+    """A file whose list of members says 16 bytes of one that unpacks to 16 MB."""
+    raw = packed({**members, "sizes.npy": bytes(BIG)})
+    return raw.replace(BIG.to_bytes(4, "little"), (16).to_bytes(4, "little"))
+
+
+SCRIPT = """
+import sys, tracemalloc, l0path
+l0path.core.archive.FREE = 1 << 22
+l0path.load(sys.argv[1])
+tracemalloc.start()
+for file in sys.argv[2:]:
+    tracemalloc.reset_peak()
+    try: l0path.load(file); said = 'read'
+    except ValueError as error: said = 'refused' if file in str(error) else str(error)
+    print(file.rpartition('/')[2], said, tracemalloc.get_traced_memory()[1] < 12e6, sep=',')
+"""
+
+
+def test_memory_is_in_proportion_to_the_file(tmp_path):
+    X, y, kw = drawn("cox", n=40, p=4)
+    l0path.fit(X, y, max_k=1, **kw).save(tmp_path / "path")
+    l0path.cv_fit(X, y, max_k=1, cv=2, **kw).save(tmp_path / "cv")
+    made = bombs((tmp_path / "path").read_bytes(), (tmp_path / "cv").read_bytes())
+    for name, raw in made.items():
+        assert len(raw) < 1e5
+        (tmp_path / name).write_bytes(raw)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *(str(tmp_path / name) for name in ("path", *made))],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(OWN).parent,
+    )
+    said = dict(line.split(",", 1) for line in done.stdout.split("\n")[:-1])
+    harmless = ("strange", "cv strange")
+    assert said == {f: f"{'read' if f in harmless else 'refused'},True" for f in made}
+
+
+def test_what_packs_well_is_stored_as_it_is(tmp_path, monkeypatch):
+    """Constant columns pack a thousand times: such a file is in proportion, too."""
+    arrays, out = {"a": np.zeros(10**6), "header": np.zeros(10, dtype=np.uint8)}, io.BytesIO()
+    archive.write_arrays(arrays, 0, out)
+    assert len(out.getvalue()) > 8e6
+    monkeypatch.setattr(archive, "FREE", 0)
+    assert archive.Archive(out).array("a", np.float64, (10**6,)).sum() == 0
+    small = io.BytesIO()
+    archive.write_arrays({"a": np.arange(10**5) % 1000}, 0, small)
+    assert len(small.getvalue()) < 1e5
+    archive.Archive(small).array("a", np.int64, (10**5,))
+
+
+# -------------------- contents
+
+
+def samples():
+    """(name, what can be saved, X, y)."""
+    out = []
+    for loss in ("squared", "cox", "multinomial", "ordinal", "tweedie", "logistic"):
+        X, y, kw = drawn(loss)
+        path = l0path.fit(X, y, max_k=2, lambda2=0.01, **kw)
+        out += [(loss, path, X, y), (f"{loss} model", path.model(k=1), X, y)]
+        if loss in ("squared", "logistic"):
+            out.append((f"{loss} cv", l0path.cv_fit(X, y, max_k=1, cv=2, lambda2=0.1, **kw), X, y))
+    nested = l0path.nested_cv(X, y, max_k=1, outer=2, cv=2, lambda2=0.1, loss="logistic")
+    out.append(("nested", nested, X, y))
+    z = X[:, 0] + X[:, 1] * X[:, 2]
+    groups = l0path.fit(X, z, groups=["a", "a", "b", "c"], always_include=[0], max_k=2)
+    products = l0path.fit(l0path.designs.polynomial(X), z, max_k=2, heredity="strong")
+    return [*out, ("groups", groups, X, z), ("products", products, X, z)]
+
+
+@cache
+def saved():
+    """(name, bytes of the file, X, y)."""
+    import tempfile
+
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, what, X, y in samples():
+            file = Path(folder) / "file"
+            what.save(file)
+            out.append((name, file.read_bytes(), X, y))
+    return out
+
+
+VALUES = (None, -1, 0, 1, 3, 10**15, 10**30, 1e300, float("nan"), float("inf"), 0.5, "", "a", True)
+VALUES += ("x0", "cox", "squared", "ordinal", "lambda0", [], {}, ["a"], [["str", "a", ""]], "m=x")
+NUMBERS = (0, 1, -1, 2, 100, 1e300, np.nan, np.inf, 0.5, 1e18)
+
+
+def changed(value, rnd):
+    """A value of JSON with one random change somewhere in it."""
+    if isinstance(value, dict) and value and rnd.random() < 0.95:
+        key = rnd.choice(list(value))
+        if rnd.random() < 0.05:
+            return {k: v for k, v in value.items() if k != key}
+        return value | {key: changed(value[key], rnd)}
+    if isinstance(value, list) and value and rnd.random() < 0.85:
+        at = rnd.randrange(len(value))
+        new = [[], [value[at]] * 2, [changed(value[at], rnd)]][rnd.choice((0, 1, 2, 2, 2, 2))]
+        return [*value[:at], *new, *value[at + 1 :]]
+    return rnd.choice(VALUES)
+
+
+def changed_array(values, rnd):
+    """An array with other numbers, another length, or another dtype."""
+    values = values.copy()
+    way = rnd.random()
+    if way < 0.7 and values.size:
+        with np.errstate(invalid="ignore"):
+            values.flat[rnd.randrange(values.size)] = np.array(rnd.choice(NUMBERS)).astype(
+                values.dtype
+            )
+        return values
+    if way < 0.8:
+        return values[:-1]
+    if way < 0.9:
+        return values[::-1].copy()
+    return values.astype(rnd.choice(["<f8", "<i8", "|b1"]))
+
+
+def damaged(raw, rnd):
+    """A file with one member changed, and checksums that are right."""
+    members = unpacked(raw)
+    if not members:
+        return raw
+    name = rnd.choice(list(members))
+    if "header.npy" in members and rnd.random() < 0.5:
+        name = "header.npy"
+    content = members[name]
+    with np.errstate(invalid="ignore"):
+        if name.endswith(".npz"):
+            members[name] = damaged(content, rnd)
+        elif name == "header.json":
+            members[name] = json.dumps(changed(json.loads(content), rnd)).encode()
+        elif name == "header.npy":
+            text = json.dumps(changed(json.loads(np.load(io.BytesIO(content)).tobytes()), rnd))
+            members[name] = array(np.frombuffer(text.encode(), dtype=np.uint8))
+        else:
+            members[name] = array(changed_array(np.load(io.BytesIO(content)), rnd))
+    return packed_outer(members, {})
+
+
+def calls(loaded, X, y):
+    """Methods of what was loaded, on the rows of the fit."""
+    out = [lambda: repr(loaded), lambda: loaded._repr_html_()]
+    path = loaded
+    if isinstance(loaded, l0path.Model):
+        path = loaded.path
+        out += [lambda: (loaded.features, loaded.coef, loaded.gap), lambda: loaded.predict(X)]
+    elif hasattr(loaded, "folds"):
+        path = loaded.path
+        out += [lambda: loaded.table, lambda: loaded.model(), lambda: loaded.index("1se")]
+        out += [lambda: loaded.predict(X), lambda: loaded.coef(), lambda: loaded.held_out()]
+    elif hasattr(loaded, "models"):
+        path = loaded.models[0].path
+        out += [lambda: (loaded.mean, loaded.sd, loaded.se)]
+    for i in range(len(path)):
+        out += [
+            lambda i=i: path.predict(X, index=i),
+            lambda i=i: path.coef(index=i, standardized=True, full=True),
+            lambda i=i: path.model(index=i).to_python(),
+            lambda i=i: path.model(index=i).to_sql(),
+            lambda i=i: path.model(index=i).to_sklearn(),
+            lambda i=i: path.score(X, y, index=i),
+            lambda i=i: path.survival(X, index=i),
+        ]
+    out += [lambda: path.table, lambda: path.coef(), lambda: path.score_table()]
+    out += [lambda: path.index("bic"), lambda: path.rounds, lambda: path.names]
+    return [*out, lambda: path.compare([0, 1]), lambda: path.loss_record(), lambda: path.explore()]
+
+
+def in_our_words(error):
+    """Whether an error was raised by a line of the package."""
+    return OWN in traceback.extract_tb(error.__traceback__)[-1].filename
+
+
+def check_damaged(seed, count, tried, file):
+    rnd, read = random.Random(seed), 0
+    for _ in range(count):
+        name, raw, X, y = rnd.choice(saved())
+        file.write_bytes(damaged(raw, rnd))
+        try:
+            loaded = l0path.load(file)
+        except ValueError as error:
+            if type(error) is not ValueError or str(file) not in str(error):
+                raise AssertionError(f"{name}, seed {seed}") from error
+            continue
+        read += 1
+        for call in rnd.sample(calls(loaded, X, y), tried):
+            try:
+                call()
+            except Exception as error:
+                known = isinstance(error, (ValueError, LookupError, TypeError))
+                if not (known and in_our_words(error)):
+                    raise AssertionError(f"{name}, seed {seed}") from error
+    return read
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_damaged_files_are_refused_in_our_words(tmp_path):
+    assert 10 < check_damaged(0, 50, 5, tmp_path / "file") < 40
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_many_damaged_files(tmp_path):
+    for seed in range(1, 9):
+        check_damaged(seed, 200, 20, tmp_path / "file")
+
+
+WRONG = {
+    "k": lambda h, a: a.__setitem__((1, slice(None)), np.where(a[1] == 1, 1e300, a[1])),
+    "loss": lambda h, a: h["meta"].update(loss="cox"),
+    "penalty": lambda h, a: h["meta"].update(penalty="L3"),
+    "grid": lambda h, a: h["meta"].update(grid="lambda0"),
+    "n": lambda h, a: h["meta"].update(n=-3),
+    "n of 10**30": lambda h, a: h["meta"].update(n=10**30),
+    "a number as name": lambda h, a: h["meta"].update(names=[1, "b", "c", "d"]),
+    "notes": lambda h, a: h.update(notes={"a": 1}),
+    "flags": lambda h, a: h["text"].__setitem__(1, ["converged", "global", ["m=many"]]),
+    "status": lambda h, a: h["text"].__setitem__(1, ["perfect", "global", []]),
+    "NaN": lambda h, a: a.__setitem__((1, 2), np.nan),
+    "rounds": lambda h, a: h.update(rounds=[{"a": [1]}]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_fields_are_checked(what, tmp_path):
+    members = unpacked(next(raw for name, raw, *_ in saved() if name == "squared"))
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    numbers = np.load(io.BytesIO(members["numbers.npy"]))
+    WRONG[what](header, numbers)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    file = tmp_path / "file"
+    file.write_bytes(packed(members | {"header.npy": array(text), "numbers.npy": array(numbers)}))
+    with pytest.raises(ValueError, match=f"{re.escape(str(file))} is damaged"):
+        l0path.load(file)
+
+
+def test_groups_that_need_one_another_are_refused(tmp_path):
+    members = unpacked(next(raw for name, raw, *_ in saved() if name == "products"))
+    needs = np.load(io.BytesIO(members["groups_needs.npy"]))
+    needs[1] = needs[0][::-1]
+    file = tmp_path / "file"
+    file.write_bytes(packed(members | {"groups_needs.npy": array(needs)}))
+    with pytest.raises(ValueError, match="groups need one another"):
+        l0path.load(file)
+
+
+def test_the_loss_of_a_loaded_survival_path_takes_the_data(tmp_path):
+    X, y, kw = drawn("cox", n=40, p=4)
+    path = l0path.fit(pd.DataFrame(X, columns=list("abcd")), y, max_k=1, **kw)
+    path.save(tmp_path / "path")
+    back = l0path.load(tmp_path / "path")
+    with pytest.raises(ValueError, match="pass X= and y="):
+        back.loss_record()
+    again = back.loss_record(pd.DataFrame(X, columns=list("abcd")), y)
+    np.testing.assert_array_equal(again.stop, path.loss_record().stop)
