@@ -44,13 +44,14 @@ def compare(
     *,
     standardized: bool = False,
     criteria: Sequence[str] = (),
+    se: bool | str = False,
     **within: Unpack[Selector],
 ) -> Comparison:
     scores = scores_of(self.path, criteria)
     at, labels = chosen(self.path, models, within, self.index)
     held_out = self.table[["cv_mean", "cv_se"]]
     out = side_by_side(
-        self.path, at, labels, standardized, criterion=scores, **{"cross-validation": held_out}
+        self.path, at, labels, standardized, se, criterion=scores, **{"cross-validation": held_out}
     )
     out.attrs["title"] += f", held-out {self.scoring}"
     return out

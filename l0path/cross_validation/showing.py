@@ -30,6 +30,7 @@ class ShowingScores:
         *,
         standardized: bool = False,
         criteria: Sequence[str] = (),
+        se: bool | str = False,
         **within: Unpack[Selector],
     ) -> Comparison:
         """Some models side by side, fitted on all rows, with their held-out scores.
@@ -43,6 +44,8 @@ class ShowingScores:
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ()
             Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
+        se : bool or str, default False
+            Whether standard errors are shown, as in `Path.compare`.
         **within : int or float
             slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
             several.
@@ -73,7 +76,7 @@ class ShowingScores:
         """
         from .comparing import compare
 
-        return compare(self, models, standardized=standardized, criteria=criteria, **within)
+        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
 
     def rescore(
         self,

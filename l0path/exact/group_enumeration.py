@@ -1,6 +1,6 @@
 """The best models of a number of groups, or of a lambda0, by refitting every set of groups: at most
-MOST_GROUPS that may be chosen, 4096 sets; or as many sets that keep a hierarchy. It serves every
-loss, box and shrinkage.
+MOST_GROUPS that may be chosen, 4096 sets; or as many sets that keep a hierarchy. The same for
+columns, up to MOST_FITS sets. It serves every loss, box and shrinkage.
 """
 
 import math
@@ -18,6 +18,7 @@ from .contest import Contest
 from .integrality_generation import IntegralityGeneration
 
 MOST_GROUPS = 12  # groups that may be chosen at most
+MOST_FITS = 1e6  # sets of columns that are refitted at most
 
 
 def enumerable(groups, usable):
@@ -113,11 +114,19 @@ class GroupEnumeration(Contest):
         self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
         sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
-        if groups.hierarchy is None:
-            self.todo = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
+        self.factor = groups.factor
+        self._ahead(
+            sizes, None if groups.hierarchy is None else closed_sets(groups, problem.usable)
+        )
+
+    def _ahead(self, sizes, every):
+        """Set the sets that are to be compared: of these sizes, and among `every`, if given."""
+        if every is None:
+            self.total = sum(math.comb(self.free.size, k) for k in sizes)
+            self.todo = (one for k in sizes for one in combinations(self.free.tolist(), k))
         else:
-            every = closed_sets(groups, problem.usable)
-            self.todo = [one for one in every if len(one) in sizes][::-1]
+            every = [one for one in every if len(one) in sizes]
+            self.total, self.todo = len(every), iter(every)
         self.best, self.nodes, self.lower, self.open_groups = [], 0, -math.inf, None
 
     def run(self, poll=None):
@@ -127,10 +136,10 @@ class GroupEnumeration(Contest):
         if not self.nodes:  # the fit on all groups is below that on any of them
             every = self._fit(np.union1d(self.forced, self.free))
             self.lower = every.value if not every.flags else self.problem.floor
-        while self.todo:
+        while self.nodes < self.total:
             if poll is not None and poll():
                 return SearchEnd.STOPPED
-            self._compare(np.array(self.todo.pop(), dtype=np.int64))
+            self._compare(np.array(next(self.todo), dtype=np.int64))
         if self.open_groups is not None:
             return SearchEnd.NO_OPTIMUM
         self.lower = self.best[0][0]
@@ -153,5 +162,20 @@ class GroupEnumeration(Contest):
         if fit.flags:
             self.open_groups = chosen if self.open_groups is None else self.open_groups
             return
-        cost = self.lambda0 * float(self.problem.groups.factor[chosen].sum())
+        cost = self.lambda0 * float(self.factor[chosen].sum())
         self.accept(fit.value + cost, fit)
+
+
+class ColumnEnumeration(GroupEnumeration):
+    """The same for columns: every set of them is refitted."""
+
+    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1):
+        self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
+        self.forced = problem.forced[problem.usable[problem.forced]].astype(np.int64)
+        self.free, self.factor = np.flatnonzero(problem.selectable), problem.factor
+        self.lambda0 = 0.0 if lambda0 is None else lambda0
+        self._ahead(range(self.free.size + 1) if size is None else [size], None)
+
+    def _fit(self, columns):
+        """The fit of a set of columns, ascending."""
+        return self.refit(columns)

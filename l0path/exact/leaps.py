@@ -115,12 +115,17 @@ def subtrees(S, c, value, entry_cost, most, alone):
         todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value, spread))
 
 
+def parts_of(spare, most):
+    """About how many parts without dependent columns a search has, for so many spare ones."""
+    return sum(math.comb(spare, among) for among in range(min(spare, most) + 1))
+
+
 def refused_where_too_dependent(S, most):
     """Number of columns that are combinations of others; ValueError where that makes too many
     parts.
     """
     spare = len(S) - _rank(S)[0]
-    if sum(math.comb(spare, among) for among in range(min(spare, most) + 1)) > MOST_SUBTREES:
+    if parts_of(spare, most) > MOST_SUBTREES:
         raise ValueError(
             f"too many of {len(S)} columns are linear combinations of others for leaps and "
             "bounds; search by branch and bound, or use a ridge (lambda2=1e-3)"

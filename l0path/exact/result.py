@@ -15,6 +15,7 @@ from ..problem.traits import MONOTONE, SENT
 from ..relaxation.path_bounds import bounded
 from .bounding import IN_BOX, TWICE
 
+LOOKED_AT = 1e8  # n p^2 up to which a certificate looks for linear combinations: some 0.1 s
 # of an objective: rounding that is smaller changes no proof
 TOLD_APART = 1e-9
 NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
@@ -29,6 +30,13 @@ WHY_STOPPED = {
     "max_models": "there are more than max_models={most} models; raise it, or lower within=",
     "time_limit": "the time limit ended the search; raise time_limit",
     "interrupted": "Ctrl-C ended the search",
+}
+# why there is no proof, by the status of a certificate, where nothing else kept a search from it
+WHY_NO_PROOF = {
+    "time_limit": "the time limit ended the search; raise time_limit",
+    "interrupted": "Ctrl-C ended the search",
+    "node_limit": "the node limit ended the search; raise node_limit",
+    "gap_not_closed": "the gap was not closed, and there is nothing left to search",
 }
 MOST_NAMES = 5  # names in a message
 
@@ -58,14 +66,14 @@ class CertificateResult(NamedTuple):
     searched: str
 
 
-def hidden(problem, lambda2):
+def hidden(problem, lambda2, length=HIDDEN):
     """[(column, [columns])] that rounding hides beside others, where no ridge sets them apart: see
-    `problem.dependence`.
+    `problem.dependence`; length: what they keep of theirs at most.
     """
-    if 2.0 * lambda2 > HIDDEN**2 * problem.square.max(initial=0.0):
+    if 2.0 * lambda2 > length**2 * problem.square.max(initial=0.0):
         return []
     J = np.flatnonzero(problem.usable)
-    return dependent(problem, (max(2e-14, problem.rounding(J)), HIDDEN))
+    return dependent(problem, (max(2e-14, problem.rounding(J)), length))
 
 
 def told_apart_by_box(dual, objective, size=None, lambda0=None):
@@ -187,14 +195,32 @@ def assumptions(search):
             "it equals"
         )
     out += kept_hierarchy(bounds.whole)
-    if search.unsearched and not bounds.reason and not search.obstacle:
+    open_ = search.status() != "optimal"
+    if search.unsearched and open_ and not bounds.reason and not search.obstacle:
         out.append(f"the search did not branch: {search.unsearched}")
     if bounds.reason and not math.isfinite(bounds.lower):
         out.append(f"no lower bound: {bounds.reason}")
     alone = bounds.by_tangents or not bounds.reason
-    if search.obstacle and alone and search.status() != "optimal":
+    if search.obstacle and alone and open_:
         out.append(f"no proof: {search.obstacle}")
+    elif open_ and not any(text.startswith("no ") for text in out):
+        out.append(f"no proof: {search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]}")
     return out
+
+
+def combinations_of_columns(problem, lambda2, names):
+    """A list of one text that names columns which are linear combinations of others, as R's
+    `alias`, or of none; [] beside a ridge, with more columns than rows, and where it takes long.
+    """
+    J = np.flatnonzero(problem.usable)
+    if lambda2 or J.size >= problem.X.n or problem.X.n * float(J.size) ** 2 > LOOKED_AT:
+        return []
+    found = dependent(problem, (0.0, max(2e-14, problem.rounding(J))))
+    if not found:
+        return []
+    what = "1 column is a linear combination" if len(found) == 1 else ""
+    what = what or f"{len(found)} columns are linear combinations"
+    return [f"{what} of others, so different models can be the same: {described(found, names)}"]
 
 
 def kept_hierarchy(problem):

@@ -5,6 +5,7 @@ that they leave. `Path.certify` and algorithm="exact" are made of it.
 
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +19,16 @@ from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served
+from .all_sizes.enumeration import models_of
 from .bounding import Bounding
-from .contest import BranchAndBound, around, compact
-from .group_enumeration import GroupEnumeration, enumerable, spares_one
+from .contest import COPIED_WHOLE, BranchAndBound, around, compact
+from .group_enumeration import (
+    MOST_FITS,
+    ColumnEnumeration,
+    GroupEnumeration,
+    enumerable,
+    spares_one,
+)
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
@@ -41,6 +49,7 @@ from .tree import Tree
 # in time, of the search that gets along better with the number of rows: leaps and bounds, trees
 FAVOURED_LEAPS, FAVOURED_TREE = 4.0, 16.0
 FIRST_TURN = 0.1  # seconds of a search's first turn, where two take turns
+TIMED_FITS = 8  # by which the time is told that all of them take
 MOST_ROUNDS = 20  # rounds of bounding and fixing
 
 
@@ -104,8 +113,10 @@ class CertificateSearch:
         if every is not None:
             self.compare(every)
         elif not self.search_all_sizes():
-            if self.bounds.whole.groups is None or self.bounds.by_tangents:
-                self.bound_and_search()
+            with self.time_left_for_fits():
+                if self.bounds.whole.groups is None or self.bounds.by_tangents:
+                    self.bound_and_search()
+            self.compare_fits()
         self.conclude()
         return self.result
 
@@ -139,6 +150,64 @@ class CertificateSearch:
             n_best=self.n_best,
         )
 
+    def fits_to_compare(self):
+        """A search that refits every model of columns, None where they are too many, or a squared
+        loss has what takes its place.
+        """
+        bounds, s = self.bounds, self.solution
+        if bounds.whole.groups is not None or not isinstance(self.settings, BranchAndBound):
+            return None
+        if self.given is not None or self.settings.node_limit is not None:
+            return None
+        problem = bounds.problem
+        sizes = range(int(problem.selectable.sum()) + 1)
+        if not bounds.penalised:
+            sizes = [self.target["size"]]
+        if min(sizes) < 0 or models_of(int(problem.selectable.sum()), sizes) > MOST_FITS:
+            return None
+        model = make_model(problem)
+        if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
+            model.grow(np.flatnonzero(problem.usable))
+            if model.negligible_ridge(s.lambda2):
+                model.find_near()  # which are fitted on an orthogonal basis
+
+        def refit(support):
+            model.grow(support)
+            return model.refit(support, s.lambda1, s.lambda2)
+
+        return ColumnEnumeration(problem, refit=refit, n_best=self.n_best, **self.target)
+
+    @contextmanager
+    def time_left_for_fits(self):
+        """Let what comes before `compare_fits` take half of the time, where the other half would do
+        for this one, by the time that some fits take.
+        """
+        clock, every = self.clock, None
+        if clock.limit is not None and not clock.over():
+            every = self.fits_to_compare()
+        if every is not None:
+            began, tried = time.perf_counter(), min(TIMED_FITS, every.total)
+            ended = every.run(lambda: every.nodes >= tried or clock.over())
+            took = (time.perf_counter() - began) / max(every.nodes, 1)
+            if ended == SearchEnd.STOPPED and took * every.total < 0.5 * clock.left():
+                self.clock = self.bounds.clock = clock.within(0.5 * clock.left())
+        try:
+            yield
+        finally:
+            self.clock = self.bounds.clock = clock
+
+    def compare_fits(self):
+        """Refit every model, where they are few enough, and nothing else has proven one."""
+        if self.status() == "optimal" or self.clock.over():
+            return
+        every = self.fits_to_compare()
+        if every is not None:
+            self.compare(every)
+        elif self.bounds.whole.groups is None:
+            self.obstacle = self.obstacle or (
+                f"there are more than {MOST_FITS:.0e} models, too many to compare all of them"
+            )
+
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
         if self.given is not None or not isinstance(self.settings, BranchAndBound):
@@ -151,7 +220,7 @@ class CertificateSearch:
             if self.bounds.by_tangents:
                 self.obstacle = why_not_served(whole, self.solution, self.data.names)
             return False
-        self.searched = f"leaps and bounds: {one.nodes} node{'' if one.nodes == 1 else 's'}"
+        self.searched = one.searched
         self.take_over(np.arange(whole.X.p), one.nodes, one.lower, one.best, one.others)
         self.bounds.loss = max(self.bounds.loss, one.loss)
         self.obstacle = WHY_ENDED.get(one.ended, self.obstacle)
@@ -163,7 +232,7 @@ class CertificateSearch:
         self.ended = search.run(self.poll([search]))
         every = "" if self.ended == SearchEnd.STOPPED else "all "
         self.searched = f"{every}{search.nodes} models compared"
-        labels = getattr(self.bounds.whole.groups, "labels", None)
+        labels = getattr(self.bounds.whole.groups, "labels", self.data.names)
         self.obstacle = why_not_compared(search, self.ended, self.data.names, labels)
         best = [one for one in search.best if one[1] is not None]
         # a model whose fit was not reached may be as good as the best one

@@ -20,6 +20,7 @@ from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
+from ..exact.all_sizes.enumeration import Enumeration
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score, SetsOfSmoothed
 from ..exact.all_sizes.search import servable
@@ -58,7 +59,7 @@ AGREEING = 1e-6  # of an objective: the models of two searches may differ by les
 
 class BestModels(NamedTuple):
     """Result of a search for the best sets: models, the best first, and their scores; bound: no
-    other set has a smaller score; ended; nodes.
+    other set has a smaller score; ended; nodes; searched: what was searched, as a text.
     """
 
     models: list
@@ -67,6 +68,7 @@ class BestModels(NamedTuple):
     ended: SearchEnd
     full: bool
     nodes: int
+    searched: str
 
 
 def best_subset(
@@ -175,7 +177,7 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
         fixed_out=others if unique else none,
         path=models[0].path,
         unique=unique,
-        search=f"leaps and bounds over all sizes: {found.nodes} nodes",
+        search=found.searched,
         criterion=criterion,
     )
 
@@ -441,7 +443,7 @@ class SetSearch:
         """`BestModels` for a score; options: of `BestSets`."""
         wanted, clock = self.wanted(score, **options), Clock(time_limit)
         control = Control(clock)
-        ended, lower, nodes = SearchEnd.STOPPED, np.empty(0), 0
+        ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
             search = make_search(self.model, 0.0, self.lambda2, wanted)
             if search is None:
@@ -455,12 +457,17 @@ class SetSearch:
             self._offer_known(search, wanted)
             ended = search.run(poll=lambda: wanted.full or clock.over())
             lower, nodes = search.lower(), search.nodes
+            searched = f"leaps and bounds over all sizes: {nodes} nodes"
+            if isinstance(search, Enumeration):
+                searched = search.told()
         if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):
             ended, lower = SearchEnd.TOO_CLOSE, np.minimum(lower, self.problem.floor)
         if ended in WHY_ENDED:
             self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
             if ended == SearchEnd.NO_OPTIMUM:
                 self.open = models_without_optimum(self.problem, self.path)
+        if ended == SearchEnd.TOO_MANY:
+            self.status, self.open = "gap_not_closed", too_dependent(self.problem, self.data.names)
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "interrupted" if clock.interrupted else "time_limit"
         if wanted.full:
@@ -471,7 +478,7 @@ class SetSearch:
         if not wanted.found:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)
-        return self._found(wanted, bound, ended, nodes)
+        return self._found(wanted, bound, ended, nodes, searched)
 
     def _contradicted(self, wanted, held):
         """Whether the best model found is not the best one known: one of the path has a smaller
@@ -523,7 +530,7 @@ class SetSearch:
             for j in np.flatnonzero(self.problem.selectable):
                 search.know(np.setxor1d(best, [j]))
 
-    def _found(self, wanted, bound, ended, nodes):
+    def _found(self, wanted, bound, ended, nodes, searched):
         """The models of the sets found, as a path of their own."""
         path, weights = self.path, row_weights(self.data)
         before = path.solutions[0]
@@ -543,4 +550,5 @@ class SetSearch:
             ended,
             wanted.full,
             nodes,
+            searched,
         )

@@ -23,7 +23,7 @@ from ..engine.reported import Reporting
 from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
-from ..exact.result import certified, in_place_of
+from ..exact.result import certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..problem.losses import NAMES, OWN_LOSSES
@@ -384,7 +384,10 @@ def _certificate(search, path, index, seconds, reporting):
         nodes=found.nodes,
         seconds=seconds,
         status=found.status,
-        assumptions=found.assumptions,
+        assumptions=[
+            *found.assumptions,
+            *combinations_of_columns(problem, s.lambda2, data.names),
+        ],
         # a copy in the place of its column is as good
         fixed_in=np.setdiff1d(np.flatnonzero(found.into), copied),
         fixed_out=np.flatnonzero(found.out),

@@ -31,6 +31,7 @@ PRINTED = {
     "cv_mean": "held-out score",
     "cv_se": "standard error",
 }
+ERROR = "standard error"  # the part of a table that has them
 LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -43,7 +44,9 @@ LATEX = {
 
 class Comparison(pd.DataFrame):
     """Models side by side: a DataFrame with a column for each model. Its rows have two labels, the
-    part and the name: "coefficient" (names of features), "fit", "criterion" and "check". Cells are
+    part and the name: "coefficient" (names of features), "standard error" (where asked for; in
+    Markdown and LaTeX in brackets below the coefficients), "fit", "criterion" and "check". Cells
+    are
     numbers and texts; NaN where a model does not have a feature, which is printed as a blank.
 
     What pandas makes of it (`table.loc["fit"]`, `table.T`) is an ordinary DataFrame.
@@ -113,12 +116,15 @@ class Comparison(pd.DataFrame):
     def _printed(self, digits):
         """(head, parts of rows), all of texts, with the names that print has for rows."""
         table, parts = self.formatted(digits), {}
+        errors = table.loc[ERROR] if ERROR in table.index else {}
         for (part, name), *cells in table.itertuples(name=None):
-            if not any(cells):  # a bound that was not computed, say
+            if part == ERROR or not any(cells):  # a bound that was not computed, say
                 continue
             own = part == "coefficient"
             shown = str(name) if own else PRINTED.get(name, str(name).replace("_", " "))
             parts.setdefault(part, []).append([shown, *cells])
+            if own and len(errors):
+                parts[part].append(["", *(cell and f"({cell})" for cell in errors.loc[name])])
         sizes = self.columns.name == "k"
         return [f"k = {c}" if sizes else str(c) for c in self.columns], list(parts.values())
 
@@ -130,23 +136,37 @@ def compare(
     *,
     standardized: bool = False,
     criteria: Sequence[str] = ("aic", "bic"),
+    se: bool | str = False,
     **within: Unpack[Selector],
 ) -> Comparison:
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.index)
-    return side_by_side(self, at, labels, standardized, criterion=scores)
+    return side_by_side(self, at, labels, standardized, se, criterion=scores)
 
 
 def side_by_side(
-    path: Path, at: Sequence[int], labels: pd.Index, standardized: bool, **scores: pd.DataFrame
+    path: Path,
+    at: Sequence[int],
+    labels: pd.Index,
+    standardized: bool,
+    se: bool | str = False,
+    **scores: pd.DataFrame,
 ) -> Comparison:
     """The rows `at` of a path as the columns of a `Comparison`.
+
+    se: as in `Path.compare`.
 
     scores: tables with a row for each solution of the path, by the name of the part that shows
     them; those without columns are left out.
     """
     table = path.table.loc[at]
-    parts = {"coefficient": _coefficients(path, at, standardized), "fit": _fit_rows(path, table)}
+    own = _coefficients(path, at, standardized)
+    parts = {"coefficient": own}
+    if not isinstance(se, (bool, str)):
+        raise TypeError(f"se={se!r} must be True, False or the name of a covariance, such as 'HC3'")
+    if se:
+        parts["coefficient"], parts[ERROR] = _refitted(path, at, own, standardized, se)
+    parts["fit"] = _fit_rows(path, table)
     for part, values in scores.items():
         if len(values.columns):
             parts[part] = values.loc[at].astype(object).T.set_axis(range(len(at)), axis=1)
@@ -158,6 +178,11 @@ def side_by_side(
     out.attrs["title"] = f"{path.loss} loss{about}" + (
         f", coefficients are about {path.meta.about}" if path.meta.about else ""
     )
+    if se:
+        out.attrs["title"] += (
+            "; coefficients and standard errors of refits, which take no account of a choice by "
+            "these rows"
+        )
     return out
 
 
@@ -180,6 +205,81 @@ def _coefficients(path, at, standardized):
     if meta.responses is not None:
         names = [f"{name}, {response}" for name in names for response in meta.response_index]
     return pd.DataFrame(np.column_stack([one.ravel() for one in values]), index=names)
+
+
+def _refitted(path, at, own, standardized, se):
+    """(coefficients, standard errors) of the refits of rows of the path, with the rows of `own`,
+    their coefficients on the path; those of several classes are against the first one.
+    """
+    options = {} if se is True else {"cov_type": se}
+    found = []
+    for i in at:
+        s = path.solutions[i]
+        empty = not s.support.size and (path.meta.ordered or not path.meta.intercept)
+        found.append({} if empty else _with_errors(path, s, path.refit(index=i, **options)))
+        if standardized:
+            found[-1] = _standardized(path, s, found[-1])
+    tables = []
+    for errors in (False, True):
+        columns = [
+            {
+                name: np.sqrt(V[j, j]) if errors else params[j]
+                for names, params, V in one.values()
+                for j, name in enumerate(names)
+            }
+            for one in found
+        ]
+        known = [name for name in own.index if any(name in column for column in columns)]
+        tables.append(pd.DataFrame([[c.get(name) for c in columns] for name in known], index=known))
+    return [table.astype(float) for table in tables]
+
+
+def _with_errors(path, s, results):
+    """{response or class: (names of rows, coefficients (m,), their covariance (m, m))} of a
+    refit.
+    """
+    meta = path.meta
+    names = [str(meta.names[j]) for j in s.support]
+    first = meta.first_names
+    if isinstance(results, dict):
+        return {
+            label: ([f"{name}, {label}" for name in [*first, *names]], *_parts(one))
+            for label, one in results.items()
+        }
+    params, V = _parts(results)
+    if meta.classes is not None and meta.responses is not None:
+        m, out = len(first) + len(names), {}
+        for c, label in enumerate(meta.response_index[1:]):
+            mine = slice(c * m, (c + 1) * m)
+            out[label] = [f"{n}, {label}" for n in [*first, *names]], params[mine], V[mine, mine]
+        return out
+    # thresholds come last in statsmodels, and numbers of the loss have no row
+    order = [*names, *first] if meta.ordered else [*first, *names]
+    m = len(order)
+    return {"": (order, params[:m], V[:m, :m])}
+
+
+def _parts(results):
+    """(coefficients, covariance) of results; those of several classes class by class."""
+    params = np.asarray(results.params, dtype=float)
+    return params.ravel(order="F"), np.asarray(results.cov_params(), dtype=float)
+
+
+def _standardized(path, s, found):
+    """The same in units of standardised columns, with the intercept, or thresholds, at their
+    means.
+    """
+    scale, center, out = path.meta.scale[s.support], path.meta.center[s.support], {}
+    k, first = s.support.size, len(path.meta.first_names)
+    for label, (names, params, V) in found.items():
+        T = np.eye(len(params))
+        at, levels = (
+            (slice(k), slice(k, None)) if path.meta.ordered else (slice(first, None), slice(first))
+        )
+        T[at, at] = np.diag(scale)
+        T[levels, at] = -center if path.meta.ordered else center
+        out[label] = names, T @ params, T @ V @ T.T
+    return out
 
 
 def checked_criteria(path, criteria):
@@ -284,7 +384,7 @@ def _texts(part, name, row, digits):
         for v in row
         if isinstance(v, (int, float, np.number)) and np.isfinite(v) and v != 0
     ]
-    own = part == "coefficient"  # features may have any name
+    own = part in ("coefficient", ERROR)  # features may have any name
     if not own and name == "gap":  # less than 1e-9 is rounding
         return ["" if pd.isna(v) else f"{v if abs(v) > 1e-9 else 0.0:.2g}" for v in row]
     if not own and name.startswith("lambda"):

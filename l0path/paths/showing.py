@@ -29,6 +29,7 @@ class Showing:
         *,
         standardized: bool = False,
         criteria: Sequence[str] = ("aic", "bic"),
+        se: bool | str = False,
         **within: Unpack[Selector],
     ) -> Comparison:
         """Some models of the path side by side.
@@ -42,6 +43,11 @@ class Showing:
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ("aic", "bic")
             Columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
+        se : bool or str, default False
+            True adds standard errors, those of `Path.refit`, and a name those of this `cov_type`,
+            such as "HC3". The coefficients are then those of the refits, which have no penalty; of
+            several classes log odds against the first one. They take no account of a choice by
+            these rows.
         **within : int or float
             slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
             several.
@@ -87,7 +93,7 @@ class Showing:
         """
         from .comparison import compare
 
-        return compare(self, models, standardized=standardized, criteria=criteria, **within)
+        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
 
     def plot(
         self,

@@ -218,11 +218,12 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         (wide(), {}, False),
         (wide(loss="classes", n=200, p=20), {"loss": "logistic"}, True),
     ):
-        path = l0path.fit(*data, max_k=3, certify=True, **options)
+        path = l0path.fit(*data, max_k=4, certify=True, **options)
         known = path.table.gap.notna().tolist()
-        assert known == [True, proven, proven, proven]  # tall ones by a search over all sizes
+        assert known == [True, *[proven] * 4]  # tall ones by a search over all sizes
         assert proven or any("lambda2=1e-3" in note and "box=" in note for note in path.notes)
-        c = path.certify(k=3)
+        assert path.certify(k=3).proven  # all of half a million models are compared
+        c = path.certify(k=4)
         assert c.proven == proven  # a tall one needs no bound beforehand
         assert proven or (
             c.gap == math.inf

@@ -335,3 +335,77 @@ def test_numbers_of_every_size_are_printed_shortly():
     )
     whole = l0path.fit(FRAME, Y * 0, max_k=2).compare([0])  # nothing to explain
     assert "0.000" in repr(whole) and "nan" not in repr(whole).lower()
+
+
+ERRORS = {
+    "squared": ("squared", {}),
+    "logistic": ("logistic", {}),
+    "negative_binomial": ("negative_binomial", {}),
+    "cox": ("cox", {}),
+    "ordinal": ("ordinal", {}),
+    "ridge": ("squared", {"lambda2": 0.05}),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+@pytest.mark.parametrize("standardized", [False, True])
+def test_standard_errors_are_those_of_refits(case, standardized):
+    loss, more = ERRORS[case]
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(3.0, 2.0, (90, 4)), columns=list("abcd"))
+    eta = 0.5 * X["a"] - 0.4 * X["b"] - 0.2
+    y = {
+        "squared": eta + rng.standard_normal(90),
+        "logistic": eta + rng.logistic(size=90) > 0,
+        "negative_binomial": rng.poisson(np.exp(eta) * rng.gamma(2.0, 0.5, 90)),
+        "ordinal": 1 + (eta + rng.logistic(size=90) > -1) + (eta + rng.logistic(size=90) > 1),
+        "cox": np.column_stack([rng.exponential(np.exp(-eta)), np.ones(90)]),
+    }[loss]
+    path = l0path.fit(X, y, loss=loss, max_k=3, **more)
+    table = path.compare([0, 2, 3], se=True, standardized=standardized)
+    if standardized:  # a refit of standardised columns
+        X = (X - path.meta.center) / path.meta.scale
+    other = l0path.fit(X, y, loss=loss, max_k=3, standardize=False, **more)
+    for k in (2, 3):
+        results = path.refit(k=k) if not standardized else other.refit(k=k)
+        assert path.support(k=k).tolist() == other.support(k=k).tolist()
+        names = [
+            n for n in getattr(results.params, "index", path.model(k=k).features) if n != "alpha"
+        ]
+        params = np.asarray(results.params)[: len(names)]
+        found = table[k]["coefficient"][names].astype(float)
+        np.testing.assert_allclose(found, params, rtol=1e-4, atol=1e-6)
+        errors = table[k]["standard error"][names].astype(float)
+        np.testing.assert_allclose(errors, np.asarray(results.bse)[: len(names)], rtol=2e-3)
+        assert table[k]["coefficient"].notna().sum() == len(names)
+    assert "standard errors of refits" in repr(table)
+    assert table[0]["standard error"].notna().sum() == (loss not in ("cox", "ordinal"))
+
+
+def test_standard_errors_of_several_responses_and_classes_and_in_print():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.standard_normal((80, 3)), columns=list("abc"))
+    Y = pd.DataFrame({"u": X["a"], "v": X["b"]}) + rng.standard_normal((80, 2))
+    path = l0path.fit(X, Y, max_k=2)
+    table = path.compare([1, 2], se="HC3")
+    found = path.refit(k=2, cov_type="HC3")["v"].bse
+    for name in ("a", "b"):
+        assert table.loc[("standard error", f"{name}, v"), 2] == pytest.approx(found[name])
+    y = np.array(["x", "y", "z"])[np.argmax(X.to_numpy() + rng.gumbel(size=(80, 3)), axis=1)]
+    path = l0path.fit(X, y, loss="multinomial", max_k=2)
+    table, results = path.compare([2], se=True), path.refit(k=2)
+    name = path.model(k=2).features[1]
+    assert ("coefficient", f"{name}, x") not in table.index  # the first class
+    found = results.params.loc[name].iloc[1], results.bse.loc[name].iloc[1]
+    assert table.loc[
+        [("coefficient", f"{name}, z"), ("standard error", f"{name}, z")], 2
+    ].tolist() == (pytest.approx(found))
+    path = l0path.fit(X, Y["u"], max_k=2)
+    lines = path.compare([1, 2], se=True).to_markdown(digits=3).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("| a |"))
+    assert f"({path.refit(k=1).bse['a']:.3f}" in lines[at + 1] and lines[at + 1].startswith("|  |")
+    assert "(" in path.compare([1, 2], se=True).to_latex()
+    with pytest.raises(TypeError, match="se=3 must be True, False or the name of a covariance"):
+        path.compare([1], se=3)
+    cv = l0path.cv_fit(X, Y["u"], cv=4, max_k=2, random_state=0)
+    assert "standard error" in cv.compare([1, 2], se=True).index

@@ -9,11 +9,13 @@ import numpy as np
 from ...core.status import SearchEnd
 from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
+from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
 from ...working_set.hinge import make_model
 from ..leaps import MOST_COLUMNS
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
+from .enumeration import Enumeration, enumerable, models_of
 from .group_search import group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
@@ -22,6 +24,8 @@ from .search import AllSizes, servable
 
 # of a search for one solution, some 2 s, where others can follow
 FIRST_OPERATIONS = 2e9
+MOST_PARTS = 32  # that dependent columns make of a search, where all models can be computed instead
+FEW_OPERATIONS = 2e7  # of models that are all computed before other searches: some 20 ms
 
 
 def union(problem, units):
@@ -80,16 +84,41 @@ def _nested(problem, lambda1, lambda2):
 
 def make_search(model, lambda1, lambda2, wanted, **options):
     """`AllSizes` for columns and `GroupSizes` for most groups under a squared loss, of one response
-    or several, `NestedSearch` for what else it serves; None where none does, or where columns are
-    so nearly dependent that none tells them apart.
+    or several, `NestedSearch` for what else it serves. Where columns are so nearly dependent that
+    none of them tells them apart, or too many are for `AllSizes`, `Enumeration` if sets are few
+    enough; None where none serves.
 
     options: of `AllSizes`.
     """
+    search = _tree_of_sets(model, lambda1, lambda2, wanted, **options)
+    return search or (None if lambda1 else enumeration(model.problem, lambda2, wanted))
+
+
+def enumeration(problem, lambda2, wanted, operations=math.inf):
+    """An `Enumeration` of the sets that are wanted, None where they are too many, or would take
+    more operations.
+    """
+    count = units_to_choose(problem)
+    sizes = np.flatnonzero(wanted.cutoffs(count + 1) > -math.inf)
+    if not enumerable(problem, sizes):
+        return None
+    if models_of(count, sizes) * float(min(problem.X.n, count)) > operations:
+        return None
+    if hidden(problem, lambda2, 1.0 / CLAIMED):
+        return None  # not even rows tell these columns apart
+    return Enumeration(problem, lambda2, wanted)
+
+
+def _tree_of_sets(model, lambda1, lambda2, wanted, **options):
+    """`make_search` without enumeration."""
     problem = model.problem
     try:
         if servable(problem, lambda1):
             search = AllSizes(problem, lambda2, wanted, model=model, **options)
-            near = search.near_dependence
+            if search.parts > MOST_PARTS:
+                listed = enumeration(problem, lambda2, wanted, FIRST_OPERATIONS)
+                search = search if listed is None else listed
+            near = isinstance(search, AllSizes) and search.near_dependence
         elif _nested(problem, lambda1, lambda2):
             model.grow(np.flatnonzero(problem.usable))
             search = group_sizes(model, lambda2, wanted) or NestedSearch(model, lambda2, wanted)
@@ -147,16 +176,16 @@ class BestOfOne:
 
     best: [(value, fit)], ascending, at least two where there are two; others: what no other set is
     below; lower: what no set is below; loss: what no mean loss is below; ended, nodes: of the
-    search; ended is None where none serves.
+    search; ended is None where none serves; searched: what was searched, as a text.
     """
 
     def __init__(self, problem, solution, n_best, clock, node_limit=None):
         s, model = solution, make_model(problem)
         self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
-        self.ended, self.loss = None, -math.inf
+        self.ended, self.loss, self.searched = None, -math.inf, ""
         penalised = not math.isnan(s.lambda0)
         cost, most = even_cost(problem), units_to_choose(problem)
-        if not _few(problem, s.lambda2) or (penalised and cost is None):
+        if penalised and cost is None:
             return
         penalty = np.full(most + 1, math.inf)
         if penalised:
@@ -166,20 +195,34 @@ class BestOfOne:
         score = Score(penalty, problem.n_eff, 1.0)
         wanted = BestSets(score, refits(problem, model, s.lambda2), n_best=max(n_best, 2))
         options = {} if penalised else {"most": s.k}
-        search = make_search(model, s.lambda1, s.lambda2, wanted, **options)
+        few, search = _few(problem, s.lambda2), None
+        if few:
+            search = make_search(model, s.lambda1, s.lambda2, wanted, **options)
+        elif not s.lambda1:
+            # beside a ridge others get along with more columns than rows
+            most = FEW_OPERATIONS if s.lambda2 else math.inf
+            search = enumeration(problem, s.lambda2, wanted, most)
         if search is None:
             return
-        self.loss = least_loss(model, s)
+        self.loss = least_loss(model, s) if few else -math.inf
         known = s.support if problem.groups is None else s.groups
         if np.isfinite(penalty[known.size - search.held.size]):
             search.know(known)
         alone = problem.groups is not None or not problem.quadratic or problem.turn is not None
-        budget = math.inf if alone else FIRST_OPERATIONS
+        budget = math.inf if alone or isinstance(search, Enumeration) else FIRST_OPERATIONS
 
         def over():
             return clock.over() or (node_limit is not None and search.nodes >= node_limit)
 
-        self.ended, self.nodes = search.run(budget, over), search.nodes
+        self.ended = search.run(budget, over)
+        if self.ended in (SearchEnd.NODE_LIMIT, SearchEnd.TOO_MANY):
+            listed = enumeration(problem, s.lambda2, wanted)
+            if listed is not None:
+                search, self.ended = listed, listed.run(math.inf, over)
+        self.nodes = search.nodes
+        self.searched = f"leaps and bounds: {self.nodes} node{'' if self.nodes == 1 else 's'}"
+        if isinstance(search, Enumeration):
+            self.searched = search.told()
         if self.ended == SearchEnd.STOPPED and not clock.over():
             self.ended = SearchEnd.NODE_LIMIT
         self.best = [(value, fit) for value, _, _, fit in wanted.found]

@@ -28,6 +28,7 @@ from ..leaps import (
     WORKERS,
     ended,
     hold,
+    parts_of,
     refused_where_too_dependent,
     subtrees,
 )
@@ -242,6 +243,7 @@ class AllSizes:
             S, c, m = S[np.ix_(free, free)], c[free], self.J.size
             self.most = m if most is None else min(m, most)
             self.spare = refused_where_too_dependent(S, self.most)
+            self.parts = parts_of(self.spare, self.most)
             self.more, self.tasks = self._tasks(S, c, value), deque()
             self.tasks.append(next(self.more))
             longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
