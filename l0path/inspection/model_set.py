@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import colours
 from ..core.types import Matrix
 from .summaries import neighbours_of
 
@@ -400,26 +401,27 @@ class ModelSet:
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> ax = path.near_best(criterion="bic", within=4).plot()
         """
-        from ..plots import style
+        import matplotlib.pyplot as plt
 
-        ax, _ = style.new_axes(ax, (6.4, 4.8))
+        if ax is None:
+            _, ax = plt.subplots(layout="constrained")
         meta = self._path.meta
         sign = np.zeros(self._member.shape)
         for row, solution in zip(sign, self._solutions, strict=True):
             row[units_of(meta, solution)] = signs(meta, solution)
         order, _ = self.ordered()
         shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
-        colours = style.signs().with_extremes(bad="0.6")
-        ax.imshow(shown, aspect="auto", cmap=colours, vmin=-1.2, vmax=1.2, interpolation="nearest")
+        map_ = colours.signs().with_extremes(bad="0.6")
+        ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
         here = sign[:, order]
         kinds = (
-            (style.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
-            (style.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
+            (colours.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
+            (colours.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
             ("0.6", "in the model", here == NO_SIGN),
         )
         entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-        style.key(ax, entries, **above, borderaxespad=0.2)
+        colours.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
         unit = "column" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")

@@ -174,8 +174,16 @@ class Showing:
         """
         from ..plots import plot
 
-        more = {"response": response, "class_": class_}
-        return plot(self, kind, x, mark, slice, ax, standardized, k=k, labels=labels, **more)
+        return plot(
+            self,
+            kind,
+            x,
+            mark,
+            slice,
+            ax,
+            standardized,
+            **{"k": k, "labels": labels, "response": response, "class_": class_},
+        )
 
     def plot_roc(
         self,

@@ -4,6 +4,8 @@ apart, and labels in the margin that do not overlap.
 
 import numpy as np
 
+from ..core.colours import NEGATIVE, POSITIVE, key, signs  # noqa: F401, for plots
+
 PALETTE = (
     "#0072B2",
     "#D55E00",
@@ -13,8 +15,6 @@ PALETTE = (
     "#E69F00",
     "#000000",
 )  # Okabe & Ito (2008), without the yellow
-# of coefficients above and below zero, in every plot
-POSITIVE, NEGATIVE = PALETTE[0], PALETTE[1]
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
 GREY, PALE = "#6b6b6b", "#c9c9c9"
 FONT_SIZE = 9  # points
@@ -39,22 +39,6 @@ def new_axes(ax, size=(7.2, 4.4)):
 
     _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax, True
-
-
-def signs():
-    """The colour map of signed numbers, from negative to positive ones; of sizes its upper half."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("signs", [NEGATIVE, "#ffffff", POSITIVE])
-
-
-def key(ax, entries, **where):
-    """A legend of coloured patches: [(colour, alpha, text)]."""
-    from matplotlib.patches import Patch
-
-    handles = [Patch(color=color, alpha=alpha, label=text) for color, alpha, text in entries]
-    look = {"frameon": False, "fontsize": FONT_SIZE, "handlelength": 1.2}
-    return ax.legend(handles=handles, **look | where)
 
 
 def ink(color):
