@@ -51,6 +51,8 @@ def roles(frame, options):
     """
     given = {
         "sample_weight": ("--weights", options.weights),
+        "freq_weight": ("--freq-weights", options.freq_weights),
+        "trials": ("--trials", options.trials),
         "offset": ("--offset", options.offset),
         "strata": ("--strata", options.strata),
         "groups_cv": ("--groups-cv", options.groups_cv),
@@ -70,8 +72,8 @@ def prepare(frame, options, say):
     twice = [name for name in left if name in [*drop, *by_row.values()]]
     if twice:
         raise ValueError(
-            f"--response {twice[0]} is named by --drop, --weights, --offset, --strata or "
-            "--groups-cv too; leave it out there"
+            f"--response {twice[0]} is named by --drop, --weights, --freq-weights, --trials, "
+            "--offset, --strata or --groups-cv too; leave it out there"
         )
     frame = frame.drop(columns=[c for c in drop if c not in by_row.values()])
     frame = frame.drop(columns=row_numbers(frame, say, {*left, *by_row.values()}))
@@ -181,7 +183,7 @@ def choose_loss(options, y, say):
         return "cox"
     several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
-        loss = canonical_name(loss_meant(options.loss, y, options.weights))
+        loss = canonical_name(loss_meant(options.loss, y, options.trials))
         if several > 1 and loss not in ("squared", "binomial"):
             raise ValueError(
                 f"--loss {options.loss} takes one response, and {several} are named; fit one at a "

@@ -31,10 +31,12 @@ def fit(
     n_shrink: int = 10,
     fit_intercept: bool | None = None,
     standardize: bool = True,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
     class_weight: str | dict | None = None,
     pos_label: object = None,
-    offset: ArrayLike | None = None,
+    offset: ArrayLike | str | None = None,
     response_weights: ArrayLike | None = None,
     lower: Bound = -math.inf,
     upper: Bound = math.inf,
@@ -116,7 +118,7 @@ def fit(
         The size or sizes to keep. None keeps all.
     max_k : int, optional
         The largest size. None means min(p, n_eff // 2, 100), with n_eff the number of rows of
-        positive weight (for loss="cox" of events), or the sum of whole-number weights. With groups
+        positive weight (for loss="cox" of events), each as often as `freq_weight` says. With groups
         None means min(number of groups, 100, n_eff / (2 x their mean size)).
     n_lambda0 : int, default 100
         The largest number of values on a lambda0 grid.
@@ -133,11 +135,24 @@ def fit(
     standardize : bool, default True
         Whether penalties are about standardised coefficients b_j = s_j beta_j. Without an intercept
         s_j is the root mean square of column j.
-    sample_weight : array-like of shape (n,), optional
-        Weights w_i >= 0. A weight of 2 is a row twice, and 0 is no row. None means 1 for each row.
+    sample_weight : array-like of shape (n,) or str, optional
+        Importance or precision of rows, numbers >= 0, or the name of a column of the DataFrame X,
+        which then is no feature. They are divided by their mean over the rows of positive weight,
+        so that multiplying them by a constant changes nothing, and the number of rows stays what it
+        is. Rows of weight 0 are left out. Under the squared loss the variance of a row is
+        proportional to 1 / weight, as in R's lm(weights=). The likelihoods of losses without a
+        dispersion that is estimated (logistic, poisson, cox, ...) become pseudo-likelihoods, and
+        `Path.refit` has the standard errors of the sandwich. None means 1 for each row.
+    freq_weight : array-like of shape (n,) or str, optional
+        How many rows each row stands for: whole numbers >= 0, or the name of a column. All results
+        are those of the repeated rows, criteria and standard errors among them, and folds never
+        split a row. It multiplies sample_weight (docs/weights.md). None means 1 for each row.
+    trials : array-like of shape (n,) or str, optional
+        For loss="binomial" with shares of successes as y: the numbers of trials >= 0, or the name
+        of a column. The number of rows stays what it is. None means 1 for each row.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for equal total weights of the classes. It multiplies the
-        sample weights. None means 1 for each class.
+        sample weights, and is importance as these are. None means 1 for each class.
     pos_label : object, optional
         The positive class, whose probability the model is about. None takes the last of the two
         labels in sorted (or category) order. The output says which it is: "P(y = 'b')".

@@ -81,11 +81,11 @@ def derivatives(times, eta, efron=True):
 
 
 def loss(times, eta, efron=True):
-    """Minus the log partial likelihood for each event, weights taken as numbers of rows where they
-    are whole, and scaled to a mean of 1 where they are not.
+    """Minus the log partial likelihood for each event, by weights scaled to a mean of 1 over the
+    rows of positive weight.
     """
     w = times.weights
-    scale = 1.0 if np.array_equal(w, np.round(w)) else w.size / w.sum()
+    scale = np.count_nonzero(w) / w.sum()
     events = scale * w @ times.event
     return -log_likelihood(times._replace(weights=scale * w), eta, efron) / events
 

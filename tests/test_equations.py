@@ -92,7 +92,7 @@ def test_checks_of_scikit_learn():
         "check_supervised_y_no_nan": "y with NaN",
     }
     checks.check_estimator(
-        l0path.L0Equations(k=1, prove=False),
+        l0path.L0Equations(prove=False),
         expected_failed_checks=left_out,
         on_skip=None,
     )

@@ -151,7 +151,16 @@ def add_columns(fit):
         help='columns that are chosen as a whole: "a,b;c,d" for two groups; a text column stands '
         "for all of its 0/1 columns",
     )
-    fit.add_argument("--weights", help="column of sample weights")
+    fit.add_argument(
+        "--weights", help="column of weights of importance or precision, whose scale has no effect"
+    )
+    fit.add_argument(
+        "--freq-weights", help="column of whole numbers: how many rows each row stands for"
+    )
+    fit.add_argument(
+        "--trials",
+        help="with --loss binomial and shares as response: column of the numbers of trials",
+    )
     fit.add_argument("--offset", help="column of offsets (log exposure of rates, say)")
     fit.add_argument("--strata", help="for survival times: column of strata (hospitals, say)")
     fit.add_argument(

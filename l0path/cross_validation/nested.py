@@ -137,9 +137,11 @@ def nested_cv(
     scoring: str | Callable | None = None,
     groups_cv: ArrayLike | None = None,
     n_repeats: int = 1,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
+    offset: ArrayLike | str | None = None,
+    strata: ArrayLike | str | None = None,
     random_state: Seed = None,
     progress: bool = False,
     **arguments: Any,
@@ -172,7 +174,7 @@ def nested_cv(
         Labels of rows that stay together, outside and inside. None keeps no rows together.
     n_repeats : int, default 1
         Repeats of an integer `outer`.
-    sample_weight, offset, strata : array-like of shape (n,), optional
+    sample_weight, freq_weight, trials, offset, strata : array-like of shape (n,) or str, optional
         As in `l0path.fit`. Held-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
@@ -212,14 +214,17 @@ def nested_cv(
         "outer": outer,
         "groups_cv": groups_cv,
         "sample_weight": sample_weight,
+        "freq_weight": freq_weight,
+        "trials": trials,
         "offset": offset,
         "strata": strata,
     }
     X, y, arguments = formula.open_formula(X, y, {**arguments, **by_row})
-    outer, groups_cv, sample_weight, offset, strata = map(arguments.pop, by_row)
+    outer, groups_cv, *given = map(arguments.pop, by_row)
+    rows = dict(zip(list(by_row)[2:], given, strict=True))
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
-    loss = loss_meant(arguments.get("loss", "squared"), y, sample_weight)
+    loss = loss_meant(arguments.get("loss", "squared"), y, rows["trials"])
     name = canonical_name(loss, exact=True)
     metric = metric_of(scoring, name)
     _check_inner(cv)
@@ -230,7 +235,6 @@ def nested_cv(
         for name in ("feature_names", "pos_label", "ties")
         if name in arguments
     }
-    rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
     record = name if isinstance(loss, str) else loss
     data = request(X, y, loss=record, **rows, **names, algorithm=_any_loss(name)).data
     labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")

@@ -173,7 +173,7 @@ def cv_fit(
     cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     same_index(X=table_of(X), y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
-    loss = loss_meant(arguments.get("loss", "squared"), y, arguments.get("sample_weight"))
+    loss = loss_meant(arguments.get("loss", "squared"), y, arguments.get("trials"))
     metric = metric_of(scoring, canonical_name(loss, exact=True))
     check_jobs(n_jobs)
     seed = draw_seed(random_state)

@@ -12,49 +12,64 @@ from numpy.typing import ArrayLike
 from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.types import Matrix
-from ..engine.arguments import coded, sample_weights
+from ..engine.arguments import coded, row_weights
 from ..paths import Path
 from ..paths.new_rows import baseline_of_model, column_named
 from ..paths.predicting import given_offset, linear_predictor, missing_offset
 from ..problem.coupled.arguments import loss_of_new_rows
 from ..problem.coupled.scores import ScoredTimes
-from ..problem.problem import effective_rows
+from ..problem.families.trials import shares_of
+from ..problem.problem import copies_of
 from .result import CVPath
 from .scoring import HeldOutRows, in_classes, metric_of, score
 
+BY_ROW = ("sample_weight", "freq_weight", "trials", "offset", "strata")
+
 
 class UnseenRows(NamedTuple):
-    """Rows that a fit has not seen: design, y as the loss takes it, weights (n,), offset or None,
-    and for survival times their loss.
+    """Rows that a fit has not seen: design, y as the loss takes it; weights, counts, trials (n,)
+    and importance, as those of `Data`; offset or None, and for survival times their loss.
     """
 
     design: Any
     y: np.ndarray
     weights: np.ndarray
+    counts: np.ndarray | None
+    trials: np.ndarray | None
+    importance: bool
     offset: np.ndarray | None
     loss: Any
 
 
-def new_rows(path, X, y, sample_weight, offset, strata):
-    """The `UnseenRows` of arguments of `Path.score` and the like."""
-    if isinstance(strata, str):
-        strata = column_named(X, strata)
-    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset, strata=strata)
-    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset, strata=strata)
+def new_rows(path, X, y, **by_row):
+    """The `UnseenRows` of arguments of `Path.score` and the like; by_row: sample_weight,
+    freq_weight, trials, offset and strata, None for those that are not given.
+    """
+    by_row = {**dict.fromkeys(BY_ROW), **by_row}
+    for name in ("strata", "sample_weight", "freq_weight", "trials"):
+        if isinstance(by_row[name], str):
+            by_row[name] = column_named(X, by_row[name], name)
+    same_index(X=X, y=y, **by_row)
+    strata = by_row["strata"]
+    X, y, by_row = path._given(X, y, **by_row)
     offset = by_row["offset"]
     if X is None or y is None:
         raise ValueError("y is missing: pass the responses of these rows together with X=")
     design, _ = path._new_design(X)
-    weights = sample_weights(by_row["sample_weight"], design.n)
+    y, trials = shares_of(y, by_row["trials"], design.n, path.loss)
+    weights, counts, importance = row_weights(
+        by_row["sample_weight"], by_row["freq_weight"], trials, design.n
+    )
     if path.meta.has_offset and offset is None:
         raise missing_offset(path, X, "score")
     shift = None if offset is None else given_offset(path.meta, offset, design.n)
     if path.meta.traits.response == "survival":
-        events, loss = loss_of_new_rows(y, weights, by_row["strata"], path.meta)
-        return UnseenRows(design, events, weights, shift, loss)
+        events, loss = loss_of_new_rows(y, weights, counts, by_row["strata"], path.meta)
+        return UnseenRows(design, events, weights, counts, None, importance, shift, loss)
     if strata is not None:
         raise ValueError(f"strata is for loss='cox', and this path has loss={path.loss!r}")
-    return UnseenRows(design, coded(y, design.n, path.meta), weights, shift, None)
+    target = coded(y, design.n, path.meta)
+    return UnseenRows(design, target, weights, counts, trials, importance, shift, None)
 
 
 def held_out(path, rows, i):
@@ -75,13 +90,17 @@ def validate(
     X: Matrix,
     y: ArrayLike | None = None,
     scoring: str | Callable | None = None,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
+    *,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
 ) -> CVPath:
     metric = metric_of(scoring, self.loss)
-    rows = new_rows(self, X, y, sample_weight, offset, strata)
-    weights, m = rows.weights, effective_rows(rows.weights)
+    given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
+    rows = new_rows(self, X, y, **given, offset=offset, strata=strata)
+    weights, m = rows.weights, copies_of(rows.weights, rows.counts).sum()
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
     for i in range(len(self)):
         held = held_out(self, rows, i)

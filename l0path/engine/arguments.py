@@ -12,7 +12,7 @@ from ..problem.coupled.arguments import survival_loss, survival_notes
 from ..problem.coupled.ordered_classes import ordered_response, refuse_texts_without_order
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
-from ..problem.problem import row_weights
+from ..problem.problem import row_weights as normalized_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
 from .responses import (
@@ -26,11 +26,12 @@ from .responses import (
 
 # difference of offsets beyond which exp counts rows of coupled losses as none beside others
 FARTHEST_OFFSETS = 300.0
+MOST_ROWS = 2.0**53  # beyond it whole numbers have gaps
 BY_OUTCOME = (
-    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
+    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with freq_weight "
     "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
     "np.repeat([1, 0], len(X)), loss='logistic', "
-    "sample_weight=np.concatenate([successes, failures]))"
+    "freq_weight=np.concatenate([successes, failures]))"
 )
 
 
@@ -48,9 +49,10 @@ def responses(y, n, loss, pos_label):
     return target, None, classes, notes
 
 
-def responded(y, n, a, weights, own=None):
-    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,).
-    own: the record of a loss of the user's own, which is taken as it is.
+def responded(y, n, a, weights, counts, own=None):
+    """(y, the loss, names of several responses or None, classes or None, notes); weights, counts
+    (n,) or None: those of `Data`. own: the record of a loss of the user's own, which is taken as it
+    is.
     """
     if a.loss == "ordinal":
         series = _complete(y, n)
@@ -63,7 +65,7 @@ def responded(y, n, a, weights, own=None):
             [],
         )
     if a.loss in COUPLED:
-        event, record = survival_loss(y, n, weights, strata=a.strata, ties=a.ties)
+        event, record = survival_loss(y, n, weights, counts, strata=a.strata, ties=a.ties)
         seen = weights > 0
         return event, record, None, None, survival_notes(event[seen], record.stop[seen], a)
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
@@ -274,6 +276,53 @@ def sample_weights(value, n):
     return out
 
 
+def freq_weights(value, n):
+    """How many rows each row stands for: whole numbers >= 0 (n,), not all zero; None as it is."""
+    if value is None:
+        return None
+    out = finite(vector(value, n, "freq_weight"), "freq_weight").copy()
+    odd = out[(out < 0) | (out != np.floor(out))]
+    if odd.size:
+        raise ValueError(
+            f"freq_weight has {odd.size} values that are no whole numbers >= 0 (such as "
+            f"{odd[0]:g}); it says how many rows a row stands for. Pass weights of importance or "
+            "precision as sample_weight"
+        )
+    if not out.any():
+        raise ValueError("freq_weight is zero in every row; give at least one row a positive one")
+    if out.sum() >= MOST_ROWS:
+        raise ValueError(
+            f"freq_weight counts {out.sum():.3g} rows, beyond the whole numbers that floating "
+            "point has; pass sample_weight, whose scale does not matter"
+        )
+    return out
+
+
+def row_weights(sample_weight, freq_weight, trials, n):
+    """(weights (n,), counts (n,) or None, importance) of `Data`: sample weights of mean 1 over the
+    rows that count, times how many rows each stands for, times the trials of shares (n,) or None;
+    and whether the first differ.
+    """
+    counts = freq_weights(freq_weight, n)
+    copies = np.ones(n) if counts is None else counts
+    exists = copies > 0 if trials is None else (copies > 0) & (trials > 0)
+    weights = sample_weights(sample_weight, n)
+    seen = exists & (weights > 0)
+    if not seen.any():
+        raise ValueError(
+            "the weights (sample_weight, freq_weight and trials, multiplied) are zero in every "
+            "row; give at least one row a positive weight"
+        )
+    size = weights[seen].max()
+    importance = bool(weights[seen].min() < size)
+    if importance:  # divided by the largest one first, so that no sum overflows
+        weights = np.where(seen, weights / size, 0.0)
+        weights = weights / (copies[seen] @ weights[seen] / copies[seen].sum())
+    else:
+        weights = seen.astype(np.float64)
+    return weights * copies * (1.0 if trials is None else trials), counts, importance
+
+
 def offsets(value, weights, loss, shape):
     """Offsets (n,) whose losses (of that name) are finite numbers in every row of positive weight;
     (n, r) where that is the shape of y.
@@ -302,7 +351,7 @@ def offsets(value, weights, loss, shape):
 
 def check_classes(data, loss):
     """Refuse a response that is one class, or zero, on the rows that count."""
-    full = row_weights(data)
+    full = normalized_weights(data)
     if loss == "multinomial" and not (full @ data.y > 0).all():
         unseen = data.classes[int(np.flatnonzero(full @ data.y <= 0)[0])]
         raise ValueError(

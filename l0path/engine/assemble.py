@@ -19,7 +19,7 @@ from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.families.endless import falls_for_ever
 from ..problem.losses import name_of
-from ..problem.problem import Fit, checksum
+from ..problem.problem import Fit, checksum, copies_of, counted_trials
 from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
@@ -424,15 +424,17 @@ def _meta(setting):
         grid=plan.grid,
         has_offset=data.offset is not None and named,
         offset_name=request.offset_name,
-        weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
+        weighted=bool(data.importance or data.counts is not None or (data.weights == 0).any()),
+        importance=data.importance,
         by_name=request.by_name,
         response=request.response,
         groups=data.groups,
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=likelihood_constant(data.loss, data.y, setting.weights, data.trials),
-        trials=None if data.trials is None else float(data.weights.sum()),
+        log_constant=_likelihood_constant(setting),
+        trials=None if data.trials is None else counted_trials(data, counts),
+        events=_weight_of_events(data, counts),
         floor=reporting(setting).problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,
@@ -440,6 +442,29 @@ def _meta(setting):
         stratum=data.loss.stratum if data.strata is not None and counts is None else None,
         ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
     )
+
+
+def _likelihood_constant(setting):
+    """What the log-likelihood of the data needs beside mean losses."""
+    data, keep = setting.request.data, setting.request.row_counts
+    if not data.loss.traits.gaussian:
+        return likelihood_constant(data.loss, data.y, setting.weights, data.trials)
+    if not data.importance:
+        return 0.0
+    # variances are divided by the weights, whose mean over the rows is 1
+    copies = copies_of(data.weights, data.counts, keep)
+    seen = copies > 0
+    copies, w = copies[seen], setting.weights[seen]
+    return -float(copies @ np.log(w / copies * copies.sum())) / float(copies.sum())
+
+
+def _weight_of_events(data, keep):
+    """The weight of the events of survival times, of which the mean over the rows is 1."""
+    if data.loss.traits.response != "survival":
+        return None
+    w = data.weights if keep is None else data.weights * keep
+    rows = copies_of(data.weights, data.counts, keep).sum()
+    return float(rows * (w @ data.y) / w.sum())
 
 
 def _parameter(loss):

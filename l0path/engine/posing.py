@@ -17,7 +17,14 @@ from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
 from ..problem.coupled.arguments import given_anew
 from ..problem.losses import Hinge, smoothness
-from ..problem.problem import Problem, checksum, pose, row_weights, with_loss
+from ..problem.problem import (
+    Problem,
+    checksum,
+    counted_trials,
+    pose,
+    row_weights,
+    with_loss,
+)
 from ..problem.problem import constant as constant_up_to_rounding
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
@@ -244,7 +251,7 @@ def data_of_fit(path, X=None, y=None):
     """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
     data = path._source.data
     if X is not None:
-        X, y, by_row = path._given(X, y, sample_weight=None)
+        X, y, by_row = path._given(X, y, trials=None)
         if y is None:
             raise ValueError("pass y= together with X=")
         data = _data_given_anew(path, X, y, **by_row)
@@ -260,10 +267,10 @@ def data_of_fit(path, X=None, y=None):
     return data
 
 
-def _data_given_anew(path, X, y, offset, sample_weight):
-    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
-    table held, are not stored, so such paths need a new fit. sample_weight: the trials of counts in
-    two columns, else None.
+def _data_given_anew(path, X, y, offset, trials):
+    """Data for a loaded path from X and y given anew; weights, trials of shares, and an offset that
+    no column of the table held, are not stored, so such paths need a new fit. trials: those of
+    counts in two columns, else None.
     """
     meta, X = given_anew(path.meta), pandas_of(X)
     if isinstance(meta.names, Derived) or meta.formula is not None:
@@ -272,7 +279,7 @@ def _data_given_anew(path, X, y, offset, sample_weight):
         "the path was fitted with an offset or weights, which a path file does not hold; fit again "
         "to use this method"
     )
-    if (meta.has_offset and offset is None) or (meta.weighted and sample_weight is None):
+    if (meta.has_offset and offset is None) or meta.weighted:
         raise ValueError(unknown)
     named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
     two = meta.classes is not None and meta.responses is None and not meta.ordered
@@ -281,7 +288,7 @@ def _data_given_anew(path, X, y, offset, sample_weight):
         fit_intercept=meta.intercept,
         standardize=meta.standardize,
         offset=offset,
-        sample_weight=sample_weight,
+        trials=trials,
         response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
@@ -294,7 +301,7 @@ def _data_given_anew(path, X, y, offset, sample_weight):
         pos_label=meta.classes[1] if two else None,
     )
     data = data_of(X, y, arguments, read=True)[0]
-    if sample_weight is not None and not math.isclose(data.weights.sum(), meta.trials):
-        raise ValueError(unknown)  # there were weights beside
+    if meta.trials is not None and not math.isclose(counted_trials(data), meta.trials):
+        raise ValueError(unknown)
     loss = data.loss if meta.ties else path.loss_record()
     return replace(data, loss=loss, groups=meta.groups)

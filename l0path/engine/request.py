@@ -19,9 +19,9 @@ from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives, record_named
-from ..problem.families.trials import loss_meant, trials_of
+from ..problem.families.trials import loss_meant, shares_of
 from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
-from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
+from ..problem.losses import OWN_LOSSES, canonical_name, name_of
 from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
@@ -47,6 +47,8 @@ class Arguments:
     fit_intercept: bool | None = None
     standardize: bool = True
     sample_weight: Any = None
+    freq_weight: Any = None
+    trials: Any = None
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
@@ -178,7 +180,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("sample_weight"))
+    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("trials"))
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(
@@ -263,7 +265,8 @@ def data_of(X, y, a, read=False):
     """
     labels_of_rows = X.index if isinstance(X, formula.Encoded) else None
     X = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
+    by_row = ("sample_weight", "freq_weight", "trials", "offset", "strata")
+    same_index(X=X, y=y, **{name: getattr(a, name) for name in by_row})
     if a.feature_names is not None and (
         isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
     ):
@@ -272,14 +275,13 @@ def data_of(X, y, a, read=False):
         )
     own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
     design, names, index, notes = as_design(X, a.feature_names)
-    trials = None
-    if traits_named(a.loss).response == "shares":
-        y, given, trials = trials_of(y, a.sample_weight, design.n)
-        a = replace(a, sample_weight=given)
+    y, trials = shares_of(y, a.trials, design.n, a.loss)
     if read:
         check_finite(design, names)
-    weights = checks.sample_weights(a.sample_weight, design.n)
-    target, record, labels, classes, more = checks.responded(y, design.n, a, weights, own)
+    weights, counts, importance = checks.row_weights(
+        a.sample_weight, a.freq_weight, trials, design.n
+    )
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights, counts, own)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
@@ -291,6 +293,8 @@ def data_of(X, y, a, read=False):
         y=target,
         loss=record,
         weights=weights,
+        counts=counts,
+        importance=importance or a.class_weight is not None,
         class_weight=responses.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
         intercept=flag(a.fit_intercept, "fit_intercept"),
@@ -306,7 +310,19 @@ def data_of(X, y, a, read=False):
         **columns,
     )
     checks.check_classes(data, a.loss)
-    return data, [*notes, *more, *kept, *responses.notes_of_offset(data)]
+    return data, [*notes, *more, *kept, *responses.notes_of_offset(data), *_weight_notes(data)]
+
+
+def _weight_notes(data):
+    """A note about weights that make a likelihood a pseudo-likelihood."""
+    traits = data.loss.traits
+    if not data.importance or traits.free_scale or not traits.likelihood:
+        return []
+    what = "sample_weight" if data.class_weight is None else "weights of rows or classes"
+    return [
+        f"{what}: importance, of mean 1; criteria are those of a pseudo-likelihood, and refits "
+        "have the standard errors of the sandwich (rows that stand for several: freq_weight=)"
+    ]
 
 
 def _columns(p, names, a):
@@ -425,7 +441,8 @@ def _scaled(plan, data, a):
         raise ValueError(f"lambda_scale={scale!r} is not known; choose 'mean' or 'l0learn'")
     if scale == "mean":
         return plan, []
-    if a.sample_weight is not None or not data.standardize or not data.intercept:
+    weighted = a.sample_weight is not None or a.freq_weight is not None
+    if weighted or not data.standardize or not data.intercept:
         raise ValueError(
             "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
             "weights; use lambda_scale='mean'"

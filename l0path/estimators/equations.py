@@ -40,9 +40,10 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         The number of columns of each equation, one number for all or one for each response. None
         takes the model of each response that is best by `criterion`.
     criterion : str, default "bic"
-        The criterion where k is None: "bic", "ebic", "aic", "aicc", "gic", "mbic" or "cp".
+        The criterion where k is None: "bic", "ebic", "aic", "aicc", "gic", "mbic" or "cp". Rows
+        that are copies of each other count as one, with the sum of their weights.
     max_k : int, optional
-        The largest size where k is None. None means min(p, n // 2, 100).
+        The largest size where k is None. None means min(p, n // 2, 100) for n different rows.
     lambda2 : float, default 0.0
         A ridge >= 0, in units of the mean loss.
     standardize : bool, default True
@@ -125,7 +126,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, r)
             The responses, such as derivatives.
         sample_weight : array-like of shape (n,) or float, optional
-            Weights >= 0 of the rows.
+            Importance or precision of the rows, as in `l0path.fit`.
 
         Returns
         -------
@@ -150,6 +151,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         if not seen.all():
             X, y = X[seen], y[seen]
             weights = None if weights is None else weights[seen]
+        X, y, weights = _merged(X, y, weights)
         sizes = self._sizes(y.shape[1])
         found = [self._equation(X, y[:, t], size, weights) for t, size in enumerate(sizes)]
         self.paths_ = [path for path, _, _ in found]
@@ -222,3 +224,17 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         """Number of coefficients that are not 0, intercepts included."""
         check_is_fitted(self)
         return int(np.count_nonzero(self.coef_) + np.count_nonzero(self.intercept_))
+
+
+def _merged(X, y, weights):
+    """(X, y, weights) with one row in place of rows that are copies, of the sum of their weights,
+    so that weights and copies of rows are the same.
+    """
+    _, first, of = np.unique(
+        np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
+    )
+    if first.size == len(X):
+        return X, y, weights
+    w = np.bincount(of.ravel(), weights=np.ones(len(X)) if weights is None else weights)
+    order = np.argsort(first)
+    return X[first[order]], y[first[order]], w[order]

@@ -9,13 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.types import Matrix
 from ..engine.arguments import sample_weights
-from ..engine.posing import default_max_k
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
-from ..problem.groups import make_groups
-from ..problem.problem import effective_rows
 from .columns import checked, column_of, without_column
 
 
@@ -86,7 +83,7 @@ class SurvivalMethods:
         rows = rows_of(y, X.shape[0])
         weights = sample_weights(sample_weight, X.shape[0])
         self.unique_times_ = np.unique(rows.stop)
-        self.n_events_ = effective_rows(weights * rows.event)
+        self.n_events_ = float(np.count_nonzero(rows.event[weights > 0]))
         given = None if sample_weight is None else np.asarray(sample_weight)
         return X, np.column_stack([column for column in rows if column.size]), given
 
@@ -129,16 +126,13 @@ class SurvivalMethods:
         """(n,) the column of X that holds the strata; None without."""
         return None if self.strata_index_ is None else column_of(X, self.strata_index_)
 
-    def _largest(self, X, sample_weight, want):
-        """`want`; None stands for min(p, number of events // 2, 100), or what `fit` takes with
-        groups.
+    def _largest(self, X, y, sample_weight, want):
+        """`want`; None stands for what `fit` takes for the number of different rows with an
+        event.
         """
-        if want is None and self.groups is not None:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
-            groups = make_groups(self.groups, list(map(str, names)))
-            return default_max_k(groups, X.shape[1], self.n_events_)
         if want is None:
-            return int(min(X.shape[1], self.n_events_ // 2, 100))
+            weights = sample_weights(sample_weight, X.shape[0])
+            return self._default_size(X, y, np.flatnonzero((weights > 0) & (y[:, -1] > 0)))
         if isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)):
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         return int(want)

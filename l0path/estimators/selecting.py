@@ -26,7 +26,6 @@ from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, traits_named
-from ..problem.problem import effective_rows
 from .columns import (
     categories_of,
     checked,
@@ -256,27 +255,26 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _largest(self, X, sample_weight, want):
+    def _default_size(self, X, y, rows):
+        """The default of max_k: what `fit` takes for as many rows as there are different ones (X,
+        y) among these, so that copies of rows and their weights do not change it.
+        """
+        p, groups = X.shape[1], None
+        if self.groups is not None:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(p)])
+            groups = make_groups(self.groups, list(map(str, names)))
+        enough = 2 * (min(p, 100) if groups is None else groups.columns.size)
+        return default_max_k(groups, p, distinct_rows(X, rows, enough, y))
+
+    def _largest(self, X, y, sample_weight, want):
         """`want`, or less where a model of that size would interpolate: without shrinkage, as many
         coefficients as distinct rows fit any y with almost any columns (if there are more), so the
-        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100).
+        choice among them would be one of rounding. None stands for `_default_size`.
         """
         n, p = X.shape
         weights = sample_weights(sample_weight, n)
-        if want is None and self.groups is not None:
-            return default_max_k(
-                make_groups(
-                    self.groups,
-                    [
-                        str(name)
-                        for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))
-                    ],
-                ),
-                p,
-                effective_rows(weights),
-            )
         if want is None:
-            want = int(min(p, effective_rows(weights) // 2, 100))
+            want = self._default_size(X, y, np.flatnonzero(weights))
         elif (
             isinstance(want, (bool, np.bool_))
             or not isinstance(want, (int, np.integer))
@@ -298,14 +296,22 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         return int(want) if rows > want + intercept or p <= rows else max(rows - intercept - 1, 0)
 
 
-def distinct_rows(X, rows, enough):
-    """Number of different rows of X among these, by their sums along a random direction (1e-12
-    relative). Counting stops at `enough`, so that mostly few rows are read.
+def distinct_rows(X, rows, enough, y=None):
+    """Number of different rows of X, or (X, y), among these, by their sums along a random direction
+    (1e-12 relative). Counting stops at `enough`, so that mostly few rows are read. y: numbers, of
+    one response or several, or labels.
     """
-    direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
+    rng, size = np.random.default_rng(8128), 2 * enough
+    direction = rng.standard_normal(X.shape[1])
+    if y is not None:
+        y = np.asarray(y)
+        y = np.unique(y, return_inverse=True)[1] if y.dtype.kind not in "fiub" else y
+        y = y.reshape(X.shape[0], -1).astype(np.float64)
+        also = rng.standard_normal(y.shape[1])
     while True:
         with np.errstate(all="ignore"):  # what is not finite is refused by the fit
-            along = np.sort(X[rows[:size]] @ direction)
+            along = X[rows[:size]] @ direction
+            along = np.sort(along if y is None else along + y[rows[:size]] @ also)
             count = 1 + np.count_nonzero(np.diff(along) > 1e-12 * np.abs(along).max())
         if count >= enough or size >= rows.size:
             return count
@@ -325,7 +331,8 @@ class ModelOfOneSize(SelectedColumns):
         y : array-like of shape (n,)
             The response.
         sample_weight : array-like of shape (n,), optional
-            Weights >= 0: 2 is a row twice, and 0 is no row. None means 1 for each row.
+            Importance or precision of rows, as in `l0path.fit`: 0 is no row, and a constant factor
+            changes nothing. None means 1 for each row.
 
         Returns
         -------
@@ -344,7 +351,7 @@ class ModelOfOneSize(SelectedColumns):
         arguments = self._with_offset(X, self._arguments(PASSED))
         for name in ("lambda1", "lambda2"):
             arguments[name] = number(arguments[name], name)
-        arguments["max_k"] = self._length(X, sample_weight)
+        arguments["max_k"] = self._length(X, y, sample_weight)
         if self.lambda0 is not None:
             arguments["lambda0"] = [number(self.lambda0, "lambda0")]
         try:
@@ -359,24 +366,23 @@ class ModelOfOneSize(SelectedColumns):
             path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes)))
         )
 
-    def _length(self, X, sample_weight):
+    def _length(self, X, y, sample_weight):
         """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which
         serves every k, what `fit` takes by itself.
         """
         k, max_k = self.k, self.max_k
         if self.lambda0 is not None:
-            return self._largest(X, sample_weight, max_k)
+            return self._largest(X, y, sample_weight, max_k)
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
             raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
         if max_k is None:
-            return (
-                self._largest(X, sample_weight, k)
-                if self.memory is None
-                else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
-            )
+            least = self._largest(X, y, sample_weight, k)
+            if self.memory is None:
+                return least
+            return max(self._largest(X, y, sample_weight, None), least)
         if isinstance(max_k, (int, np.integer)) and max_k < k:
             raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
-        return self._largest(X, sample_weight, max_k)
+        return self._largest(X, y, sample_weight, max_k)
 
     def _tell(self, path):
         """A warning about a path that ended at its time limit, an error where it is empty."""
@@ -413,7 +419,8 @@ class ModelOfBestScore(SelectedColumns):
         y : array-like of shape (n,)
             The response.
         sample_weight : array-like of shape (n,), optional
-            Weights >= 0 of training and held-out rows. None means 1 for each row.
+            Importance or precision of training and held-out rows, as in `l0path.fit`. None means 1
+            for each row.
         groups : array-like of shape (n,), optional
             Labels of rows that stay together in one fold (the parameter `groups` of the estimator
             is about columns). None keeps no rows together.
@@ -432,7 +439,7 @@ class ModelOfBestScore(SelectedColumns):
             If time_limit leaves fewer than two folds.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
-        max_k = self._largest(X, sample_weight, self.max_k)
+        max_k = self._largest(X, y, sample_weight, self.max_k)
         self.cv_ = cv_fit(
             X,
             y,

@@ -15,12 +15,14 @@ from .encoding import Encoded, Formula, checked_env
 from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
-BY_ROW = ("sample_weight", "offset", "groups_cv", "strata")
+# arguments by row that may name a column of a table X without a formula, too
+NAMED = ("sample_weight", "freq_weight", "trials", "offset", "strata")
+BY_ROW = (*NAMED, "groups_cv")
 
 
 def open_formula(X, y, arguments):
     """(X, y, arguments) as `fit` was given them, with a formula opened, and with the columns of a
-    DataFrame that offset= and strata= name taken out of X.
+    DataFrame that offset=, strata=, weights and trials= name taken out of X.
     """
     if isinstance(X, str):
         return opened(X, y, arguments)
@@ -28,21 +30,23 @@ def open_formula(X, y, arguments):
     if arguments.pop("env", None) is not None:
         raise ValueError("env= holds functions of a formula, and X is none; leave it out")
     X, y = pandas_of(X), pandas_of(y, "y")
-    named = {word: arguments.get(word) for word in ("strata", "offset")}
+    named = {word: arguments.get(word) for word in NAMED}
     named = {word: name for word, name in named.items() if isinstance(name, str)}
     if not named:
         return X, y, arguments
-    taken = {}
+    table, taken = X, {}
     for word, name in named.items():
-        X, taken[word] = _taken_out(X, y, word, name)
+        taken[word] = _column(table, y, word, name)
+    out = set(named.values())
+    X = X.loc[:, [column not in out for column in column_names(X.columns)]]
     table = Encoded(X, None, X.index, named["offset"]) if "offset" in named else X
     return table, y, {**arguments, **taken}
 
 
-def _taken_out(X, y, word, name):
-    """(X without the column of this name, the column), as the argument `word` asks."""
+def _column(X, y, word, name):
+    """The column of X of this name, for the argument `word`."""
     given = f"{word}={name!r}"
-    one = f"one {word} per row" if word == "offset" else "one label per row"
+    one = "one label per row" if word == "strata" else f"one {word} per row"
     if not isinstance(X, pd.DataFrame):
         raise TypeError(
             f"{given} names a column, and X is a {type(X).__name__} without names: pass a "
@@ -52,7 +56,7 @@ def _taken_out(X, y, word, name):
     at = [j for j, column in enumerate(column_names(X.columns)) if column == name]
     if len(at) != 1:
         raise ValueError(f"{given} names {len(at)} columns of X; pass the name of one, or {one}")
-    return X.iloc[:, np.arange(X.shape[1]) != at[0]], X.iloc[:, at[0]].rename(None)
+    return X.iloc[:, at[0]].rename(None)
 
 
 def opened(text, data, arguments):

@@ -55,6 +55,7 @@ def pair_up(data, A, copies, rows, columns, rng):
         y=data.y[rows],
         loss=restricted(data.loss, data.y, rows),
         weights=data.weights[rows],
+        counts=None if data.counts is None else data.counts[rows],
         trials=None if data.trials is None else data.trials[rows],
         offset=None if data.offset is None else data.offset[rows],
         lower=data.lower[at],

@@ -10,7 +10,7 @@ from ..core.warnings import recorded
 from ..errors import SeparationWarning
 from ..inspection.class_refits import NoOptimumError
 from ..inspection.refits import RefitRows, refit_rows
-from ..inspection.survival_refits import CoupledRows, jackknife, maximum_likelihood
+from ..inspection.survival_refits import CoupledRows, maximum_likelihood, robust_covariance
 from ..problem.losses import restricted
 from ..problem.responses import without_mean
 
@@ -45,6 +45,7 @@ def tested(path, s, data, held):
     if data.loss.traits.coupled:
         return _by_likelihood(data, s.support, held, nothing)
     rows = RefitRows(data.design, data.y, held, data.offset, None, False)
+    rows = rows._replace(counts=data.counts, trials=data.trials, importance=_important(data, held))
     if data.responses is None:
         if without_mean(data.loss, held @ data.y):
             return nothing
@@ -69,6 +70,16 @@ def tested(path, s, data, held):
     return nothing._replace(
         estimate=arrays[0], error=arrays[1], p_value=arrays[2], freedom=parts[0].freedom
     )
+
+
+def _important(data, held):
+    """Whether rows have weights of importance that differ; class weights serve the choice only."""
+    if not data.importance:
+        return False
+    seen, each = held > 0, held
+    for multiple in (data.counts, data.trials):
+        each = each if multiple is None else each / np.where(seen, multiple, 1.0)
+    return bool(np.ptp(each[seen]) > 0)
 
 
 def _by_refit(path, s, rows, nothing):
@@ -104,14 +115,14 @@ def _by_likelihood(data, support, held, nothing):
     names = [data.names[j] for j in support]
     offset = None if data.offset is None else data.offset[keep]
     A, loss = data.design.columns(support)[keep], restricted(data.loss, data.y, keep)
-    rows = CoupledRows(A, names, data.y[keep], loss, held[keep], offset)
+    counts = None if data.counts is None else data.counts[keep]
+    rows = CoupledRows(A, names, data.y[keep], loss, held[keep], counts, offset)
     found = maximum_likelihood(rows)
     if not found.attained:
         return nothing._replace(separated=True)
-    covariance, weights = found.covariance, held[keep]
-    if data.loss.traits.response == "survival" and (weights != np.floor(weights)).any():
-        D = jackknife(rows, found)
-        covariance = D.T @ D
+    covariance = found.covariance
+    if _important(data, held):
+        covariance = robust_covariance(rows, found)
     error = np.sqrt(np.diag(covariance))
     known = found.known & (error > 0)
     estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)

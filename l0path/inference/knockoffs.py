@@ -22,7 +22,7 @@ from ..engine.registry import refuse
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
 from ..problem.losses import Squared, name_of
-from ..problem.problem import pose
+from ..problem.problem import copies_of, pose
 from .competition import importance, pair_up, threshold_of
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
@@ -242,7 +242,8 @@ def knockoff_filter(
     asked = resolve(X, y, arguments, check=partial(_check_data, kind=kind)).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
-    _check_size(data, rows.size, competing.size)
+    times = copies_of(data.weights, data.counts)[rows]  # that each row stands for
+    _check_size(data, int(times.sum()), competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
     if kind == "model":
         competing = _varying(data, competing)
@@ -257,7 +258,8 @@ def knockoff_filter(
         if kind == "fixed":
             made = fixed_knockoffs(A[:, competing], data.weights[rows], data.intercept, s, rng)
         else:
-            made = model_knockoffs(A[:, competing], *_moments(A, competing, covariance), s, rng)
+            every = A if data.counts is None else np.repeat(A, times.astype(np.int64), axis=0)
+            made = model_knockoffs(A[:, competing], *_moments(every, competing, covariance), s, rng)
     copies[:, competing], distance[competing], _ = made
     match = pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
     path = _solve_pairs(replace(asked, data=match.data, n_jobs=n_jobs), rng)

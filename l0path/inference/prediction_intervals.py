@@ -172,7 +172,8 @@ def _refuse_unserved(cv):
 def _held_out(cv, fits, rows, scores):
     """The `ScoredRows` rows; scores(y, eta) (m,) are those of m rows with predictor eta."""
     n = len(rows.y)
-    whole = rows.weights * (cv.path.meta.n_eff / rows.weights.sum())  # 1 each without weights
+    # how many rows each row stands for, 1 each without weights, times an importance of mean 1
+    whole = rows.weights * (cv.path.meta.n_eff / rows.weights.sum())
     times = np.zeros(n)
     for _, test in cv.splits:
         np.add.at(times, test, 1.0)

@@ -172,10 +172,16 @@ def draw(data, size, rng, sets=1, by_event=False):
 
 
 def on_rows(data, rows):
-    """The data with the weight of every row times how often it is among `rows`: weight 0 is no row,
-    so X is not copied and nothing else of the other rows is seen.
+    """The data in which every row counts as often as it is among `rows`: weight 0 is no row, so X
+    is not copied and nothing else of the other rows is seen.
     """
-    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.design.n))
+    times = np.bincount(rows, minlength=data.design.n).astype(np.float64)
+    weights, counts, loss = data.weights * times, data.counts, data.loss
+    if times.max() > 1:
+        counts = times if counts is None else counts * times
+        if loss.traits.response == "survival":
+            loss = loss.restricted(data.y, np.arange(data.design.n), counts=counts)
+    return replace(data, weights=weights, counts=counts, loss=loss)
 
 
 def path_on_rows(asked, rows, deadline=None, most=None):

@@ -22,13 +22,6 @@ from .held_out import tested
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
 
-# statsmodels' regressions that take no weights but as repeated rows
-REGRESSIONS = {
-    "multinomial": "MNLogit",
-    "negative_binomial": "NegativeBinomial",
-    "quantile": "QuantReg",
-    "huber": "RLM",
-}
 GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
@@ -247,13 +240,16 @@ def _check(data, plan, k, rule, competing):
             f"split_inference needs a likelihood, which loss={loss!r} does not have; "
             "use loss='logistic'"
         )
-    by, parts = REGRESSIONS.get(loss), (data.weights != np.floor(data.weights)).any()
-    if by is not None and (parts or (loss == "multinomial" and data.offset is not None)):
-        what = "sample_weight= of numbers that are not whole" if parts else "offset="
-        raise ValueError(
-            f"split_inference tests loss={loss!r} by statsmodels' {by}, which takes no {what}; "
-            "leave that out"
-        )
+    refused = {
+        ("huber", "sample_weight=", "RLM"): data.importance,
+        ("multinomial", "offset=", "MNLogit"): data.offset is not None,
+    }
+    for (name, what, by), given in refused.items():
+        if loss == name and given:
+            raise ValueError(
+                f"split_inference tests loss={loss!r} by statsmodels' {by}, which takes no {what}; "
+                "leave that out"
+            )
     if k is not None:
         whole(k, "k", 1, competing)
         if plan.max_k is not None and plan.max_k < k:

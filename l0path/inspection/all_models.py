@@ -414,7 +414,9 @@ class SetSearch:
         penalty = np.where(room, penalty, math.inf)
         if path.meta.traits.gaussian:
             every = observations(path.meta)  # of several responses
-            less = 0.0 if name == "cp" else every * math.log(every / n)
+            less = 0.0
+            if name != "cp":
+                less = every * (math.log(every / n) - path.meta.log_constant)
             if path.meta.responses is not None and name != "cp":
                 less += n * float(np.log(path.meta.response_weights).sum())
             return Score(penalty - less, every, 0.5 * sigma2 / n if name == "cp" else 0.0)

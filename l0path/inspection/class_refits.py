@@ -28,7 +28,13 @@ def fit_ordered(path, s, table, how):
     codes = pd.Categorical.from_codes(at.astype(np.int64), labels, ordered=True)
     y = pd.Series(codes, index=at.index, name=at.name)
     options = {"offset": table.offset, "distr": "logit"}
-    model = OrderedModel(y, table.exog, **options)
+    kinds = OrderedModel, ThresholdModel
+    if table.weights is not None:
+        from .weighted_regressions import WeightedOrderedModel, WeightedThresholdModel
+
+        kinds = WeightedOrderedModel, WeightedThresholdModel
+        options["row_weights"] = table.weights
+    model = kinds[0](y, table.exog, **options)
     start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
     how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
     found = model.fit(**{name: value for name, value in how.items() if name not in COVARIANCE})
@@ -37,7 +43,7 @@ def fit_ordered(path, s, table, how):
         [found.params.to_numpy()[:k], model.transform_threshold_params(found.params)[1:-1]]
     )
     with recorded() as caught:  # the first fit has said whether it converged
-        results = ThresholdModel(y, table.exog, **options).fit(**{**how, "start_params": start})
+        results = kinds[1](y, table.exog, **options).fit(**{**how, "start_params": start})
     again(w for w in caught if w.category is not ConvergenceWarning)
     results._results.mle_retvals = found.mle_retvals
     return results
@@ -50,10 +56,13 @@ def fit_classes(path, s, table, how):
     import statsmodels.api as sm
 
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
-    if odd:
+    sandwich = odd == ["cov_type"] and how["cov_type"] == "HC0"
+    if sandwich or (odd == ["cov_type"] and how["cov_type"] == "nonrobust"):
+        del how["cov_type"]
+    elif odd:
         raise ValueError(
             f"{odd[0]}={how[odd[0]]!r}: statsmodels' MNLogit has the standard errors of maximum "
-            f"likelihood only; leave {odd[0]} out"
+            f"likelihood and of the sandwich ('HC0') only; leave {odd[0]} out"
         )
     if table.offset is not None:
         raise ValueError(
@@ -68,7 +77,13 @@ def fit_classes(path, s, table, how):
             "of every class"
         )
     labels = pd.Categorical.from_codes(codes, [str(label) for label in path.classes])
-    model = sm.MNLogit(pd.Series(labels, index=at.index, name=at.name), table.exog)
+    y = pd.Series(labels, index=at.index, name=at.name)
+    if table.weights is None:
+        model = sm.MNLogit(y, table.exog)
+    else:
+        from .weighted_regressions import WeightedMNLogit
+
+        model = WeightedMNLogit(y, table.exog, row_weights=table.weights)
     first = [np.atleast_2d(s.intercept)] if path.meta.intercept else []
     start = np.vstack([*first, s.beta])
     how = {"start_params": (start[:, 1:] - start[:, :1]).ravel(order="F"), "disp": 0} | how
@@ -84,4 +99,16 @@ def fit_classes(path, s, table, how):
             "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
         )
     again(caught)
+    if sandwich:
+        _take_sandwich(results)
     return results
+
+
+def _take_sandwich(results):
+    """Give results of several classes the covariance of the sandwich, H^-1 S'S H^-1 of the scores
+    S of the rows.
+    """
+    inner, params = results._results, results.params.to_numpy().ravel(order="F")
+    S, H = inner.model.score_obs(params), np.linalg.inv(inner.model.hessian(params))
+    inner.cov_type, inner.cov_params_default = "HC0", H @ (S.T @ S) @ H
+    inner.cov_kwds = {"description": "the sandwich of the scores of the rows"}

@@ -197,7 +197,7 @@ def _columns(origin):
 
 
 def _kept(rows):
-    return np.arange(rows.design.n) if rows.weights is None else np.flatnonzero(rows.weights > 0)
+    return np.flatnonzero(rows.weights > 0)
 
 
 def _refuse_unlike(refits):
@@ -263,13 +263,13 @@ def _difference(a, b):
         if not np.array_equal(x, y):
             return "rows"
     n = a.rows.design.n
-    for what, absent in (("weights", 1.0), ("offset", 0.0)):
+    for what, absent in (("weights", 1.0), ("counts", 1.0), ("trials", 1.0), ("offset", 0.0)):
         x, y = (
             np.full(n, absent) if getattr(one.rows, what) is None else getattr(one.rows, what)
             for one in (a, b)
         )
         if not np.array_equal(x, y):
-            return "offsets" if what == "offset" else what
+            return {"offset": "offsets", "trials": "trials"}.get(what, "weights")
     return ""
 
 

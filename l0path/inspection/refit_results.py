@@ -12,29 +12,42 @@ import pandas as pd
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
 WEIGHTED = (
-    "the fit had weights, which a path file does not hold: pass sample_weight= (times the class "
-    "weights)"
+    "the fit had weights, which a path file does not hold: pass freq_weight= and sample_weight= "
+    "(times the class weights) as in the fit"
 )
 
 
 class RefitRows(NamedTuple):
-    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
-    index of the frame or None; same: they are the rows of the fit; trials (n,): those of shares, of
-    which the weights are multiples, or None; labels: those of the covariance, by name; chose: how
-    many of the rows have chosen the columns, None where that is not known; whole: whether they were
-    taken for being complete in the columns of the model.
+    """The rows of a refit: design, y (classes -1, 1), offset (n,) or None, index of the frame or
+    None; same: they are the rows of the fit; weights (n,), counts and trials (n,) or None, and
+    importance: as those of `Data`; labels: those of the covariance, by name; chose: how many of the
+    rows have chosen the columns, None where that is not known; whole: whether they were taken for
+    being complete in the columns of the model.
     """
 
     design: object
     y: np.ndarray
-    weights: np.ndarray | None
+    weights: np.ndarray
     offset: np.ndarray | None
     index: object
     same: bool
+    counts: np.ndarray | None = None
     trials: np.ndarray | None = None
+    importance: bool = False
     labels: dict = {}
     chose: int | None = None
     whole: bool = False
+
+    def importances(self, keep):
+        """The importance of some rows, of mean 1 over these and their copies; None: all the
+        same.
+        """
+        if not self.importance:
+            return None
+        copies = np.ones(len(keep)) if self.counts is None else self.counts[keep]
+        w = self.weights[keep] / copies
+        w = w if self.trials is None else w / self.trials[keep]
+        return w * (copies.sum() / (copies @ w))
 
 
 class Origin(NamedTuple):
@@ -163,17 +176,25 @@ def label(s, path, rows):
             f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
             f"theta = {path.theta:.4g}"
         )
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew
+    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows)
+
+
+def _weighted(path, rows):
+    """That weights made a pseudo-likelihood."""
+    if not pseudo_likelihood(path, rows):
+        return ""
+    return (
+        "; sample and class weights make a pseudo-likelihood: standard errors are those of the "
+        "sandwich unless cov_type= asks for others"
+    )
 
 
 def pseudo_likelihood(path, rows):
-    """Whether weights that are no counts of rows make a pseudo-likelihood of a loss whose
-    dispersion is known.
+    """Whether weights of importance make a pseudo-likelihood of a loss whose dispersion is
+    known.
     """
-    w = rows.weights
-    if w is None or path.meta.trials is not None or path.meta.traits.gaussian:
-        return False
-    return path.meta.loss not in ("gamma", "tweedie") and bool((w != np.floor(w)).any())
+    traits = path.meta.traits
+    return rows.importance and traits.likelihood and not traits.free_scale
 
 
 def _unpenalised(s):

@@ -13,6 +13,7 @@ from ..formula import Encoded
 from ..paths.predicting import offset_of_table
 
 LABELS = ("groups", "time")  # options of a covariance that hold a label for each row
+WEIGHTS = ("sample_weight", "freq_weight", "trials")
 ALL = "all"
 CHECKED = 64  # columns by which rows are recognised, beside those of the model
 BLOCK = 1 << 23  # entries of X that are read at once
@@ -37,6 +38,8 @@ def prepared(path, s, X, y, by_row, whole):
     """
     X, y = pandas_of(X), pandas_of(y, "y")
     formula = path.meta.formula
+    if X is not None:
+        by_row = _found(path, X, by_row, WEIGHTS)
     if whole and X is None:
         if formula is None:
             return None, None, by_row  # the fit has taken complete rows only
@@ -97,20 +100,18 @@ def _at(value, keep):
     return value[keep] if isinstance(value, (pd.DataFrame, pd.Series)) else np.asarray(value)[keep]
 
 
-def _found(path, X, by_row):
+def _found(path, X, by_row, those=LABELS):
     """by_row with labels that are names of columns replaced by these columns: those of a table X,
     of the data of a formula, or of the X of the fit.
     """
     return {
-        name: column_of(path, X, name, value)
-        if name in LABELS and isinstance(value, str)
-        else value
+        name: column_of(path, X, name, value) if name in those and isinstance(value, str) else value
         for name, value in by_row.items()
     }
 
 
 def column_of(path, X, name, column):
-    """The labels (n,) in a column, as cov_kwds[name] asks."""
+    """The labels (n,) in a column, as cov_kwds[name] asks, or weights by name."""
     formula = path.meta.formula
     table = formula.table if X is None and formula is not None else X
     known = column_names(table.columns) if isinstance(table, pd.DataFrame) else []
@@ -119,9 +120,10 @@ def column_of(path, X, name, column):
     data = path._source.data
     if X is None and data is not None and column in list(map(str, data.names)):
         return data.design.columns(np.array([list(map(str, data.names)).index(column)]))[:, 0]
+    asked = f"cov_kwds[{name!r}]" if name in LABELS else name
     raise ValueError(
-        f"cov_kwds[{name!r}]={column!r} is not a column of "
-        f"{'the data of the fit' if X is None else 'X'}; pass one label for each row"
+        f"{asked}={column!r} is not a column of {'the data of the fit' if X is None else 'X'}; "
+        "pass one label for each row"
     )
 
 
@@ -167,7 +169,7 @@ def rows_that_chose(path, s, rows, response):
         J = np.union1d(J, spread)
     own = _keys(data.design, J, data.response)[data.weights > 0]
     new = _keys(rows.design, J, response)
-    used = np.ones(new.size, dtype=bool) if rows.weights is None else rows.weights > 0
+    used = rows.weights > 0
     new = new[used]
     if data.index is not None and rows.index is not None:
         a, b = _texts(data.index)[data.weights > 0], _texts(rows.index)[used]

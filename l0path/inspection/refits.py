@@ -4,6 +4,7 @@ tests and diagnostics.
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import singledispatch
 from types import SimpleNamespace
@@ -19,12 +20,14 @@ from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule
 from ..core.warnings import again, recorded, warn_user
 from ..cross_validation.result import SELECTORS
-from ..engine.arguments import coded, sample_weights
+from ..engine.arguments import coded
+from ..engine.arguments import row_weights as weights_of_rows
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
+from ..problem.families.trials import shares_of
 from ..problem.losses import Huber, Logistic, Multinomial, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .class_refits import fit_classes, fit_ordered
@@ -36,12 +39,13 @@ from .refit_results import (
     describe_survival,
     exog_of,
     labels_by_row,
+    pseudo_likelihood,
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognised
 from .survival_refits import refit_survival
 
-REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
+REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 POISSON_LIMIT = 1e-4  # alpha x mean count, up to which a negative binomial regression is Poisson's
 
@@ -53,8 +57,10 @@ def refit(
     *,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
+    offset: ArrayLike | str | None = None,
     cov_type: str | None = None,
     cov_kwds: dict | None = None,
     scale: float | str | None = None,
@@ -65,13 +71,15 @@ def refit(
     if rows not in (None, ALL):
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
-    by_row = {"sample_weight": sample_weight, "offset": offset}
+    by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
     if cov_type is None and self.meta.formula is not None:
         table = self.meta.formula.table if X is None else pandas_of(X)
         clusters = self.meta.formula.labels("cluster", table)
         if clusters is not None:
             cov_type, cov_kwds = "cluster", {**(cov_kwds or {}), "groups": clusters}
     if self.meta.traits.response == "survival":
+        if trials is not None:
+            raise ValueError("trials= goes with shares under loss='binomial'; leave it out")
         given = X, y, {**by_row, "strata": strata}, rows == ALL
         return refit_survival(self, self.solutions[i], given, (cov_type, cov_kwds, scale), selector)
     if strata is not None:
@@ -87,10 +95,11 @@ def refit(
             "the model has neither columns nor an intercept, so there is nothing to refit; choose "
             "a larger k"
         )
+    by_row["trials"] = trials
     labels = {name: cov_kwds[name] for name in LABELS if name in (cov_kwds or {})}
     X, y, by_row = prepared(self, s, X, y, {**by_row, **labels}, rows == ALL)
     labels = {name: by_row.pop(name) for name in labels}
-    taken = _rows(self, X, y, **by_row)._replace(labels=labels, whole=rows == ALL)
+    taken = _rows(self, X, y, by_row)._replace(labels=labels, whole=rows == ALL)
     taken = recognised(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
     how = {name: value for name, value in how.items() if value is not None}
@@ -101,15 +110,22 @@ def refit(
     return results
 
 
-def new_rows(path, X, y, sample_weight, offset):
-    """Rows of X and y given anew, checked as `fit` checks them."""
-    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset, trials=None)
-    if X is None or y is None:
+def new_rows(path, X, y, by_row):
+    """Rows of X and y given anew, checked as `fit` checks them; by_row: sample_weight, freq_weight,
+    trials and offset, None for those that are not given.
+    """
+    if X is None or (y is None and path.meta.formula is None):
         raise ValueError("pass X= and y= together")
-    sample_weight, offset = by_row["sample_weight"], by_row["offset"]
+    same_index(X=X, y=y, **by_row)
+    X, y, by_row = path._given(X, y, **by_row)
+    if y is None:
+        raise ValueError("pass X= and y= together")
     design, index = path._new_design(X)
-    weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
+    y, trials = shares_of(y, by_row["trials"], design.n, path.loss)
+    weights, counts, importance = weights_of_rows(
+        by_row["sample_weight"], by_row["freq_weight"], trials, design.n
+    )
+    offset = by_row["offset"]
     shift = None if offset is None else given_offset(path.meta, offset, design.n)
     target = coded(y, design.n, path.meta)
     same = (
@@ -117,15 +133,16 @@ def new_rows(path, X, y, sample_weight, offset):
         and design.n == path.n
         and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
     )
-    return RefitRows(design, target, weights, shift, index, same, by_row["trials"])
+    return RefitRows(design, target, weights, shift, index, same, counts, trials, importance)
 
 
-def _rows(path, X, y, sample_weight, offset):
-    """The rows of the fit, or new ones."""
-    held = path._source.data
+def _rows(path, X, y, by_row):
+    """The rows of the fit, or new ones; by_row: as of `new_rows`."""
+    data, given = path._source.data, any(value is not None for value in by_row.values())
     if X is None and y is None:
-        if sample_weight is not None or offset is not None:
-            raise ValueError("sample_weight= and offset= go with new rows: pass X= and y= too")
+        if given:
+            names = ", ".join(f"{name}=" for name, value in by_row.items() if value is not None)
+            raise ValueError(f"{names} go with new rows: pass X= and y= too")
         data = path.data()
         return RefitRows(
             data.design,
@@ -134,65 +151,91 @@ def _rows(path, X, y, sample_weight, offset):
             data.offset,
             None,
             True,
+            data.counts,
             data.trials,
+            data.importance,
         )
-    rows = new_rows(path, X, y, sample_weight, offset)
-    if rows.same and held is not None and sample_weight is None and offset is None:
-        return _rows(path, None, None, None, None)._replace(index=rows.index)
+    rows = new_rows(path, X, y, by_row)
+    if rows.same and data is not None and not given:
+        return _rows(path, None, None, by_row)._replace(index=rows.index)
     if path.meta.has_offset and rows.offset is None:
         raise missing_offset(path, X, "refit")
-    if rows.same and path.meta.weighted and rows.weights is None:
+    if rows.same and path.meta.weighted and not rows.importance and rows.counts is None:
         raise ValueError(WEIGHTED)
+    if rows.same and not path.meta.weighted and rows.trials is not None:
+        if not math.isclose(float(rows.trials.sum()), path.meta.trials):
+            raise ValueError(
+                "the fit had numbers of trials, which a path file does not hold: pass trials= as "
+                "in the fit"
+            )
     return rows
 
 
-def _table(path, s, rows, repeat_all):
-    """(endog, exog, weights or None, whether they count rows, offset, places of the rows): what
-    statsmodels is given. repeat_all: rows with whole-number weights are repeated for every loss.
+class RefitTable(NamedTuple):
+    """The input of statsmodels: response (successes and failures: two columns), columns, weights of
+    mean 1 or None, how many rows each row stands for or None, offset or None.
     """
-    weights, additive = rows.weights, path.meta.traits.link == "identity"
-    keep = np.arange(rows.design.n) if weights is None else np.flatnonzero(weights > 0)
-    w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
-    shares = path.meta.trials is not None  # then the weights are trials, which no rows repeat
-    counts = w is not None and not shares and bool((w == np.floor(w)).all())
+
+    endog: pd.Series
+    exog: pd.DataFrame
+    weights: np.ndarray | None
+    counts: np.ndarray | None
+    offset: np.ndarray | None
+
+
+def _table(path, s, rows, robust):
+    """(`RefitTable`, places of its rows). robust: whether the covariance is made of scores of rows,
+    so that a row that stands for several is repeated, as it is where statsmodels takes no counts.
+    """
+    link, keep = path.meta.traits.link, np.flatnonzero(rows.weights > 0)
+    w, counts = rows.importances(keep), None if rows.counts is None else rows.counts[keep]
+    if counts is not None and (counts == 1).all():
+        counts = None
     A, names = exog_of(path, s, rows, keep)
-    fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    several = path.meta.traits.link in ("ordered", "softmax")  # whose models take no weights
-    repeat = counts and (repeat_all or additive or several or path.theta) and fits
-    if counts and repeat_all and not fits:
-        raise ValueError(
-            "cov_type= needs rows of whole-number weights repeated, which here makes "
-            f"{w.sum():.3g} rows; refit on the rows themselves with path.refit(X=, y=), or leave "
-            "cov_type out"
-        )
-    if repeat:
-        again = np.repeat(np.arange(keep.size), w.astype(np.int64))
-        A, keep, w = A[again], keep[again], None
-    index = pd.RangeIndex(len(A)) if rows.index is None or repeat else rows.index[keep]
+    # several and ordered classes, quantiles, Huber's and squared loss, and theta that is estimated
+    alone = link not in ("logit", "log") or path.theta is not None
+    again = counts is not None and (robust or alone)
+    if again and counts.sum() * A.shape[1] > REPEAT:
+        if robust or not path.meta.traits.gaussian:
+            raise ValueError(
+                "this refit needs a row for each that freq_weight counts, which are "
+                f"{counts.sum():.3g} here; "
+                + (
+                    "leave cov_type out, or pass 'nonrobust'"
+                    if robust and not alone
+                    else "refit on a sample of them with path.refit(X=, y=)"
+                )
+            )
+        again = False
+    if again:
+        at = np.repeat(np.arange(keep.size), counts.astype(np.int64))
+        A, keep, w, counts = A[at], keep[at], None if w is None else w[at], None
+    index = pd.RangeIndex(len(A)) if rows.index is None or again else rows.index[keep]
     y, name = rows.y[keep], path.meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
-    if additive and offset is not None:
+    if link == "identity" and offset is not None:
         y, name = y - offset, f"{name} - offset"
     if path.classes is not None and not path.meta.ordered:
         y = (y > 0).astype(float) if y.ndim == 1 else y.argmax(axis=1)
-    if w is not None and not counts and not shares:
-        w = w / w.mean()
-    exog = pd.DataFrame(A, columns=names, index=index)
-    return pd.Series(y, index=index, name=name), exog, w, counts, offset, keep
+    exog, endog = pd.DataFrame(A, columns=names, index=index), pd.Series(y, index=index, name=name)
+    if rows.trials is not None:
+        trials = rows.trials[keep]
+        endog = pd.DataFrame({"successes": endog * trials, "failures": (1.0 - endog) * trials})
+    return RefitTable(endog, exog, w, counts, offset), keep
 
 
 def refit_rows(path, s, rows, **how):
-    """The results of statsmodels on weighted rows; how: arguments of its `fit`."""
+    """The results of statsmodels on weighted rows; how: arguments of its `fit`. Weights of
+    likelihoods whose dispersion is known make pseudo-likelihoods, whose covariance is by default
+    the sandwich.
+    """
     import statsmodels.api as sm
 
+    if pseudo_likelihood(path, rows) and "scale" not in how:
+        how = {"cov_type": "HC0"} | how
     robust = how.get("cov_type", "nonrobust") != "nonrobust"
-    endog, exog, w, counts, offset, at = _table(path, s, rows, robust)
+    table, at = _table(path, s, rows, robust)
     how = _checked(path.loss_record(), how, path, rows, at)
-    if rows.trials is not None:
-        trials = rows.trials[at]
-        endog = pd.DataFrame({"successes": endog * trials, "failures": (1.0 - endog) * trials})
-        w = None if w is None or (w == trials).all() else w / trials
-    table = RefitTable(endog, exog, w, counts, offset)
     with recorded() as caught:
         results = fitted(path.loss_record(), sm, path, s, table, how)
     _tell(caught, path, results)
@@ -240,33 +283,31 @@ def _least_check_loss(results):
     return bool(value <= least + 1e-8 * max(abs(least), abs(value)))
 
 
-class RefitTable(NamedTuple):
-    """The input of statsmodels: response (successes and failures: two columns), columns, weights
-    or None, whether these count rows, offset or None.
-    """
-
-    endog: pd.Series
-    exog: pd.DataFrame
-    weights: np.ndarray | None
-    counts: bool
-    offset: np.ndarray | None
-
-
 @singledispatch
 def fitted(loss, sm, path, s, table, how):
     """The results of statsmodels for a loss; sm: `statsmodels.api`. By default of a GLM of its
     `glm_family`.
     """
-    w = table.weights
-    weighting = {} if w is None else {"freq_weights" if table.counts else "var_weights": w}
     model = sm.GLM(
-        table.endog, table.exog, family=glm_family(loss, sm), offset=table.offset, **weighting
+        table.endog,
+        table.exog,
+        family=glm_family(loss, sm),
+        offset=table.offset,
+        **weighting(table),
     )
     return _fitted_glm(model, {"tol": 1e-12, **how})
 
 
+def weighting(table):
+    """The weights of a `RefitTable` as GLM takes them."""
+    given = {"var_weights": table.weights, "freq_weights": table.counts}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 @fitted.register(Squared)
 def _(loss, sm, path, s, table, how):
+    if table.counts is not None:  # too many to repeat the rows
+        return sm.GLM(table.endog, table.exog, **weighting(table)).fit(**{"use_t": True, **how})
     if table.weights is None:
         return sm.OLS(table.endog, table.exog).fit(**how)
     return sm.WLS(table.endog, table.exog, weights=table.weights).fit(**how)
@@ -276,8 +317,8 @@ def _(loss, sm, path, s, table, how):
 def _(loss, sm, path, s, table, how):
     if table.weights is not None:
         raise ValueError(
-            "statsmodels has no weighted robust regression: refit of loss='huber' takes "
-            "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
+            "statsmodels has no weighted robust regression: refit of loss='huber' takes no "
+            "sample_weight, only freq_weight; refit with path.refit(X=, y=) on unweighted rows"
         )
     return _robust(sm, path, s, table.endog, table.exog, how)
 
@@ -315,14 +356,13 @@ def _(loss, sm):
 @fitted.register(NegativeBinomial)
 def _(loss, sm, path, s, table, how):
     """NB2 with theta = 1 / alpha estimated anew."""
-    _unweighted(path, table, "negative binomial regression that estimates theta")
     if how.get("scale") is not None:
         raise ValueError(
             f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
             "place; leave scale out"
         )
     start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
-    model = sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
+    model = _negative_binomial(sm, table)
     how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, "maxiter": 1000} | how
     if "method" in how:
         return model.fit(**how)
@@ -338,12 +378,23 @@ def _(loss, sm, path, s, table, how):
     return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
 
 
+def _negative_binomial(sm, table):
+    """The model of statsmodels, or its weighted form."""
+    if table.weights is None:
+        return sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
+    from .weighted_regressions import WeightedNegativeBinomial
+
+    return WeightedNegativeBinomial(
+        table.endog, table.exog, offset=table.offset, row_weights=table.weights
+    )
+
+
 @fitted.register(Quantile)
 def _(loss, sm, path, s, table, how):
     """The check loss as it is: QuantReg, with the coefficients of its linear program, which its
-    iterations come near to. They may end in a cycle, which then says nothing.
+    iterations come near to. They may end in a cycle, which then says nothing. A row times a weight
+    has its check loss times the weight, which is how R's `rq` takes weights.
     """
-    _unweighted(path, table, "quantile regression")
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
     if odd:
         raise ValueError(
@@ -353,10 +404,13 @@ def _(loss, sm, path, s, table, how):
     from statsmodels.tools.sm_exceptions import ConvergenceWarning as Cycle
     from statsmodels.tools.sm_exceptions import IterationLimitWarning
 
-    model = sm.QuantReg(table.endog, table.exog)
+    endog, exog = table.endog, table.exog
+    if table.weights is not None:
+        endog, exog = endog * table.weights, exog.mul(table.weights, axis=0)
+    model = sm.QuantReg(endog, exog)
     with recorded() as caught:
         results = model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
-    exact = _quantile_coefficients(table.exog, table.endog, loss.quantile)
+    exact = _quantile_coefficients(exog, endog, loss.quantile)
     for w in caught:
         if exact is None or not issubclass(w.category, (Cycle, IterationLimitWarning)):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
@@ -389,17 +443,7 @@ def _quantile_coefficients(Z, y, quantile):
 @fitted.register(Multinomial)
 @fitted.register(Ordinal)
 def _(loss, sm, path, s, table, how):
-    _unweighted(path, table, "regression of several classes")
     return (fit_ordered if path.meta.ordered else fit_classes)(path, s, table, how)
-
-
-def _unweighted(path, table, what):
-    """Refuse weights that are no whole numbers, where statsmodels takes none."""
-    if table.weights is not None:
-        raise ValueError(
-            f"statsmodels has no weighted {what}: refit of loss={path.loss!r} takes whole-number "
-            "weights only; refit with path.refit(X=, y=) on unweighted rows"
-        )
 
 
 def _fitted_glm(model, how):

@@ -24,13 +24,16 @@ def score(
     y: ArrayLike | None = None,
     rule: Rule | None = None,
     *,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    freq_weight: ArrayLike | str | None = None,
+    trials: ArrayLike | str | None = None,
+    offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
     i = self.index(rule, **selector)
-    held = held_out(self, new_rows(self, X, y, sample_weight, offset, strata), i)
+    given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
+    held = held_out(self, new_rows(self, X, y, **given, offset=offset, strata=strata), i)
     out = {}
     for name in scoring.metrics_for(self.loss):
         out[name] = _value(name, held)
@@ -69,6 +72,7 @@ def score_over_time(
         )
     if times is not None:
         times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
-    held = held_out(self, new_rows(self, X, y, sample_weight, offset, strata), i)
+    rows = new_rows(self, X, y, sample_weight=sample_weight, offset=offset, strata=strata)
+    held = held_out(self, rows, i)
     at, auc, brier = over_time(held.times, times)
     return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))

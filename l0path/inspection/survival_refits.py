@@ -16,6 +16,7 @@ from ..cross_validation.validation import new_rows
 from ..designs import Dense
 from ..errors import SeparationWarning
 from ..problem.coupled.arguments import ties_of
+from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
@@ -61,8 +62,7 @@ def refit_survival(path, s, given, covariance, how):
     rows = recognised(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
-    whole = bool((rows.weights == np.floor(rows.weights)).all())
-    even = np.ptp(rows.weights[keep]) == 0
+    even = not rows.importance and (rows.counts is None or (rows.counts[keep] == 1).all())
     if even and cov_type in (None, "nonrobust"):
         return _refit_in_statsmodels(path, s, rows, (A, names), loss, how)
     if how:
@@ -70,7 +70,7 @@ def refit_survival(path, s, given, covariance, how):
             f"{next(iter(how))}= is for statsmodels, whose PHReg takes neither weights nor robust "
             "covariances; leave it out"
         )
-    cov_type = cov_type or ("nonrobust" if whole else "robust")
+    cov_type = cov_type or ("robust" if rows.importance else "nonrobust")
     clusters = None
     if cov_type == "cluster":
         if "groups" not in kwds:
@@ -78,8 +78,9 @@ def refit_survival(path, s, given, covariance, how):
         clusters = labels_by_row("groups", path, rows)[keep]
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
+    counts = None if rows.counts is None else rows.counts[keep]
     part = CoupledRows(
-        A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], offset
+        A, names, event[keep], restricted(loss, event, mask), rows.weights[keep], counts, offset
     )
     origin = Origin(path, s, rows, loss)
     return survival_results(part, cov_type, clusters, origin)
@@ -113,14 +114,18 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     return results
 
 
-def survival_rows(path, X, y, sample_weight=None, offset=None, strata=None):
-    """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones."""
+def survival_rows(path, X, y, **by_row):
+    """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones; by_row: sample_weight,
+    freq_weight, offset and strata.
+    """
     if X is None and y is None:
-        if sample_weight is not None or offset is not None or strata is not None:
-            raise ValueError("sample_weight=, offset= and strata= go with new rows: pass X= and y=")
+        given = [f"{name}=" for name, value in by_row.items() if value is not None]
+        if given:
+            raise ValueError(f"{', '.join(given)} go with new rows: pass X= and y=")
         data = path.data()
-        return RefitRows(data.design, data.y, data.weights, data.offset, None, True), data.loss
-    seen = new_rows(path, X, y, sample_weight, offset, strata)
+        rows = RefitRows(data.design, data.y, data.weights, data.offset, None, True)
+        return rows._replace(counts=data.counts, importance=data.importance), data.loss
+    seen = new_rows(path, X, y, **by_row)
     loss = seen.loss
     response = (seen.y, loss.start, loss.stop, loss.stratum)
     same = (
@@ -128,15 +133,16 @@ def survival_rows(path, X, y, sample_weight=None, offset=None, strata=None):
         and seen.design.n == path.n
         and checksum(SimpleNamespace(design=seen.design, response=response)) == path.meta.checksum
     )
-    if same and path.meta.weighted and sample_weight is None:
+    if same and path.meta.weighted and not seen.importance and seen.counts is None:
         raise ValueError(WEIGHTED)
-    return RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same), loss
+    rows = RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same)
+    return rows._replace(counts=seen.counts, importance=seen.importance), loss
 
 
 class CoupledRows(NamedTuple):
     """Rows of survival times or ordered classes, all of positive weight: columns A (n, k), their
-    names, y (n,) (events, or codes of classes), the loss, weights (n,) as they were given, offset
-    (n,) or None.
+    names, y (n,) (events, or codes of classes), the loss, weights (n,) and counts (n,) or None as
+    those of `Data`, offset (n,) or None.
     """
 
     A: np.ndarray
@@ -144,7 +150,18 @@ class CoupledRows(NamedTuple):
     y: np.ndarray
     loss: Any
     weights: np.ndarray
+    counts: np.ndarray | None
     offset: np.ndarray | None
+
+    @property
+    def copies(self):
+        """(n,) how many rows each row stands for."""
+        return np.ones(self.y.size) if self.counts is None else self.counts
+
+    @property
+    def scaled(self):
+        """(n,) the weights, times how many rows each stands for, of mean 1 over all of these."""
+        return self.weights * (self.copies.sum() / self.weights.sum())
 
 
 class Maximum(NamedTuple):
@@ -161,9 +178,8 @@ class Maximum(NamedTuple):
 
 
 def maximum_likelihood(rows):
-    """The `Maximum` of `CoupledRows`. Weights that are whole numbers count rows; others are scaled
-    to a mean of 1, for survival times taken as they are. Thresholds of ordered classes are at their
-    best for all coefficients, which leaves the information of these.
+    """The `Maximum` of `CoupledRows`, by weights of mean 1. Thresholds of ordered classes are at
+    their best for all coefficients, which leaves the information of these.
     """
     k, survival = rows.A.shape[1], rows.loss.traits.response == "survival"
     free = np.full(k, np.inf)
@@ -172,6 +188,7 @@ def maximum_likelihood(rows):
         y=np.asarray(rows.y, dtype=np.float64),
         loss=rows.loss,
         weights=rows.weights,
+        counts=rows.counts,
         offset=rows.offset,
         intercept=False,
         lower=-free,
@@ -187,7 +204,7 @@ def maximum_likelihood(rows):
     fit = model.null(0.0, 0.0)
     at, Z, near = fit.support, model.Z[model.where[fit.support]], model.derivatives(fit)
     taken = model.coupled(near.eta, Z)
-    count = float(rows.weights @ rows.y) if survival else problem.n_eff
+    count = float(rows.scaled @ rows.y) if survival else problem.n_eff
     inverse, known = _inverse(count * ((Z * near.v) @ Z.T - taken @ taken.T))
     scale, params, certain = problem.X.scale[at], np.zeros(k), np.zeros(k, dtype=bool)
     covariance = np.zeros((k, k))
@@ -197,14 +214,28 @@ def maximum_likelihood(rows):
 
 
 def jackknife(rows, found):
-    """(n, k) by how much each row of survival times moves the coefficients of their `Maximum`: the
-    infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse information, as in R's
-    `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling Survival Data, 2000,
-    section 7.1).
+    """(n, k) by how much each row, with all rows that it stands for, moves the coefficients of
+    their `Maximum`: the infinitesimal jackknife, w_i dU/dw_i of the score U times the inverse
+    information, as in R's `residuals(type="dfbeta", weighted=TRUE)` (Therneau & Grambsch, Modeling
+    Survival Data, 2000, section 7.1).
     """
     mean = np.average(rows.A, axis=0, weights=rows.weights)
-    residuals = _score_residuals(rows.loss, found.eta, rows.weights, rows.A - mean)
-    return rows.weights[:, None] * (residuals @ found.covariance)
+    survival = rows.loss.traits.response == "survival"
+    score_residuals = _score_residuals if survival else _ordered_residuals
+    residuals = score_residuals(rows, found.eta, rows.A - mean)
+    return rows.scaled[:, None] * (residuals @ found.covariance)
+
+
+def robust_covariance(rows, found, clusters=None):
+    """(k, k) D'D for the jackknife D of the rows, each of those that one row stands for by itself,
+    or of its sums over clusters (n,).
+    """
+    D = jackknife(rows, found)
+    if clusters is None:
+        D = D / np.sqrt(rows.copies)[:, None]
+    else:
+        D = pd.DataFrame(D).groupby(np.asarray(clusters)).sum().to_numpy()
+    return D.T @ D
 
 
 def _inverse(H):
@@ -219,16 +250,18 @@ def _inverse(H):
     return inverse * np.outer(unit, unit), known & (np.diagonal(H) > 0)
 
 
-def _score_residuals(loss, eta, weights, Z):
+def _score_residuals(rows, eta, Z):
     """(n, k) the derivatives of the score in the weights of the rows; Z (n, k)."""
+    loss, weights, copies = rows.loss, rows.scaled, rows.copies
     out = np.zeros(Z.shape)
     tops = np.full(int(loss.stratum.max()) + 1, -np.inf)
     np.maximum.at(tops, loss.stratum, eta)
     e = np.exp(eta - tops[loss.stratum])
     for tied, at in loss.risk_sets():
         u, w = weights[at] * e[at], weights[tied]
-        share = np.arange(tied.size) / tied.size if loss.efron else np.zeros(1)
-        v = w.mean() if loss.efron else w.sum()
+        deaths = copies[tied].sum()
+        share = np.arange(deaths) / deaths if loss.efron else np.zeros(1)
+        v = w.sum() / share.size
         phi = u.sum() - share * (w @ e[tied])
         means = (Z[at].T @ u)[:, None] - share * (Z[tied].T @ (w * e[tied]))[:, None]
         means = means / phi
@@ -237,6 +270,34 @@ def _score_residuals(loss, eta, weights, Z):
         a, c = (v * share / phi).sum(), means @ (v * share / phi)
         out[tied] += e[tied, None] * (Z[tied] * a - c) + Z[tied] - means.mean(axis=1)
     return out
+
+
+def _ordered_residuals(rows, eta, Z):
+    """(n, k) the scores of ordered classes in the coefficients, less their regression on those in
+    the thresholds t, which are at their best: with P = F(t_y - eta) - F(t_(y-1) - eta) the
+    probability of the class of a row, F the logistic distribution function.
+    """
+    codes, w = rows.y.astype(np.int64), rows.scaled
+    inner = thresholds_of(rows.loss, rows.y, eta, w / w.sum())
+    t, last = np.concatenate([[-np.inf], inner, [np.inf]]), inner.size
+    upper, lower = 1.0 / (1.0 + np.exp(eta - t[codes + 1])), 1.0 / (1.0 + np.exp(eta - t[codes]))
+    a, b, P = upper * (1.0 - upper), lower * (1.0 - lower), upper - lower
+    rise, fall = a * (1.0 - 2.0 * upper) / P, b * (1.0 - 2.0 * lower) / P
+    a, b = a / P, b / P
+    in_upper, in_lower, both = rise - a * a, -fall - b * b, a * b
+    # rows by thresholds, with one before the first and one after the last, which are dropped
+    at, n = np.arange(codes.size), codes.size
+    scores, mixed = np.zeros((n, last + 2)), np.zeros((n, last + 2))
+    scores[at, codes + 1], scores[at, codes] = a, -b
+    mixed[at, codes + 1], mixed[at, codes] = -(in_upper + both), -(in_lower + both)
+    H = np.zeros((last + 2, last + 2))
+    np.add.at(H, (codes + 1, codes + 1), w * in_upper)
+    np.add.at(H, (codes, codes), w * in_lower)
+    np.add.at(H, (codes, codes + 1), w * both)
+    np.add.at(H, (codes + 1, codes), w * both)
+    kept = slice(1, last + 1)
+    slopes = np.linalg.solve(H[kept, kept], (mixed[:, kept] * w[:, None]).T @ Z)
+    return (b - a)[:, None] * Z - scores[:, kept] @ slopes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +313,7 @@ class SurvivalResults:
     llf : float
         The log partial likelihood.
     nobs, events : float
-        The sums of the weights of all rows, and of those with an event.
+        The numbers of all rows, and of those with an event.
     cov_type : str
         "nonrobust": the inverse of the information. "robust", "cluster": D'D for the infinitesimal
         jackknife D of the rows, or of its sums over clusters.
@@ -322,8 +383,8 @@ class SurvivalResults:
         head = {
             "Ties:": self.ties,
             "Covariance:": self.cov_type,
-            "Sum of weights:": f"{self.nobs:g}",
-            "Of events:": f"{self.events:g}",
+            "No. Observations:": f"{self.nobs:.0f}",
+            "No. Events:": f"{self.events:.0f}",
             "Log-likelihood:": f"{self.llf:.4f}",
         }
         out.add_dict(head)
@@ -347,18 +408,15 @@ def survival_results(rows, cov_type, clusters, origin):
         warnings.warn(SeparationWarning(text), stacklevel=4)
     covariance = found.covariance
     if cov_type != "nonrobust":
-        D = jackknife(rows, found)
-        if cov_type == "cluster":
-            D = pd.DataFrame(D).groupby(np.asarray(clusters)).sum().to_numpy()
-        covariance = D.T @ D
+        covariance = robust_covariance(rows, found, clusters)
     open_ = ~found.known | (not found.attained)
     covariance = np.where(open_[:, None] | open_, np.nan, covariance)
     return SurvivalResults(
         params=pd.Series(found.params, index=rows.names),
         covariance=pd.DataFrame(covariance, index=rows.names, columns=rows.names),
-        llf=-float(minus_log_likelihood(rows.loss, rows.y, found.eta, rows.weights)),
-        nobs=float(rows.weights.sum()),
-        events=float(rows.weights @ rows.y),
+        llf=-float(minus_log_likelihood(rows.loss, rows.y, found.eta, rows.scaled)),
+        nobs=float(rows.copies.sum()),
+        events=float(rows.copies @ rows.y),
         cov_type=cov_type,
         ties=origin.path.meta.ties,
         selection=label(origin.solution, origin.path, origin.rows),

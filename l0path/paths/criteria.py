@@ -1,10 +1,10 @@
 """Information criteria over a path: `Path.score_table` and `Path.select`.
 
 All criteria are in log-likelihood form, so that they agree with statsmodels where it has them. With
-n = n_eff (the sum of whole-number weights, else the rows of positive weight), L = mean loss of the
-table, d = nonzero coefficients + intercept, s = nonzero coefficients that were chosen (not forced),
-q = p or `p_total`, less the forced columns (constant columns count, forced or not, and excluded
-ones too):
+n = n_eff (the rows of positive weight, each as often as `freq_weight` says; of loss="cox" the
+events), L = mean loss of the table, d = nonzero coefficients + intercept, s = nonzero coefficients
+that were chosen (not forced), q = p or `p_total`, less the forced columns (constant columns count,
+forced or not, and excluded ones too):
 
     loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L
              logistic  -n L;    poisson   -n (L + mean log y!)
@@ -29,8 +29,13 @@ There are r intercepts.
 
 They treat the support as fixed before the data were seen. The count d is right for unpenalised
 coefficients. With lambda1 or lambda2 > 0 a model has fewer effective degrees of freedom than d, so
-that the criteria are conservative: `cv_fit` is the better judge there. Class weights, and weights
-that are not whole numbers, make the logistic likelihood a pseudo-likelihood.
+that the criteria are conservative: `cv_fit` is the better judge there.
+
+`sample_weight` w, divided by its mean over the rows of positive weight, divides the variance of a
+row under the squared loss, so that the loglik has sum_i log(w_i) / 2 more, as that of R's
+lm(weights=). Of the other losses w multiplies the loss of a row. Where these have no dispersion
+that is estimated (all but gamma, tweedie and quantile), that makes a pseudo-likelihood, and so do
+class weights: the criteria compare models by it, while n remains the number of rows.
 """
 
 from __future__ import annotations
@@ -91,6 +96,8 @@ def score_table(
     table.attrs = {"n": float(meta.n_eff), "p": q, "ebic_gamma": float(ebic_gamma)} | (
         {"sigma2": float(sigma2)} if squared else {}
     )
+    if meta.pseudo:
+        table.attrs["likelihood"] = "pseudo-likelihood by sample or class weights of mean 1"
     table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
     return table
 
@@ -132,7 +139,7 @@ def _criteria(path, q, chosen, ebic_gamma):
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        counted = n if meta.trials is None else meta.trials
+        counted = n if meta.traits.gaussian else meta.likelihood_size
         kind = None if meta.traits.coupled else path.loss_record()
         loglik = log_likelihood(kind, meta.log_constant, counted)(loss)
         loglik = loglik + 0.5 * meta.n_eff * weighed
@@ -179,7 +186,7 @@ def criteria_of_sizes(path, name, chosen, held):
 def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
     meta = path.meta
-    counted = observations(meta) if meta.trials is None else meta.trials
+    counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
     loss = None if meta.traits.coupled else path.loss_record()
     likelihood = log_likelihood(loss, meta.log_constant, counted)
     return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))

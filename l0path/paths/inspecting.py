@@ -147,8 +147,10 @@ class Inspecting:
         *,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
         cov_type: str | None = None,
         cov_kwds: dict | None = None,
         scale: float | str | None = None,
@@ -175,9 +177,9 @@ class Inspecting:
             Rows other than those of the fit. After a fit by a formula X is a DataFrame.
         y : array-like of shape (m,), optional
             Their responses. After a fit by a formula y may be left out: it is the left side then.
-        sample_weight : array-like of shape (m,), optional
-            Weights of these rows. Whole-number weights count rows (a weight of 2 is a row twice).
-            Other weights, and class weights, are precisions, scaled to mean 1.
+        sample_weight, freq_weight, trials : array-like of shape (m,) or str, optional
+            Those of these rows, as in `l0path.fit`, or names of columns of the DataFrame X. Weights
+            of importance, class weights among them, are divided by their mean.
         offset : array-like of shape (m,), optional
             The offset of these rows.
         cov_type : str, optional
@@ -186,8 +188,8 @@ class Inspecting:
             squared loss they are used with Student's t as classical ones are, clustered ones with
             the number of clusters less one as degrees of freedom (use_t=False takes the normal
             distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust",
-            "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and "robust" for
-            Cox regressions with weights that are no whole numbers, as in R's survival.
+            "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and the sandwich
+            where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox regressions.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
             formula also of the rows of the data before incomplete ones were dropped; or the name of
@@ -229,12 +231,14 @@ class Inspecting:
 
         - squared: OLS, and with weights WLS, of y - offset.
         - logistic, binomial: GLM Binomial. poisson: GLM Poisson. gamma and tweedie: GLM Gamma and
-          Tweedie with the log link. Counts of rows are freq_weights, precisions var_weights.
+          Tweedie with the log link. Counts of rows are freq_weights, sample weights var_weights.
         - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
           residuals as scale.
         - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
           ordinal: OrderedModel. multinomial: MNLogit, whose coefficients are log odds against the
-          first class; it takes no offset. These take no weights but whole numbers.
+          first class; it takes no offset. Sample weights multiply the log-likelihood of a row, and
+          both sides of a row of a quantile regression; RLM takes none. Rows that stand for several
+          are repeated.
         - cox: PHReg. It takes no weights: with weights, or another cov_type, the columns are
           refitted here, by maximum partial likelihood, with the results that R's coxph has
           (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
@@ -263,6 +267,8 @@ class Inspecting:
             X=X,
             y=y,
             sample_weight=sample_weight,
+            freq_weight=freq_weight,
+            trials=trials,
             offset=offset,
             cov_type=cov_type,
             cov_kwds=cov_kwds,

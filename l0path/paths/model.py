@@ -89,7 +89,7 @@ class Model:
         raise AttributeError(f"Model has no attribute {name!r}; {hint}", name=name, obj=self)
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *self._row})
+        return sorted({*super().__dir__(), *self.__dict__.get("_row", {})})
 
     @property
     def support(self) -> np.ndarray:
@@ -175,8 +175,10 @@ class Model:
         X: Matrix | None = None,
         y: ArrayLike | None = None,
         *,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
         **options: Any,
     ) -> Any:
         """Statsmodels results of the unpenalised fit on the columns of this model, as in
@@ -186,8 +188,8 @@ class Model:
         ----------
         X, y : array-like, optional
             Other rows than those of the fit, as in `Path.refit`.
-        sample_weight, offset : array-like of shape (m,), optional
-            The weights and the offset of these rows.
+        sample_weight, freq_weight, trials, offset : array-like of shape (m,) or str, optional
+            Those of these rows, as in `Path.refit`.
         **options : Any
             cov_type, cov_kwds, scale, and other options of statsmodels.
 
@@ -196,8 +198,8 @@ class Model:
         Any
             The results of statsmodels.
         """
-        rows = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
-        return self.path.refit(index=self.index, **rows, **options)
+        rows = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
+        return self.path.refit(index=self.index, X=X, y=y, offset=offset, **rows, **options)
 
     def conf_int(
         self,
@@ -291,8 +293,10 @@ class Model:
         X: Matrix,
         y: ArrayLike | None = None,
         *,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
         strata: ArrayLike | str | None = None,
     ) -> pd.Series:
         """Every metric of this model on other rows, as `Path.score` computes them.
@@ -303,8 +307,8 @@ class Model:
             The rows, as in `Path.predict`.
         y : array-like of shape (m,), optional
             Their responses. After a fit by a formula None takes the left side of X.
-        sample_weight, offset : array-like of shape (m,), optional
-            The weights and the offset of these rows.
+        sample_weight, freq_weight, trials, offset : array-like of shape (m,) or str, optional
+            As in `Path.score`.
         strata : array-like of shape (m,) or str, optional
             Their strata, if the fit had some.
 
@@ -313,8 +317,8 @@ class Model:
         Series
             One number per metric.
         """
-        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-        return self.path.score(X, y, index=self.index, **rows)
+        rows = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
+        return self.path.score(X, y, index=self.index, offset=offset, strata=strata, **rows)
 
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.

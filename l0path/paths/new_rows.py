@@ -131,8 +131,10 @@ class NewRows:
         y: ArrayLike | None = None,
         rule: Rule | None = None,
         *,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
         strata: ArrayLike | str | None = None,
         **selector: Unpack[Selector],
     ) -> pd.Series:
@@ -147,8 +149,9 @@ class NewRows:
             the left side of X.
         rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`.
-        sample_weight : array-like of shape (m,), optional
-            Weights >= 0 of the rows. None means 1 for each.
+        sample_weight, freq_weight, trials : array-like of shape (m,) or str, optional
+            As in `l0path.fit`, or names of columns of the DataFrame X. They multiply. None means 1
+            for each row.
         offset : array-like of shape (m,) or str, optional
             The offset. It is needed if the fit had one that X does not hold.
         strata : array-like of shape (m,) or str, optional
@@ -181,6 +184,8 @@ class NewRows:
             y,
             rule,
             sample_weight=sample_weight,
+            freq_weight=freq_weight,
+            trials=trials,
             offset=offset,
             strata=strata,
             **selector,
@@ -191,9 +196,12 @@ class NewRows:
         X: Matrix,
         y: ArrayLike | None = None,
         scoring: str | Callable | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
         strata: ArrayLike | str | None = None,
+        *,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
     ) -> CVPath:
         """Score every solution on validation rows.
 
@@ -207,12 +215,15 @@ class NewRows:
             leaves incomplete rows out.
         scoring : str, scorer, or callable, optional
             The metric, as in `cv_fit`. None means "deviance".
-        sample_weight : array-like of shape (m,), optional
-            Weights >= 0 of the rows. None means 1 for each.
+        sample_weight : array-like of shape (m,) or str, optional
+            Weights >= 0 of the rows, of which only the proportions matter. None means 1 for each.
         offset : array-like of shape (m,) or str, optional
             The offset of the rows. It is needed if the fit had one.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+        freq_weight, trials : array-like of shape (m,) or str, optional
+            How many rows each row stands for, and the numbers of trials of shares, as in
+            `l0path.fit`. They multiply the weights. None means 1 for each row.
 
         Returns
         -------
@@ -223,8 +234,8 @@ class NewRows:
         -----
         For metrics that are means over rows (deviance, mse, mae, brier, misclassification)
         cv_sd is the weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m
-        the sum of whole-number weights, else the number of rows of positive weight. For other
-        metrics both are NaN, and "1se" raises an error.
+        the number of rows of positive weight, each as often as freq_weight says. For other metrics
+        both are NaN, and "1se" raises an error.
 
         Examples
         --------
@@ -237,7 +248,17 @@ class NewRows:
         """
         from ..cross_validation import validate
 
-        return validate(self, X, y, scoring, sample_weight, offset=offset, strata=strata)
+        return validate(
+            self,
+            X,
+            y,
+            scoring,
+            sample_weight,
+            offset,
+            strata,
+            freq_weight=freq_weight,
+            trials=trials,
+        )
 
     def score_over_time(
         self,
@@ -331,12 +352,12 @@ def _baseline(data, s):
     return baseline_of(data.loss, data.y, eta, data.weights)
 
 
-def column_named(X, name):
-    """The column of X of a name."""
+def column_named(X, name, argument="strata"):
+    """The column of X of a name, which an argument gave."""
     X = pandas_of(X)
     if not isinstance(X, pd.DataFrame) or name not in X.columns:
         raise ValueError(
-            f"strata={name!r} is not a column of X; pass a DataFrame that has it, or one label for "
-            "each row of X"
+            f"{argument}={name!r} is not a column of X; pass a DataFrame that has it, or one value "
+            "for each row of X"
         )
     return X[name]

@@ -19,7 +19,7 @@ from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
 from ..problem.coupled.ordinal import log_probabilities
-from ..problem.families.trials import trials_of
+from ..problem.families.trials import in_two_columns, shares_of
 from ..problem.responses import mean_at
 from ..problem.several import offsets_of_responses
 from .records import by_response
@@ -355,12 +355,11 @@ class Predicting:
 
 
 def _shares(meta, y, by_row):
-    """(y, by_row) with shares, trials and weights in the place of counts of successes."""
-    if y is None or meta.trials is None:
+    """(y, by_row) with shares and trials in the place of counts of successes and failures."""
+    if y is None or not in_two_columns(y) or meta.traits.response != "shares":
         return y, by_row
-    y, weights, trials = trials_of(y, by_row.get("sample_weight"))
-    found = {"sample_weight": weights, "trials": trials}
-    return y, by_row | {name: value for name, value in found.items() if name in by_row}
+    y, trials = shares_of(y, by_row.get("trials"), len(y), meta.loss)
+    return y, by_row | {"trials": trials}
 
 
 def class_predictors(s, eta):

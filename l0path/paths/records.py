@@ -17,7 +17,9 @@ from ..problem.losses import canonical_name, kind_named, make_loss, traits_named
 @dataclass(frozen=True, kw_only=True)
 class Meta:
     """Facts that all models of a path share. center, scale (p,): of the standardisation; null_loss:
-    mean loss of intercept and offset alone; n_eff: the n of the criteria; floor: mean loss of
+    mean loss of intercept and offset alone; n_eff: the n of the criteria, the number of rows of
+    positive weight (or events), copies among them; weighted: whether some rows count more than
+    others, or more than once; floor: mean loss of
     predicting every y, 0 except for poisson; has_offset: whether new rows need an offset besides
     the terms offset(...) of a formula; offset_name: the column of a table it is in.
     """
@@ -55,7 +57,9 @@ class Meta:
     # Tweedie's loss the logarithms and weights of positive y (2, n)
     log_constant: float | np.ndarray = 0.0
     floor: float = 0.0
-    trials: float | None = None  # of shares, their sum over the rows
+    trials: float | None = None  # of shares, their sum over the rows, by weights of mean 1
+    events: float | None = None  # of survival times, the weight of the events
+    importance: bool = False  # whether rows, or classes, have weights that are no numbers of rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
@@ -67,6 +71,19 @@ class Meta:
     def traits(self):
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True))
+
+    @property
+    def pseudo(self):
+        """Whether the likelihood is a pseudo-likelihood: weighted, its dispersion known."""
+        return self.importance and self.traits.likelihood and not self.traits.free_scale
+
+    @property
+    def likelihood_size(self):
+        """What a mean loss of known dispersion is multiplied by in the log-likelihood: the number
+        of rows; of shares the trials, of survival times the events, by weights of mean 1.
+        """
+        sizes = (self.trials, self.events)
+        return next((size for size in sizes if size is not None), self.n_eff)
 
     @property
     def heredity(self):

@@ -17,7 +17,7 @@ from ..engine.arguments import coded, sample_weights
 from ..paths import Path
 from ..paths.predicting import class_predictors, linear_predictor
 from ..paths.records import one_response, unordered
-from ..problem.families.trials import trials_of
+from ..problem.families.trials import in_two_columns, shares_of
 from . import style
 from .numbers import auc, calibration, calibration_of_means
 
@@ -281,8 +281,10 @@ def _rows(model, type, X, y, sample_weight, offset):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-        if path.meta.trials is not None:
-            y, sample_weight, _ = trials_of(y, sample_weight)
+        if path.meta.trials is not None and in_two_columns(y):
+            y, trials = shares_of(y, None, len(y), path.loss)
+            given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float)
+            sample_weight = trials * given
         score = np.asarray(model.predict(X, type, offset=offset))
         if not _finite(score).all():
             raise ValueError(

@@ -120,7 +120,11 @@ def plot_survival(
         score, loss, event, weights = _of_the_fit(self, risk)
     else:
         score, loss, event, weights = _of_model(
-            self, self.index(rule, **selector), X, y, (sample_weight, offset, strata)
+            self,
+            self.index(rule, **selector),
+            X,
+            y,
+            {"sample_weight": sample_weight, "offset": offset, "strata": strata},
         )
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)
@@ -144,16 +148,16 @@ def _of_model(path, i, X, y, beside):
     if (X is None) != (y is None) and path.meta.formula is None:
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is None:
-        if any(value is not None for value in beside):
+        if any(value is not None for value in beside.values()):
             raise ValueError("sample_weight, offset and strata go with X and y; leave them out")
         data = path.data()
         eta = linear_predictor(data.design, data.offset, path.solutions[i])
         return eta, data.loss, data.y, data.weights
     # strata do not matter for the order of the risks
-    labels, (*given, strata) = path.meta.strata, beside
-    if strata is None and labels is not None:
-        strata = np.full(len(X if y is None else y), labels[0])
-    held = held_out(path, new_rows(path, X, y, *given, strata), i)
+    labels = path.meta.strata
+    if beside["strata"] is None and labels is not None:
+        beside = beside | {"strata": np.full(len(X if y is None else y), labels[0])}
+    held = held_out(path, new_rows(path, X, y, **beside), i)
     return held.eta, held.times.loss, held.y, held.weights
 
 

@@ -46,7 +46,11 @@ class Data:
     names: list
     classes: tuple | None = None
     groups: Any = None  # `groups.Groups`: then the penalty counts these
-    trials: np.ndarray | None = None  # (n,) of shares; they are in the weights
+    # weights are the product of the importance of a row, how many rows it stands for, and the
+    # trials of shares; importance: whether the first differs between rows, or classes have weights
+    counts: np.ndarray | None = None  # (n,) how many rows each row stands for; None: one
+    trials: np.ndarray | None = None  # (n,) of shares
+    importance: bool = False
     # (m, 2) columns that are left out, each with the one that it equals: see `copies`
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
@@ -206,25 +210,41 @@ def row_weights(data, keep=None):
     return w / total
 
 
-def effective_rows(weights):
-    """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else
-    the number of rows with positive weight.
+def copies_of(weights, counts=None, keep=None):
+    """(n,) how many rows each row stands for: `counts` (None: one), 0 where its weight is 0, times
+    its multiplicity `keep` in a training set.
     """
-    whole = weights.max() < 2**53 / weights.size and np.all(weights == np.floor(weights))
-    return float(weights.sum()) if whole else float(np.count_nonzero(weights))
+    some = weights > 0
+    out = some.astype(np.float64) if counts is None else np.where(some, counts, 0.0)
+    return out if keep is None else out * keep
 
 
 def counted_rows(data, keep=None):
-    """The n of criteria: `effective_rows`, of the events where some rows have none; of shares the
-    trials are no weights, those of counts in two columns are.
+    """The n of criteria: the number of rows of positive weight, each as often as it counts, or of
+    events where some rows have none.
     """
-    counted = data.weights if keep is None else data.weights * keep
-    if data.trials is not None:
-        some = data.trials > 0
-        counted = np.divide(counted, data.trials, out=np.zeros(counted.size), where=some)
-    if data.loss.traits.response == "survival":
-        counted = counted * data.y
-    return effective_rows(counted)
+    copies = copies_of(data.weights, data.counts, keep)
+    return float(copies @ data.y if data.loss.traits.response == "survival" else copies.sum())
+
+
+def counted_trials(data, keep=None):
+    """The trials of shares in all rows, times their importance, whose mean over the rows is 1."""
+    copies = copies_of(data.weights, data.counts, keep)
+    w = data.weights if keep is None else data.weights * keep
+    each = np.divide(w, data.trials, out=np.zeros(w.size), where=data.trials > 0)
+    return float(copies.sum() * (w.sum() / each.sum()))
+
+
+def loss_of_rows(data, keep=None):
+    """The loss of the rows of positive weight in a training set: one that keeps rows is that of
+    these alone, and Efron's ties count a row as often as it is in the set.
+    """
+    active = data.weights > 0 if keep is None else data.weights * keep > 0
+    again = keep is not None and data.loss.traits.response == "survival" and np.max(keep) > 1
+    if again:
+        copies = copies_of(data.weights, data.counts, keep)
+        return data.loss.restricted(data.y, np.flatnonzero(active), counts=copies)
+    return data.loss if active.all() else restricted(data.loss, data.y, np.flatnonzero(active))
 
 
 def pose(data, keep=None, all_rows=None):
@@ -265,7 +285,7 @@ def pose(data, keep=None, all_rows=None):
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
+    loss = loss_of_rows(data, keep)
     noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)

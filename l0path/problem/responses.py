@@ -141,7 +141,8 @@ def log_likelihood(loss, constant, n):
 
 @log_likelihood.register(Squared)
 def _(loss, constant, n):
-    return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0)
+    """constant: less the mean logarithm of the weights, by which variances are divided."""
+    return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0 + constant)
 
 
 def mean_at(link, eta):

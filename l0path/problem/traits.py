@@ -85,6 +85,13 @@ class LossTraits(NamedTuple):
         """
         return self.name == "squared"
 
+    @property
+    def free_scale(self):
+        """Whether its likelihood has a dispersion that is estimated, so that weights may be
+        precisions; weighted likelihoods of the others are pseudo-likelihoods.
+        """
+        return self.gaussian or (self.dispersion > 0 and self.parameter != "theta")
+
 
 def held_by(recession, y):
     """The direction in which each row lets the predictor move along a direction of recession, in

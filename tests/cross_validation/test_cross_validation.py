@@ -275,7 +275,7 @@ def test_validate_gives_standard_errors_over_rows():
     np.testing.assert_allclose(cv.table.cv_se, errors.std(axis=0, ddof=1) / np.sqrt(40), rtol=1e-10)
     w = np.random.default_rng(0).integers(0, 3, 40)
     assert np.allclose(
-        path.validate(X[60:], y[60:], sample_weight=w).table[["cv_mean", "cv_se"]],
+        path.validate(X[60:], y[60:], freq_weight=w).table[["cv_mean", "cv_se"]],
         path.validate(np.repeat(X[60:], w, axis=0), np.repeat(y[60:], w)).table[
             ["cv_mean", "cv_se"]
         ],

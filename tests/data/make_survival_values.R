@@ -29,7 +29,7 @@ models <- list(
   late_strata = Surv(start, stop, event) ~ a + b + c + strata(ward)
 )
 for (ties in c("efron", "breslow")) for (model in names(models)) for (weighted in c(FALSE, TRUE)) {
-  w <- if (weighted) rows$weight else rep(1, n)
+  w <- if (weighted) rows$weight / mean(rows$weight) else rep(1, n)
   fit <- coxph(models[[model]], rows, weights = w, ties = ties, control = control)
   case <- paste(ties, model, if (weighted) "weighted" else "equal")
   for (name in names(coef(fit))) keep(case, name, coef(fit)[[name]])

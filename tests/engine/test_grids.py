@@ -205,7 +205,8 @@ def test_default_sizes():
     X, y = rng.normal(size=(31, 40)), rng.normal(size=31)
     assert l0path.fit(X, y).table.k.max() == 15
     assert l0path.fit(X[:, :9], y).table.k.max() == 9
-    assert l0path.fit(X, y, sample_weight=np.arange(31) % 2 + 1).table.k.max() == 46 // 2
+    assert l0path.fit(X, y, freq_weight=np.arange(31) % 2 + 1).table.k.max() == 46 // 2
+    assert l0path.fit(X, y, sample_weight=np.arange(31) % 2 + 1).table.k.max() == 15
     assert l0path.fit(X, y, sample_weight=(np.arange(31) < 20) * 1.5).table.k.max() == 10
 
 

@@ -230,6 +230,13 @@ def test_weights_are_repeated_and_missing_rows(problem):
         problem.fit(sample_weight=times),
         problem.fit(problem.X[rows], problem.y[rows], sample_weight=None, **taken),
     )
+    taken |= at(problem.options, ["sample_weight"], lambda v: v[rows])
+    copies, repeated = (
+        problem.fit(freq_weight=times),
+        problem.fit(problem.X[rows], problem.y[rows], **taken),
+    )
+    same(copies, repeated)
+    assert copies.meta.n_eff == repeated.meta.n_eff == times.sum()
 
 
 @ANY

@@ -151,7 +151,7 @@ def test_sizes_that_would_interpolate_are_not_taken():
     assert l0path.L0Regressor(lambda0=0.0).fit(X, y).k_ <= 7
     assert l0path.L0Regressor(fit_intercept=False).fit(X, y).k_ == 8
     assert l0path.L0Regressor(lambda2=0.1).fit(X, y).k_ == 10
-    assert len(l0path.L0RegressorCV(cv=np.arange(36) // 12).fit(X, y).path_) == 8
+    assert len(l0path.L0RegressorCV(cv=np.arange(36) // 12).fit(X, y).path_) == 5  # half of nine
     planted = X[:, 2] - 2 * X[:, 7]
     assert l0path.L0Regressor(2).fit(X, planted).get_support(indices=True).tolist() == [2, 7]
     binary = np.repeat([[0.0], [1.0]], 10, axis=0)

@@ -14,11 +14,11 @@ def test_counts_of_successes_are_a_row_for_each_trial():
     path = l0path.fit(X, Y, loss="binomial", max_k=3, offset=offset)
     twice = l0path.fit(
         np.vstack([X, X]), np.repeat([1, 0], 90), loss="logistic", max_k=3,
-        offset=np.append(offset, offset), sample_weight=Y.T.ravel(),
+        offset=np.append(offset, offset), freq_weight=Y.T.ravel(),
     )  # fmt: skip
     np.testing.assert_allclose(path.table.objective, twice.table.objective, rtol=1e-10)
     share = np.where(trials > 0, Y[:, 0] / np.maximum(trials, 1), 0.5)
-    same = l0path.fit(X, share, loss="binomial", sample_weight=trials, max_k=3, offset=offset)
+    same = l0path.fit(X, share, loss="binomial", trials=trials, max_k=3, offset=offset)
     assert same.table.objective.tolist() == path.table.objective.tolist()
     assert path.meta.n_eff == (trials > 0).sum()
 

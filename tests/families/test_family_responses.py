@@ -75,14 +75,14 @@ def test_shares_that_are_all_0_or_1_stay_shares():
     X, Y, _ = counted()
     trials = Y.sum(axis=1) + 1.0
     y = (X[:, 1] + 0.3 * X[:, 0] > 0).astype(float)
-    path = l0path.fit(X, y, loss="binomial", sample_weight=trials, max_k=1)
+    path = l0path.fit(X, y, loss="binomial", trials=trials, max_k=1)
     columns = l0path.fit(X, np.c_[y * trials, (1 - y) * trials], loss="binomial", max_k=1)
     assert path.loss == "binomial" and path.score_table().equals(columns.score_table())
-    cv = l0path.cv_fit(X, y, loss="binomial", sample_weight=trials, max_k=1, cv=2, random_state=0)
+    cv = l0path.cv_fit(X, y, loss="binomial", trials=trials, max_k=1, cv=2, random_state=0)
     assert cv.path.loss == "binomial"
     with pytest.raises(ValueError, match="y is 0 in every row"):
-        l0path.fit(X, 0.0 * y, loss="binomial", sample_weight=trials, max_k=1)
-    for classes, weights in ((y, None), (y.astype(int), trials)):
+        l0path.fit(X, 0.0 * y, loss="binomial", trials=trials, max_k=1)
+    for classes, weights in ((y, None), (y, trials)):
         path = l0path.fit(X, classes, loss="binomial", sample_weight=weights, max_k=1)
         assert path.loss == "logistic"
 

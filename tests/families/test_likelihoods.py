@@ -48,7 +48,7 @@ def test_weights_of_counts_in_two_columns_count_rows():
     Y = np.column_stack([found := rng.binomial(trials, 0.5), trials - found])
     Y[0] = 0  # no trial, no row
     at, more = np.repeat(np.arange(40), weights), {"loss": "binomial", "max_k": 2}
-    path = l0path.fit(X, Y, sample_weight=weights, **more)
+    path = l0path.fit(X, Y, freq_weight=weights, **more)
     copied = l0path.fit(X[at], Y[at], **more)
     pd.testing.assert_frame_equal(path.score_table(), copied.score_table(), rtol=1e-8)
     assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
@@ -72,7 +72,7 @@ def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
     rng = np.random.default_rng(1)
     X, weights = rng.normal(size=(70, 4)), rng.integers(0, 3, 70).astype(float)
     y = rng.gamma(1.5, 10.0 * np.exp(X[:, 0])) * (rng.random(70) < (0.7 if power < 2 else 2.0))
-    path = l0path.fit(X, y, loss="tweedie", power=power, sample_weight=weights, max_k=2)
+    path = l0path.fit(X, y, loss="tweedie", power=power, freq_weight=weights, max_k=2)
     mean, log_phi = path.predict(X, k=2), np.linspace(-2.0, 5.0, 15)
     for _ in range(7):  # the density by its series, on ever finer grids of phi
         rows = list(zip(y, mean, strict=True))

@@ -193,18 +193,15 @@ def test_refits_are_those_of_statsmodels(offset):
     assert path.score_table().aic[2] == pytest.approx(known.aic)
 
 
-def test_refits_take_whole_number_weights_as_rows():
+def test_refits_of_rows_that_stand_for_several():
     X, codes, rng = drawn(0)
     weights = rng.integers(0, 3, 60)
     again = np.repeat(np.arange(60), weights)
-    path = l0path.fit(X, codes, loss="ordinal", max_k=2, sample_weight=weights.astype(float))
+    path = l0path.fit(X, codes, loss="ordinal", max_k=2, freq_weight=weights.astype(float))
     repeated = l0path.fit(X[again], codes[again], loss="ordinal", max_k=2)
     results = path.refit(k=2)
     np.testing.assert_allclose(results.params, repeated.refit(k=2).params, atol=1e-6)
     np.testing.assert_allclose(results.params[:2], path.coef(k=2).iloc[3:], atol=1e-5)
-    uneven = l0path.fit(X, codes, loss="ordinal", max_k=1, sample_weight=weights + 0.5)
-    with pytest.raises(ValueError, match="whole-number weights"):
-        uneven.refit(k=1)
 
 
 def test_two_ordered_classes_are_the_logistic_loss():

@@ -95,7 +95,7 @@ def test_every_loss_is_compared_over_closed_sets(loss, rule):
     text = "y ~ (a + b + d) ** 2" if rule == "strong" else "y ~ a*c + b:d"
     given = {NUMBER[loss]: GIVEN[loss]} if loss in NUMBER else {}
     given |= {"delta": 1.345} if loss == "huber" else {}
-    given |= {"sample_weight": np.full(60, 4.0)} if loss == "binomial" else {}
+    given |= {"trials": np.full(60, 4.0)} if loss == "binomial" else {}
     how = given | {"loss": loss, "heredity": rule, "lambda2": 0.02, "max_k": 6}
     path = l0path.fit(text, data, algorithm=LocalSearch(effort="high"), **how)
     X, at, _ = encoded(text, data)

@@ -365,13 +365,13 @@ def test_proportions_and_counts_name_the_way(loss):
     share = pd.Series(SUCCESSES / TRIALS)
     counts = np.column_stack([SUCCESSES, TRIALS - SUCCESSES])
     for y in (share, share.to_numpy(), np.where(TABLE["a"] > 0, 0.25, 0.75)):
-        with pytest.raises(ValueError, match=r"y holds proportions.*sample_weight=np.concatenate"):
+        with pytest.raises(ValueError, match=r"y holds proportions.*freq_weight=np.concatenate"):
             l0path.fit(FEATURES, y, loss=loss)
     for y in (counts, pd.DataFrame(counts)):
-        with pytest.raises(ValueError, match=r"y has 2 columns.*sample_weight=np.concatenate"):
+        with pytest.raises(ValueError, match=r"y has 2 columns.*freq_weight=np.concatenate"):
             l0path.fit(FEATURES, y, loss=loss)
     for y in (share, counts):
-        with pytest.raises(ValueError, match=r"sample_weight=np.concatenate"):
+        with pytest.raises(ValueError, match=r"freq_weight=np.concatenate"):
             l0path.L0Classifier(1, loss=loss).fit(FEATURES, y)
     data = FEATURES.assign(s=SUCCESSES, m=TRIALS)
     with pytest.raises(ValueError, match="y holds proportions"):
@@ -384,7 +384,7 @@ def test_the_way_that_is_named_gives_the_binomial_model():
     weights = np.concatenate([SUCCESSES, TRIALS - SUCCESSES])
     path = l0path.fit(
         pd.concat([FEATURES, FEATURES], ignore_index=True), np.repeat([1, 0], N), loss="logistic",
-        sample_weight=weights, max_k=3,
+        freq_weight=weights, max_k=3,
     )  # fmt: skip
     binomial = sm.GLM(
         np.column_stack([SUCCESSES, TRIALS - SUCCESSES]),

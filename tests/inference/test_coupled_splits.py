@@ -43,11 +43,11 @@ def test_a_single_split_is_statsmodels_on_the_rows_left_out(loss, counts):
     how |= {"strata": strata} if loss == "cox" else {}
     given = {"k": 2, "n_splits": 1, "random_state": 5, "level": 0.9, **how}
     if counts:
-        given["sample_weight"] = weights
+        given["freq_weight"] = weights
     table = l0path.split_inference(X, y, **given)
     train, held = rows_left_out(X, y, how, 5)
     part = {**how, "strata": strata[train]} if loss == "cox" else how
-    path = l0path.fit(X.iloc[train], y[train], k=[2], sample_weight=weights[train], **part)
+    path = l0path.fit(X.iloc[train], y[train], k=[2], freq_weight=weights[train], **part)
     S, again = path.support(k=2), np.repeat(held, weights[held])
     A = X.to_numpy()[again][:, S]
     if loss == "cox":

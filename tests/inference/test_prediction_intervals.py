@@ -68,10 +68,10 @@ def test_the_wide_method_goes_from_the_least_to_the_largest_prediction():
     np.testing.assert_allclose(found["high"], np.max(fits, axis=0) + q)
 
 
-def test_whole_weights_are_repeated_rows():
+def test_rows_that_stand_for_several_are_repeated_rows():
     X, y, new = problem()
     weights, folds = np.arange(23) % 3, np.arange(23) % 4
-    one = l0path.cv_fit(X, y, cv=folds, max_k=2, sample_weight=weights)
+    one = l0path.cv_fit(X, y, cv=folds, max_k=2, freq_weight=weights)
     many = l0path.cv_fit(
         np.repeat(X, weights, axis=0), np.repeat(y, weights), cv=np.repeat(folds, weights), max_k=2
     )

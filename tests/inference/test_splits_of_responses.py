@@ -68,19 +68,16 @@ def test_classes_that_the_columns_separate_say_nothing():
     assert (table.p_value == 1.0).all() and np.isinf(table.ci_low).all()
 
 
-@pytest.mark.parametrize("given", [{"offset": np.ones(80)}, {"sample_weight": np.full(80, 0.5)}])
-def test_what_the_test_of_classes_does_not_take_is_refused(given):
+def test_what_the_test_of_classes_does_not_take_is_refused():
     X, y, _ = drawn()
-    with pytest.raises(ValueError, match=r"MNLogit.*leave that out"):
-        l0path.split_inference(X, np.digitize(y, [-1, 1]), loss="multinomial", **ONE, **given)
+    given = {"offset": np.ones(80), "loss": "multinomial", **ONE}
+    with pytest.raises(ValueError, match=r"offset=.*leave that out"):
+        l0path.split_inference(X, np.digitize(y, [-1, 1]), **given)
 
 
-@pytest.mark.parametrize("loss", ["negative_binomial", "quantile", "huber"])
-def test_weights_that_statsmodels_does_not_take_are_refused_before_anything_is_fitted(
-    loss, monkeypatch
-):
+def test_weights_that_statsmodels_does_not_take_are_refused_before_anything_is_fitted(monkeypatch):
     monkeypatch.setattr("l0path.inference.splitting.run", None)
     X = np.random.default_rng(90020).normal(size=(30, 3))
     y, weights = np.arange(30) % 5, np.linspace(0.5, 2, 30)
-    with pytest.raises(ValueError, match="sample_weight= of numbers that are not whole"):
-        l0path.split_inference(X, y, loss=loss, sample_weight=weights, k=1)
+    with pytest.raises(ValueError, match="RLM, which takes no sample_weight="):
+        l0path.split_inference(X, y, loss="huber", sample_weight=weights, k=1)

@@ -54,7 +54,7 @@ def test_single_split_is_statsmodels_on_the_rows_left_out(loss, family):
         loss=loss,
         random_state=7,
         level=0.9,
-        sample_weight=weights,
+        freq_weight=weights,
     )
     (train,) = draw(
         resolve(X, y, {"loss": loss}).request.data,
@@ -62,9 +62,7 @@ def test_single_split_is_statsmodels_on_the_rows_left_out(loss, family):
         np.random.default_rng(np.random.SeedSequence(7).spawn(1)[0]),
     )
     held = np.setdiff1d(np.arange(160), train)
-    S = l0path.fit(X[train], y[train], loss=loss, max_k=3, sample_weight=weights[train]).support(
-        k=3
-    )
+    S = l0path.fit(X[train], y[train], loss=loss, max_k=3, freq_weight=weights[train]).support(k=3)
     rows = np.repeat(held, weights[held].astype(int))
     A, b = (
         sm.add_constant(X[rows][:, S]),

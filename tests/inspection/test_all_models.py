@@ -96,7 +96,7 @@ def test_forced_columns_weights_and_no_intercept():
     w = np.random.default_rng(1).integers(1, 4, 40).astype(float)
     models = every_model(np.repeat(X, w.astype(int), axis=0), np.repeat(y, w.astype(int)))
     long = np.repeat(X, w.astype(int), axis=0)
-    found = l0path.best_subset(X, y, n_best=5, sample_weight=w)
+    found = l0path.best_subset(X, y, n_best=5, freq_weight=w)
     least = sorted(scores("bic", models, long).values())[:5]
     values = found.best[0].path.score_table().bic.to_numpy()
     np.testing.assert_allclose(values, least, atol=1e-7)

@@ -249,11 +249,11 @@ def test_refit_without_intercept_and_with_offset():
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "huber"])
-def test_whole_number_weights_are_repeated_rows(loss):
+def test_rows_that_stand_for_several_are_repeated(loss):
     X, y = data(loss)
     w = np.random.default_rng(3).integers(0, 4, len(y))
     number = {"delta": 2.0} if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, sample_weight=w, **number)
+    path = l0path.fit(X, y, loss=loss, freq_weight=w, **number)
     rows = np.repeat(np.arange(len(y)), w)
     twice = l0path.fit(X.iloc[rows], y.iloc[rows], loss=loss, **number)
     a, b = path.refit(k=2), twice.refit(k=2)
@@ -273,7 +273,7 @@ def test_other_weights_are_precisions():
     path = l0path.fit(X, y, loss="logistic", class_weight="balanced", lambda2=0.0)
     np.testing.assert_allclose(path.refit(k=2).params, path.coef(k=2), rtol=1e-6, atol=1e-6)
     X, y = data("huber")
-    with pytest.raises(ValueError, match="whole-number weights only"):
+    with pytest.raises(ValueError, match="no sample_weight, only freq_weight"):
         l0path.fit(X, y, loss="huber", sample_weight=w).refit(k=1)
 
 

@@ -82,11 +82,11 @@ def test_a_known_error_variance_and_other_arguments():
 
 
 @pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
-def test_robust_covariances_of_weighted_rows_are_those_of_repeated_rows(loss):
+def test_robust_covariances_of_rows_that_stand_for_several(loss):
     frame, w = table(60), np.random.default_rng(1).integers(0, 3, 60)
     y = frame[{"squared": "real", "poisson": "count"}.get(loss, "sick")]
     X = frame[list("abc")]
-    path = l0path.fit(X, y, loss=loss, sample_weight=w, max_k=2)
+    path = l0path.fit(X, y, loss=loss, freq_weight=w, max_k=2)
     again = np.repeat(np.arange(60), w)
     twice = l0path.fit(X.iloc[again], y.iloc[again], loss=loss, max_k=2)
     groups = frame["patient"].to_numpy()

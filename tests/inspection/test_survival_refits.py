@@ -70,21 +70,21 @@ def test_new_rows_are_refitted_as_statsmodels_does(model):
     assert same.selection.startswith("conditional on selection")
 
 
-def test_whole_weights_count_rows():
+def test_copies_count_rows_and_weights_have_no_scale():
     train, test = halves()
     path = l0path.fit("Surv(stop, event) ~ a + b + c", train, loss="cox", ties="breslow", max_k=2)
     counts = 1 + np.arange(len(test)) % 3
-    found = path.refit(k=2, X=test, sample_weight=counts)
+    found = path.refit(k=2, X=test, freq_weight=counts)
     repeated = path.refit(k=2, X=test.loc[test.index.repeat(counts)])
     np.testing.assert_allclose(found.params, repeated.params, atol=1e-8)
     np.testing.assert_allclose(found.bse, repeated.bse, rtol=1e-6)
     assert found.cov_type == "nonrobust" and found.llf == pytest.approx(repeated.llf, rel=1e-9)
     assert (found.nobs, found.events) == (counts.sum(), counts @ test.event)
     half = path.refit(k=2, X=test, sample_weight=counts / 2.0)
-    assert half.cov_type == "robust"
+    assert half.cov_type == "robust" and half.nobs == len(test)
     np.testing.assert_allclose(half.params, found.params, atol=1e-8)
-    robust = path.refit(k=2, X=test, sample_weight=counts, cov_type="robust")
-    np.testing.assert_allclose(half.bse, robust.bse, rtol=1e-6)  # the scale plays no part
+    whole = path.refit(k=2, X=test, sample_weight=counts)
+    np.testing.assert_allclose(half.bse, whole.bse, rtol=1e-6)  # the scale plays no part
     left_out = np.where(np.arange(len(test)) < 5, 0.0, 1.0)
     zero = path.refit(k=2, X=test, sample_weight=left_out, cov_type="robust")
     fewer = path.refit(k=2, X=test.iloc[5:], cov_type="robust")
@@ -107,7 +107,7 @@ def test_coefficients_that_rows_do_not_determine_are_open():
     train, test = halves()
     path = l0path.fit("Surv(stop, event) ~ a + b + c", train, loss="cox", k=[3])
     still = test.assign(b=2.0, c=3.0 * test.a)
-    found = path.refit(k=3, X=still, sample_weight=1.0 + np.arange(len(test)) % 2)
+    found = path.refit(k=3, X=still, freq_weight=1.0 + np.arange(len(test)) % 2)
     assert found.bse.isna().all()
     still = test.assign(c=2.0)
     found = path.refit(k=3, X=still, cov_type="robust")

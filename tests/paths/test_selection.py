@@ -45,7 +45,7 @@ def test_scores_agree_with_statsmodels_also_with_weights_as_repeated_rows(loss, 
     times = (
         np.random.default_rng(1).integers(0, 4, y.size) if weighted else np.ones(y.size, dtype=int)
     )
-    path = l0path.fit(X, y, loss=loss, max_k=5, sample_weight=times if weighted else None)
+    path = l0path.fit(X, y, loss=loss, max_k=5, freq_weight=times if weighted else None)
     table = path.score_table()
     assert list(table.index) == list(path.table.index)
     for i in range(1, len(path)):
@@ -103,7 +103,7 @@ def test_the_table_says_what_went_into_it(loss):
     """The formulas in `attrs`, evaluated with the n, p and sigma2 in `attrs`, give the columns."""
     X, y = sample(loss)
     weights = np.random.default_rng(2).integers(0, 3, y.size)
-    path = l0path.fit(X, y, loss=loss, max_k=4, always_include=[6], sample_weight=weights)
+    path = l0path.fit(X, y, loss=loss, max_k=4, always_include=[6], freq_weight=weights)
     table = path.score_table(p_total=500, ebic_gamma=0.5)
     assert table.attrs["n"] == weights.sum()
     assert table.attrs["p"] == 499

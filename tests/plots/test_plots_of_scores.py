@@ -191,7 +191,7 @@ def test_calibration_of_numbers_and_quantiles(X):
         path.plot_calibration(np.where(np.arange(X.size).reshape(X.shape) < 8, np.nan, X), y, k=1)
     trials = np.full(len(X), 20)
     shares = rng.binomial(trials, mean / (1 + mean)) / trials
-    path = l0path.fit(X, shares, loss="binomial", sample_weight=trials, max_k=1)
+    path = l0path.fit(X, shares, loss="binomial", trials=trials, max_k=1)
     counts = np.column_stack([shares, 1 - shares]) * 20
     np.testing.assert_allclose(
         drawn_points(path.plot_calibration(X, counts.round(), k=1)),

@@ -88,7 +88,7 @@ def test_a_model_of_scikit_learn_predicts_the_share_of_successes(columns):
     data = table()
     X, trials = data[list(COLUMNS)], np.arange(len(data)) % 4 + 1.0
     successes = np.minimum(trials, data["h"].abs().round())
-    more = {} if columns else {"sample_weight": trials}
+    more = {} if columns else {"trials": trials}
     y = np.column_stack([successes, trials - successes]) if columns else successes / trials
     model = l0path.fit(X, y, loss="binomial", max_k=2, **more).model(k=2)
     other = model.to_sklearn()

@@ -10,7 +10,7 @@ from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
 from ..losses import refuse_numbers_of_others
-from ..problem import effective_rows
+from ..problem import copies_of
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
 
@@ -177,11 +177,13 @@ def ties_of(loss):
     return "efron" if loss.efron else "breslow"
 
 
-def survival_loss(y, n, weights, *, strata, ties):
-    """(events (n,), the `Cox` loss) of the arguments of `fit`; weights (n,), not scaled."""
+def survival_loss(y, n, weights, counts, *, strata, ties):
+    """(events (n,), the `Cox` loss) of the arguments of `fit`; weights, counts (n,) or None: those
+    of `Data`.
+    """
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} is not known; choose 'efron' or 'breslow'")
-    return _loss(y, n, weights, strata_of(strata, n)[0], ties)
+    return _loss(y, n, weights, counts, strata_of(strata, n)[0], ties)
 
 
 def survival_notes(event, stop, a):
@@ -200,15 +202,15 @@ def survival_notes(event, stop, a):
     return said
 
 
-def loss_of_new_rows(y, weights, strata, meta):
+def loss_of_new_rows(y, weights, counts, strata, meta):
     """(events (n,), the `Cox` loss) of rows that a fit with this `Meta` has not seen, with its
     numbers of strata.
     """
     n = weights.size
-    return _loss(y, n, weights, strata_of_rows(strata, n, meta.strata), meta.ties)
+    return _loss(y, n, weights, counts, strata_of_rows(strata, n, meta.strata), meta.ties)
 
 
-def _loss(y, n, weights, stratum, ties):
+def _loss(y, n, weights, counts, stratum, ties):
     rows = rows_of(y, n)
     if not (rows.event[weights > 0] > 0).any():
         raise ValueError(
@@ -221,7 +223,8 @@ def _loss(y, n, weights, stratum, ties):
         rows.event,
         stratum=stratum,
         efron=ties == "efron",
-        level=float(np.log(effective_rows(weights))),
+        level=float(np.log(copies_of(weights, counts).sum())),
+        counts=counts,
     )
     return rows.event, record
 

@@ -13,8 +13,8 @@ and f_t = 0; Efron's have one for each death, v_t the mean weight of D_g and f_t
     B = diag(v) - P'P,   v = sum_t v_t pi_t,   P z = (sqrt(v_t) pi_t'z)_t
 
 over sum_{deaths} w_i. Sums over risk sets and times are cumulative, so value, slopes and P z cost
-O(n). `level` is added so that the loss does not depend on the scale of the weights: it is the
-negative log partial likelihood for each event where weights are whole numbers, which count rows.
+O(n). A row that stands for several is as many deaths d. `level`, the log of the number of rows, is
+added: the loss is the negative log partial likelihood for each event, of weights whose mean is 1.
 
 Sources: Cox (JRSS B 34, 1972); Breslow (Biometrics 30, 1974); Efron (JASA 72, 1977), with weights
 as in R's survival (Therneau & Grambsch, Modeling Survival Data, 2000, section 3.3).

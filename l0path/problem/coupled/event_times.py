@@ -7,6 +7,8 @@ import numpy as np
 
 from ..traits import MONOTONE, LossTraits
 
+MOST_TERMS = 1 << 22  # deaths, with copies, up to which Efron's method keeps a term for each
+
 
 class Cox(NamedTuple):
     """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
@@ -18,7 +20,8 @@ class Cox(NamedTuple):
     (g + 1,): where event times begin in it; block (s + 1,): the event times of strata. upto, gone
     (g,): where `order` has the rows of the risk set from, and `leave` those that are to come.
     since, until (n,): the event times at which a row is at risk.
-    term (g + 1,): the terms of event times; fraction, share: f_t, and v_t / sum_{D_g} w_i.
+    term (g + 1,): the terms of event times; fraction, share: f_t, and v_t / sum_{D_g} w_i. counts
+    (n,), or (0,) where it is one: how many rows each row stands for.
     """
 
     traits = LossTraits(
@@ -51,6 +54,7 @@ class Cox(NamedTuple):
     term: np.ndarray
     fraction: np.ndarray
     share: np.ndarray
+    counts: np.ndarray
 
     def risk_sets(self):
         """(deaths, rows at risk) of every event time: indices."""
@@ -60,12 +64,13 @@ class Cox(NamedTuple):
                 at = self.order[self.upto[g] : self.edges[s + 1]]
                 yield tied, at[self.start[at] < self.stop[tied[0]]] if self.start.size else at
 
-    def restricted(self, event, rows, level=None):
+    def restricted(self, event, rows, level=None, counts=None):
         """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
-        all rows; level: by default that of this loss.
+        all rows; level, and counts (n,) of all rows: by default those of this loss.
         """
         start = self.start[rows] if self.start.size else self.start
         level = self.level if level is None else level
+        counts = self.counts if counts is None else counts
         return cox_of(
             start,
             self.stop[rows],
@@ -73,13 +78,15 @@ class Cox(NamedTuple):
             stratum=self.stratum[rows],
             efron=self.efron,
             level=level,
+            counts=counts[rows] if counts.size else None,
         )
 
 
-def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0):
+def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0, counts=None):
     """The `Cox` loss of rows at risk in (start, stop] (n,); event (n,): 1 where one happened at
     stop. start: empty where all rows are at risk from the beginning. stratum (n,): whole numbers
-    from 0.
+    from 0. counts (n,): how many rows each row stands for, by default one; tied deaths of Efron's
+    method count as often.
     """
     n = stop.size
     stratum = np.zeros(n, np.int64) if stratum is None else np.asarray(stratum, np.int64)
@@ -108,7 +115,14 @@ def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0):
             since = since.copy()
             since[mine] = block[s] + np.searchsorted(times, start[mine], "right")
     size = np.diff(first)
+    if counts is not None:
+        size = np.add.reduceat(counts[deaths], first[:-1]).astype(np.int64)
     many = size if efron else np.ones_like(size)
+    if many.sum() > MOST_TERMS:
+        raise ValueError(
+            f"Efron's method has a term for each of {many.sum():.3g} deaths, copies among them; "
+            "pass ties='breslow'"
+        )
     term = np.append(0, np.cumsum(many))
     within = np.arange(term[-1]) - np.repeat(term[:-1], many)
     whole = [order, leave, edges, deaths, first, block, upto, gone, since, until]
@@ -122,6 +136,7 @@ def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0):
         np.ascontiguousarray(term, dtype=np.int64),
         within / np.repeat(many, many),
         1.0 / np.repeat(many, many),
+        np.empty(0) if counts is None else np.ascontiguousarray(counts, dtype=np.float64),
     )
 
 
