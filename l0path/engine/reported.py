@@ -44,10 +44,10 @@ class Reporting:
             self.problem,
             fit.support,
             self._columns(fit.support),
-            lambda1,
-            lambda2,
             (self.problem.lower[fit.support], self.problem.upper[fit.support]),
-            (fit.b, fit.b0),
+            lambda1=lambda1,
+            lambda2=lambda2,
+            start=(fit.b, fit.b0),
         )
         return fit._replace(b=found.b, b0=found.b0, value=found.value, flags=found.flags)
 

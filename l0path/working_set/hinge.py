@@ -80,10 +80,11 @@ class KinkedModel(WorkingColumns):
         """
         self.refits += 1
         box, Z = self.bounds_of(support), self.Z[self.where[support]]
-        return restricted_optimum(self.problem, support, Z, lambda1, lambda2, box, start)
+        more = {"lambda1": lambda1, "lambda2": lambda2, "start": start}
+        return restricted_optimum(self.problem, support, Z, box, **more)
 
 
-def restricted_optimum(problem, support, Z, lambda1, lambda2, box, start=None):
+def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None):
     """The Fit on a support whose columns, of a loss with a kink, are the rows of Z (k, n).
 
     Parameters
@@ -94,10 +95,10 @@ def restricted_optimum(problem, support, Z, lambda1, lambda2, box, start=None):
         The columns.
     Z : ndarray of shape (k, n)
         Their standardised values.
-    lambda1, lambda2 : float
-        The shrinkage.
     box : pair of ndarray of shape (k,)
         Lower and upper bounds of the coefficients.
+    lambda1, lambda2 : float
+        The shrinkage.
     start : tuple (b (k,), b0), optional
         Coefficients to start from.
 
