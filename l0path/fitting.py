@@ -186,14 +186,15 @@ def fit(
     heredity : str or None, default "auto"
         Whether the search keeps the hierarchy of the terms of a formula, or of the features of
         `designs.polynomial`. "strong": a term is in a model only with all the terms that it
-        contains, a and c with a:c, a with I(a ** 2). "weak": only with at least one of the largest
-        of them. None: a term may be in a model alone. "auto" is "strong" where an interaction of
-        the formula contains a factor, because without the hierarchy models depend on which level of
-        the factor is the first; for a polynomial design it is what the design was made with; else
-        it is None. Terms are the units that k counts, and "global" and other claims compare a model
-        only with those that keep the hierarchy. A term that needs an excluded term is excluded, and
-        under "strong" the terms that one of always_include needs are included. Served by "swap" and
-        "exact", for one response (docs/formulas.md).
+        contains, a and c with a:c, a and b with I(a * b), a with I(a ** 2). "weak": only with at
+        least one of the largest of them. None: a term may be in a model alone, and a note names
+        those that are. "auto" is "strong" where a term of the formula contains another one, because
+        without the hierarchy models depend on the first levels of factors and the origins of
+        numbers; for a polynomial design it is what the design was made with; else, and for more
+        than 2000 terms, it is None. Terms are the units that k counts, and "global" and other
+        claims compare a model only with those that keep the hierarchy. A term that needs an
+        excluded term is excluded, and under "strong" the terms that one of always_include needs are
+        included. Served by "swap" and "exact", for one response (docs/formulas.md).
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...

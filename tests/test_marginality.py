@@ -86,14 +86,14 @@ def test_the_note_names_term_parents_and_sizes():
     alone = [m.k for m in path if "a:c" in m.groups and "a" not in m.groups]
     assert alone == [1, 2]
     (note,) = notes_of(path)
-    assert "a:c without a (k = 1, 2);" in note and "always_include" in note
-    assert not notes_of(l0path.fit("y ~ a*c + x", DATA, heredity=None, always_include=["a"]))
+    assert "a:c without a and c (k = 1, 2);" in note and "always_include" in note
+    assert not notes_of(l0path.fit("y ~ a*c + x", DATA, heredity=None, always_include=["a", "c"]))
     assert not notes_of(l0path.fit("y ~ a*c + x", DATA))
     assert not notes_of(l0path.fit("y ~ a*x + c", DATA))
     folds = {"cv": 3, "random_state": 0, "heredity": None}
     assert notes_of(l0path.cv_fit("y ~ a*c + x", DATA, **folds).path)
     (single,) = notes_of(l0path.fit("y ~ a*c + x", DATA, groups=False, max_k=1))
-    assert "a:c without a (k = 1)" in single
+    assert "a:c without a and c (k = 1)" in single
 
 
 def test_constant_columns_of_a_lower_term_are_not_missed():

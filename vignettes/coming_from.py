@@ -61,7 +61,7 @@ def plain(ax, **labels):
 # | bounds | `lows`, `highs` | `lower.limits`, `upper.limits` | `beta.low`, `beta.high` | `lower`, `upper` |
 # | intercept | `intercept = TRUE` | `intercept = TRUE` | `fit.intercept` | `fit_intercept=True` |
 # | scaling | always | `standardize = TRUE` | `normalize` | `standardize=True` |
-# | row weights | | `weights` | `weight` | `sample_weight`, `class_weight` |
+# | row weights | | `weights` | `weight` | `sample_weight`, `freq_weight`, `class_weight` |
 # | offset | | `offset` | | `offset=` (values, or the name of a column), `offset(...)` in a formula |
 # | columns always in | `excludeFirstK` (the first ones, not selected but fitted) | `penalty.factor = 0` | `always.include` | `always_include` (names or indices) |
 # | columns never in | | `exclude` | | `exclude` |

@@ -35,7 +35,8 @@ def refuse_responses(loss, y, classes):
     if not classes and isinstance(loss, str) and loss == "binomial" and in_two_columns(y):
         raise ValueError(
             "y has 2 columns, and estimators take one: pass the shares, successes / (successes + "
-            "failures), with the numbers of trials as sample_weight"
+            "failures), with the numbers of trials as sample_weight (the model is the same; for "
+            "criteria and standard errors pass trials= to l0path.fit)"
         )
 
 

@@ -82,7 +82,7 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
     unique_times_ : ndarray of shape (q,)
         The different times of y, at which predicted functions are given.
     n_events_ : float
-        The number of events; with whole-number weights their sum over the events.
+        The number of events in rows of positive weight.
     k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
         The size, rounds of the search, the path, the chosen model, and the number and names of
         columns.

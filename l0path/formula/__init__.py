@@ -7,8 +7,7 @@ Path files get text and numbers only.
 """
 
 from .encoding import Encoded, Formula, checked_env
-from .hierarchy import Hierarchy, asked_hierarchy
-from .marginality import marginality_notes
+from .hierarchy import Hierarchy, asked_hierarchy, marginality_notes
 from .opening import notes, open_formula, opened
 from .tree import Unreadable, read
 

@@ -8,6 +8,7 @@ every number of terms has its closed sets.
 """
 
 import ast
+import itertools
 from collections import Counter
 from typing import NamedTuple
 
@@ -15,7 +16,17 @@ import numpy as np
 
 from ..designs.features.polynomial import Polynomial
 from .marginality import interactions
+from .tree import Unreadable, read
 
+SHOWN = 5  # terms that a note names
+MOST_POWERS = 12  # a higher power is a function like any other
+AS_THEMSELVES = ("I", "center", "scale", "standardize")  # shifts and multiples of their argument
+BASES = ("bs", "cc", "cr", "cs", "ns", "poly")  # which another origin of their column leaves alone
+SHRUNK = (
+    "shrinkage and bounds are about coefficients in the coding of the formula, factors against "
+    "their first levels and numbers from their origins, so models with products depend on which "
+    "these are"
+)
 STRONG, WEAK = "strong", "weak"
 MOST_UNITS = 2000  # units whose hierarchy the search keeps at most: all of them are at hand then
 
@@ -124,72 +135,124 @@ def _in_two_steps(needs):
 # -------------------- of formulas
 
 
-def _powers(expression):
-    """(base, power) of I(a ** 2) and {a ** 2}; the expression itself to the power 1 for others."""
+def _product(text):
+    """{what an expression is a product of: how often}. A shift or a multiple of a product is as
+    good as itself: beside what it contains and an intercept it spans the same columns.
+    """
     try:
-        node = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return expression, 1
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "I" and len(node.args) == 1:
-        node = node.args[0]
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Pow)
-        and isinstance(node.right, ast.Constant)
-        and isinstance(node.right.value, int)
-        and node.right.value > 1
-    ):
-        return ast.unparse(node.left), node.right.value
-    return expression, 1
+        found = _counted(read(text).body)
+    except Unreadable:  # a column whose name is none of Python
+        found = None
+    return found or Counter({text: 1})
+
+
+def _counted(node):
+    """The Counter of a node; empty for numbers."""
+    if isinstance(node, ast.Constant):
+        return Counter()
+    if isinstance(node, ast.Name):
+        return Counter({node.id.strip("`"): 1})
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return _counted(node.operand)
+    if isinstance(node, ast.Call) and node.args and not isinstance(node.func, ast.Attribute):
+        if node.func.id in AS_THEMSELVES:
+            return _counted(node.args[0])
+    if isinstance(node, ast.BinOp):
+        left, right, op = _counted(node.left), _counted(node.right), type(node.op)
+        if op is ast.Mult:
+            return left + right
+        if (op is ast.Div and not right) or (op in (ast.Add, ast.Sub) and not (left and right)):
+            return left + right
+        whole = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
+        if op is ast.Pow and left and whole and 0 < node.right.value <= MOST_POWERS:
+            return Counter({base: power * node.right.value for base, power in left.items()})
+    return Counter({ast.unparse(node): 1})
 
 
 def _parts(term):
     """{what a term is a product of: how often}."""
     out = Counter()
     for factor in term.factors:
-        if factor.eval_method.value != "literal":
-            base, power = _powers(factor.expr)
-            out[base] += power
+        if factor.eval_method.value == "lookup":
+            out[factor.expr] += 1
+        elif factor.eval_method.value == "python":
+            out += _product(factor.expr)
+    return out
+
+
+def _within(part):
+    """All that is contained in a product, but for itself and the constant."""
+    powers = itertools.product(*(range(power + 1) for power in part.values()))
+    for some in powers:
+        count = sum(some)
+        if 0 < count < sum(part.values()):
+            yield frozenset((base, power) for base, power in zip(part, some, strict=True) if power)
+
+
+def contained(formula):
+    """{number of a term of a fitted `Formula`: numbers of the terms that it contains}: a, b and a:b
+    for a:b:c; a for I(a ** 2); a and b for I(a * b). Terms that contain none are left out.
+    """
+    parts = {str(term): _parts(term) for term in formula.parsed()[1]}
+    at = {}
+    for g, (name, _) in enumerate(formula.terms):
+        at.setdefault(frozenset(parts[name].items()), []).append(g)
+    out = {}
+    for g, (name, _) in enumerate(formula.terms):
+        found = [h for inside in _within(parts[name]) for h in at.get(inside, ())]
+        if found:
+            out[g] = sorted(found)
+    return out
+
+
+def rests_on(formula):
+    """`contained`, with the terms that the coding of a term rests on, as that of d:a does on c:a in
+    "y ~ c:a + d:a" with factors c and d.
+    """
+    out, at = contained(formula), {name: g for g, (name, _) in enumerate(formula.terms)}
+    for one in interactions(formula):
+        g = at[one.term]
+        out[g] = sorted({*out.get(g, ()), *(at[name] for name in one.lower)})
     return out
 
 
 def of_terms(formula, rule):
     """The `Hierarchy` of the terms of a fitted `Formula`.
 
-    The parents of a term are those that it contains: a, b and a:b for a:b:c; a for I(a ** 2). Under
-    the weak rule only the largest of them are parents, a:b for a:b:c. Under the strong rule also
-    those that its coding rests on, as d:a does on c:a in "y ~ c:a + d:a" with factors c and d.
+    The parents of a term are those that it contains. Under the weak rule only the largest of them
+    are parents, a:b for a:b:c. Under the strong rule also those that its coding rests on.
     """
-    parts = {str(term): _parts(term) for term in formula.parsed()[1]}
-    terms = [parts[name] for name, _ in formula.terms]
-    needs = ~np.eye(len(terms), dtype=bool)
-    for base in dict.fromkeys(base for term in terms for base in term):
-        power = np.array([term[base] for term in terms])
-        needs &= power[:, None] >= power
-    needs &= ~needs.T  # the same written twice
+    needs = np.zeros((len(formula.terms), len(formula.terms)), dtype=bool)
+    for g, parents in (contained if rule == WEAK else rests_on)(formula).items():
+        needs[g, parents] = True
     if rule == WEAK:  # what a parent contains itself is no parent
-        return hierarchy(rule, needs & ~_in_two_steps(needs))
-    at = {name: g for g, (name, _) in enumerate(formula.terms)}
-    for one in interactions(formula):
-        needs[at[one.term], [at[name] for name in one.lower]] = True
+        needs &= ~_in_two_steps(needs)
     return hierarchy(rule, needs)
 
 
-def contains_factor(formula):
-    """Whether an interaction of a fitted `Formula` contains a factor, and a term that it rests on
-    is in the formula.
+def lacking(formula):
+    """[(term, what it needs)] of the products whose next smaller products are not in the formula:
+    with another origin of a number they would be combinations with these.
     """
     levels = formula.state["levels"] if formula.state else {}
     factors = {expr for expr, (kind, _) in levels.items() if kind == "categorical"}
-    mixed = {
-        str(term)
-        for term in formula.parsed()[1]
-        if len(term.factors) > 1 and factors & {f.expr for f in term.factors}
-    }
-    if not mixed:
-        return False
-    needs = of_terms(formula, STRONG).needs
-    return any(needs[g].any() for g, (name, _) in enumerate(formula.terms) if name in mixed)
+    parts = {str(term): _parts(term) for term in formula.parsed()[1]}
+    known = {frozenset(part.items()) for part in parts.values()}
+    out = []
+    for name, _ in formula.terms:
+        part = parts[name]
+        for base in part if sum(part.values()) > 1 else ():
+            if base in factors or base.partition("(")[0] in BASES:
+                continue
+            rest = part - Counter({base: 1})
+            if frozenset(rest.items()) not in known:
+                out.append((name, _spelled(rest)))
+    return out
+
+
+def _spelled(part):
+    """A product as a term."""
+    return ":".join(base if power == 1 else f"I({base} ** {power})" for base, power in part.items())
 
 
 # -------------------- of polynomials
@@ -234,11 +297,12 @@ def asked_hierarchy(heredity, table, groups, unserved):
         rule = None
         if product:
             rule = table.X.heredity
-        elif formula is not None and ours and contains_factor(formula):
-            rule = STRONG
+        elif formula is not None and ours and rests_on(formula):
+            rule = STRONG if len(formula.terms) <= MOST_UNITS else None
         rule = None if unserved or not ours else rule
+    alone = _alone(formula) if formula is not None else []
     if rule is None:
-        return None, groups, []
+        return None, groups, alone
     if unserved:
         raise ValueError(f"heredity={rule!r} is not served with {unserved}; or pass heredity=None")
     if formula is None and not product:
@@ -258,7 +322,62 @@ def asked_hierarchy(heredity, table, groups, unserved):
         _few(len(formula.terms), rule)
         found = of_terms(formula, rule)
         groups = [term for term, at in formula.terms for _ in at]
-    return found, groups, _notes(heredity, found)
+    return found, groups, [*_notes(heredity, found), *alone]
+
+
+def _alone(formula):
+    """A note on terms of the formula whose smaller products are not in it."""
+    found = lacking(formula)
+    if not found:
+        return []
+    by_term = {}
+    for name, rest in found:
+        by_term.setdefault(name, []).append(rest)
+    text = "; ".join(
+        f"{name} without {' and '.join(rest)}" for name, rest in list(by_term.items())[:SHOWN]
+    )
+    more = f"; and {len(by_term) - SHOWN} more" if len(by_term) > SHOWN else ""
+    return [
+        "the formula has products without the smaller products that they contain, so models with "
+        f"them depend on where the numbers have their origin: {text}{more}; add these terms, or "
+        "center the columns where zero has no meaning"
+    ]
+
+
+def marginality_notes(formula, models, constant, shrunk):
+    """Notes about models [(k, support)] of a path by `formula` that depend on the first level of a
+    factor or on the origin of a number: those that have a term without what it contains, and, where
+    there are such terms, those whose coefficients are shrunk or bounded (`shrunk`).
+
+    constant : columns that no model can have and no model needs.
+    """
+    names, columns = zip(*formula.terms, strict=True) if formula.terms else ((), ())
+    found = rests_on(formula)
+    shrinkage, sizes, lower = [SHRUNK] if found and shrunk else [], {}, {}
+    constant = set(constant.tolist())
+    for k, support in models if found else ():
+        inside = set(support.tolist())
+        there = inside | constant
+        for g, needs in found.items():
+            if inside.isdisjoint(columns[g]):
+                continue
+            out = [names[h] for h in needs if not there.issuperset(columns[h])]
+            if out:
+                sizes.setdefault(names[g], set()).add(k)
+                lower.setdefault(names[g], {}).update(dict.fromkeys(out))
+    if not sizes:
+        return shrinkage
+    text = "; ".join(
+        f"{term} without {' and '.join(lower[term])} (k = {', '.join(map(str, sorted(at)))})"
+        for term, at in list(sizes.items())[:SHOWN]
+    )
+    more = f"; and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
+    return [
+        "terms stand without terms that they contain, so these models depend on the first levels "
+        f"of factors and the origins of numbers: {text}{more}; name the lower terms in "
+        "always_include= to keep them in every model, or pass heredity='strong'",
+        *shrinkage,
+    ]
 
 
 def _few(count, rule):

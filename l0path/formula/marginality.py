@@ -10,12 +10,6 @@ JRSS A 140, 1977). Where no earlier term spans S, formulaic codes T by all level
 from itertools import combinations
 from typing import NamedTuple
 
-SHOWN = 5  # terms that a note names
-SHRUNK = (
-    "shrinkage and bounds are about coefficients in the coding of the factors against their first "
-    "levels, so these models depend on which levels are the first ones"
-)
-
 
 class Interaction(NamedTuple):
     """A term that contains a factor, the numbers of its columns, and {term that it needs: its
@@ -65,29 +59,3 @@ def breaks(found, support, constant):
         if lacking:
             out.append((one.term, lacking))
     return out
-
-
-def marginality_notes(formula, models, constant, shrunk):
-    """Notes about models [(k, support)] of a path by `formula` that depend on the first level of a
-    factor: those that break marginality, and, where there are interactions with a factor, those
-    whose coefficients are shrunk or bounded (`shrunk`).
-    """
-    found, sizes, lower = interactions(formula), {}, {}
-    shrinkage = [SHRUNK] if found and shrunk else []
-    for k, support in models if found else ():
-        for term, lacking in breaks(found, support.tolist(), constant.tolist()):
-            sizes.setdefault(term, set()).add(k)
-            lower.setdefault(term, {}).update(dict.fromkeys(lacking))
-    if not sizes:
-        return shrinkage
-    text = "; ".join(
-        f"{term} without {' and '.join(lower[term])} (k = {', '.join(map(str, sorted(at)))})"
-        for term, at in list(sizes.items())[:SHOWN]
-    )
-    more = f"; and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
-    return [
-        "interactions with a factor stand without terms that they contain, so these models depend "
-        f"on the factor's first level: {text}{more}; name the lower terms in always_include= to "
-        "keep them in every model, or pass heredity='strong'",
-        *shrinkage,
-    ]

@@ -45,8 +45,8 @@ def split_inference(
     Columns are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
     and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
-    does; survival times and ordered classes by maximum likelihood here, which takes all weights),
-    which gives p_j. Columns that were not chosen have p_j = 1.
+    does; survival times and ordered classes by maximum likelihood here), which gives p_j. Columns
+    that were not chosen have p_j = 1. A row that stands for several stays whole.
 
     Parameters
     ----------

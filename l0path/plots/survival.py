@@ -12,7 +12,7 @@ from ..core.arguments import finite, vector, whole
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation.validation import held_out, new_rows
-from ..engine.arguments import sample_weights
+from ..engine.arguments import row_weights
 from ..paths import Path
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.arguments import rows_of
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
-def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
+def kaplan_meier(
+    y: ArrayLike, sample_weight: ArrayLike | None = None, freq_weight: ArrayLike | None = None
+) -> pd.DataFrame:
     """The Kaplan-Meier estimate of the probability of no event until each time.
 
         S(t) = prod_{events at u <= t} (1 - d_u / n_u)
@@ -36,7 +38,9 @@ def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.Dat
     y : array-like
         Times and events, in the forms that `l0path.fit` takes for loss="cox".
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0 of the rows. None means 1 for each.
+        Importance of rows, numbers >= 0, which are divided by their mean. None means 1 for each.
+    freq_weight : array-like of shape (n,), optional
+        How many rows each row stands for. None means 1.
 
     Returns
     -------
@@ -58,7 +62,11 @@ def kaplan_meier(y: ArrayLike, sample_weight: ArrayLike | None = None) -> pd.Dat
     """
     n = len(y)
     rows = rows_of(y if isinstance(y, (np.ndarray, pd.DataFrame)) else np.asarray(y), n)
-    w = sample_weights(sample_weight, n)
+    return _estimate(rows, row_weights(sample_weight, freq_weight, None, n)[0])
+
+
+def _estimate(rows, w):
+    """The table of `kaplan_meier` of `Rows` with weights (n,) as they are."""
     at = np.unique(rows.stop[w > 0])
     ends = np.searchsorted(at, rows.stop)
     inside = ends < at.size
@@ -175,7 +183,7 @@ def _draw(ax, y, numbers, weights, asked):
     tables = []
     for g in range(many):
         mine = numbers == g
-        table = kaplan_meier(y[mine], weights[mine])
+        table = _estimate(rows_of(y[mine], int(mine.sum())), weights[mine])
         tables.append((style.PALETTE[g % len(style.PALETTE)], y[mine], weights[mine]))
         color = style.PALETTE[g % len(style.PALETTE)]
         time = np.append(0.0 if y.shape[1] == 2 else y[mine, 0].min(), table.index)

@@ -55,7 +55,7 @@ for (ties in c("efron", "breslow")) for (model in names(models)) for (weighted i
 fit <- coxph(models$plain, rows, control = control)
 keep("uno", "concordance", concordance(fit, timewt = "n/G2")$concordance)
 for (weighted in c(FALSE, TRUE)) {
-  w <- if (weighted) rows$weight else rep(1, n)
+  w <- if (weighted) rows$weight / mean(rows$weight) else rep(1, n)
   curve <- survfit(Surv(stop, event) ~ 1, rows, weights = w, conf.type = "log-log", robust = FALSE)
   case <- if (weighted) "curve weighted" else "curve equal"
   for (i in seq_along(curve$time)) {

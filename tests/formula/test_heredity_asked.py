@@ -14,12 +14,12 @@ import l0path
 # -------------------- what is asked for
 
 
-def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
+def test_auto_keeps_the_hierarchy_of_every_product():
     data = table(10)
     rules = {
         "y ~ a*c": "strong",
         "y ~ a + b*d": "strong",
-        "y ~ a*b + c": None,
+        "y ~ a*b + c": "strong",
         "y ~ a + c + d": None,
         "y ~ a:c": None,  # rests on no other term
     }
@@ -30,8 +30,8 @@ def test_auto_keeps_the_hierarchy_of_interactions_with_a_factor_alone():
     single = l0path.fit("y ~ a*c", data, max_k=2, groups=False)
     assert single.meta.groups is None
     assert l0path.fit("y ~ a*d", data, max_k=2, algorithm="cd").meta.groups is None
-    plain = l0path.fit("y ~ a*b", data)
-    same = l0path.fit("y ~ a*b", data, heredity=None)
+    plain = l0path.fit("y ~ a + b", data)
+    same = l0path.fit("y ~ a + b", data, heredity=None)
     pd.testing.assert_frame_equal(plain.table, same.table)
     both = pd.DataFrame({"y": data.y, "w": data.b})
     two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)

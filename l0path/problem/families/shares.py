@@ -9,7 +9,7 @@ The weight of a row is its number of trials (times its sample weight), so that t
     q log q + (1 - q) log(1 - q)
 
 The log-likelihood has the binomial coefficients of the rows; the n of the criteria is the number of
-rows, or the sum of the whole-number sample weights that counts in two columns have.
+rows, each as often as `freq_weight` says.
 
 Source: McCullagh & Nelder, Generalized Linear Models (1989), chapter 4.
 """
