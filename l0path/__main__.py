@@ -333,7 +333,7 @@ def run_fit(options, say=print):
         said = "best mean score" if best else "smallest within one standard error"
         index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {said}"
     else:
-        index, why = path.select(options.rule), options.rule
+        (path, index), why = path._at(options.rule), options.rule
     show(path, cv, index, why, say)
     if options.certify is not None:
         certificate = path.certify(index=index, time_limit=options.certify)

@@ -127,8 +127,10 @@ class CVPath(ShowingScores):
         which : str, int, or callable, default "min"
             "min" for the best score, where ties go to the fewest nonzeros. "1se" for the fewest
             nonzeros, then the best score, of all solutions whose score is within one cv_se of the
-            best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). Else a size, a criterion
-            or a function of the path, as in `Path.index`.
+            best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3); coefficients are counted
+            that are not 0, so a term of five columns counts as five. Else a size, a criterion or a
+            function of the path, as in `Path.index`; a criterion chooses among the rows of `table`,
+            while `cv.path.model("bic")` compares all sets of terms.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. With "min" and "1se",
             slice, lambda1 and lambda2 restrict the choice.
@@ -156,6 +158,8 @@ class CVPath(ShowingScores):
                 "a size (5, or k=5), or a callable taking the path"
             )
         if not isinstance(which, str) or which not in CV_RULES:
+            if isinstance(which, str) and not selector:  # rows have scores, other models have none
+                return self.path.select(which, rows=range(len(self.path)))
             return self.path.index(which, **selector)
         if selector.keys() - {"slice", "lambda1", "lambda2"}:
             raise TypeError(

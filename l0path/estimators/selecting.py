@@ -24,6 +24,7 @@ from ..engine.arguments import refuse_shares, sample_weights
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
+from ..paths.criteria import RULES
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, traits_named
 from .columns import (
@@ -449,4 +450,6 @@ class ModelOfBestScore(SelectedColumns):
             n_jobs=self.n_jobs,
             **self._with_offset(X, self._arguments(PASSED_CV)),
         )
+        if isinstance(self.which, str) and self.which.lower() in RULES:
+            return self._take(*self.cv_.path._at(self.which))
         return self._take(self.cv_.path, self.cv_.index(self.which))

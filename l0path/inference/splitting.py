@@ -285,11 +285,10 @@ def one_split(asked, child, fraction, choice, deadline):
     data, k = asked.data, choice.k
     (train,) = draw(data, fraction, np.random.default_rng(child), by_event=True)
     path = path_on_rows(asked, train, deadline, choice.most)
-    i = (
-        min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
-        if k is not None
-        else path.index(choice.rule)
-    )  # a path that ended early has a smaller last size
+    if k is None:
+        path, i = path._at(choice.rule)
+    else:  # a path that ended early has a smaller last size
+        i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
     s = path.solutions[i]
     held = data.weights.copy()
     held[train] = 0.0

@@ -2,7 +2,7 @@
 methods of `Path` and `Model` call; and tests of nested models, `anova`.
 """
 
-from .all_models import best_subset, near_best
+from .all_models import best_by, best_subset, near_best
 from .certificate import Certificate, certify
 from .model_set import ModelSet
 from .nested_tests import anova
@@ -16,6 +16,7 @@ __all__ = [
     "Summary",
     "alternatives",
     "anova",
+    "best_by",
     "best_subset",
     "certify",
     "near_best",

@@ -22,10 +22,16 @@ from ..engine.reported import Reporting
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.enumeration import Enumeration
 from ..exact.all_sizes.nested import servable_nested
-from ..exact.all_sizes.scores import BestSets, LikelihoodScore, Score, SetsOfSmoothed
+from ..exact.all_sizes.scores import (
+    BestOfEach,
+    BestSets,
+    CoefficientCounts,
+    LikelihoodScore,
+    Score,
+    SetsOfSmoothed,
+)
 from ..exact.all_sizes.search import servable
 from ..exact.result import (
-    MOST_NAMES,
     WHY_ENDED,
     WHY_STOPPED,
     hidden,
@@ -54,6 +60,8 @@ from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
 
+MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
+CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
 AGREEING = 1e-6  # of an objective: the models of two searches may differ by less
 
 
@@ -154,8 +162,13 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
     models, best, bound = found.models, found.scores, found.bound
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
-    inside = models[0].support[~np.isin(models[0].support, path.meta.forced)]
-    others = np.setdiff1d(np.flatnonzero(task.problem.selectable), inside)
+    groups, first = task.problem.groups, path.meta.forced
+    inside, free = models[0].support, task.problem.selectable
+    if groups is not None:
+        inside, free = models[0].path.solutions[0].groups, groups.selectable(task.problem.usable)
+        first = np.flatnonzero(groups.factor == 0)
+    inside = inside[~np.isin(inside, first)]
+    others = np.setdiff1d(np.flatnonzero(free), inside)
     none = np.empty(0, dtype=np.int64)
     return Certificate(
         model=models[0],
@@ -295,6 +308,77 @@ def near_best(
     )
 
 
+class Choice(NamedTuple):
+    """What criteria choose among all sets of terms: found, {name: (value, Solution)}, without the
+    criteria for which no model is left; why: why sets were not compared, "" where all were.
+    """
+
+    found: dict
+    why: str
+
+
+def best_by(path, names, options):
+    """The best models of a path by criteria, rows of the path or not.
+
+    Parameters
+    ----------
+    path : Path
+        Some of whose groups have several columns.
+    names : sequence of str
+        The criteria.
+    options : dict
+        p_total, sigma2 and ebic_gamma, as in `Path.score_table`.
+
+    Returns
+    -------
+    Choice
+        It is kept with the data of the path.
+    """
+    extra, out = path._source.extra, {}
+    why = _why_not_compared(path)
+    if why:
+        return Choice({}, why)
+    key = tuple(sorted(options.items()))
+    missing = [name for name in names if (name, key) not in extra]
+    if missing:
+        extra |= {(name, key): one for name, one in _search(path, missing, options).items()}
+    for name in names:
+        one = extra[name, key]
+        out |= one.found
+        why = why or one.why
+    return Choice(out, why)
+
+
+def _search(path, names, options):
+    """{name: `Choice` of it} by one search."""
+    try:
+        task = SetSearch(path)
+        scores = [task.by_criterion(name, **options) for name in names]
+        found, why = task.best_of_each(scores)
+    except ValueError as error:
+        return dict.fromkeys(names, Choice({}, str(error)))
+    pairs = zip(names, found, strict=True)
+    return {name: Choice({} if one is None else {name: one}, why) for name, one in pairs}
+
+
+def _why_not_compared(path):
+    """Why the sets of terms of a path are not compared by criteria, in short; "" if they are."""
+    meta, first = path.meta, path.solutions[0]
+    chosen = int((np.isfinite(meta.groups.factor) & (meta.groups.factor > 0)).sum())
+    if chosen > MOST_TERMS:
+        return (
+            f"there are {chosen} terms, more than {MOST_TERMS}; path.certify(criterion=...) "
+            "compares all sets"
+        )
+    if meta.grid != "support" or any(s.slice != first.slice for s in path.solutions):
+        return "the path has several slices, or a grid of lambda0"
+    if first.lambda1 or first.lambda2:
+        return "models are shrunken, and criteria are for those that are not"
+    if path._source.data is None:
+        return "the data are not kept with a loaded path"
+    return ""
+
+
 def _criterion(given):
     """The name of a criterion, in lower case."""
     name = given.lower() if isinstance(given, str) else given
@@ -303,21 +387,8 @@ def _criterion(given):
     return name
 
 
-def _unserved(problem, solution, by_columns, ridge):
-    """Why the sets of a problem are not compared, and the remedy; by_columns, ridge: groups, or a
-    ridge, are no reason.
-    """
-    if not by_columns:
-        groups = problem.groups
-        several = [g for g, size in enumerate(np.diff(groups.start)) if size > 1]
-        names = ", ".join(str(groups.labels[g]) for g in several[:MOST_NAMES])
-        names += ", ..." if len(several) > MOST_NAMES else ""
-        return (
-            "criteria count coefficients, and sets of groups, or of terms of several columns such "
-            f"as factors ({names}), are not searched by them; leave groups= out (of a formula: "
-            "groups=False, which chooses among their columns), or compare models of one size: "
-            "path.near_best(k=...), path.certify(k=..., n_best=...)"
-        )
+def _unserved(problem, solution, ridge):
+    """Why the sets of a problem are not compared, and the remedy; ridge: one is no reason."""
     why = ""
     if solution.lambda1:
         why = f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0: "
@@ -331,27 +402,17 @@ def _unserved(problem, solution, by_columns, ridge):
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
         f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
-        "other smooth losses and several responses with more observations (survival times: events) "
-        "than columns and lambda2=0; without lambda1 and bounds on coefficients"
+        "groups, other smooth losses and several responses with more observations (survival times: "
+        "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
     )
-
-
-def _of_columns(problem):
-    """Whether the units that are chosen are columns, or groups that are one column each, in their
-    order, because a hierarchy is kept.
-    """
-    groups = problem.groups
-    if groups is None:
-        return True
-    single = np.array_equal(groups.start, np.arange(problem.X.p + 1))
-    return groups.hierarchy is not None and single and (np.diff(groups.columns) == 1).all()
 
 
 class SetSearch:
     """A search of all sets of columns of the data of a path, copies of columns among them; of those
     that keep a hierarchy where the path keeps one.
 
-    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is.
+    status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is; counts:
+    `CoefficientCounts` of groups.
     """
 
     def __init__(self, path, X=None, y=None, ridge=False):
@@ -374,17 +435,13 @@ class SetSearch:
         self.lambda2 = first.lambda2
         squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
-        self.by_columns = _of_columns(self.problem)
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
-        if not squared and not (nested and few and (ridge or self.by_columns)):
-            raise ValueError(_unserved(self.problem, first, self.by_columns or ridge, ridge))
+        if not squared and not (nested and few):
+            raise ValueError(_unserved(self.problem, first, ridge))
         self.model = make_model(self.problem)
         self.model.grow(np.flatnonzero(self.problem.usable))
-        self.held = int(np.isin(self.problem.forced, np.flatnonzero(self.problem.usable)).sum())
-        self.most = int(self.problem.usable.sum()) - self.held
-        if not self.by_columns:
-            self.most = units_to_choose(self.problem)
+        self.most, self.counts = units_to_choose(self.problem), None
 
     def of_size(self, k):
         """The objective of models of k columns, or groups."""
@@ -394,24 +451,25 @@ class SetSearch:
         penalty[k] = 0.0
         return Score(penalty, self.problem.n_eff, 1.0)
 
-    def by_criterion(self, name):
-        """A criterion over all sizes for which it is defined."""
+    def by_criterion(self, name, *, p_total=None, sigma2=None, ebic_gamma=1.0):
+        """A criterion over all sizes for which it is defined; its arguments are those of
+        `Path.score_table`.
+        """
         path, n = self.path, self.path.meta.n_eff
         if name == "cp" and not path.meta.traits.gaussian:
             raise ValueError(
                 "criterion='cp' is for a squared loss: it needs a noise variance; use 'aic'"
             )
         if self.most:
-            value, _ = self.refit(np.flatnonzero(self.problem.usable))
+            value, _ = self.refit(self._every_unit())
             if not 1.0 - path.meta.deviance_ratio(value) > PERFECT:
                 raise ValueError(
                     "the model of all columns fits perfectly, so that criteria choose nothing; "
                     "leave some columns out with exclude="
                 )
-        sigma2 = noise_variance(path) if name == "cp" else 1.0
-        penalty = criteria_of_sizes(path, name, np.arange(self.most + 1), self.held)
-        room = np.arange(self.most + 1) + self.held + path.meta.intercept < n
-        penalty = np.where(room, penalty, math.inf)
+        if name == "cp" and sigma2 is None:
+            sigma2 = noise_variance(path)
+        penalty = self._penalty(name, p_total, ebic_gamma)
         if path.meta.traits.gaussian:
             every = observations(path.meta)  # of several responses
             less = 0.0
@@ -425,6 +483,34 @@ class SetSearch:
         if slope:  # proportional to the loss, up to a constant
             return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
         return LikelihoodScore(penalty, twice, self.reporting.problem.floor, path.meta.null_loss)
+
+    def _every_unit(self):
+        """All columns, or groups, that a model may have."""
+        groups, usable = self.problem.groups, self.problem.usable
+        if groups is None:
+            return np.flatnonzero(usable)
+        return np.flatnonzero(np.isfinite(groups.factor) & groups.with_columns(usable))
+
+    def _penalty(self, name, p_total, ebic_gamma):
+        """What a criterion adds to -2 loglik of models of s columns, (sizes,), or of s groups with
+        d coefficients, (sizes, coefficients): infinite where none can be compared.
+        """
+        path, sizes = self.path, np.arange(self.most + 1)
+        same = {"p_total": p_total, "ebic_gamma": ebic_gamma}
+        if self.problem.groups is None:
+            held = int(self.problem.usable[self.problem.forced].sum())
+            penalty = criteria_of_sizes(path, name, sizes, sizes + held, **same)
+            room = sizes + held + path.meta.intercept < path.meta.n_eff
+            return np.where(room, penalty, math.inf)
+        if self.counts is None:
+            self.counts = CoefficientCounts(self.problem)
+        count = self.counts
+        numbers = np.arange(count.everything + 1)
+        s, d = np.meshgrid(sizes, numbers, indexing="ij")
+        penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
+        free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
+        there = d >= count.least(np.empty(0, dtype=np.int64), free)[:, None]
+        return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
 
     def refit(self, support):
         """(value, fit) of a support, by the loss that results are about."""
@@ -443,7 +529,8 @@ class SetSearch:
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
-        wanted, clock = self.wanted(score, **options), Clock(time_limit)
+        wanted = self.wanted(score, counts=self.counts, **options)
+        clock = Clock(time_limit)
         control = Control(clock)
         ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
@@ -482,6 +569,35 @@ class SetSearch:
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, nodes, searched)
 
+    def best_of_each(self, scores):
+        """([(score, `Solution`) of the best set by each of several scores, or None], why sets may
+        be missing): one search, of at most CHOICE_OPERATIONS. Sets without a finite optimum take
+        no part.
+        """
+        wanted = [self.wanted(one, n_best=1, counts=self.counts) for one in scores]
+        with HELPING_PROCESSES.compiling():
+            search = make_search(self.model, 0.0, 0.0, BestOfEach(wanted))
+            if search is None:
+                raise ValueError(too_dependent(self.problem, self.data.names))
+            for s in self.path.solutions:
+                if s.status == FitStatus.CONVERGED:
+                    search.know(s.groups)
+            ended = search.run(CHOICE_OPERATIONS)
+        why = ""
+        if ended == SearchEnd.NODE_LIMIT:
+            why = "there are too many sets to compare; path.certify(criterion=...) takes its time"
+        elif ended == SearchEnd.TOO_CLOSE:
+            why = WHY_ENDED[ended]
+        elif ended == SearchEnd.NO_OPTIMUM and search.unconverged:
+            why = "the fits of some sets of terms did not converge"
+        weights, before, out = row_weights(self.data), self.path.solutions[0], []
+        for one in wanted:
+            score, size, _, fitted = one.found[0] if one.found else (math.inf, 0, (), None)
+            place = before._replace(k=size)
+            problem, data = self.reporting.problem, self.reporting.data
+            out.append(fitted and (score, in_place_of(place, fitted, problem, data, weights)))
+        return out, why
+
     def _contradicted(self, wanted, held):
         """Whether the best model found is not the best one known: one of the path has a smaller
         score, or the path proved that there is none so good; held: units in every set.
@@ -491,11 +607,12 @@ class SetSearch:
             if s.status != FitStatus.CONVERGED:
                 continue
             value = s.loss + s.shrinkage
-            size = (s.support if self.by_columns else s.groups).size - held
-            if size >= wanted.score.penalty.size:
+            units = s.support if self.problem.groups is None else s.groups
+            size = units.size - held
+            if size >= len(wanted.score.penalty):
                 continue
             slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
-            if wanted.score.of(value + slack, size) < best[0]:
+            if wanted.score_of(units, size, value + slack) < best[0]:
                 return True
             proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
             if proven and size == best[1] and best[3].value < value - slack:
@@ -515,21 +632,21 @@ class SetSearch:
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
         rows = [
-            (s, s.support if self.by_columns else s.groups)
+            (s, s.support if self.problem.groups is None else s.groups)
             for s in self.path.solutions
             if s.status == FitStatus.CONVERGED
         ]
         sizes = [units.size - search.held.size for _, units in rows]
         rows = [row for row, size in zip(rows, sizes, strict=True) if size <= search.J.size]
         scores = [
-            wanted.score.of(s.loss + s.shrinkage, units.size - search.held.size)
+            wanted.score_of(units, units.size - search.held.size, s.loss + s.shrinkage)
             for s, units in rows
         ]
         for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
             search.know(rows[i][1])
         if wanted.found and (wanted.n_best or 0) > 1:
             best = np.array(wanted.found[0][2], dtype=np.int64)
-            for j in np.flatnonzero(self.problem.selectable):
+            for j in search.J:
                 search.know(np.setxor1d(best, [j]))
 
     def _found(self, wanted, bound, ended, nodes, searched):

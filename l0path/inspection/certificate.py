@@ -200,7 +200,7 @@ def certify(
         return certify_by(self, criterion, **limits, X=X, y=y)
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(self, settings, n_best, time_limit)
-    index, clock = self.index(rule, **selector), Clock(time_limit)
+    (self, index), clock = self._at(rule, **selector), Clock(time_limit)
     control = Control(clock)
     if self.loss in OWN_LOSSES:
         raise ValueError(

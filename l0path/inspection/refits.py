@@ -70,7 +70,8 @@ def refit(
 ) -> Any:
     if rows not in (None, ALL):
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
-    i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
+    within = {name: selector.pop(name) for name in SELECTORS if name in selector}
+    self, i = self._at(rule, **within)
     by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
     if cov_type is None and self.meta.formula is not None:
         table = self.meta.formula.table if X is None else pandas_of(X)

@@ -31,7 +31,7 @@ def score(
     strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
-    i = self.index(rule, **selector)
+    self, i = self._at(rule, **selector)
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
     held = held_out(self, new_rows(self, X, y, **given, offset=offset, strata=strata), i)
     out = {}
@@ -65,7 +65,7 @@ def score_over_time(
     strata: ArrayLike | str | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    i = self.index(rule, **selector)
+    self, i = self._at(rule, **selector)
     if self.meta.traits.response != "survival":
         raise ValueError(
             f"score_over_time is for loss='cox'; this path has loss={self.loss!r}: use score"

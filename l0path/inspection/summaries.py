@@ -154,7 +154,7 @@ def summary(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Summary:
-    index = self.index(rule, **selector)
+    self, index = self._at(rule, **selector)
     model, near = self.model(index=index), neighbours_of(self, index, X, y)
     solution, groups = near.solution, self.meta.groups
     coef, own = _coefficients(self, solution)
@@ -331,7 +331,7 @@ def alternatives(
 ) -> pd.DataFrame:
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
-    index = self.index(rule, **selector)
+    self, index = self._at(rule, **selector)
     near = neighbours_of(self, index, X, y)
     base = self.solutions[index].objective
     every = _all_refitted(near)

@@ -102,7 +102,8 @@ class Choosing:
             return int(index) % len(self)
         rows = self._rows(slice, lambda1, lambda2)
         if rule is not None:
-            return self._by_rule(rule, rows)
+            within = slice is not None or lambda1 is not None or lambda2 is not None
+            return self._by_rule(rule, rows if within else None)
         slices = sorted({self.solutions[i].slice for i in rows})
         if len(slices) > 1:
             shown = "; ".join(
@@ -229,7 +230,26 @@ class Choosing:
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
         """
-        return Model(self, self.index(rule, **selector))
+        path, index, chosen_by = self._best(rule, **selector)
+        return Model(path, index, chosen_by)
+
+    def _at(self, rule=None, **selector):
+        """(path, row) of a selector: this path, or one with a further row (`best_model`)."""
+        return self._best(rule, **selector)[:2]
+
+    def _best(self, rule=None, **selector):
+        """`_at`, and what was compared, as in `Model.chosen_by`."""
+        if isinstance(rule, str) and not selector and self.meta.unlike_terms:
+            from .criteria import best_model
+
+            return best_model(self, rule)
+        return self, self.index(rule, **selector), ""
+
+    def _best_by(self, names, options):
+        """The best models by criteria, of all sets of terms: `inspection.all_models.best_by`."""
+        from ..inspection import best_by
+
+        return best_by(self, names, options)
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
         """The column indices of a solution, ascending, forced ones included.
@@ -253,7 +273,8 @@ class Choosing:
         >>> path.support(k=6)
         array([ 0,  1,  5, 11, 14, 15])
         """
-        return self.solutions[self.index(rule, **selector)].support.copy()
+        path, index = self._at(rule, **selector)
+        return path.solutions[index].support.copy()
 
     def select(
         self,

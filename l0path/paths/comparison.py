@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..core.describing import described_by
 from ..core.types import Rule, Selector
-from .criteria import score_table
+from .criteria import scores_of_rows
 from .model import Model
 from .path import Path
 
@@ -139,6 +139,11 @@ def compare(
     se: bool | str = False,
     **within: Unpack[Selector],
 ) -> Comparison:
+    if not isinstance(models, (str, dict, Model)) and np.iterable(models):
+        models = list(models)
+        for rule in models:  # the best model by a criterion may be no row
+            if isinstance(rule, str) and not within:
+                self = self._at(rule)[0]
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.index)
     return side_by_side(self, at, labels, standardized, se, criterion=scores)
@@ -189,7 +194,7 @@ def side_by_side(
 def scores_of(path, criteria):
     """Criteria of all solutions of the path, no column for a loss without a likelihood."""
     names = checked_criteria(path, criteria)
-    return score_table(path)[names] if names else pd.DataFrame(index=path.table.index)
+    return scores_of_rows(path)[names] if names else pd.DataFrame(index=path.table.index)
 
 
 def _coefficients(path, at, standardized):
@@ -288,7 +293,7 @@ def checked_criteria(path, criteria):
         raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
     if not path.meta.traits.likelihood:
         return []
-    known = list(score_table(path, sigma2=1.0).columns)
+    known = list(scores_of_rows(path, sigma2=1.0).columns)
     for name in criteria:
         if name not in known:
             raise ValueError(

@@ -78,20 +78,47 @@ def score_table(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> pd.DataFrame:
-    meta = self.meta
+    options = {"p_total": p_total, "sigma2": sigma2, "ebic_gamma": ebic_gamma}
+    table = scores_of_rows(self, **options, separated=separated)
+    if not self.meta.unlike_terms or separated or not len(self):
+        return table
+    names = [name for name in RULES if name in table]
+    if "cp" in names and not table.attrs["sigma2"] > 0:
+        names.remove("cp")
+    best, why = self._best_by(names, options | {"sigma2": table.attrs.get("sigma2")})
+    extra, labels = [], []
+    for name in names:
+        value, s = best.get(name, (math.inf, None))
+        if s is None or value >= table[name].min() - _same(value):
+            continue
+        if not any(np.array_equal(s.groups, one.groups) for one in extra):
+            extra.append(s)
+            labels.append(name)
+    if extra:
+        given = options | {"sigma2": table.attrs.get("sigma2")}
+        whole = scores_of_rows(with_rows(self, extra), **given)
+        whole.index = pd.Index([*table.index, *labels], dtype=object)
+        whole.attrs, table = table.attrs, whole
+    table.attrs["compared"] = f"the rows of the path: {why}" if why else "all sets of terms"
+    return table
+
+
+def scores_of_rows(path, p_total=None, sigma2=None, *, ebic_gamma=1.0, separated=False):
+    """`Path.score_table` of the rows of a path alone."""
+    meta = path.meta
     _has_likelihood(meta)
-    q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
+    q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
-    chosen = [_chosen(meta, s) for s in self.solutions]
-    out = _criteria(self, q, np.array(chosen), ebic_gamma)
+    chosen = [_chosen(meta, s) for s in path.solutions]
+    out = _criteria(path, q, np.array(chosen), ebic_gamma)
     squared = meta.traits.gaussian
     if squared:
-        sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
-        out |= _squared_criteria(self, out["df"], sigma2)
-    table = pd.DataFrame(out, index=self.table.index)
+        sigma2 = noise_variance(path) if sigma2 is None else _positive(sigma2)
+        out |= _squared_criteria(path, out["df"], sigma2)
+    table = pd.DataFrame(out, index=path.table.index)
     if not separated:
-        apart = np.array([s.separated for s in self.solutions], dtype=bool)
+        apart = np.array([s.separated for s in path.solutions], dtype=bool)
         table.loc[apart, table.columns != "df"] = np.nan
     table.attrs = {"n": float(meta.n_eff), "p": q, "ebic_gamma": float(ebic_gamma)} | (
         {"sigma2": float(sigma2)} if squared else {}
@@ -100,6 +127,17 @@ def score_table(
         table.attrs["likelihood"] = "pseudo-likelihood by sample or class weights of mean 1"
     table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
     return table
+
+
+def with_rows(path, solutions):
+    """The path with these solutions as further rows, behind its own."""
+    rows, record = [*path.solutions, *solutions], path.rounds.to_dict("records")
+    return type(path)(path.meta, rows, path.status, path.notes, record, path._source, end=path.end)
+
+
+def _same(value):
+    """The difference from a value of a criterion up to which another one is the same."""
+    return 1e-10 * max(abs(value), 1.0)
 
 
 def _chosen(meta, s):
@@ -164,22 +202,36 @@ def _criteria(path, q, chosen, ebic_gamma):
         }
 
 
-def criteria_of_sizes(path, name, chosen, held):
-    """(m,) what the criterion `name` adds to -2 loglik, for Cp to RSS / sigma2, of models of
-    `chosen` columns beside `held` ones.
+def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_gamma=1.0):
+    """What a criterion adds to -2 loglik, for Cp to RSS / sigma2.
+
+    Parameters
+    ----------
+    path : Path
+        Whose data the models are of.
+    name : str
+        The criterion.
+    chosen, coefficients : ndarray of shape (m,)
+        Of each model the number of columns, or groups, that were chosen, and of columns in it,
+        those that are always in among them.
+    p_total, ebic_gamma : as in Path.score_table
+
+    Returns
+    -------
+    ndarray of shape (m,)
     """
     meta = path.meta
     _has_likelihood(meta)
     r = 1 if meta.responses is None else len(meta.responses)
     if name == "cp":
-        return 2.0 * (r * (chosen + held) + float(intercepts(meta))) - observations(meta)
+        return 2.0 * (r * coefficients + float(intercepts(meta))) - observations(meta)
     null, shape = meta.null_loss, () if meta.responses is None else (r,)
     models = [
-        SimpleNamespace(loss=null, n_nonzero=r * (s + held), beta=np.ones((s + held, *shape)))
-        for s in chosen
+        SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
+        for d in coefficients
     ]
     like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
-    found = _criteria(like, _columns(path.meta, None), chosen, 1.0)
+    found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
     return found[name] + 2.0 * found["loglik"]
 
 
@@ -219,6 +271,70 @@ def select(
 ) -> int:
     if callable(rule) or (isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)):
         return self.index(rule)
+    options = {"p_total": p_total, "sigma2": sigma2, "ebic_gamma": ebic_gamma}
+    if rows is not None or separated:
+        return best_row(self, rule, rows, separated=separated, **options)
+    path, row, _ = best_model(self, rule, **options)
+    if path is not self:
+        model = path.model(index=row)
+        name = rule.lower()
+        raise LookupError(
+            f"rule={rule!r}: the best model, of the terms {', '.join(map(str, model.groups))}, is "
+            "no row of path.table, which has the best model of each number of terms; "
+            f"path.model({name!r}) gives it, and path.select({name!r}, rows=range(len(path))) the "
+            "best of the rows"
+        )
+    return row
+
+
+def best_model(path, rule, **options):
+    """The best model by a criterion.
+
+    Parameters
+    ----------
+    path : Path
+        Its rows have the best model of each size. Where terms have several columns, all sets of
+        terms are compared, too.
+    rule : str
+        The criterion.
+    **options : as in Path.score_table
+        p_total, sigma2 and ebic_gamma.
+
+    Returns
+    -------
+    tuple
+        (path, row, what was compared): the path itself, or one with the best model as a further
+        row; the text is empty where the rows of a path are all that can be best.
+    """
+    try:
+        row, missing = best_row(path, rule, None, **options), None
+    except LookupError as error:
+        row, missing = None, error
+    name, said = rule.lower(), ""
+    if path.meta.unlike_terms and len(path):
+        found, why = path._best_by(
+            [name], {"p_total": None, "sigma2": None, "ebic_gamma": 1.0} | options
+        )
+        sets = "sets of terms" + (" that keep the hierarchy" if path.meta.heredity else "")
+        said = f"the best by {name} of all {sets}"
+        if why:
+            said = f"the best by {name} of the rows of the path, not of all {sets}: {why}"
+        if name in found:
+            value, s = found[name]
+            own = math.inf
+            if row is not None:
+                own = scores_of_rows(path, **options)[name].iloc[row]
+            if not own <= value + _same(value):
+                if why:
+                    said = f"the best by {name} of some {sets}: {why}"
+                return with_rows(path, [s]), len(path), said
+    if row is None:
+        raise missing
+    return path, row, said
+
+
+def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0, separated=False):
+    """`Path.select` among rows of a path."""
     name = rule.lower() if isinstance(rule, str) else rule
     if name not in RULES:
         hint = (
@@ -228,21 +344,21 @@ def select(
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"
         )
-    if name == "cp" and not self.meta.traits.gaussian:
+    if name == "cp" and not path.meta.traits.gaussian:
         raise ValueError(
-            f"rule='cp' is defined for the squared loss, this path has loss={self.meta.loss!r}; "
+            f"rule='cp' is defined for the squared loss, this path has loss={path.meta.loss!r}; "
             "use 'aic', 'bic' or 'ebic'"
         )
     if name != "cp":
         sigma2 = 1.0  # not looked at, so the full model need not be fitted
-    table = self.score_table(p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+    table = scores_of_rows(path, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
     if name == "cp" and not table.attrs["sigma2"] > 0:
         raise ValueError(
             "rule='cp' needs a noise variance: the data are not kept with a loaded path, or the "
             "largest model fits perfectly; pass sigma2="
         )
-    rows = range(len(self)) if rows is None else rows
-    candidates = [i for i in rows if usable(self, i, separated)]
+    rows = range(len(path)) if rows is None else rows
+    candidates = [i for i in rows if usable(path, i, separated)]
     if not candidates:
         raise LookupError(
             f"rule={rule!r} finds no model to choose: every one is separated, perfect or has as "
@@ -252,11 +368,11 @@ def select(
     values = table[name].to_numpy()
     best = min(values[i] for i in candidates)
     tied = (
-        [i for i in candidates if values[i] <= best + 1e-10 * max(abs(best), 1.0)]
+        [i for i in candidates if values[i] <= best + _same(best)]
         if math.isfinite(best)
         else candidates
     )
-    return min(tied, key=lambda i: (self.solutions[i].n_nonzero, i))
+    return min(tied, key=lambda i: (path.solutions[i].n_nonzero, i))
 
 
 def usable(path, i, separated=False):
@@ -353,6 +469,11 @@ def _has_likelihood(meta):
         f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "
         "the size by l0path.cv_fit(...)"
     )
+
+
+def competing(meta, p_total):
+    """The number of columns, or groups, that compete."""
+    return _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
 
 
 def _columns(meta, p_total):

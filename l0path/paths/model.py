@@ -45,6 +45,9 @@ class Model:
         How the fit of this model ended, and what was noticed, such as separated classes.
     optimality : str
         What was verified, such as "refit_swap" or "global" (docs/problem.md).
+    chosen_by : str
+        With terms of several columns, such as factors, and a criterion: which models it compared,
+        all sets of terms or the rows of the path alone, and why. Else "".
 
     Examples
     --------
@@ -75,8 +78,8 @@ class Model:
     optimality: str
     flags: str
 
-    def __init__(self, path: Path, index: int) -> None:
-        self.path, self.index = path, int(index)
+    def __init__(self, path: Path, index: int, chosen_by: str = "") -> None:
+        self.path, self.index, self.chosen_by = path, int(index), chosen_by
         self._row = path._row(path.solutions[self.index])
 
     def __getattr__(self, name):
@@ -443,5 +446,6 @@ class Model:
         about = f"{self.path.meta.about}, " if self.path.meta.about else ""
         return (
             f"<l0path.Model: {about}k = {self.k}, loss {self.loss:.6g}, deviance ratio "
-            f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}>"
+            f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}"
+            + (f"; {self.chosen_by}>" if self.chosen_by else ">")
         )

@@ -73,7 +73,8 @@ class NewRows:
         >>> path.cumulative_hazard(X[:1], k=0, times=[0.5, 1, 2]).round(2).to_numpy()
         array([[0.  , 0.25, 0.58]])
         """
-        meta, i = self.meta, self.index(rule, **selector)
+        self, i = self._at(rule, **selector)
+        meta = self.meta
         if meta.traits.response != "survival":
             raise ValueError(f"hazards are those of loss='cox'; this path has loss={meta.loss!r}")
         if times is not None:

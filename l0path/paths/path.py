@@ -285,7 +285,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             if self.meta.responses is not None:
                 labels = by_response(labels, self.meta.response_index)
             return pd.DataFrame(values, index=names, columns=labels)
-        i = self.index(rule, **selector)
+        self, i = self._at(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
         index = self.meta.rows_of_coefficients(which)
@@ -374,7 +374,8 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         >>> round(path.objective(k=6), 1)
         49800.2
         """
-        s = self.solutions[self.index(rule, **selector)]
+        self, i = self._at(rule, **selector)
+        s = self.solutions[i]
         data = self.data(X, y)
         eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
         b = (s.beta.T * self.meta.scale[s.support]).T

@@ -108,7 +108,10 @@ class Predicting:
         (2, 20)
         """
         bare = rule is None and not selector
-        chosen = range(len(self)) if bare else [self.index(rule, **selector)]
+        chosen = range(len(self))
+        if not bare:
+            self, row = self._at(rule, **selector)
+            chosen = [row]
         used = [self.solutions[i].support for i in chosen]
         design, index = self._new_design(
             X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
@@ -176,7 +179,7 @@ class Predicting:
         >>> path.confusion(data.X, data.y, k=3).shape
         (2, 2)
         """
-        index = self.index(rule, **selector)
+        self, index = self._at(rule, **selector)
         predicted = self.predict(X, index=index, type="class", offset=offset)
         weights = np.ones(len(predicted)) if sample_weight is None else sample_weight
         weights = vector(weights, len(predicted), "sample_weight")

@@ -73,6 +73,17 @@ class Meta:
         return traits_named(canonical_name(self.loss, exact=True))
 
     @property
+    def unlike_terms(self):
+        """Whether groups, or terms, that may be chosen have several columns, so that the best model
+        by a criterion need not be the best one of its number of terms.
+        """
+        groups = self.groups
+        if groups is None:
+            return False
+        chosen = np.isfinite(groups.factor) & (groups.factor > 0)
+        return bool((np.diff(groups.start)[chosen] > 1).any())
+
+    @property
     def pseudo(self):
         """Whether the likelihood is a pseudo-likelihood: weighted, its dispersion known."""
         return self.importance and self.traits.likelihood and not self.traits.free_scale

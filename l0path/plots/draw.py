@@ -119,7 +119,9 @@ def _index(path, mark, slice):
         return path.index(**{**within, **mark})
     if isinstance(mark, (int, np.integer)) and not isinstance(mark, bool):
         return path.index(index=mark)
-    return path.index(mark) if callable(mark) else path.index(mark, **within)
+    if isinstance(mark, str):  # a point of the figure, which shows the rows of the path
+        return path.select(mark, rows=path._rows(slice, None, None))
+    return path.index(mark, **within) if not callable(mark) else path.index(mark)
 
 
 def _name(path, mark, i):
@@ -130,6 +132,8 @@ def _name(path, mark, i):
         if callable(mark)
         else None
     )
+    if isinstance(mark, str) and path.meta.unlike_terms:
+        rule = f"{mark} of these"
     return (
         f"k = {path.solutions[i].k}"
         if rule in (None, "<lambda>")

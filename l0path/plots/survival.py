@@ -128,8 +128,7 @@ def plot_survival(
         score, loss, event, weights = _of_the_fit(self, risk)
     else:
         score, loss, event, weights = _of_model(
-            self,
-            self.index(rule, **selector),
+            *self._at(rule, **selector),
             X,
             y,
             {"sample_weight": sample_weight, "offset": offset, "strata": strata},

@@ -4,6 +4,7 @@ matrices would spoil.
 """
 
 import numpy as np
+from scipy.linalg import lapack
 
 # length of what earlier columns leave of a unit column, below which it is named
 NEARLY_DEPENDENT = 1e-4
@@ -11,6 +12,7 @@ LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part 
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse
 LEAST_EIGENVALUE = 1e-5
+EXPLAINED = 1e-13  # share of its square that a column keeps beside others which explain it
 LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
 
@@ -57,6 +59,30 @@ def described(found, names, most=5):
         shown = ", ".join(names[i] for i in of[:6]) + (", ..." if len(of) > 6 else "")
         texts.append(f"{names[j]} (of {shown})")
     return "; ".join(texts) + ("; ..." if len(found) > most else "")
+
+
+def basic(problem, fit):
+    """A fit without shrinkage and bounds in which columns that the earlier ones of its support
+    explain have coefficients of 0, as R's NA; its predictor stays. Otherwise coefficients that are
+    not 0 would be more than the rank of the columns.
+    """
+    columns = problem.X.columns(fit.support)
+    A = np.sqrt(problem.weights)[:, None] * columns
+    gram = A.T @ A
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(gram), 1e-300))
+    gram = gram * unit[:, None] * unit
+    rank = lapack.dpstrf(gram, tol=EXPLAINED, lower=1)[2] if unit.size else 0
+    if rank == unit.size:
+        return fit
+    kept = []
+    for j in range(unit.size):
+        ahead = gram[np.ix_(kept, kept)]
+        left = 1.0 - gram[j, kept] @ np.linalg.solve(ahead, gram[kept, j]) if kept else 1.0
+        if left > EXPLAINED:
+            kept.append(j)
+    b = np.zeros_like(fit.b)
+    b[kept] = np.linalg.lstsq(A[:, kept], A @ fit.b, rcond=None)[0]
+    return fit._replace(b=b)
 
 
 def nearly_dependent(model, support, lambda2):

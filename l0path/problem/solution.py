@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.status import OF_SMOOTHED, FitStatus, Optimality
 from .coupled.ordinal import thresholds_of
+from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
@@ -135,6 +136,10 @@ def in_user_units(
         The fit in the user's units.
     """
     support = fit.support
+    # squared losses have such coefficients already; a known predictor spares a read of X
+    if problem.groups is not None and not (problem.quadratic or lambda1 or lambda2):
+        if predicted is None and not problem.boxed:
+            fit = basic(problem, fit)
     beta, intercept, b = _coefficients(problem, data, fit)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)

@@ -215,5 +215,18 @@ def test_all_near_best_sets_of_groups_are_found(kind):
         near = {g: v for g, v in values.items() if v - floor <= 1.5 * (least - floor)}
         assert sorted(found.scores) == pytest.approx(sorted(near.values()), rel=1e-6)
         assert {tuple(sorted(model.groups)) for model in found} == set(near)
-    with pytest.raises(ValueError, match="criteria count coefficients"):
-        path.near_best(criterion="bic", within=1.0)
+    # criteria count the rank of the union of the columns: e may be a combination of others
+    ranked, scores = path.near_best(criterion="bic", within=4.0), {}
+    for chosen in (g for size in range(5) for g in combinations(range(4), size)):
+        columns = []
+        for name in sorted({name for g in chosen for name in groups[g]}):
+            more = X[[*columns, name]]
+            if np.linalg.matrix_rank(more - more.mean()) > len(columns):
+                columns.append(name)
+        only = X[columns] if columns else X
+        alone = l0path.fit(only, y, always_include=columns, max_k=0, certify=False, **how)
+        scores[chosen] = alone.score_table().bic.iloc[0]
+    least = min(scores.values())
+    near = {g: v for g, v in scores.items() if v <= least + 4.0}
+    assert ranked.complete and sorted(ranked.scores) == pytest.approx(sorted(near.values()))
+    assert {tuple(sorted(model.groups)) for model in ranked} == set(near)

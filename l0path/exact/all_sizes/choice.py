@@ -19,22 +19,13 @@ from .enumeration import Enumeration, enumerable, models_of
 from .group_search import group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
-from .scores import BestSets, Score
+from .scores import BestSets, Score, union
 from .search import AllSizes, servable
 
 # of a search for one solution, some 2 s, where others can follow
 FIRST_OPERATIONS = 2e9
 MOST_PARTS = 32  # that dependent columns make of a search, where all models can be computed instead
 FEW_OPERATIONS = 2e7  # of models that are all computed before other searches: some 20 ms
-
-
-def union(problem, units):
-    """The columns of units that were offered: themselves, or those of groups."""
-    if problem.groups is None:
-        return units
-    columns = [problem.groups.of(g) for g in units]
-    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
-    return found[problem.usable[found]]
 
 
 def even_cost(problem):

@@ -146,9 +146,16 @@ class GroupSizes:
             known = self.wanted.offer(support, support.size - self.held.size)
             self.unknown = self.unknown or not known
 
+    def cutoffs(self):
+        """(sizes,) the cutoffs that `wanted` asks for; where they depend on the number of
+        coefficients, those of the fewest.
+        """
+        out = self.wanted.cutoffs(self.J.size + 1)
+        return out if out.ndim == 1 else out.max(axis=1)
+
     def lower(self):
         """(sizes,): what no set of so many groups is below that was not offered."""
-        out = self.wanted.cutoffs(self.J.size + 1)
+        out = self.cutoffs()
         if not self.begun:
             return np.minimum(out, self.full - self.margin)
         if self.unknown:
@@ -177,7 +184,7 @@ class GroupSizes:
 
     def _search(self, portion):
         """Search for a portion of entries, and offer the sets that are found."""
-        threshold, found = self.wanted.cutoffs(self.J.size + 1) + self.margin, self.space
+        threshold, found = self.cutoffs() + self.margin, self.space
         cut = Thresholds(threshold, self.wanted.shrink, 2.0 * self.margin)
         self.f, number, nodes, left = search(self.stack, found, self.f, cut, portion)
         self.nodes += nodes
@@ -187,7 +194,7 @@ class GroupSizes:
 
     def _offer(self, value, at):
         """Offer the set of the units at positions `at`, if it may be wanted."""
-        if value < self.wanted.cutoffs(self.J.size + 1)[at.size] + self.margin:
+        if value < self.cutoffs()[at.size] + self.margin:
             self.know(np.concatenate([self.held, self.J[at]]))
 
 

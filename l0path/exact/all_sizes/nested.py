@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.status import SearchEnd
+from ...core.status import FitStatus, SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
 from ...problem.losses import Hinge, Multinomial
@@ -77,8 +77,11 @@ class NestedSearch:
             self.held = np.flatnonzero((self.groups.factor == 0) & kept)
             self.J = np.flatnonzero(self.groups.selectable(problem.usable))
         self.seen, self.operations, self.nodes = {}, 0.0, 0
-        self.unattained = np.full(self.J.size + 1, math.inf)
+        self.unconverged = False  # whether a fit without a finite optimum need not be separated
+        # (sizes,), or (sizes, coefficients) where scores depend on their number
         self.threshold = wanted.cutoffs(self.J.size + 1)
+        self.counts = wanted.counts if self.threshold.ndim > 1 else None
+        self.unattained = np.full(self.threshold.shape, math.inf)
         every = self.closed(np.arange(self.J.size))
         self.stack = [OpenNode(every, every, problem.floor - problem.noise, None)]
 
@@ -123,11 +126,18 @@ class NestedSearch:
         return out
 
     def lower(self):
-        """(sizes,): what no set of so many units is below that was not offered."""
-        out = np.minimum(self.threshold, np.minimum.accumulate(self.unattained))
+        """(sizes,), or (sizes, coefficients): what no set of so many units is below that was not
+        offered.
+        """
+        out = self.unattained
+        for axis in range(out.ndim):
+            out = np.minimum.accumulate(out, axis=axis)
+        out = np.minimum(self.threshold, out)
         for node in self.stack:
-            part = slice(node.units.size - node.free.size, node.units.size + 1)
-            out[part] = np.minimum(out[part], node.bound)
+            for at in zip(*self._cells(node, 1), strict=True):
+                # of so many coefficients or more
+                part = at if len(at) == 1 else (at[0], slice(at[1], None))
+                out[part] = np.minimum(out[part], node.bound)
         return out
 
     @property
@@ -160,8 +170,17 @@ class NestedSearch:
 
     def _open(self, node, bound, own):
         """Whether a set of a node may be wanted; own: with the set of all its units."""
-        sizes = slice(node.units.size - node.free.size, node.units.size + own)
-        return bool((bound < self.threshold[sizes]).any())
+        return bool((bound < self.threshold[self._cells(node, own)]).any())
+
+    def _cells(self, node, own):
+        """Where the sets of a node are in arrays such as `threshold`, with the least number of
+        coefficients that sets of so many units can have; own: with the set of all its units.
+        """
+        sizes = np.arange(node.units.size - node.free.size, node.units.size + own)
+        if self.counts is None:
+            return (sizes,)
+        inside = self.J[np.setdiff1d(node.units, node.free, assume_unique=True)]
+        return sizes, self.counts.least(inside, self.J[node.free])[: sizes.size]
 
     def _expand(self, node):
         """The children of a node, the one that is to be searched first at the end."""
@@ -192,13 +211,15 @@ class NestedSearch:
 
     def _offer(self, units, here, bound):
         """Offer a set if it may be wanted."""
-        size = units.size
+        support = np.concatenate([self.held, self.J[units]])
+        at = units.size if self.counts is None else (units.size, self.counts.of(support))
         if not here.attained:
-            self.unattained[size] = min(self.unattained[size], bound)
-        elif bound < self.threshold[size]:
-            known = self.know(np.concatenate([self.held, self.J[units]]))
-            if not known:
-                self.unattained[size] = min(self.unattained[size], bound)
+            self.unconverged |= FitStatus.SEPARATED not in here.fit.flags
+            self.unattained[at] = min(self.unattained[at], bound)
+        elif bound < self.threshold[at]:
+            if not self.know(support):
+                self.unconverged = True
+                self.unattained[at] = min(self.unattained[at], bound)
 
     def know(self, support):
         """Let a set of units, held ones included, compete, unless it did before, or does not keep

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .node_bounds import independent
+
 LAST_DIGIT = 4 * float(np.finfo(float).eps)  # relative, of the value that has a score
 AT_THE_LIMIT = 1e-12  # relative, by which rounding may part a score from the limit that it is at
 
@@ -17,7 +19,8 @@ class Score(NamedTuple):
         scale = 0:     n (log(4 pi v) + 1) + penalty[s]     criteria of a likelihood
         scale > 0:     v / scale + penalty[s]               Mallows's Cp; the value itself
 
-    penalty (sizes,): infinite for sizes that are not wanted.
+    penalty (sizes,): infinite for sizes that are not wanted. Of sets of s groups that have d
+    coefficients it is penalty[s, d], (sizes, coefficients), not decreasing in d.
     """
 
     penalty: np.ndarray
@@ -33,8 +36,8 @@ class Score(NamedTuple):
         return self.n * (math.log(4.0 * math.pi * value) + 1.0) + float(self.penalty[size])
 
     def values(self, score):
-        """(sizes,): the values that have this score, -inf for sizes that are not wanted."""
-        out = np.full(self.penalty.size, -math.inf)
+        """The values that have this score, -inf for sizes that are not wanted; as penalty."""
+        out = np.full(self.penalty.shape, -math.inf)
         wanted = np.isfinite(self.penalty)
         if score == math.inf:
             out[wanted] = math.inf
@@ -63,14 +66,16 @@ class LikelihoodScore(NamedTuple):
         return float(self.twice(np.array([value]))[0] + self.penalty[size])
 
     def values(self, score):
-        """(sizes,): values at least as large as those that have this score; -inf for sizes that
-        are not wanted.
+        """Values at least as large as those that have this score, the least ones up to rounding;
+        -inf for sizes that are not wanted; as penalty.
         """
         out = np.where(np.isfinite(self.penalty), math.inf, -math.inf)
+        if not np.isfinite(score):
+            return out
         target = score - self.penalty
-        highest = self.of(self.most, 0) - self.penalty[0]
-        for i in np.flatnonzero(np.isfinite(target) & (target < highest)):
-            out[i] = self._value(target[i])
+        sought = np.isfinite(target) & (target < float(self.twice(np.array([self.most]))[0]))
+        unlike, place = np.unique(target[sought], return_inverse=True)
+        out[sought] = np.array([self._value(one) for one in unlike])[place]
         return out
 
     def _value(self, target):
@@ -92,15 +97,17 @@ class LikelihoodScore(NamedTuple):
 class BestSets:
     """The best sets by a score: the n_best best ones, or all whose score is at most limit(best).
 
-    refit(support) -> (value, fit); found: [(score, size, support as a tuple, fit)]; most: how many
-    are kept, beyond which `full` is True.
+    refit(support) -> (value, fit); counts: `CoefficientCounts` where the score depends on numbers
+    of coefficients; found: [(score, size, support as a tuple, fit)]; most: how many are kept,
+    beyond which `full` is True.
     """
 
     alone, shrink = False, math.inf
 
-    def __init__(self, score, refit, *, n_best=None, limit=None, most=math.inf):
+    def __init__(self, score, refit, *, n_best=None, limit=None, most=math.inf, counts=None):
         self.score, self.refit, self.n_best, self.limit = score, refit, n_best, limit
-        self.found, self.most, self.full = [], most, False
+        self.found, self.most, self.full, self.counts = [], most, False, counts
+        self._values = (math.nan, None)
 
     @property
     def cutoff(self):
@@ -112,14 +119,25 @@ class BestSets:
     def cutoffs(self, sizes):
         """See `SetsWanted`."""
         cut = self.cutoff
-        return self.score.values(cut + AT_THE_LIMIT * abs(cut))[:sizes]
+        if cut != self._values[0]:
+            self._values = cut, self.score.values(cut + AT_THE_LIMIT * abs(cut))
+        return self._values[1][:sizes].copy()
 
     def offer(self, support, size):
         """See `SetsWanted`."""
         value, fit = self.refit(support)
+        return self.compare(support, size, value, fit)
+
+    def score_of(self, support, size, value):
+        """The score of a set."""
+        at = size if self.counts is None else (size, self.counts.of(support))
+        return self.score.of(value, at)
+
+    def compare(self, support, size, value, fit):
+        """Compare a set that was fitted; see `SetsWanted.offer`."""
         if not value < math.inf:
             return False
-        score = self.score.of(value, size)
+        score = self.score_of(support, size, value)
         if score == math.inf:  # a size that is not wanted
             return True
         if not score <= self.cutoff + AT_THE_LIMIT * abs(self.cutoff):
@@ -137,7 +155,9 @@ class BestSets:
 
     def bound(self, lower):
         """A lower bound on the score of every other set, from lower bounds on its value by size."""
-        scores = [self.score.of(v, s) for s, v in enumerate(lower) if v > -math.inf]
+        if lower.ndim < self.score.penalty.ndim:
+            lower = np.repeat(lower[:, None], self.score.penalty.shape[1], axis=1)
+        scores = [self.score.of(v, at) for at, v in np.ndenumerate(lower) if v > -math.inf]
         return min([self.cutoff, *scores])
 
 
@@ -157,3 +177,84 @@ class SetsOfSmoothed(BestSets):
     def bound(self, lower):
         """As of `BestSets`."""
         return super().bound(lower - self.above)
+
+
+class BestOfEach:
+    """The best set by each of several scores, in one search. wanted: a `BestSets` for each, which
+    have refits and counts in common.
+    """
+
+    alone, shrink = False, math.inf
+
+    def __init__(self, wanted):
+        self.wanted, self.counts = wanted, wanted[0].counts
+
+    def cutoffs(self, sizes):
+        """See `SetsWanted`."""
+        return np.maximum.reduce([one.cutoffs(sizes) for one in self.wanted])
+
+    def offer(self, support, size):
+        """See `SetsWanted`."""
+        value, fit = self.wanted[0].refit(support)
+        return all([one.compare(support, size, value, fit) for one in self.wanted])
+
+
+class CoefficientCounts:
+    """Numbers of coefficients of sets of groups: the ranks of their columns, those of every model
+    among them.
+
+    problem: with groups; own (G,): what a group adds to the rank of all others. By submodularity of
+    the rank it adds no less to any set, so that sums of `own` are lower bounds.
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.usable = np.flatnonzero(problem.usable)
+        place = np.full(problem.X.p, -1)
+        place[self.usable] = np.arange(self.usable.size)
+        self.place, self.known = place, {}
+        Z = np.sqrt(problem.weights)[:, None] * problem.X.columns(self.usable)
+        self.gram = Z.T @ Z
+        groups = problem.groups
+        self.everything = self._rank(self.usable)
+        self.independent = self.everything == self.usable.size
+        always = (groups.factor == 0) & groups.with_columns(problem.usable)
+        self.always = np.flatnonzero(always)
+        self.held = self._rank(union(problem, self.always))
+        times = np.bincount(groups.columns, minlength=problem.X.p)
+        times[problem.forced] += 1
+        self.own = np.zeros(len(groups.labels), dtype=np.int64)
+        for g in np.flatnonzero(groups.selectable(problem.usable)):
+            alone = groups.of(g)[(times[groups.of(g)] == 1) & problem.usable[groups.of(g)]]
+            rest = np.setdiff1d(self.usable, alone)
+            self.own[g] = alone.size if self.independent else self.everything - self._rank(rest)
+
+    def _rank(self, columns):
+        at = self.place[columns]
+        return independent(self.gram[np.ix_(at, at)])[0].size
+
+    def of(self, units):
+        """The number of coefficients of a set of groups, those that are always in among them."""
+        columns = union(self.problem, units)
+        if self.independent:
+            return columns.size
+        key = columns.tobytes()
+        if key not in self.known:
+            self.known[key] = self._rank(columns)
+        return self.known[key]
+
+    def least(self, inside, free):
+        """(m + 1,) what sets of the groups `inside`, those that are always in, and 0, 1, ..., m of
+        the groups `free` (m,) have at least.
+        """
+        first = self.held + int(self.own[inside].sum())
+        return np.append(first, first + np.cumsum(np.sort(self.own[free])))
+
+
+def union(problem, units):
+    """The columns of units that were offered: themselves, or those of groups."""
+    if problem.groups is None:
+        return units
+    columns = [problem.groups.of(g) for g in units]
+    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
+    return found[problem.usable[found]]

@@ -52,7 +52,9 @@ class SetsWanted(Protocol):
     alone: bool
 
     def cutoffs(self, sizes: int) -> np.ndarray:
-        """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
+        """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none. Of
+        groups (sizes, coefficients) where it depends on the number of coefficients, too.
+        """
 
     def offer(self, support: np.ndarray, size: int) -> bool:
         """Compare a set of columns, of which `size` were chosen, with the best one. Returns whether

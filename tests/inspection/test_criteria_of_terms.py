@@ -1,0 +1,230 @@
+"""Criteria where terms have several columns: the best model of all sets of terms, by enumeration
+with NumPy and statsmodels.
+"""
+
+import math
+import warnings
+from itertools import chain, combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import comb, gammaln
+
+import l0path
+
+LOSSES = ["squared", "logistic", "poisson", "gamma", "cox", "multinomial"]
+CRITERIA = ["aic", "aicc", "bic", "ebic"]
+
+
+def drawn(loss, seed, most=10):
+    """(data, formula, {term: its columns without the reference level}): terms of one to four
+    columns, one of them a coarser factor than another in some data sets.
+    """
+    rng = np.random.default_rng([seed, LOSSES.index(loss)])
+    n, terms = int(rng.integers(120, 200)), int(rng.integers(4, most + 1))
+    data, eta, columns = {}, np.zeros(n), {}
+    for t in range(terms):
+        levels = int(rng.choice([1, 1, 2, 3, 4, 5]))
+        name = f"t{t}"
+        if levels == 1:
+            data[name] = rng.normal(size=n)
+            columns[name] = data[name][:, None]
+            effect = rng.normal(0.0, 0.25, 1)
+        else:
+            code = rng.integers(0, levels, n)
+            if t == terms - 1 and rng.random() < 0.3 and levels > 3:
+                data["u"] = pd.Categorical(code // 2)
+                columns["u"] = (code[:, None] // 2 == np.unique(code // 2)[1:]).astype(float)
+            data[name] = pd.Categorical(code)
+            columns[name] = (code[:, None] == np.unique(code)[1:]).astype(float)
+            effect = rng.normal(0.0, 0.3, columns[name].shape[1])
+        if rng.random() < 0.6:
+            eta += columns[name] @ effect
+    left = "y"
+    if loss == "squared":
+        data["y"] = eta + rng.normal(size=n)
+    elif loss == "logistic":
+        data["y"] = (rng.random(n) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
+    elif loss == "poisson":
+        data["y"] = rng.poisson(np.exp(0.5 + eta))
+    elif loss == "gamma":
+        data["y"] = rng.gamma(2.0, np.exp(eta) / 2.0)
+    elif loss == "cox":
+        times, end = rng.exponential(np.exp(-eta)), rng.exponential(2.0, n)
+        data |= {"time": np.minimum(times, end), "event": (times <= end).astype(int)}
+        left = "Surv(time, event)"
+    else:
+        scores = 0.5 * np.column_stack([eta, np.zeros(n), -eta]) + rng.gumbel(size=(n, 3))
+        data["y"] = np.array(list("abc"))[scores.argmax(axis=1)]
+    return pd.DataFrame(data), f"{left} ~ {' + '.join(columns)}", columns
+
+
+def partial_likelihood(data, X):
+    """The largest log partial likelihood, without ties, by Newton's method."""
+    order = np.argsort(-data.time.to_numpy())
+    X, event, beta = X[order], data.event.to_numpy()[order].astype(bool), np.zeros(X.shape[1])
+    squares = X[:, :, None] * X[:, None, :]
+    for _ in range(50):
+        eta = X @ beta
+        at_risk = np.cumsum(np.exp(eta))
+        mean = np.cumsum(np.exp(eta)[:, None] * X, axis=0) / at_risk[:, None]
+        mean2 = np.cumsum(np.exp(eta)[:, None, None] * squares, axis=0) / at_risk[:, None, None]
+        score = (X - mean)[event].sum(axis=0)
+        information = (mean2 - mean[:, :, None] * mean[:, None, :])[event].sum(axis=0)
+        step = np.linalg.solve(information, score) if beta.size else beta
+        if score @ step < 1e-18:
+            break
+        beta = beta + step
+    return float((X @ beta - np.log(at_risk))[event].sum())
+
+
+def log_likelihood(loss, data, X):
+    """The largest log-likelihood of a model with the columns X (n, d), which are independent, and
+    an intercept.
+    """
+    import statsmodels.api as sm
+
+    n = len(X)
+    if loss == "cox":
+        return partial_likelihood(data, X)
+    y, A = data.y.to_numpy(), np.column_stack([np.ones(n), X])
+    if loss == "squared":
+        rss = np.sum((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2)
+        return -0.5 * n * (math.log(2.0 * math.pi * rss / n) + 1.0)
+    if loss == "multinomial":
+        return sm.MNLogit(np.unique(y, return_inverse=True)[1], A).fit(disp=0, maxiter=100).llf
+    if loss == "logistic":
+        return sm.GLM(y, A, family=sm.families.Binomial()).fit(tol=1e-12).llf
+    if loss == "poisson":
+        return sm.GLM(y, A, family=sm.families.Poisson()).fit(tol=1e-12).llf
+    mean = sm.GLM(y, A, family=sm.families.Gamma(sm.families.links.Log())).fit(tol=1e-12).mu
+
+    def less(log_shape):
+        shape = math.exp(log_shape)
+        rate = shape / mean
+        value = shape * np.log(rate) - gammaln(shape) + (shape - 1.0) * np.log(y) - rate * y
+        return -value.sum()
+
+    return -minimize_scalar(
+        less, bounds=(-3.0, 5.0), method="bounded", options={"xatol": 1e-10}
+    ).fun
+
+
+def independent(X):
+    """The columns of X that the earlier ones and a constant do not explain."""
+    kept = []
+    for j in range(X.shape[1]):
+        A = np.column_stack([np.ones(len(X)), X[:, [*kept, j]]])
+        if np.linalg.matrix_rank(A) == A.shape[1]:
+            kept.append(j)
+    return X[:, kept]
+
+
+def enumerated(loss, data, columns):
+    """{set of terms: {criterion: value}} of all sets."""
+    terms, out = list(columns), {}
+    n = data.event.sum() if loss == "cox" else len(data)
+    others = {"multinomial": 2}.get(loss, 1)
+    for chosen in chain.from_iterable(combinations(terms, s) for s in range(len(terms) + 1)):
+        X = independent(np.column_stack([np.empty((len(data), 0)), *(columns[t] for t in chosen)]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            twice = 2.0 * log_likelihood(loss, data, X)
+        d = others * (X.shape[1] + (loss != "cox")) + (loss == "gamma")
+        m = d + (loss == "squared")
+        aic, bic = 2.0 * d - twice, math.log(n) * d - twice
+        out[frozenset(chosen)] = {
+            "aic": aic,
+            "aicc": aic + 2.0 * m * (m + 1.0) / (n - m - 1.0),
+            "bic": bic,
+            "ebic": bic + 2.0 * math.log(comb(len(terms), len(chosen))),
+        }
+    return out
+
+
+def compare(loss, seed, most):
+    """Compare the choices by all criteria with those of an enumeration; how many are no rows."""
+    data, formula, columns = drawn(loss, seed, most)
+    path = l0path.fit(formula, data, loss=loss, certify=False)
+    every, apart = enumerated(loss, data, columns), 0
+    for name in CRITERIA:
+        model = path.model(name)
+        best = min(every.values(), key=lambda one: one[name])[name]
+        about = (loss, seed, name)
+        assert every[frozenset(model.groups)][name] == pytest.approx(best, abs=1e-6), about
+        table = model.path.score_table()
+        assert table[name].iloc[model.index] == pytest.approx(best, rel=1e-7, abs=1e-6), about
+        assert path.score_table()[name].min() == pytest.approx(best, rel=1e-7, abs=1e-6), about
+        if path.meta.unlike_terms:
+            assert "of all sets of terms" in model.chosen_by and "all sets" in repr(model)
+        apart += model.path is not path
+    return apart
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_criteria_choose_the_best_of_all_sets_of_terms(loss):
+    compare(loss, 1, 5)
+
+
+def test_a_best_model_that_is_no_row_is_whole(tmp_path):
+    data, formula, columns = drawn("squared", 1, 5)
+    path = l0path.fit(formula, data)
+    rule = next(name for name in CRITERIA if path.model(name).path is not path)
+    best, model = enumerated("squared", data, columns), path.model(rule)
+    assert len(path) == path.table.k.nunique() and model.index == len(path)
+    with pytest.raises(LookupError, match=rf"no row of path.table.*path.model\('{rule}'\)"):
+        path.select(rule)
+    row = path.select(rule, rows=range(len(path)))
+    values = {name: one[rule] for name, one in best.items()}
+    assert values[frozenset(path.model(index=row).groups)] > min(values.values()) + 1e-6
+    # each of its methods, by the rule and of the model
+    assert path.coef(rule).equals(model.coef)
+    assert path.predict(data, rule).equals(model.predict(data))
+    assert path.refit(rule).llf == pytest.approx(path.score_table().loc[rule, "loglik"])
+    assert model.refit().params.to_numpy() == pytest.approx(model.coef.to_numpy(), rel=1e-6)
+    assert set(model.summary().table.index) == set(model.groups)
+    assert model.certify().incumbent <= model.objective
+    assert "def predict(data)" in model.to_python()
+    model.save(tmp_path / "model.npz")
+    assert l0path.load(tmp_path / "model.npz").coef.equals(model.coef)
+    assert path.compare([1, rule]).shape[1] == 2
+    # a loaded path has no data to search, and says so
+    path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz").model(rule)
+    assert loaded.index == row and "rows of the path, not of all" in loaded.chosen_by
+    shrunken = l0path.fit(formula, data, lambda2=0.01)
+    assert "shrunken" in shrunken.model(rule).chosen_by
+    assert shrunken.score_table().attrs["compared"].startswith("the rows of the path")
+
+
+def test_more_terms_than_are_compared_are_said(monkeypatch):
+    data, formula, _ = drawn("squared", 1, 5)
+    monkeypatch.setattr("l0path.inspection.all_models.MOST_TERMS", 3)
+    path = l0path.fit(formula, data)
+    model = path.model("bic")
+    assert model.path is path and "more than 3" in model.chosen_by
+    assert path.select("bic") == model.index
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "cox", "multinomial"])
+def test_dependent_factors_count_their_rank(loss):
+    rng = np.random.default_rng(5)
+    code = rng.integers(0, 6, 150)
+    data = pd.DataFrame({"fine": pd.Categorical(code), "coarse": pd.Categorical(code // 2)})
+    data = data.assign(x=rng.normal(size=150), z=rng.normal(size=150))
+    drawn_y, _, _ = drawn(loss, 8, 4)
+    names = ["time", "event"] if loss == "cox" else ["y"]
+    other = drawn_y[names].sample(150, replace=True, random_state=1).reset_index(drop=True)
+    left = "Surv(time, event)" if loss == "cox" else "y"
+    path = l0path.fit(f"{left} ~ fine + coarse + x + z", data.join(other), loss=loss, certify=False)
+    last = path.score_table().loc[4, "df"]
+    others = 2 if loss == "multinomial" else 1
+    assert last == others * (7 + (loss != "cox"))  # 5 of fine, none of coarse, 2 numbers
+
+
+@pytest.mark.slow
+def test_criteria_choose_the_best_of_all_sets_in_200_data_sets():
+    apart = sum(compare(LOSSES[i % 6], 100 + i, 10) for i in range(200))
+    assert apart > 50  # of 800 choices are no rows of the paths
