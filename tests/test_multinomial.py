@@ -12,6 +12,7 @@ from class_samples import LABELS
 from class_samples import classes_drawn as drawn
 from class_samples import classes_optimum as optimum
 from scipy.optimize import linprog
+from separated_infima import every_infimum
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -47,7 +48,7 @@ def check_every_size(seed, lambda2, p=5):
     free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
     for s in path.solutions:
         supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
-        if s.separated or s.left_out:
+        if s.separated:
             assert not lambda2 and any(separated(X[:, S], y) for S in supports)
             break
         found = [optimum(X, y, S, lambda2, **same) for S in supports]
@@ -93,21 +94,21 @@ def test_separated_supports_are_those_of_a_linear_program(seed):
         if not apart:
             assert path.objective(index=0) == pytest.approx(optimum(X, y, S, 0.0), rel=1e-7)
         else:
-            eta = path.predict(X[:, S], index=0, type="link")
-            assert np.ptp(eta, axis=1).max() <= 30.0 + 1e-9
+            codes = np.unique(y, return_inverse=True)[1]
+            least = every_infimum("multinomial", X[:, S], codes)[tuple(range(len(S)))]
+            assert path.objective(index=0) == pytest.approx(least, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_sizes_beyond_a_column_that_separates_are_the_best_of_the_others(seed):
+def test_sizes_beyond_a_column_that_separates_are_the_best_by_their_infima(seed):
     X, y = small_cell(seed)
-    with pytest.warns(SeparationWarning, match="quasi-completely by x3, so larger"):
+    with pytest.warns(SeparationWarning, match="quasi-completely by"):
         path = l0path.fit(X, y, loss="multinomial")
-    assert path.status.startswith("complete: k = 0..4") and "lambda2=1e-3" in path.status
-    beyond = [s for s in path.solutions if s.left_out]
-    assert beyond
-    for s in beyond:
-        found = [optimum(X, y, S, 0.0) for S in combinations([0, 1, 2, 4], s.k)]
-        assert s.objective == pytest.approx(min(found), rel=1e-8) and 3 not in s.support
+    assert path.status.startswith("complete: k = 0..") and "lambda2=1e-3" in path.status
+    want = every_infimum("multinomial", X, np.unique(y, return_inverse=True)[1])
+    for s in path.solutions:
+        least = min(value for S, value in want.items() if len(S) == s.k)
+        assert s.objective == pytest.approx(least, abs=1e-7)
 
 
 def test_classes_that_separate_completely_end_the_path():

@@ -1,15 +1,37 @@
-"""Separated classes: what is said of them, and what is chosen."""
+"""Separated models: their objective is its infimum, which is compared; what is said of them, and
+what is chosen.
+"""
 
 import warnings
 
 import numpy as np
-import oracles
 import pandas as pd
 import pytest
+from separated_infima import every_infimum
+from separated_samples import KINDS, sample
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.problem.recession import separating
+from l0path.problem.losses import make_loss
+from l0path.working_set.limits import separation_of
+
+SEEDS = {  # some with separated rows on the path
+    "logistic": [0, 1, 2, 4],
+    "multinomial": [0, 2],
+    "ordinal": [4, 7, 8],
+    "cox": [2, 11],
+    "poisson": [8, 9],
+    "negative_binomial": [2, 9],
+    "tweedie": [5, 7],
+    "binomial": [3, 5, 9],
+}
+
+
+def quiet(*arguments, **more):
+    """A fit without its warning of separation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        return l0path.fit(*arguments, **more)
 
 
 def empty_cell(n=60, seed=0):
@@ -22,25 +44,76 @@ def empty_cell(n=60, seed=0):
     return X, y
 
 
+def check(kind, seeds, **arguments):
+    """Paths against the infima of all supports: objectives, the best of each size, the end; how
+    many rows are separated, and how many of these are called global.
+    """
+    separated = proven = 0
+    for seed in seeds:
+        X, y, own, fit, more = sample(kind, seed)
+        want = every_infimum(kind, X, own, **more)
+        path = quiet(X, y, **fit, **arguments)
+        off = want[()] - path.solutions[0].loss  # a constant
+        best = [min(v for S, v in want.items() if len(S) == k) - off for k in range(X.shape[1] + 1)]
+        for s in path.solutions:
+            value = want[tuple(s.support.tolist())] - off
+            assert s.objective == pytest.approx(value, rel=2e-7, abs=2e-7), (kind, seed, s.k)
+            assert s.objective <= best[s.k] + 1e-6 * (1 + abs(best[s.k])), (kind, seed, s.k)
+            assert np.isnan(s.lower_bound) or s.lower_bound <= best[s.k] + 1e-7
+            separated += s.separated
+            proven += s.separated and s.optimality == "global"
+        ks = [s.k for s in path.solutions]
+        assert ks == list(range(len(ks)))
+        assert len(ks) == X.shape[1] + 1 or min(best) >= path.solutions[-1].objective - 1e-7
+    return separated, proven
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sizes_are_the_best_by_their_infima(kind):
+    assert check(kind, SEEDS[kind])[0] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_sizes_are_the_best_by_their_infima_in_many_samples(kind):
+    separated, proven = check(kind, range(1000, 1300))
+    assert separated > 60 and proven > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["logistic", "poisson", "ordinal", "binomial"])
+def test_separated_models_are_proven(kind):
+    separated, proven = check(kind, range(2000, 2050), algorithm="exact")
+    assert proven > 0.7 * separated > 10
+
+
+def test_iris_has_the_models_of_nnet():
+    """nnet::multinom: .1114, .0686, .0443 (its steps end before the infima .1114, .0685, .0442)."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris(as_frame=True)
+    path = quiet(iris.data, iris.target.astype(str), loss="multinomial")
+    assert path.table.loss.to_numpy()[1:] == pytest.approx(
+        [0.111403, 0.068545, 0.044219, 0.039662], abs=1e-6
+    )
+    assert path.model(k=1).features == ["petal width (cm)"]
+    assert path.model(k=2).features == ["petal length (cm)", "petal width (cm)"]
+    assert path.status.startswith("complete: k = 0..4")
+
+
 def test_quasi_complete_separation_names_its_columns():
     X, y = empty_cell()
-    with pytest.warns(SeparationWarning, match="separate the classes quasi-completely by x3,"):
+    with pytest.warns(SeparationWarning, match="separate the classes quasi-completely by x3;"):
         path = l0path.fit(X, y, loss="logistic")
-    assert "quasi-completely by x3, so" in path.status and "lambda2=1e-3" in path.status
-    apart = path.table.index[path.table.status == "separated"]
-    assert len(apart) == 1 and "x3" in path.model(index=int(apart[0])).features
+    assert "quasi-completely by x3;" in path.status and "lambda2=1e-3" in path.status
+    apart = path.table.status == "separated"
+    assert apart.sum() >= 3 and all("x3" in f for f in path.table.features[apart])
+    assert path.table.k.tolist() == list(range(6)) and path.end == "complete"
     with pytest.warns(SeparationWarning, match="separate the classes completely"):
         whole = l0path.fit(X, X[:, 1] > 0, loss="logistic")
-    assert "separate the classes completely" in whole.status
-
-
-def test_the_direction_uses_few_columns_and_keeps_to_bounds():
-    X, y = empty_cell()
-    none = np.full(5, np.inf)
-    sides = np.where(y > 0, 1.0, -1.0)
-    assert separating(X.T, sides, True, -none, none).tolist() == [3]
-    assert separating(X.T, sides, True, -none, np.array([1, 1, 1, 2.0, 1])).size == 0
-    assert separating(X[:, :3].T, sides, True, -none[:3], none[:3]).size == 0
+    assert "separate the classes completely" in whole.status and whole.end == "separated"
+    with pytest.warns(SeparationWarning, match="2 supports of this size"):
+        l0path.fit(np.column_stack([X[:, 1], X[:, 1] ** 3]), X[:, 1] > 0, loss="logistic")
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge"])
@@ -50,6 +123,85 @@ def test_hinges_have_an_optimum_of_loss_zero(loss):
     last = path.model(index=-1)
     assert last.k == 1 and last.loss <= 1e-12
     assert last.status == "converged" and path.status.startswith("complete")
+
+
+def factors(n=120, seed=3):
+    """A frame: no observation of the first level of `a` is of class 1; in `b` the level w is of
+    class 1 alone.
+    """
+    rng = np.random.default_rng(seed)
+    a, b, x = rng.choice(list("uvw"), n), rng.choice(list("uvw"), n), rng.standard_normal(n)
+    z = rng.standard_normal(n)
+    y = (x + 0.5 * (a == "w") + rng.logistic(size=n) > 0).astype(int)
+    y[b == "w"], y[a == "u"] = 1, 0
+    keep = (a != "u") | (b != "w")
+    frame = {"y": y, "a": pd.Categorical(a), "b": pd.Categorical(b), "x": x, "z": z}
+    return pd.DataFrame(frame)[keep].reset_index(drop=True)
+
+
+def test_levels_are_named_the_reference_level_too():
+    frame = factors()
+    with pytest.warns(SeparationWarning, match=r"by a\[u\] \(the reference level\)"):
+        path = l0path.fit("y ~ a + x", frame, loss="logistic", always_include=["a"])
+    assert path.table.k.tolist() == [0, 1] and "a[v]" not in path.status
+    with pytest.warns(SeparationWarning, match=r"by a\[u\] \(the reference level\), b\[w\];"):
+        path = l0path.fit("y ~ a + b + x + z", frame, loss="logistic")
+    assert path.table.k.tolist() == list(range(5))
+
+
+def test_a_forced_factor_with_an_empty_cell_gives_all_sizes():
+    frame = factors()
+    path = quiet("y ~ a + x + z", frame, loss="logistic", always_include=["a"])
+    inside = frame[frame.a != "u"]  # what R's glm converges to, too
+    for s, features in zip(path.solutions, ([], ["x"], ["x", "z"]), strict=True):
+        rest = l0path.fit(
+            "y ~ " + " + ".join(["a", *features]),
+            inside.assign(a=inside.a.cat.remove_categories("u")),
+            loss="logistic",
+            always_include=["a", *features],
+        )
+        assert s.loss == pytest.approx(rest.solutions[0].loss * len(inside) / len(frame), rel=1e-9)
+    assert path.coef(k=2)["x"] == pytest.approx(rest.coef(index=0)["x"], rel=1e-6)
+
+
+def test_what_is_infinite_and_what_is_estimable():
+    import statsmodels.api as sm
+
+    frame = factors()
+    X = np.column_stack([frame.a == "v", frame.a == "w", frame.x + 100.0]).astype(float)
+    inside = (frame.a != "u").to_numpy()
+    y = np.where(frame.y > 0, 1.0, -1.0)
+    y[np.flatnonzero(~inside)] = -1.0
+    found = separation_of(make_loss("logistic"), y, X)
+    assert found.coef_sign.tolist() == [1.0, 1.0, 0.0] and found.level_sign.tolist() == [-1.0]
+    rest = sm.Logit(y[inside] > 0, sm.add_constant(X[inside][:, 1:])).fit(disp=0)
+    assert found.coef[2] == pytest.approx(rest.params[2], rel=1e-7)
+    assert np.sqrt(found.coef_variance[2] / len(y)) == pytest.approx(rest.bse[2], rel=1e-6)
+    assert found.coef[1] - found.coef[0] == pytest.approx(rest.params[1], rel=1e-6)
+    assert found.value * len(y) == pytest.approx(-rest.llf, rel=1e-9)
+    assert np.isinf(found.coef_variance[:2]).all()
+    # a direction of either sign
+    two = separation_of(make_loss("logistic"), np.sign(X[:, 2] - X[:, 2].mean()), X[:, [2, 2]])
+    assert np.isnan(two.coef_sign).all()
+    assert separation_of(make_loss("logistic"), y[inside], X[inside][:, 1:]) is None
+
+
+def test_bounds_cut_the_cone():
+    X, y = empty_cell()
+    for upper, apart in ((np.inf, True), (2.0, False)):
+        box = np.full(5, np.inf)
+        box[3] = upper
+        path = quiet(X, y, loss="logistic", upper=box, always_include=[3])
+        assert all(s.separated == apart for s in path.solutions)
+
+
+def test_an_offset_stays_in_the_infimum():
+    X, y = empty_cell(n=30)
+    offset = np.random.default_rng(5).normal(size=30)
+    want = every_infimum("logistic", X[:, [0, 3]], 2.0 * y - 1.0, offset=offset)
+    path = quiet(X[:, [0, 3]], y, loss="logistic", offset=offset)
+    for s in path.solutions:
+        assert s.loss == pytest.approx(want[tuple(s.support)], abs=1e-9)
 
 
 def test_cross_validation_does_not_choose_a_separated_model():
@@ -63,51 +215,21 @@ def test_cross_validation_does_not_choose_a_separated_model():
     assert cv.index(index=int(np.flatnonzero(apart)[0])) == np.flatnonzero(apart)[0]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_sizes_beyond_are_the_best_of_the_other_columns(seed):
-    X, y = empty_cell(seed=seed)
-    with pytest.warns(SeparationWarning, match="quasi-completely by x3, so larger sizes"):
-        path = l0path.fit(X, y, loss="logistic")
-    others = [0, 1, 2, 4]
-    best = oracles.best_subsets(X[:, others], np.where(y > 0, 1.0, -1.0), 4, loss="logistic")
-    assert path.table.k.tolist() == list(range(5)) and path.status.startswith("complete: k = 0..4")
-    beyond = [s for s in path.solutions if s.left_out]
-    assert len(beyond) >= 2 and "left_out" not in path.solutions[0].flags
-    for s in beyond:
-        assert s.loss == pytest.approx(best[s.k][0], rel=1e-8) and 3 not in s.support
-        assert s.optimality not in ("global", "unverified") and s.status == "converged"
-        assert np.isnan(s.lower_bound)
-    (note,) = [text for text in path.notes if "left_out" in text]
-    assert f"without x3: k = {', '.join(str(s.k) for s in beyond)})" in note
-
-
-def test_a_separated_row_is_off_the_hull_and_out_of_the_criteria():
+def test_separated_rows_are_out_of_the_criteria_unless_asked_for():
     X, y = empty_cell()
-    with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss="logistic")
+    path = quiet(X, y, loss="logistic")
     apart = (path.table.status == "separated").to_numpy()
-    assert apart.sum() == 1 and path.table.lambda0_low[apart].isna().all()
-    hull = path.table[~apart].dropna(subset="lambda0_low")
-    assert hull.lambda0_low.iloc[-1] == 0.0
+    hull = path.table.dropna(subset="lambda0_low")
+    assert hull.lambda0_low.iloc[-1] == 0.0 and apart.sum() >= 3
     assert (hull.lambda0_low.to_numpy()[:-1] == hull.lambda0_high.to_numpy()[1:]).all()
     scores, asked = path.score_table(), path.score_table(separated=True)
     assert scores[apart].drop(columns="df").isna().all(axis=None)
     assert scores[~apart].equals(asked[~apart]) and np.isfinite(asked.to_numpy()).all()
+    assert asked.loglik.to_numpy() == pytest.approx(-len(y) * path.table.loss.to_numpy())
+    assert not apart[path.select("aic")]
     row = int(np.flatnonzero(apart)[0])
-    assert asked.bic.idxmin() == row != path.select("bic")
-    assert path.select("bic", separated=True) == row
     with pytest.raises(LookupError, match="no model to choose"):
         path.select("bic", rows=[row])
-
-
-def test_a_certificate_does_not_prove_rows_that_left_columns_out():
-    X, y = empty_cell()
-    with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss="logistic", algorithm="exact", certify=True)
-    beyond = path.table[path.table["flags"].str.contains("left_out")]
-    assert len(beyond) and not (beyond.optimality == "global").any()
-    certificate = path.certify(k=int(beyond.k.iloc[0]))
-    assert not certificate.proven
 
 
 def interactions(n=120, seed=3):
@@ -119,109 +241,16 @@ def interactions(n=120, seed=3):
     return pd.DataFrame({"y": y, "a": pd.Categorical(a), "b": b, "x": x})
 
 
-def test_an_empty_cell_of_an_interaction_leaves_its_term_out():
-    frame = interactions()
-    with pytest.warns(SeparationWarning, match="groups separate the classes quasi-completely by"):
-        path = l0path.fit("y ~ (a + b + x)**2", frame, loss="logistic")
-    assert path.status.startswith("complete") and "searched without a:b" in path.status
-    assert path.table.k.tolist() == list(range(6))  # of six terms
-    beyond = [s for s in path.solutions if s.left_out]
-    label = path.meta.groups.labels.index("a:b")
-    assert beyond and all(label not in s.groups for s in beyond)
-    assert {s.optimality for s in beyond} == {"refit_swap_m"}
-    # as plain columns
-    X = np.column_stack(
-        [frame.a == "v", frame.a == "w", frame.b, frame.x, (frame.a == "v") * frame.b]
-    ).astype(float)
-    with pytest.warns(SeparationWarning, match="quasi-completely by"):
-        path = l0path.fit(X, frame.y, loss="logistic")
-    assert path.status.startswith("complete") and len(path) >= 5
-
-
-def test_columns_that_separate_together_are_not_all_left_out():
-    """x1 alone does not separate; x1 and x2 do: what size 1 has stays."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((80, 5))
-    y = (X[:, 1] + 0.3 * rng.logistic(size=80) > 0).astype(int)
-    X[:, 2] = np.where(y == 1, np.maximum(0, -X[:, 1]), np.minimum(0, -X[:, 1]))
-    X[::2, 2] = -X[::2, 1]
-    X[(np.sign(X[:, 1] + X[:, 2]) == 1) & (y == 0), 2] *= 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)
-        path = l0path.fit(X, y, loss="logistic")
-    assert path.status.startswith("complete") and "quasi-completely" in path.status
-    losses = path.table.loss[path.table.status == "converged"]
-    assert (np.diff(losses) <= 1e-9).all()
-
-
-def test_forced_columns_that_separate_end_the_path():
-    X, y = empty_cell()
-    with pytest.warns(SeparationWarning, match="k = 0 columns"):
-        path = l0path.fit(X, y, loss="logistic", always_include=[3])
-    assert len(path) == 1 and path.status.startswith("ended at k = 0")
-
-
-def test_rates_of_zero_are_passed_as_well():
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((90, 4)), rng.poisson(2.0, 90)
-    X[:, 2] = np.arange(90) < 8
-    y[:8] = 0
-    with pytest.warns(SeparationWarning, match="rates of some rows to zero by x2, so larger"):
-        path = l0path.fit(X, y, loss="poisson")
-    assert path.status.startswith("complete: k = 0..3")
-    best = oracles.best_subsets(X[:, [0, 1, 3]], y.astype(float), 3, loss="poisson")
-    assert path.solutions[-1].left_out
-    assert path.solutions[-1].loss == pytest.approx(best[3][0], rel=1e-8)
-
-
-def test_stopping_beyond_a_separated_size_keeps_what_was_solved():
-    X, y = empty_cell()
-    seen = []
-
-    def stop(model):
-        seen.append((model.k, "left_out" in model.flags))
-        return seen[-1][1]
-
-    path = l0path.fit(X, y, loss="logistic", on_solution=stop)
-    assert seen[-1][1] and path.status.startswith("stopped by on_solution")
-    assert (path.table.status == "separated").any() and seen[-1][0] in path.table.k.tolist()
-
-
 def test_birth_weights_go_on_beyond_an_empty_cell(shared):
     """All pairs of terms of MASS::birthwt: no observation with hypertension, two visits or more and
     class 1, or 0."""
     frame = pd.read_csv(shared / "data" / "birthwt" / "birthwt.csv").drop(columns="bwt")
     frame["race"], frame["ptl"] = pd.Categorical(frame.race), (frame.ptl > 0).astype(int)
     frame["ftv"] = pd.Categorical(np.where(frame.ftv >= 2, "2+", frame.ftv.astype(str)))
-    with pytest.warns(SeparationWarning, match="quasi-completely by ht:ftv"):
-        path = l0path.fit(
-            "low ~ (age + lwt + race + smoke + ptl + ht + ui + ftv)**2", frame, loss="logistic"
-        )
-    assert path.status.startswith("complete") and len(path) > 25
-    kept = path.table[path.table.status == "converged"]
-    assert (np.diff(kept.loss) < 1e-9).all()
+    formula = "low ~ (age + lwt + race + smoke + ptl + ht + ui + ftv)**2"
+    with pytest.warns(SeparationWarning, match=r"quasi-completely by .*ht:ftv\[T.2\+\]"):
+        path = l0path.fit(formula, frame, loss="logistic", max_k=14)
+    assert path.status.startswith("complete") and len(path) == 15
+    assert (path.table.status == "separated").any()
+    assert (np.diff(path.table.loss) < 1e-9).all()
     assert path.table.status[path.select("aic")] == "converged"
-
-
-@pytest.mark.parametrize("groups", [None, ["a", "b", "c", "d", "e"]])
-def test_alternatives_beyond_a_separation_compare_models_that_have_an_optimum(groups):
-    X, y = empty_cell()
-    with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss="logistic", groups=groups)
-    sides = np.where(y > 0, 1.0, -1.0)
-    row = next(i for i, s in enumerate(path.solutions) if s.left_out and s.k == 3)
-    names = path.names if groups is None else groups
-    inside = list(path.solutions[row].support)
-    near = path.alternatives(index=row)
-    assert len(near) == 3 and names[3] not in near.added.tolist()
-    for _, exchange in near.iterrows():
-        columns = [
-            names.index(exchange.added) if names[j] == exchange.dropped else j for j in inside
-        ]
-        value = oracles.best_subsets(X[:, columns], sides, 3, loss="logistic")[3][0]
-        assert exchange.objective == pytest.approx(value, rel=1e-7)
-    assert (near.relative > 0).all()  # no better model, as its optimality says
-    assert names[3] not in path.summary(index=row).table.best_exchange.tolist()
-    # around the separated model itself nothing is left out
-    apart = int(np.flatnonzero(path.table.status == "separated")[0])
-    assert len(path.alternatives(index=apart)) == 6

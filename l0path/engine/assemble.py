@@ -14,7 +14,6 @@ from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
 from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
-from ..paths.past_separation import apart
 from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.families.endless import falls_for_ever
@@ -48,10 +47,11 @@ class SolvedSlice(NamedTuple):
         What the user should be told.
     near : str
         A note on near combinations of columns, which several slices may have in common.
-    separated : tuple, optional
-        (k, fit) of the separated size that ends the slice.
-    passed : str
-        The separated sizes that were passed; empty if there are none.
+    separated : tuple of pairs
+        (k, fit) of the models without a finite optimum.
+    last : tuple, optional
+        (k, fit, number of supports found that do as well) of the separated size that ends the
+        slice.
     """
 
     solutions: list
@@ -59,8 +59,8 @@ class SolvedSlice(NamedTuple):
     starts: tuple = ()
     notes: tuple = ()
     near: str = ""
-    separated: tuple | None = None
-    passed: str = ""
+    separated: tuple = ()
+    last: tuple | None = None
 
 
 # -------------------- fits in the user's units
@@ -202,34 +202,31 @@ def cost(problem, row):
     return float(problem.factor[row.support[~problem.locked(row.support)]].sum())
 
 
-def with_intervals(setting, rows, past):
+def with_intervals(setting, rows, engine):
     """(rows with their lambda0 intervals, the intervals, costs). One column beyond max_k, by its
     best addition, bounds the last interval from below.
     """
-    # a separated size that was passed, so that larger ones follow, is the best for no lambda0
-    last = max((i for i, row in enumerate(rows) if not row.separated), default=0)
-    on = [i for i, row in enumerate(rows) if not (past.steps and row.separated and i < last)]
-    x = [cost(setting.problem, rows[i]) for i in on]
-    F = [rows[i].loss + rows[i].shrinkage for i in on]
+    x = [cost(setting.problem, row) for row in rows]
+    F = [row.loss + row.shrinkage for row in rows]
     # an interrupt raised by something else than Ctrl-C may fall where the working columns are
     # half updated: no kernel may run on them after it
     whole = (
         not setting.control.inconsistent
-        and on
-        and rows[on[-1]].k == past.result.last == setting.max_k
+        and rows
+        and rows[-1].k == engine.result.last == setting.max_k
     )
-    beyond = past.engine.next_value() if whole else None
+    beyond = engine.next_value() if whole else None
     if beyond is None:
         intervals = hull(x, F)
     else:
         pieces = hull([*x, x[-1] + 1.0], [*F, beyond])
-        intervals = [piece for piece in pieces if piece[0] < len(on)]
+        intervals = [piece for piece in pieces if piece[0] < len(rows)]
     if setting.control.end and intervals:
         # stopped early: what larger sizes would have taken over is not known
         intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
     out = list(rows)
     for i, low, high in intervals:
-        out[on[i]] = out[on[i]]._replace(lambda0_low=low, lambda0_high=high)
+        out[i] = out[i]._replace(lambda0_low=low, lambda0_high=high)
     return out, intervals, x
 
 
@@ -338,17 +335,12 @@ def near_note(model, names):
     return note + (ridge_note if model.unclear else "")
 
 
-def end_notes(setting, number, past):
-    """(notes, text, separated): what was passed, and why a slice of sizes ends."""
-    result, told, passed = past.result, [], ""
-    if past.steps:
-        passed = past.story()
-        told.append(f"slice {number}: {past.note()}")
-    if past.unresolved is not None:
-        return tuple(told), passed, (result.last, past.unresolved)
-    if result.end == End.SATURATED and result.last < min(setting.max_k, selectable(past.problem)):
-        told.append(f"slice {number}: {_why_saturated(result, setting.problem)}")
-    return tuple(told), passed, None
+def end_notes(setting, number, result):
+    """Notes on why a slice of sizes ends."""
+    short = result.last < min(setting.max_k, selectable(setting.problem))
+    if result.end == End.SATURATED and short:
+        return (f"slice {number}: {_why_saturated(result, setting.problem)}",)
+    return ()
 
 
 def _why_saturated(result, problem):
@@ -364,11 +356,9 @@ def _why_saturated(result, problem):
     return f"sizes end at k = {result.last}, where {why}"
 
 
-def first_separated(points):
-    """(k, fit) of the smallest separated point, None where there is none."""
-    separated = [point for point in points if apart(point.fit)]
-    first = min(separated, key=lambda point: point.k, default=None)
-    return None if first is None else (first.k, first.fit)
+def separated_points(points):
+    """((k, fit), ...) of the points without a finite optimum."""
+    return tuple((point.k, point.fit) for point in points if FitStatus.SEPARATED in point.fit.flags)
 
 
 # -------------------- what all rows share

@@ -55,7 +55,9 @@ class SliceResult(NamedTuple):
     end : End or str
         Why `last` is below the largest size asked for; empty where it is not.
     separated : Fit, optional
-        The separated fit at which the sizes end.
+        The separated fit at which the sizes end, because no objective is lower.
+    tied : int
+        How many supports of its size were found that do as well.
     scale, tol : float
         The size of the objective that tolerances refer to, and the relative tolerance.
     optimality_if_verified : Optimality
@@ -82,6 +84,7 @@ class SliceResult(NamedTuple):
     starts: tuple[np.ndarray, ...] = ()
     rounds: tuple[dict, ...] = ()
     notes: tuple[str, ...] = ()
+    tied: int = 0
 
 
 class Slice(NamedTuple):

@@ -20,13 +20,12 @@ from ..errors import ConvergenceWarning, SeparationWarning
 from ..exchange.local_search import LocalSearch
 from ..formula import marginality_notes
 from ..paths import Model, Path
-from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
+from ..paths.separation import SEPARATION_REMEDY, consequence, story
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
-from ..working_set.hinge import make_model
 from . import assemble
 from .assemble import SolvedSlice
 from .costs import cost_of, refuse_too_large
@@ -133,14 +132,6 @@ def _search(setting, number, earlier, bar):
             found = assemble.solution(setting, number, part, point)
             _tell(setting, found, _notes(setting, earlier))
 
-    def beyond(problem, supports, known):
-        def larger(point):
-            if point.k not in known:
-                listener(point._replace(fit=marked(point.fit), lower_bound=math.nan))
-
-        model = make_model(problem, setting.request.plan.max_iter)
-        return _engine(setting, model, part, Session(setting.control.clock, larger, None, supports))
-
     engine = _engine(
         setting,
         setting.working_set,
@@ -152,12 +143,7 @@ def _search(setting, number, earlier, bar):
     if isinstance(engine, Lambda0Path):
         solved = _lambda0_rows(setting, number, part, engine.result)
     else:
-        names = setting.request.data.names
-        first = engine.result
-        past = PastSeparation(setting.problem, engine, first, names)
-        if setting.request.plan.grid == "support" and not setting.control.end:
-            past.run(beyond)
-        solved = _size_rows(setting, number, part, first, past)
+        solved = _size_rows(setting, number, part, engine)
     if not setting.control.end:
         bar.shorten(setting.max_k + 1 - len(seen))  # sizes that this slice does not have
     return [solved]
@@ -200,15 +186,16 @@ def _engine(setting, model, part, session):
     return engine
 
 
-def _size_rows(setting, number, part, result, past):
-    """The `SolvedSlice` of sizes; result: of the first engine; past: its rows, and those beyond
-    separated sizes.
-    """
-    plan = setting.request.plan
-    points = [Point(k, row.fit, row.optimality, row.bound) for k, row in sorted(past.rows.items())]
-    rows = assemble.solutions_of(setting, number, part, points)
-    rows, intervals, x = assemble.with_intervals(setting, rows, past)
-    notes, passed, separated = assemble.end_notes(setting, number, past)
+def _size_rows(setting, number, part, engine):
+    """The `SolvedSlice` of sizes."""
+    plan, result = setting.request.plan, engine.result
+    rows = assemble.solutions_of(setting, number, part, result.points)
+    rows, intervals, x = assemble.with_intervals(setting, rows, engine)
+    notes = assemble.end_notes(setting, number, result)
+    separated = assemble.separated_points(result.points)
+    last = None
+    if result.separated is not None:
+        last = result.last, result.separated, result.tied
     if plan.grid == "lambda0":
         rows, more = assemble.on_lambda0(setting, result.optimality_if_verified, rows, intervals, x)
         notes += more
@@ -218,12 +205,12 @@ def _size_rows(setting, number, part, result, past):
     own = plan.grid == "support" and any(math.isfinite(p.lower_bound) for p in result.points)
     return SolvedSlice(
         rows if own else _with_slopes(setting, result, rows),
-        _numbered(number, past.rounds),
+        _numbered(number, result.rounds),
         result.starts,
         notes,
         assemble.near_note(setting.working_set, setting.request.data.names),
         separated,
-        passed,
+        last,
     )
 
 
@@ -253,7 +240,7 @@ def _lambda0_rows(setting, number, part, result):
         result.starts,
         result.notes,
         assemble.near_note(setting.working_set, setting.request.data.names),
-        assemble.first_separated(result.points),
+        assemble.separated_points(result.points),
     )
 
 
@@ -401,27 +388,38 @@ def _status(setting, slices, solutions):
     control.finish()
     largest = max((s.k for s in solutions), default=0)
     reach = f"k = {spans(s.k for s in solutions)}" if solutions else "nothing"
-    passed = "; ".join(dict.fromkeys(one.passed for one in slices if one.passed))
-    separated = [one.separated for one in slices if one.separated is not None]
-    if separated:
-        k, fit = min(separated, key=lambda pair: pair[0])
+    lasts = [one.last for one in slices if one.last is not None]
+    told = _separated(setting, slices)
+    if lasts and not control.end:
+        k, fit, tied = min(lasts, key=lambda last: last[0])
+        what = consequence(problem, fit, setting.request.data.names, setting.request.formula)
         counted = unit(problem)
-        what, why = consequence(problem, setting.request.data.names, fit)
-        warn_user(SeparationWarning(f"k = {k} {counted} {what}, so the path ends there: {why}"))
-        status = f"ended at k = {k}: its {counted} {what}, so {why}"
-        return status + (f" ({passed})" if passed else ""), End.SEPARATED
+        status = f"ended at k = {k}: its {counted} {what}, so no objective is lower"
+        if tied > 1:
+            status += f"; {tied} supports of this size that do so were found"
+        earlier = f" ({told})" if told and told != f"at k = {k} {counted} {what}" else ""
+        warn_user(SeparationWarning(f"{status}{earlier}; {SEPARATION_REMEDY}"))
+        return f"{status}; {SEPARATION_REMEDY}{earlier}", End.SEPARATED
     if control.end:
         unverified = sum(s.optimality == Optimality.UNVERIFIED for s in solutions)
         status = f"{control.reason}; {reach} solved, {unverified} of {len(solutions)} unverified"
         return status, control.end
-    if passed:
-        warn_user(SeparationWarning(f"{passed}; {SEPARATION_REMEDY}"))
+    if told:
+        warn_user(SeparationWarning(f"{told}; {SEPARATION_REMEDY}"))
     status = f"complete: {reach}{_short_of(setting, largest)}"
     endless = _endless(setting, solutions)
     if endless:
         warn_user(SeparationWarning(endless))
         status += f"; {endless}"
-    return status + (f"; {passed}; {SEPARATION_REMEDY}" if passed else ""), End.COMPLETE
+    return status + (f"; {told}; {SEPARATION_REMEDY}" if told else ""), End.COMPLETE
+
+
+def _separated(setting, slices):
+    """A text on the models without a finite optimum, "" where there are none."""
+    models = {(k, fit.key): fit for one in slices for k, fit in one.separated}
+    fits = [(k, fit) for (k, _), fit in sorted(models.items(), key=lambda item: item[0][0])]
+    request = setting.request
+    return (fits and story(setting.problem, fits, request.data.names, request.formula)) or ""
 
 
 def _endless(setting, solutions):

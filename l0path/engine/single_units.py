@@ -77,8 +77,8 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
 
 
 def _unfit(fit):
-    """Whether a fit is no optimum."""
-    return bool({FitStatus.SEPARATED, FitStatus.NOT_CONVERGED} & set(fit.flags))
+    """Whether the value of a fit is neither an optimum nor an infimum."""
+    return FitStatus.NOT_CONVERGED in fit.flags
 
 
 class OneUnit:
@@ -346,11 +346,9 @@ class SingleFits(OneUnit):
             for fit in self._fits(left[start : start + MODELS_PER_POLL], self.mark):
                 if not (fit.value < self.mark or _unfit(fit)):
                     continue
-                if FitStatus.NOT_CONVERGED in fit.flags:
+                if _unfit(fit):
                     return False
                 self.pool.update(fit)
-                if _unfit(self.pool.fits[1]):
-                    return False  # it is separated: there is no best model
         return True
 
     def _fits(self, which, target):

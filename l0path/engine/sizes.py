@@ -103,7 +103,8 @@ class SizeStrategy:
             null=pool.fits[0],
             last=pool.last,
             end=pool.end,
-            separated=self._separated(),
+            separated=pool.apart,
+            tied=self.tied(pool.apart),
             scale=pool.scale,
             tol=pool.tol,
             optimality_if_verified=self.optimality_if_verified,
@@ -112,12 +113,16 @@ class SizeStrategy:
             rounds=tuple(rounds),
         )
 
-    def _separated(self):
-        """The separated fit at which the sizes end, None where they do not end so."""
-        last = self.pool.fits.get(self.pool.last)
-        if self.pool.apart is None and last is not None and FitStatus.SEPARATED in last.flags:
-            return last
-        return self.pool.apart
+    def tied(self, fit) -> int:
+        """How many supports of the size of a separated fit were found that reach its objective."""
+        if fit is None:
+            return 0
+        limits = getattr(self.model, "limits", {})
+        within = fit.value + self.pool.tolerance(fit.value)
+        return sum(
+            other is not None and other.value <= within and other.support.size == fit.support.size
+            for other in limits.values()
+        )
 
     def profile(self) -> tuple:
         """The numbers for `Rounds.end`."""
@@ -134,23 +139,23 @@ class SizeStrategy:
 
     def refine(self, sizes) -> None:
         """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
-        the objective. Sizes beyond a separated one are no more.
+        the objective. Sizes beyond a complete separation are no more.
         """
         fits = self.pool.fits
         for k in sorted(set(sizes) & set(fits)):
             if k > self.pool.last:
                 return
             fits[k] = self.neighbourhood.refined(fits[k])
-            if k and FitStatus.SEPARATED in fits[k].flags:
+            far = FitStatus.SEPARATED in fits[k].flags
+            if k and far and self.pool.perfect(fits[k].value, self.pool.scale):
                 self.pool.finish(k, FitStatus.SEPARATED)
 
     def begin(self) -> bool:
         """Report the null fit; False where no larger size needs to be searched."""
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
-        separated = FitStatus.SEPARATED in null.flags
-        if separated or pool.last == 0 or pool.perfect(null.value, pool.scale):
-            pool.finish(0, End.SEPARATED if separated else End.SATURATED)
+        if pool.last == 0 or pool.perfect(null.value, pool.scale):
+            pool.finish(0, End.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED)
             return False
         return True
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.status import SearchEnd
+from ..core.status import FitStatus, SearchEnd
 from ..formula.hierarchy import STRONG
 from ..working_set.groups import GroupFit
 from ..working_set.hinge import make_model
@@ -98,9 +98,8 @@ class GroupEnumeration(Contest):
     GroupFit} of earlier searches with the same shrinkage, which this one extends.
 
     best: [(value, GroupFit)], ascending, at least two where there are two; lower: no model is below
-    it; nodes: sets compared; `open_groups`: numbers of the groups of a set without an optimum that
-    could be computed (its columns separate the classes, or the refit did not converge), None for
-    none. `run` may be called again to go on.
+    it; nodes: sets compared; `open_groups`: numbers of the groups of a set whose refit did not
+    converge, None for none. `run` may be called again to go on.
     """
 
     def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, fits=None):
@@ -135,7 +134,8 @@ class GroupEnumeration(Contest):
         """
         if not self.nodes:  # the fit on all groups is below that on any of them
             every = self._fit(np.union1d(self.forced, self.free))
-            self.lower = every.value if not every.flags else self.problem.floor
+            known = FitStatus.NOT_CONVERGED not in every.flags
+            self.lower = every.value if known else self.problem.floor
         while self.nodes < self.total:
             if poll is not None and poll():
                 return SearchEnd.STOPPED
@@ -159,7 +159,7 @@ class GroupEnumeration(Contest):
         """Compare the set of forced groups and `chosen` with the best one."""
         fit = self._fit(np.union1d(self.forced, chosen))
         self.nodes += 1
-        if fit.flags:
+        if FitStatus.NOT_CONVERGED in fit.flags:
             self.open_groups = chosen if self.open_groups is None else self.open_groups
             return
         cost = self.lambda0 * float(self.factor[chosen].sum())

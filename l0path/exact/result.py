@@ -118,19 +118,15 @@ def too_dependent(problem, names):
 
 
 def why_no_optimum(loss, solution):
-    """The reason why a solution, or its size, need not have a finite optimum, "" for none."""
+    """The reason why the bounds of a solution that has no finite optimum are not computed, "" for
+    none.
+    """
     remedy = "add a little shrinkage, lambda2=1e-3"
     monotone = loss.traits.recession == MONOTONE
     if solution.status == FitStatus.SEPARATED:
         how = "the likelihood is monotone in the columns"
         how = how if monotone else "the columns separate the classes"
         return f"{how}, so the model has no finite optimum; {remedy}"
-    if solution.left_out:
-        what = "make the likelihood monotone" if monotone else "separate the classes"
-        return (
-            f"the search left out columns that {what}: over all columns the size need not have a "
-            f"finite optimum; {remedy}"
-        )
     return ""
 
 

@@ -105,17 +105,17 @@ class CertificateSearch:
         """Compute all models where they are few; else bound and fix in turn until the gap is
         closed, nothing is fixed any more or the time is up, and search what is left.
         """
-        apart = why_no_optimum(self.bounds.problem.loss, self.solution)
-        if apart:
-            self.bounds.reason = apart
-            return self.result
         every = self.every_model()
         if every is not None:
             self.compare(every)
         elif not self.search_all_sizes():
-            with self.time_left_for_fits():
-                if self.bounds.whole.groups is None or self.bounds.by_tangents:
-                    self.bound_and_search()
+            apart = why_no_optimum(self.bounds.problem.loss, self.solution)
+            if apart:
+                self.bounds.reason = apart
+            else:
+                with self.time_left_for_fits():
+                    if self.bounds.whole.groups is None or self.bounds.by_tangents:
+                        self.bound_and_search()
             self.compare_fits()
         self.conclude()
         return self.result

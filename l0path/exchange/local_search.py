@@ -120,8 +120,8 @@ def pairs_tried(settings, n, k):
 
 class SolutionPool:
     """The best fit of each size k (unforced units: columns or groups); `update` takes a better one.
-    `last` is the largest size that is searched: max_k, or where the data are fitted perfectly or
-    classes separated.
+    `last` is the largest size that is searched: max_k, or where no objective can be lower: the data
+    are fitted perfectly, or the classes separated completely.
     """
 
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
@@ -155,7 +155,7 @@ class SolutionPool:
         if held is not None and not fit.value < held.value - self.tolerance(held.value):
             return False
         self.fits[k] = fit
-        if k and (FitStatus.SEPARATED in fit.flags or self.perfect(fit.value, self.scale)):
+        if k and self.perfect(fit.value, self.scale):
             self.finish(
                 k, FitStatus.SEPARATED if FitStatus.SEPARATED in fit.flags else End.SATURATED
             )

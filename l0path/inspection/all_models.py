@@ -53,7 +53,6 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..problem.solution import LEFT_OUT
 from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
 from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
@@ -514,7 +513,7 @@ class SetSearch:
 
     def refit(self, support):
         """(value, fit) of a support, by the loss that results are about."""
-        value, fit = refits(self.problem, self.model, self.lambda2)(support)
+        value, fit = refits(self.problem, self.model, self.lambda2, infima=False)(support)
         if not self.reporting.needed:
             return value, fit
         fit = self.reporting.fit(fit, 0.0, self.lambda2)
@@ -614,7 +613,7 @@ class SetSearch:
             slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
             if wanted.score_of(units, size, value + slack) < best[0]:
                 return True
-            proven = s.optimality == Optimality.GLOBAL and LEFT_OUT not in s.flags
+            proven = s.optimality == Optimality.GLOBAL
             if proven and size == best[1] and best[3].value < value - slack:
                 return True
         return False

@@ -278,15 +278,6 @@ def _all_refitted(near):
     return not near.exact and near.total <= EVERY and near.cost <= COST
 
 
-def _swapped(near, out, into, target):
-    """The Fit after an exchange. None beyond the target; also where the classes are then separated,
-    around a model that was searched without the columns that do that: there is no optimum.
-    """
-    fit = near.swapped(out, into, target)
-    apart = fit is not None and FitStatus.SEPARATED in fit.flags
-    return None if apart and near.solution.left_out else fit
-
-
 def _dropped(near, i):
     """Increase of loss + shrinkage without member i."""
     fit = near.without(i)
@@ -310,7 +301,7 @@ def _best_exchanges(near):
                 value = predicted
             else:
                 cost = near.cost_change(out, j)
-                fit = _swapped(near, out, j, near.value + best - cost)
+                fit = near.swapped(out, j, near.value + best - cost)
                 value = np.inf if fit is None else fit.value + cost - near.value
             if value < best:
                 best, into = value, int(j)
@@ -341,7 +332,7 @@ def alternatives(
         cost = near.cost_change(out, into)
         # of objectives without lambda0; with it the cost may change the order
         limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf
-        fit = _swapped(near, out, into, limit if not near.lambda0 else np.inf)
+        fit = near.swapped(out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue
         sound &= FitStatus.NOT_CONVERGED not in fit.flags

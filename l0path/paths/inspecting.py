@@ -124,9 +124,8 @@ class Inspecting:
         refitted, and proven is False.
 
         Forced columns stay. Only one exchange is made: nothing is searched beyond. The table leaves
-        out columns that keep less than 3e-5 of their length beside the other chosen ones. Around a
-        model flagged "left_out", exchanges after which columns separate the classes are not listed:
-        such models have no optimum, and the search of that model was without these columns.
+        out columns that keep less than 3e-5 of their length beside the other chosen ones. Models
+        whose columns separate the classes are compared by the infimum of their objective.
 
         Examples
         --------

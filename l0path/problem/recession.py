@@ -1,111 +1,349 @@
-"""Directions of coefficients along which a loss falls for ever."""
+"""Separation: directions of coefficients along which a loss falls for ever, and its infimum.
+
+Every loss here is a sum of terms that depend on linear functions m = a'x of the parameters x
+(coefficients, and intercept or thresholds) and do not rise in them:
+
+SEPARATES   the rows, m_i = y_i eta_i; of several classes the pairs of a row and another class, m_ic
+            = eta_(its class) - eta_c, inside one logarithm for each row
+EMPTIES     the rows with y = 0, m_i = -eta_i; the others allow no change of eta
+FILLS       the rows with y = 0, and y = 1 (m_i = eta_i); the others allow no change
+ORDERED     the sides of the interval of each row, t_y - eta and eta - t_(y-1), and the distances of
+            thresholds
+MONOTONE    the members of each risk set, m = eta_(dead) - eta_j; tied deaths allow no difference
+
+The directions d with a'd >= 0 for all of them are the recession cone (Albert & Anderson, Biometrika
+71, 1984; Bryson & Johnson, Technometrics 23, 1981). One in its relative interior, which makes as
+many grow as possible, is found by one linear program, max sum_i min(1, a_i'd) (Konis, DPhil thesis,
+Oxford 2007). Terms that grow along it vanish, and the infimum of the loss is the optimum of those
+that are left (Geyer, Electronic Journal of Statistics 3, 2009).
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from .coupled.ordinal import best_thresholds
+from .several import class_codes, contrasts
 from .traits import MONOTONE, ORDERED, held_by
 
-NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
 SURE = 0.1  # below 1, so that rounding does not matter
+LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
+GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
+STILL = 1e-9  # share of the largest part of a function that counts as no change
+LARGE = (6.0, 3.0)  # values beyond which a function may be on its way to infinity
+SAME_SIGN = 1e-7  # a move below this share counts as none
+SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 
 
-def separating(Z, y, intercept, lower, upper, held=None):
-    """The columns that separate the classes quasi-completely (Albert & Anderson, Biometrika 71,
-    1984).
+class Functions(NamedTuple):
+    """The linear functions of the terms of a loss: A (m, q), in parameters of columns of unit mean
+    square, held (m,) those that may not change, at (m,) their values at x = 0, low and high (q,)
+    the signs that a direction may have (0 or infinity), and unit (q,), what x is divided by in the
+    units of the columns.
+    """
 
-    A direction d of the coefficients and the intercept with y_i eta_i >= 0 on all observations and
-    > 0 on some, eta_i = d0 + z_i'd, takes the logistic loss down for ever. Of these, scaled to
-    sum_i y_i eta_i = n, the one of least sum |d_j| is taken, which uses few columns. Under the
-    Poisson loss such a direction has eta_i <= 0 where the count is 0, and eta_i = 0 elsewhere.
+    A: np.ndarray
+    held: np.ndarray
+    at: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    unit: np.ndarray
+
+
+class Face(NamedTuple):
+    """What a recession cone leaves of a loss.
+
+    Attributes
+    ----------
+    functions : Functions
+    d : ndarray of shape (q,)
+        A direction in the relative interior of the cone; the least function that grows along it
+        grows by 1.
+    gone : ndarray of bool of shape (m,)
+        The functions that grow, so that their terms vanish.
+    free : ndarray of shape (q, f)
+        Orthonormal directions that change no function that is left.
+    """
+
+    functions: Functions
+    d: np.ndarray
+    gone: np.ndarray
+    free: np.ndarray
+
+    @property
+    def complete(self):
+        """Whether every term vanishes."""
+        return bool(self.gone.all())
+
+    @property
+    def direction(self):
+        """d in the units of the columns."""
+        return self.d / self.functions.unit
+
+    def sign(self, contrast):
+        """Where a linear function of the parameters goes along the ways to the infimum.
+
+        Parameters
+        ----------
+        contrast : ndarray of shape (q,)
+            For parameters in the units of the columns.
+
+        Returns
+        -------
+        float
+            0 where it has a finite limit (it is estimable), 1 or -1 where it goes to plus or minus
+            infinity on all ways, NaN where that depends on the way.
+        """
+        of, along = self.functions, contrast / self.functions.unit
+        if np.abs(along @ self.free).max(initial=0.0) <= SAME_SIGN * np.abs(along).max():
+            return 0.0
+        sides = np.vstack(
+            [
+                -np.unique(of.A[self.gone], axis=0) @ self.free,
+                -self.free[of.low == 0.0],
+                self.free[of.high == 0.0],
+            ]
+        )
+        ends = []
+        for sign in (1.0, -1.0):
+            found = scipy.optimize.linprog(
+                sign * along @ self.free,
+                A_ub=sides,
+                b_ub=np.zeros(len(sides)),
+                bounds=(-1.0, 1.0),
+            )
+            ends.append(found.fun < -SAME_SIGN * np.abs(along).max())
+        return np.nan if all(ends) else -1.0 if ends[0] else 1.0
+
+
+def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
+    """The `Functions` of a loss on columns Z (k, n), one a row.
 
     Parameters
     ----------
+    loss : record of `l0path.problem.losses`
+        One that has a recession cone.
+    y : ndarray of shape (n,), or (n, r) of indicators
     Z : ndarray of shape (k, n)
-        Columns, one a row.
-    y : ndarray of shape (n,)
-        Classes, -1 and 1, or the sign that the predictor of each row may have.
     intercept : bool
-        Whether the direction may move the intercept.
     lower, upper : ndarray of shape (k,)
-        Bounds; a finite one allows no step to its side.
-    held : ndarray of bool of shape (n,), optional
-        Observations whose eta may not change: those of positive counts.
+        Bounds; a finite one allows no step to its side for ever.
+    offset : ndarray of shape (n,) or (n, r), optional
 
     Returns
     -------
-    ndarray of int
-        Positions of the columns in Z, ascending; empty where there is no such direction.
+    Functions
     """
-    k, n = Z.shape
-    Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
-    A = np.vstack([Z, -Z, np.ones((int(intercept), n))]).T * y[:, None]
-    held = np.zeros(n, dtype=bool) if held is None else held
-    steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
+    recession, n = loss.traits.recession, Z.shape[1]
+    rms = np.sqrt(np.maximum(np.mean(Z * Z, axis=1), 1e-300))
+    Z = Z / rms[:, None]
+    low, high = np.where(np.isinf(lower), -1.0, 0.0), np.where(np.isinf(upper), 1.0, 0.0)
+    offset = np.zeros(y.shape) if offset is None else offset
+    if y.ndim == 2:
+        return _of_classes(y, Z, intercept, offset, rms=rms, signs=(low, high))
+    if recession == ORDERED:
+        A, held, at = _of_ordered(loss, y, Z, offset)
+        more = loss.levels - 1
+    elif recession == MONOTONE:
+        A, held, at = _of_risk_sets(loss, Z, offset)
+        more = 0
+    else:
+        signs, held = held_by(recession, y)
+        A = np.vstack([Z, np.ones((int(intercept), n))]).T * signs[:, None]
+        at, more = offset * signs, int(intercept)
+    free = np.ones(more)
+    return Functions(
+        A,
+        held,
+        at,
+        np.concatenate([low, -free]),
+        np.concatenate([high, free]),
+        np.concatenate([rms, free]),
+    )
+
+
+def _of_classes(y, Z, intercept, offset, *, rms, signs):
+    """Of several classes: x is (k + 1, q) in the order of its memory, q contrasts."""
+    (n, r), (low, high) = y.shape, signs
+    codes, T = class_codes(y), contrasts(r)
+    rows = np.repeat(np.arange(n), r - 1)
+    others = np.array([c for own in codes for c in range(r) if c != own])
+    apart = (T[:, codes[rows]] - T[:, others]).T  # (m, q)
+    ones = np.vstack([Z, np.ones((int(intercept), n))]).T[rows]  # (m, K)
+    A = (ones[:, :, None] * apart[:, None, :]).reshape(rows.size, -1)
+    at = offset[rows, codes[rows]] - offset[rows, others]
+    q, free = r - 1, np.ones(int(intercept))
+    return Functions(
+        A,
+        np.zeros(rows.size, dtype=bool),
+        at,
+        np.repeat(np.concatenate([low, -free]), q),
+        np.repeat(np.concatenate([high, free]), q),
+        np.repeat(np.concatenate([rms, free]), q),
+    )
+
+
+def _of_ordered(loss, y, Z, offset):
+    """(A, held, at) of ordered classes: upper sides of rows, lower sides, distances."""
+    codes, m = y.astype(np.int64), loss.levels - 1
+    below, above, t = np.flatnonzero(codes < m), np.flatnonzero(codes > 0), np.eye(m)
+    gaps = np.diff(t, axis=0)
+    A = np.vstack(
+        [
+            np.hstack([-Z.T[below], t[codes[below]]]),
+            np.hstack([Z.T[above], -t[codes[above] - 1]]),
+            np.hstack([np.zeros((len(gaps), len(Z))), gaps]),
+        ]
+    )
+    at = np.concatenate([-offset[below], offset[above], np.zeros(len(gaps))])
+    return A, np.zeros(len(A), dtype=bool), at
+
+
+def _of_risk_sets(loss, Z, offset):
+    """(A, held, at) of risk sets. The dead of a time are compared with the rows at risk that leave
+    before the next event and with a dead row of that, which is ahead of the rest; with all rows at
+    risk where none of those dead was at risk before. These say as much as all pairs.
+    """
+    first, second, held, sets = [], [], [], list(loss.risk_sets())
+    ends = set((loss.block[1:] - 1).tolist())
+    for g, (tied, at) in enumerate(sets):
+        others, after = at, np.empty(0, dtype=np.int64)
+        if g not in ends:
+            after = np.intersect1d(sets[g + 1][0], at)[:1]
+        if after.size:
+            others = np.union1d(np.setdiff1d(at, sets[g + 1][1]), after)
+        others = np.setdiff1d(others, tied)
+        seconds = np.concatenate([tied[1:], others])
+        first.append(np.full(seconds.size, tied[0]))
+        second.append(seconds)
+        held.append(np.arange(seconds.size) < tied.size - 1)
+    i, j = np.concatenate(first), np.concatenate(second)
+    return Z.T[i] - Z.T[j], np.concatenate(held), offset[i] - offset[j]
+
+
+def face_near(functions, x):
+    """The `Face` of the directions that let only such functions grow as are large at parameters
+    that have gone far: a small linear program.
+
+    Whether more functions can grow, it does not say; the optimum of the terms that are left does,
+    if they have one.
+
+    Parameters
+    ----------
+    functions : Functions
+    x : ndarray of shape (q,)
+        In parameters of columns of unit mean square.
+
+    Returns
+    -------
+    Face or None
+        None where there is none, and under bounds.
+    """
+    A, held = functions.A, functions.held
+    if (functions.low == 0.0).any() or (functions.high == 0.0).any():
+        return None
+    at = functions.at + A @ x
+    for level in LARGE:
+        may = ~held & (at > level)
+        free = _null_space(A[~may], x.size)
+        if not may.any() or not free.shape[1]:
+            continue
+        ones = np.ones(free.shape[1])
+        some = Functions(A[may] @ free, held[may], at[may], -ones, ones, ones)
+        face = face_of(some)
+        if face is not None:
+            gone = np.zeros(held.size, dtype=bool)
+            gone[may] = face.gone
+            return Face(functions, free @ face.d, gone, _null_space(A[~gone], x.size))
+    return None
+
+
+def face_of(functions):
+    """The `Face` of functions, None where no direction lets one grow: a linear program.
+
+    Parameters
+    ----------
+    functions : Functions
+
+    Returns
+    -------
+    Face or None
+    """
+    A, held = functions.A, functions.held
+    if not A.shape[1] or held.all():
+        return None
+    some, back = np.unique(A[~held], axis=0, return_inverse=True)
+    still = np.unique(A[held], axis=0)
+    m, q = some.shape
     found = scipy.optimize.linprog(
-        np.repeat([1.0, 0.0], [2 * k, int(intercept)]),
-        A_ub=-A[~held],
-        b_ub=np.zeros(n - held.sum()),
-        A_eq=np.vstack([A[held], A[~held].sum(axis=0)]),
-        b_eq=np.append(np.zeros(held.sum()), float(n)),
-        bounds=steps + [(None, None)] * int(intercept),
+        np.concatenate([np.zeros(q), -np.ones(m)]),
+        A_ub=scipy.sparse.hstack([scipy.sparse.csr_array(-some), scipy.sparse.eye_array(m)]),
+        b_ub=np.zeros(m),
+        A_eq=scipy.sparse.csr_array(np.hstack([still, np.zeros((len(still), m))])),
+        b_eq=np.zeros(len(still)),
+        bounds=np.column_stack(
+            [
+                np.concatenate([functions.low * LONGEST, np.zeros(m)]),
+                np.concatenate([functions.high * LONGEST, np.ones(m)]),
+            ]
+        ),
     )
     if found.x is None:
-        return np.empty(0, dtype=np.int64)
-    d = np.abs(found.x[:k] - found.x[k : 2 * k])
-    return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
+        return None
+    gone = np.zeros(held.size, dtype=bool)
+    gone[~held] = (found.x[q:] > GROWS)[back.ravel()]
+    return _shortest(functions, gone) if gone.any() else None
 
 
-def separating_classes(Z, codes, r, intercept):
-    """The columns that separate several classes (Albert & Anderson, Biometrika 71, 1984).
-
-    A direction D (k, r) of the coefficients and d0 (r,) of the intercepts, along which no predictor
-    z_i'D_c + d0_c of a row overtakes that of its class, and some fall behind, takes the multinomial
-    loss down for ever. Of these, scaled so that the differences sum to n, the one of least
-    sum |D_jc| is taken, which uses few columns.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (k, n)
-        Columns, one a row.
-    codes : ndarray of int of shape (n,)
-        Numbers 0..r-1 of the classes.
-    r : int
-        The number of classes.
-    intercept : bool
-        Whether the direction may move the intercepts.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the columns in Z, ascending; empty where there is no such direction.
+def _shortest(functions, gone):
+    """The `Face` where some functions grow, with the direction of least largest entry among those
+    that change no other one, along which each grows by 1 at least; None where rounding hid that
+    there is none.
     """
-    k, n = Z.shape
-    A, free = _margins(Z, codes, r, intercept)
-    D = _fewest(A, free, n, [(0.0, None)] * (2 * k * r)).reshape(r, k).max(axis=0)
-    return np.flatnonzero(D > NO_STEP * D.max(initial=0.0))
-
-
-def _margins(Z, codes, r, intercept):
-    """What a direction of coefficients (r k,), class by class, of columns of unit mean square, and
-    of intercepts (r,) adds to the predictor of the class of each row over those of the others: two
-    sparse matrices of n (r - 1) rows.
-    """
-    n = Z.shape[1]
-    Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
-    rows = np.repeat(np.arange(n), r - 1)
-    others = np.array([c for y in codes for c in range(r) if c != y])
-    signs = np.equal.outer(codes[rows], np.arange(r)).astype(float)
-    signs -= np.equal.outer(others, np.arange(r))
-    A = scipy.sparse.hstack(
-        [scipy.sparse.csr_array(Z.T[rows] * signs[:, [c]]) for c in range(r)], format="csr"
+    A, q = functions.A, functions.low.size
+    fixed = np.eye(q)[(functions.low == 0.0) & (functions.high == 0.0)]
+    free = _null_space(np.vstack([np.unique(A[~gone], axis=0), fixed]), q)
+    if not free.shape[1]:
+        return None
+    sides = np.vstack([-free[functions.low == 0.0], free[functions.high == 0.0]])
+    grows = np.unique(A[gone], axis=0)
+    parts = [(-grows @ free, 0.0, -1.0), (sides, 0.0, 0.0), (free, -1.0, 0.0), (-free, -1.0, 0.0)]
+    found = scipy.optimize.linprog(
+        np.append(np.zeros(free.shape[1]), 1.0),
+        A_ub=np.vstack([np.column_stack([part, np.full(len(part), t)]) for part, t, _ in parts]),
+        b_ub=np.concatenate([np.full(len(part), most) for part, _, most in parts]),
+        bounds=(None, None),
     )
-    return A, scipy.sparse.csr_array(signs[:, : r * intercept])
+    if found.x is None:
+        return None
+    d = free @ found.x[:-1]
+    d = np.clip(
+        d, np.where(functions.low < 0.0, -np.inf, 0.0), np.where(functions.high > 0.0, np.inf, 0.0)
+    )
+    least = (grows @ d).min()
+    moved = np.abs(A[~gone] @ d).max(initial=0.0)
+    if not (least > GROWS and moved <= STILL * (np.abs(A) @ np.abs(d)).max()):
+        return None
+    return Face(functions, d / least, gone, free)
+
+
+def _null_space(A, q):
+    """Orthonormal x (q, f) with A x = 0."""
+    if not len(A):
+        return np.eye(q)
+    if len(A) > q:
+        A = np.linalg.qr(A, mode="r")
+    _, size, V = np.linalg.svd(A, full_matrices=True)
+    return V[int((size > SAME_SPAN * size.max(initial=0.0)).sum()) :].T
+
+
+# -------------------- that there is none
 
 
 def inseparable_classes(Z, codes, r, intercept):
-    """Whether weights show that no direction separates several classes, see `separating_classes`.
+    """Whether weights show that no direction separates several classes, see `face_of`.
 
     Let m >= 0 be the margins A d of such a direction d, whose coefficients sum to zero over the
     classes, and eta_i (r,) its predictors. With weights v >= 1 and rho = A'v, sum(m) <= v'm =
@@ -117,16 +355,21 @@ def inseparable_classes(Z, codes, r, intercept):
 
     Parameters
     ----------
-    Z, codes, r, intercept
-        See `separating_classes`.
+    Z : ndarray of shape (k, n)
+        Columns, one a row.
+    codes : ndarray of int of shape (n,)
+        Numbers 0..r-1 of the classes.
+    r : int
+        The number of classes.
+    intercept : bool
+        Whether a direction may move the intercepts.
 
     Returns
     -------
     bool
         False where that is not shown.
     """
-    A, free = _margins(Z, codes, r, intercept)
-    whole = scipy.sparse.hstack([A, free], format="csc").T
+    whole = _margins(Z, codes, r, intercept).T.tocsr()
     found = scipy.optimize.linprog(
         np.ones(whole.shape[1]), A_eq=whole, b_eq=np.zeros(whole.shape[0]), bounds=(1.0, None)
     )
@@ -140,38 +383,22 @@ def inseparable_classes(Z, codes, r, intercept):
     return bool(values[0] > LEAST_SPREAD * values[-1] and left < 0.5 * values[0])
 
 
-def separating_ordered(Z, codes, lower, upper):
-    """The columns that separate ordered classes: along a direction d of the coefficients and of the
-    thresholds between classes, no predictor z_i'd comes nearer to a threshold of its class, and
-    some go away from one.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (k, n)
-        Columns, one a row.
-    codes : ndarray of shape (n,)
-        Numbers 0..K-1 of the classes.
-    lower, upper : ndarray of shape (k,)
-        Bounds; a finite one allows no step to its side.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the columns in Z, ascending; empty where there is no such direction.
+def _margins(Z, codes, r, intercept):
+    """What a direction of coefficients (r k,), class by class, of columns of unit mean square, and
+    of intercepts (r,) adds to the predictor of the class of each row over those of the others: a
+    sparse matrix of n (r - 1) rows.
     """
     n = Z.shape[1]
     Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
-    codes = np.asarray(codes, dtype=np.int64)
-    m = int(codes.max())  # thresholds
-    below, above = np.flatnonzero(codes < m), np.flatnonzero(codes > 0)
-    A = scipy.sparse.csr_array(np.vstack([-Z.T[below], Z.T[above]]))
-    places = np.concatenate([codes[below], codes[above] - 1])
-    signs = np.repeat([1.0, -1.0], [below.size, above.size])
-    shape = (places.size, m)
-    free = scipy.sparse.csr_array((signs, (np.arange(places.size), places)), shape=shape)
-    steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
-    d = _fewest(A, free, n, steps)
-    return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
+    rows = np.repeat(np.arange(n), r - 1)
+    others = np.array([c for y in codes for c in range(r) if c != y])
+    signs = np.equal.outer(codes[rows], np.arange(r)).astype(float)
+    signs -= np.equal.outer(others, np.arange(r))
+    A = scipy.sparse.hstack(
+        [scipy.sparse.csr_array(Z.T[rows] * signs[:, [c]]) for c in range(r)], format="csr"
+    )
+    free = scipy.sparse.csr_array(signs[:, : r * intercept])
+    return scipy.sparse.hstack([A, free], format="csc")
 
 
 def ordered_optimum(problem, Z, eta):
@@ -225,114 +452,3 @@ def ordered_optimum(problem, Z, eta):
     decrement = np.linalg.norm(gradient / unit @ root)
     reach = np.linalg.norm(A / unit @ root, axis=1)
     return bool(decrement * (rate * reach).max() < SURE)
-
-
-def _fewest(A, free, total, steps):
-    """|d| of the direction (d, e) of least sum |d_j| with A d + free e >= 0 that sums to `total`;
-    zeros where there is none. steps: bounds of the positive parts of d, then of the negative ones.
-    """
-    m, e = A.shape[1], free.shape[1]
-    whole = scipy.sparse.hstack([A, -A, free], format="csr")
-    found = scipy.optimize.linprog(
-        np.repeat([1.0, 0.0], [2 * m, e]),
-        A_ub=-whole,
-        b_ub=np.zeros(whole.shape[0]),
-        A_eq=scipy.sparse.csr_array(whole.sum(axis=0)[None]),
-        b_eq=[float(total)],
-        bounds=steps + [(None, None)] * e,
-    )
-    return np.zeros(m) if found.x is None else np.abs(found.x[:m] - found.x[m : 2 * m])
-
-
-def leading(problem, Z, lower, upper):
-    """The columns that make a partial likelihood monotone (Bryson & Johnson, Technometrics 23,
-    1981).
-
-    Along a direction d of the coefficients, eta = Z'd, it rises for ever where every event has the
-    largest eta of its risk set, and some risk set has a smaller one. Of such directions, scaled so
-    that these differences sum to n, the one of least sum |d_j| is taken. Differences that a
-    direction violates are added to a linear program until there are none.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of the loss "cox".
-    Z : ndarray of shape (k, n)
-        Columns, one a row.
-    lower, upper : ndarray of shape (k,)
-        Bounds; a finite one allows no step to its side.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the columns in Z, ascending; empty where there is no such direction.
-    """
-    k, n = Z.shape
-    if not k:
-        return np.empty(0, dtype=np.int64)
-    Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
-    sets = list(problem.loss.risk_sets())
-    total = sum(
-        (Z[:, tied].sum(axis=1) * at.size - Z[:, at].sum(axis=1) * tied.size) / at.size
-        for tied, at in sets
-    )
-    steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
-    rows = np.empty((0, k))
-    while True:
-        A = np.hstack([rows, -rows])
-        found = scipy.optimize.linprog(
-            np.ones(2 * k),
-            A_ub=-A if A.size else None,
-            b_ub=np.zeros(len(A)) if A.size else None,
-            A_eq=np.append(total, -total)[None],
-            b_eq=[float(n)],
-            bounds=steps,
-        )
-        if found.x is None:
-            return np.empty(0, dtype=np.int64)
-        d = found.x[:k] - found.x[k:]
-        eta = d @ Z
-        slack = 1e-7 * max(np.abs(eta).max(), 1.0)
-        new = [
-            Z[:, i] - Z[:, at[eta[at].argmax()]]
-            for tied, at in sets
-            for i in tied[eta[tied] < eta[at].max() - slack]
-        ]
-        if not new:
-            size = np.abs(d)
-            return np.flatnonzero(size > NO_STEP * size.max(initial=0.0))
-        rows = np.vstack([rows, new])
-
-
-def recedes(recession, problem, Z, lower, upper):
-    """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and
-    the intercept that the box allows: a linear program.
-
-    SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
-    every row is (Albert & Anderson, Biometrika 71, 1984)
-    EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
-    FILLS       eta_i = 0 where 0 < y_i < 1, eta_i <= 0 where y_i = 0, >= 0 where y_i = 1, not all 0
-    MONOTONE    see `leading`
-    ORDERED     see `separating_ordered`
-    """
-    if recession == MONOTONE:
-        return leading(problem, Z, lower, upper).size > 0
-    if recession == ORDERED:
-        return separating_ordered(Z, problem.y, lower, upper).size > 0
-    signs, held = held_by(recession, problem.y)
-    Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
-    A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
-    A = A * signs[:, None]
-    bounds = [
-        (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
-        for low, high in zip(lower, upper, strict=True)
-    ] + [(-1.0, 1.0)] * problem.intercept
-    found = scipy.optimize.linprog(
-        -A[~held].sum(axis=0),
-        A_ub=-A[~held],
-        b_ub=np.zeros((~held).sum()),
-        A_eq=A[held] if held.any() else None,
-        b_eq=np.zeros(held.sum()) if held.any() else None,
-        bounds=bounds,
-    )
-    return found.status != 0 or -found.fun > 1e-6 * problem.y.size

@@ -11,8 +11,6 @@ from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
-# the flag of a model that was searched without columns that separate the classes
-LEFT_OUT = "left_out"
 # the flag of a model with fewer coefficients other than 0 than its size
 FEWER = "fewer_nonzeros"
 # what is promised where exchanges were tried
@@ -82,11 +80,6 @@ class Solution(NamedTuple):
     def separated(self):
         """Whether the loss falls for ever along a ray, so that there is no optimum."""
         return self.status == FitStatus.SEPARATED
-
-    @property
-    def left_out(self):
-        """Whether columns that separate the classes at a size took no part in its search."""
-        return LEFT_OUT in self.flags
 
 
 def in_user_units(
@@ -233,13 +226,11 @@ def _optimality(verified, status, flags, on_grid, only, alone):
     support of its size; alone: whether this one has no column.
     """
     apart = FitStatus.SEPARATED in flags
-    if status != FitStatus.CONVERGED and apart:
-        # there is no optimum to be checked: the loss goes on falling along a ray
-        return Optimality.UNVERIFIED
     if status == FitStatus.NOT_CONVERGED and verified in BY_EXCHANGES:
         return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
-    if apart and not on_grid:
-        verified = Optimality.GLOBAL  # no loss is below 0
-    if status == FitStatus.CONVERGED and (alone or (only and verified != Optimality.UNVERIFIED)):
+    if status == FitStatus.CONVERGED and apart and not on_grid:
+        verified = Optimality.GLOBAL  # no loss of a hinge is below 0
+    known = status != FitStatus.NOT_CONVERGED
+    if known and (alone or (only and verified != Optimality.UNVERIFIED)):
         return Optimality.GLOBAL  # near combinations leave supports of columns unverified
     return verified

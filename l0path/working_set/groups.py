@@ -9,6 +9,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..core import threads
 from ..core.dispatch import njit
+from ..core.status import FitStatus
 from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
@@ -228,7 +229,8 @@ class GroupModel:
             value = model.half_square - q @ b + 0.5 * b @ (G @ b) + self.lambda2 * b @ b
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
         shared = None
-        if start is not None:
+        # coefficients without a finite optimum are far out
+        if start is not None and FitStatus.SEPARATED not in start.flags:
             b = np.zeros(support.size)
             b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
             shared = b if self.problem.quadratic else (b, start.b0)

@@ -12,7 +12,7 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import ordered_optimum, recedes
+from ..problem.recession import ordered_optimum
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
 from ..problem.verbs import along_the_way, derivatives_with_sizes, multiplies
@@ -21,6 +21,7 @@ from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
 from .least_squares import from_rows
+from .limits import VANISHED, limit_of
 from .linear_algebra import gather_rows, invert, predictor, weighted_squares
 from .several.ordered import clear_optimum, ordered_table
 
@@ -73,6 +74,9 @@ class RowModel(WorkingColumns):
         # `verified_slopes`
         self.seen = None
         self.recent = {}  # `weighted` of the last fits
+        # the fits of supports without a finite optimum by their bytes, and None of such as have one
+        # although curvatures have vanished to rounding
+        self.limits = {}
         self.latest = None, None  # the last fit and its Local
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
 
@@ -121,53 +125,51 @@ class RowModel(WorkingColumns):
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
         """Best coefficients on a support of working columns, from a start (b, b0); None once
-        `target` is out of reach. Where they have no finite optimum the value is what the loss falls
-        to, and the coefficients stop at the cap, so that supports are compared by what they can
-        reach.
+        `target` is out of reach. Where they have no finite optimum the value is the infimum, and
+        the loss of the coefficients is close to it (`limits`).
         """
         p, k = self.problem, support.size
-        self.refits += 1
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
         free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
         capped = self.recession if free else NO_RECESSION
+        known = self.limits.get(support.tobytes()) if capped else None
+        if known is not None:
+            return known
+        self.refits += 1
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
         target = np.inf if self.hidden(support, lambda2) else float(target)
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
-        found = self._descended(basis, at, (b, b0), (*rules, target, capped), eta)
+        found = self._descended(support, basis, (b, b0), (*rules, target, capped), eta)
         if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
             if basis[2] is not None:
-                found = self._descended(basis, at, found[2:], (*rules, np.inf, capped), eta)
+                found = self._descended(support, basis, found[2:], (*rules, np.inf, capped), eta)
         status, value, b, b0 = found
         R = basis[2]
         if status == newton.REJECTED:
             return None
+        if status == newton.SEPARATED:
+            return self.limits[support.tobytes()]
         if start is not None and not np.isfinite(value):  # a start at which the loss overflows
             return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
-        if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
+        if R is None and self.hidden(support, lambda2):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
-        found = Fit(support, b, b0, value)
-        if self.runs_off(capped, found, eta) and recedes(capped, p, self.Z[at], lower, upper):
-            status = newton.SEPARATED
-            b = b * (newton.ETA_CAP / max(np.abs(eta - p.offset).max(), newton.ETA_CAP))
-        if status == newton.SEPARATED:
-            far = np.abs(eta - p.offset).max()
-            if far > 0 and value == 0.0 and self.recession == SEPARATES:
-                b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
-            flags = (FitStatus.SEPARATED,)
-        return Fit(support, b, b0, value, flags)
+        found = Fit(support, b, b0, value, flags)
+        if self.runs_off(capped, found, eta) and self._falls(found, eta):
+            return self.limits[support.tobytes()]
+        return found
 
-    def _descended(self, basis, at, start, rules, eta):
-        """(status, F, b, b0) after Newton steps on the columns `at` by a basis (Z, S, R), see
+    def _descended(self, support, basis, start, rules, eta):
+        """(status, F, b, b0) after Newton steps on a support by a basis (Z, S, R), see
         `WorkingColumns.basis`, from a start (b, b0). rules: shrinkage, box, target, capped of
-        `newton`; eta (n,) is left at the end.
+        `newton`; eta (n,) is left at the end. Where it ends as separated, `limits` has the fit.
         """
         (Z, S, R), (b, b0), (shrunk, box, target, capped) = basis, start, rules
         if R is not None:
@@ -183,15 +185,33 @@ class RowModel(WorkingColumns):
                 newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
                 eta,
             )
-            if (
-                status != newton.SEPARATED
-                or value == 0.0
-                or recedes(self.recession, self.problem, self.Z[at], *box)
-            ):
+            back = b if R is None else solve_triangular(R, b)
+            if status != newton.SEPARATED or self._falls(Fit(support, back, b0, value), eta):
                 # else curvature has vanished to rounding only, and a second descent may go as far
                 # as it must
                 break
-        return status, value, b if R is None else solve_triangular(R, b), b0
+        return status, value, back, b0
+
+    def _falls(self, fit, eta):
+        """Whether the loss falls for ever on the columns of a fit at which Newton steps ended, with
+        the predictor eta; `limits` has the fit at the infimum then.
+        """
+        key, p = fit.support.tobytes(), self.problem
+        if key not in self.limits:
+            margins = p.y * (eta - p.offset)
+            if fit.value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
+                # complete separation: the way to the fit goes on, past the offset
+                far = ((VANISHED - p.y * p.offset) / margins).max()
+                self.limits[key] = Fit(
+                    fit.support, far * fit.b, far * fit.b0, 0.0, (FitStatus.SEPARATED,)
+                )
+                return True
+            box, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
+            found, new = limit_of(p, Z, *box, fit.b, fit.b0), None
+            if found is not None:
+                new = Fit(fit.support, found.coef, found.level, found.value, (FitStatus.SEPARATED,))
+            self.limits[key] = new
+        return self.limits[key] is not None
 
     def first_below(self, supports, starts, b0, shrinkage, target):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second

@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from scipy.special import expit
+from separated_infima import every_infimum
 from small_data import N, X
 
 import l0path
@@ -27,8 +28,8 @@ SEPARATED = {
 
 @pytest.mark.parametrize("name", SEPARATED)
 def test_a_separated_support_ends_the_path(name):
-    """Kept at |eta| <= 30, flagged, one warning, the remedy in the status; shrinkage or a box goes
-    on.
+    """Flagged at its infimum, one warning, the remedy in the status; shrinkage or a box has an
+    optimum.
     """
     A, y = SEPARATED[name]
     with warnings.catch_warnings(record=True) as seen:
@@ -36,16 +37,17 @@ def test_a_separated_support_ends_the_path(name):
         path = l0path.fit(A, y, loss="logistic")
     assert [w.category for w in seen] == [SeparationWarning]
     last = path.table.iloc[-1]
-    assert (
-        last.status == "separated"
-        and "separated" in last["flags"]
-        and "lambda2=1e-3" in path.status
-    )
-    assert not path.table["flags"].iloc[:-1].str.contains("separated").any()
+    assert last.status == "separated" and "separated" in last["flags"]
+    assert "lambda2=1e-3" in path.status
     for s in path.solutions:
         assert oracles.separated(A[:, s.support], y) == ("separated" in s.flags)
-    eta = path.predict(A, index=-1, type="link")
-    assert np.abs(eta).max() <= 30 * (1 + 1e-12) and last.objective < path.table.objective.iloc[-2]
+    want = every_infimum("logistic", A, y.astype(float))
+    for s in path.solutions:
+        assert s.loss == pytest.approx(want[tuple(s.support)], abs=1e-8)
+        assert s.loss == pytest.approx(
+            min(value for S, value in want.items() if len(S) == s.k), abs=1e-8
+        )
+    assert path.end == ("separated" if last.loss < 1e-9 else "complete")
     assert l0path.fit(A, y, loss="logistic", lambda2=1e-3).table.k.max() == 2
     boxed = l0path.fit(A, y, loss="logistic", lower=-3, upper=3)
     assert boxed.table.k.max() == 2 and not boxed.table["flags"].str.contains("separated").any()
@@ -115,8 +117,8 @@ def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scal
             scale * level[:, None], y, loss="logistic", fit_intercept=intercept, standardize=False
         )
     last = path.model(index=-1)
-    assert last.k == 1 and last.status == "separated" and last.optimality == "unverified"
-    assert last.objective == pytest.approx(np.log(2) * (n - 4) / n, rel=1e-7)
+    assert last.k == 1 and last.status == "separated" and last.optimality == "global"
+    assert last.objective == pytest.approx(np.log(2) * (n - 4) / n, rel=1e-10)
     with pytest.warns(SeparationWarning, match="rates"):
         counts = l0path.fit(
             scale * level[:, None],
@@ -209,7 +211,7 @@ def test_equal_forced_columns_are_no_separation():
     ("loss", "seed"),
     [("logistic", 350), ("poisson", 70), ("tweedie", 33), ("negative_binomial", 89)],
 )
-def test_a_separated_column_found_last_ends_the_larger_sizes(loss, seed):
+def test_a_separated_column_found_last_leaves_the_larger_sizes(loss, seed):
     """Rare dummies with an offset: that one column alone is separated is found when all single
     columns are compared, after larger sizes were fitted.
     """
@@ -222,8 +224,8 @@ def test_a_separated_column_found_last_ends_the_larger_sizes(loss, seed):
     with pytest.warns(SeparationWarning):
         again = l0path.fit(X, y, loss=loss, max_k=0, **(options | alone))
     assert again.model(k=0).status == "separated"
-    for k in path.table.k[2:]:
-        assert "left_out" in path.model(k=k).flags
+    assert path.table.k.tolist() == list(range(X.shape[1] + 1))
+    assert (np.diff(path.table.loss) <= 1e-10).all()
 
 
 def rare_dummies(loss, seed):

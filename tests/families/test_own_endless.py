@@ -16,7 +16,7 @@ from l0path.engine.request import request
 from l0path.errors import SeparationWarning
 from l0path.problem.families.endless import falls_for_ever
 from l0path.problem.problem import pose
-from l0path.problem.recession import recedes
+from l0path.problem.recession import face_of, functions_of
 from l0path.problem.traits import EMPTIES, NO_RECESSION, SEPARATES
 from l0path.working_set.hinge import make_model
 
@@ -143,7 +143,10 @@ def test_a_fit_falls_for_ever_where_a_linear_program_says_so(own, built_in, kind
         for support in (np.array([0]), np.array([0, 2]), np.array([0, 2, 3, 4])):
             support = support[problem.usable[support]]
             Z, none = model.Z[model.where[support]], np.full(support.size, np.inf)
-            expected = recession != NO_RECESSION and recedes(recession, problem, Z, -none, none)
+            expected = recession != NO_RECESSION and (
+                face_of(functions_of(problem.loss, problem.y, Z, problem.intercept, -none, none))
+                is not None
+            )
             fit = model.refit(support, 0.0, 0.0)
             assert falls_for_ever(by_hand, fit, False) == expected
             assert not falls_for_ever(by_hand, fit, True)

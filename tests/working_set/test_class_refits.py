@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.problem.recession import inseparable_classes, separating_classes
-from l0path.problem.several import contrasts
+from l0path.problem.losses import Multinomial
+from l0path.problem.recession import face_of, functions_of, inseparable_classes
+from l0path.problem.several import contrasts, indicators
 from l0path.working_set.linear_algebra import cholesky
 from l0path.working_set.several import multinomial, softmax
 
@@ -57,7 +58,9 @@ def check(seeds):
         ):
             continue
         problem = rows.Z, rows.codes, len(rows.T) + 1, rows.intercept
-        found = separating_classes(*problem).size > 0
+        none, y = np.full(len(Z), np.inf), indicators(rows.codes, len(rows.T) + 1)
+        functions = functions_of(Multinomial(), y, Z, rows.intercept, -none, none)
+        found = face_of(functions) is not None
         if np.unique(rows.codes).size > len(rows.T):  # an empty class has no finite intercept
             assert inseparable_classes(*problem) == (not found), seed
         sure, distance = is_certain(rows, S, int(rng.choice([3, 10, 20, 60])))

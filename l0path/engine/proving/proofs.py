@@ -113,7 +113,7 @@ def _rows(setting, solutions, number):
     at = [
         i
         for i, s in enumerate(solutions)
-        if s.slice == number and s.status == FitStatus.CONVERGED and "max_k" not in s.flags
+        if s.slice == number and s.status != FitStatus.NOT_CONVERGED and "max_k" not in s.flags
     ]
     return at if setting.request.plan.grid == "support" or even_cost(problem) is not None else []
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.status import FitStatus
 from ...exchange import group_ranking
 from ...exchange.neighbourhoods.closed import ClosedNeighbourhood
 from ...formula.hierarchy import STRONG
@@ -66,7 +65,7 @@ class ClosedExchanges(GroupExchanges):
         improved, pool = False, self.pool
         for k in sorted(pool.fits):
             fit = pool.fits.get(k)
-            if fit is None or fit.key in self.moved or FitStatus.SEPARATED in fit.flags:
+            if fit is None or fit.key in self.moved:
                 continue
             self.moved.add(fit.key)
             chains = self._chains(fit)
@@ -229,7 +228,7 @@ class ClosedExchanges(GroupExchanges):
         improved = self.pool.update(new)
         for _ in chain:
             drops = [g for _, g in self.neighbourhood.drops(new) if g not in chain]
-            if not drops or FitStatus.SEPARATED in new.flags:
+            if not drops:
                 break
             new = self.groups.refit(new.groups[new.groups != drops[0]], new)
             improved |= self.pool.update(new)

@@ -15,7 +15,7 @@ Numerical limit of both: Gram matrices square the condition of columns, so one t
 
 import numpy as np
 
-from ...core.status import FitStatus, Optimality
+from ...core.status import Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool, pairs_tried
@@ -225,10 +225,7 @@ class ColumnExchanges(ExchangeStrategy):
         if 1 in sizes and not self.exact and self.part.compare_single:
             self.compare_single()  # so that none of its swaps needs a refit
         self.refine(sizes)
-        # both may find a separated fit, at which the sizes end
-        for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
-            self.mark_verified(k)
-        sizes = [k for k in sizes if k in fits and FitStatus.SEPARATED not in fits[k].flags]
+        sizes = [k for k in sizes if k in fits]  # both may find where the sizes end
         if not sizes:
             return
         # an addition counts where it would beat the next size

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core import threads
-from ...core.status import FitStatus, Optimality
+from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import SolutionPool
 from ...exchange.neighbourhoods.groups import GroupNeighbourhood
@@ -149,9 +149,6 @@ class GroupExchanges(ExchangeStrategy):
         and that no exchange among these improves, are verified.
         """
         fits = self.pool.fits
-        for k in [k for k in sizes if FitStatus.SEPARATED in fits[k].flags]:
-            self.mark_verified(k)
-        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         new = [k for k in sizes if fits[k].key not in self.screened]
         if new and not self.groups.whole:
             self.clock.poll()

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...core.status import SearchEnd
+from ...core.status import FitStatus, SearchEnd
 from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
@@ -46,9 +46,9 @@ def units_to_choose(problem):
     return int(problem.groups.selectable(problem.usable).sum())
 
 
-def refits(problem, model, lambda2):
-    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for a set without a finite
-    optimum, or whose fit did not converge.
+def refits(problem, model, lambda2, infima=True):
+    """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for one whose fit did not
+    converge. infima: whether a set without a finite optimum has its infimum, or inf as well.
     """
 
     def refit(units):
@@ -57,7 +57,8 @@ def refits(problem, model, lambda2):
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
             fit = from_rows(model, fit, lambda2)
-        value = math.inf if fit.flags else fit.value
+        known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
+        value = fit.value if known else math.inf
         return value, fit if problem.groups is None else GroupFit(*fit, units)
 
     return refit

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from ...core.status import FitStatus
 from ...problem.conjugates import conjugate, interval
 from ...problem.problem import EPS
 from ..leaps import NOTHING
@@ -162,7 +163,7 @@ class RowSet:
 
     def __init__(self, nodes, fit):
         self.nodes, self.fit, self.value = nodes, fit, fit.value
-        self.attained = not fit.flags
+        self.attained = FitStatus.NOT_CONVERGED not in fit.flags
         model, ones = nodes.model, nodes.ones
         self.A = A = np.vstack([model.Z[model.where[fit.support]], ones])
         self.near = near = model.derivatives(fit)

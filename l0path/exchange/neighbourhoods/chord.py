@@ -50,8 +50,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
         pairs.
         """
-        if not pairs:
-            return None
+        if not pairs or FitStatus.SEPARATED in fit.flags:
+            return super()._lowest(fit, pairs)
         i, j = np.array(pairs, dtype=np.int64).T
         out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
         exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
@@ -63,7 +63,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
         comes below the fit, or None.
         """
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
-            return None
+            return super()._improve(fit, first, keep, thorough)
         change, position, column = self._swaps(fit, first, keep)
         exchanges = Exchanges(position, column + first)
         target, key = fit.value - self._tolerance(fit.value), fit.key

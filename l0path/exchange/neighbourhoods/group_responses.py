@@ -109,10 +109,9 @@ class ResponseGroupNeighbourhood(GroupNeighbourhood):
             known = self.tables[fit.key] = table(self.model, fit, self.tried)
         return known
 
-    def drops(self, fit):
-        """As `GroupNeighbourhood.drops`."""
-        order = in_order(EQUAL * abs(fit.value))
-        return sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)
+    def costs(self, fit):
+        """As `GroupNeighbourhood.costs`."""
+        return self.table(fit).drops
 
 
 class ResponseClosedNeighbourhood(ClosedNeighbourhood):
@@ -124,9 +123,6 @@ class ResponseClosedNeighbourhood(ClosedNeighbourhood):
             self.tables[fit.key] = table(self.model, fit, self.tried)
         return self.tables[fit.key]
 
-    def drops(self, fit):
-        """As `ClosedNeighbourhood.drops`."""
-        may_leave = self.hierarchy.removable(self.inside(fit.groups))
-        order = in_order(EQUAL * abs(fit.value))
-        found = sorted(((x, g) for g, x in self.table(fit).drops.items()), key=order)
-        return [(x, g) for x, g in found if may_leave[g]]
+    def costs(self, fit):
+        """As `GroupNeighbourhood.costs`."""
+        return self.table(fit).drops

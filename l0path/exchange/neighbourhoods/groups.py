@@ -14,6 +14,8 @@ from .protocol import Reach
 # table only ranks
 TRIED = 10
 FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
+NO_COST = 1e-6  # share of F below which a removal seems to cost nothing
+LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
 
@@ -45,11 +47,25 @@ class GroupNeighbourhood:
             known = self.tables[fit.key] = group_ranking.table(self.model, fit, known, self.tried)
         return known
 
-    def drops(self, fit):
-        """[(increase of F, group)] of the removals from a fit, the cheapest first."""
+    def costs(self, fit):
+        """{group: increase of F by its removal}, by the quadratic."""
         known = self.tables.get(fit.key)
-        found = group_ranking.drops(self.model, fit) if known is None else known.drops
+        return group_ranking.drops(self.model, fit) if known is None else known.drops
+
+    def drops(self, fit):
+        """[(increase of F, group)] of the removals from a fit, the cheapest first. What the removal
+        of a group costs that separates, no quadratic knows, which has no curvature there: refits
+        say it where it seems to cost nothing.
+        """
+        found = self.costs(fit)
         order = in_order(EQUAL * abs(fit.value))
+        ranked = sorted(((x, g) for g, x in found.items()), key=order)
+        if FitStatus.SEPARATED not in fit.flags:
+            return ranked
+        nothing = NO_COST * abs(fit.value)
+        doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
+        for g in doubtful:
+            found[g] = self._one_away(fit, -1, g).value - fit.value
         return sorted(((x, g) for g, x in found.items()), key=order)
 
     def add(self, fit, polish=True):
@@ -81,18 +97,32 @@ class GroupNeighbourhood:
         which is refitted once.
         """
         best = None
-        for move in moves:
-            if move not in self.moved:
-                groups = (
-                    np.sort(np.append(fit.groups, move[2]))
-                    if move[1] > 0
-                    else fit.groups[fit.groups != move[2]]
-                )
-                self.moved[move] = self.model.refit(groups, fit)
-            new = self.moved[move]
+        for _, sign, g in moves:
+            new = self._one_away(fit, sign, g)
             tie = 0.0 if best is None else self._tolerance(best.value)
             best = new if best is None or new.value < best.value - tie else best
         return best
+
+    def _one_away(self, fit, sign, g):
+        """The refit with one group more (sign 1) or less (-1), once."""
+        move = fit.key, sign, g
+        if move not in self.moved:
+            inside = fit.groups
+            groups = np.sort(np.append(inside, g)) if sign > 0 else inside[inside != g]
+            self.moved[move] = self.model.refit(groups, fit)
+        return self.moved[move]
+
+    def _swaps(self, fit):
+        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, of
+        removals by refits and additions to what is left.
+        """
+        if FitStatus.SEPARATED not in fit.flags:
+            return self.table(fit).swaps
+        found = []
+        for cost, out in self.drops(fit)[:LEAVING]:
+            less = self._one_away(fit, -1, out)
+            found += [(cost + x, out, g) for x, g in self.table(less).additions if g != out]
+        return sorted(found)[: self.tried]
 
     def _near(self, fit):
         """Groups with columns of near combinations, which a table does not see: `tried` of those
@@ -113,8 +143,6 @@ class GroupNeighbourhood:
         """
         most = 1 if self.model.exact else self.tried if thorough else min(ON_THE_WAY, self.tried)
         for _ in range(self.settings.max_swaps):
-            if FitStatus.SEPARATED in fit.flags:
-                return fit
             better = self._improved(fit, most)
             if better is None:
                 return fit
@@ -127,7 +155,7 @@ class GroupNeighbourhood:
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        for change, out, into in self.table(fit).swaps[:most] + self._near_swaps(fit):
+        for change, out, into in self._swaps(fit)[:most] + self._near_swaps(fit):
             if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
                 continue
             new = self.model.refit(

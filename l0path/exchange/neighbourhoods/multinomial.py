@@ -202,9 +202,8 @@ class MultinomialNeighbourhood(ResponseRefits):
 
     def _improve(self, fit, first, keep, thorough):
         """As in `RefitNeighbourhood`."""
-        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
-            return None
-        table = self._table(fit)
+        blind = FitStatus.SEPARATED in fit.flags or not fit.support.size
+        table = None if blind else self._table(fit)
         exchanges, change = (
             (None, None) if table is None else self._ranked(fit, table, first, keep, True)
         )

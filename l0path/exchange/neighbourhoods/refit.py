@@ -8,7 +8,7 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, exchanged_supports, ranked, scanned
+from ..ranking import Candidate, Wanted, exchanged_supports, ranked, scanned
 from .protocol import Reach, columns_by_size
 
 NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
@@ -49,7 +49,11 @@ class RefitNeighbourhood:
         )  # support -> width known, the first additions, the best of them; the best removal
 
     def refit(self, support, fit, target=np.inf):
-        """Refit on a sorted support, starting from the coefficients of `fit`."""
+        """Refit on a sorted support, starting from the coefficients of `fit`, unless these are far
+        out because there is no finite optimum.
+        """
+        if FitStatus.SEPARATED in fit.flags:
+            return self.model.refit(support, self.lambda1, self.lambda2, None, target)
         b = np.zeros((support.size, *fit.b.shape[1:]))
         place = np.searchsorted(support, fit.support)
         place[place == support.size] = 0
@@ -117,6 +121,8 @@ class RefitNeighbourhood:
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
+        if FitStatus.SEPARATED in fit.flags:
+            return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
         cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
@@ -128,6 +134,10 @@ class RefitNeighbourhood:
                 if np.isfinite(cost[i])
             ],
         )
+
+    def _removable(self, fit):
+        """The unforced columns of a fit, as a list."""
+        return fit.support[~self.model.problem.locked(fit.support)].tolist()
 
     def _lowest(self, fit, pairs):
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
@@ -145,7 +155,7 @@ class RefitNeighbourhood:
         """(number, fit) of the first of the exchanges `pairs` (out, into), all of which change the
         size alike, whose refit lies below `target`; -1 and None where there is none.
         """
-        if fit.b.ndim > 1:
+        if fit.b.ndim > 1 or FitStatus.SEPARATED in fit.flags:
             for e, pair in enumerate(pairs):
                 new = self.refit(exchanged(fit.support, *pair), fit, target)
                 if new is not None and new.value < target:
@@ -201,10 +211,11 @@ class RefitNeighbourhood:
         refit confirms, or None. On the way (not `thorough`) a sharp prediction that a swap does not
         pay is believed.
         """
-        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
+        if not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.key, set())
-        best = self._ranked_swaps(fit, first, keep)
+        far = FitStatus.SEPARATED in fit.flags
+        best = (self._swaps_in_two if far else self._ranked_swaps)(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -221,6 +232,22 @@ class RefitNeighbourhood:
         if len(best) == keep:
             self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
+
+    def _swaps_in_two(self, fit, first, keep):
+        """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
+        the removal of a column costs that separates: that is refitted, and additions are ranked.
+        """
+        found = []
+        for out in self._removable(fit):
+            less = self.refit(exchanged(fit.support, out, -1), fit)
+            if not np.isfinite(less.value):
+                continue
+            found += [
+                Candidate(less.value - fit.value + change, out, into)
+                for change, into in self._ranked_additions(less, first, keep)
+                if into != out
+            ]
+        return sorted(found)[:keep]
 
     def _ranked_swaps(self, fit, first, keep):
         """The `keep` first swaps with working columns from position `first` on: Candidates."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...core.status import FitStatus
 from ..groups import GroupFit, GroupModel
 
 
@@ -29,7 +30,7 @@ class ResponseGroupModel(GroupModel):
         if not self.lambda2:
             kept = model.independent(support)
         part = support[kept]
-        if start is not None:
+        if start is not None and FitStatus.SEPARATED not in start.flags:
             b = np.zeros((part.size, start.b.shape[1]))
             b[np.isin(part, start.support)] = start.b[np.isin(start.support, part)]
             shared = b, start.b0

@@ -13,12 +13,13 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from ...core.status import FitStatus
-from ...problem.losses import ETA_CAP, Squared
+from ...problem.losses import Squared
 from ...problem.problem import Fit
-from ...problem.recession import inseparable_classes, separating_classes
+from ...problem.recession import inseparable_classes
 from ...problem.several import class_codes, probabilities
 from .. import newton
 from ..columns import CONDITION
+from ..limits import VANISHED, limit_of
 from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
@@ -45,6 +46,7 @@ class MultinomialModel(ResponseModel):
 
     def __init__(self, problem):
         self.problem, self.T, self.held = problem, problem.turn, {}
+        self.limits = {}  # the fits of supports without a finite optimum, by their bytes
         self.codes, self.rows_at_hand = class_codes(problem.y), None
         self.turned_offset = np.ascontiguousarray(problem.offset.T)
         self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
@@ -74,9 +76,12 @@ class MultinomialModel(ResponseModel):
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
         """Best coefficients on a support of working columns, from start = (b, b0); None once
         `target` is out of reach. Without a ridge a support that separates the classes has no
-        finite optimum: the value is what the loss falls to, and the coefficients stop where
-        predictors differ by ETA_CAP.
+        finite optimum: the value is the infimum, and the loss of the coefficients is close to it
+        (`limits`).
         """
+        known = None if lambda2 else self.limits.get(support.tobytes())
+        if known is not None:
+            return known
         self.refits += 1
         k, m = support.size, int(self.problem.intercept)
         x = np.zeros((k + m, len(self.T)))
@@ -105,8 +110,11 @@ class MultinomialModel(ResponseModel):
         """The fit of working columns after `refit_classes` from there, a `RefitEnd`, whose steps
         may have been none.
         """
-        self.refits += 1
         support = self.W[steps.S]
+        known = None if lambda2 else self.limits.get(support.tobytes())
+        if known is not None:
+            return known
+        self.refits += 1
         if steps.status == newton.MAX_ITER:
             fit = self._fit(support, steps.value, steps.x, (FitStatus.NOT_CONVERGED,))
             start = None if self.near is None else (fit.b, fit.b0)
@@ -118,7 +126,10 @@ class MultinomialModel(ResponseModel):
         """The fit with the coefficients x (K, q) of the contrasts."""
         k = support.size
         b0 = x[k] @ self.T if self.problem.intercept else np.zeros(self.T.shape[1])
-        return Fit(support, x[:k], b0, value, flags)
+        fit = Fit(support, x[:k], b0, value, flags)
+        if FitStatus.SEPARATED in flags:
+            self.limits[support.tobytes()] = fit
+        return fit
 
     def independent(self, support):
         """Positions of columns of a support of which its others are combinations."""
@@ -142,16 +153,35 @@ class MultinomialModel(ResponseModel):
 
     def _judged(self, Z, steps, lambda2):
         """(F, coefficients, flags) after `refit_classes` on columns of Z."""
-        status, value, far, at, x, held = steps
+        status, value, far, at, x, _ = steps
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
-        if status == newton.SEPARATED:
-            return value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
+        p, k = self.problem, at.size
+        if status == newton.SEPARATED:  # complete separation: the way to x goes on, past offsets
+            return 0.0, x * self._far_enough(Z[at], x), (FitStatus.SEPARATED,)
         if not lambda2 and far > softmax.FAR_APART and status != newton.REJECTED:
-            r, intercept = self.T.shape[1], self.problem.intercept
-            columns = Z[at], self.codes, r, intercept
-            if not inseparable_classes(*columns) and separating_classes(*columns).size:
-                return value, held, (FitStatus.SEPARATED,)
+            none = np.full(k, np.inf)
+            if not inseparable_classes(Z[at], self.codes, self.T.shape[1], p.intercept):
+                found = limit_of(p, Z[at], -none, none, x[:k], x[k:])
+                if found is not None:
+                    x = np.vstack([found.coef, found.level[None][: len(x) - k]])
+                    return found.value, x, (FitStatus.SEPARATED,)
         return value, x, flags
+
+    def _far_enough(self, Z, x):
+        """The number by which x (K, q), whose predictors are the largest ones for the class of
+        every row, is multiplied so that the terms of all rows vanish.
+        """
+        A = np.vstack([Z, np.ones((len(x) - len(Z), Z.shape[1]))])
+        margins = []
+        for eta in (A.T @ x @ self.T, self.problem.offset):
+            own = np.take_along_axis(eta, self.codes[:, None], axis=1)
+            margins.append(np.delete((own - eta).ravel(), self._own_places()))
+        return max(float(((VANISHED - margins[1]) / margins[0]).max()), 1.0)
+
+    def _own_places(self):
+        """The places of the classes of rows in a table (n, r), as one row after another."""
+        r = self.T.shape[1]
+        return np.arange(self.codes.size) * r + self.codes
 
     # -------------------- quadratics that rank
 

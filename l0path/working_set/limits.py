@@ -1,0 +1,337 @@
+"""The infimum of a loss that falls for ever along directions of its coefficients: the optimum of
+the terms that do not vanish there (`problem.recession`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..problem.coupled.ordinal import best_thresholds
+from ..problem.recession import Face, face_near, face_of, functions_of
+from ..problem.several import contrasts
+from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, held_by
+from ..problem.verbs import derivatives
+from .quadratic import solve_quadratic
+
+VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
+NOT_FAR = 20.0  # terms below this value of their function have slopes that are no rounding
+FARTHEST = 700.0  # the end of the range of exp
+STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
+LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
+TRACE = 1e-12  # share of the mean curvature that is added where a box keeps free directions
+
+
+class Limit(NamedTuple):
+    """The infimum of a loss on some columns.
+
+    Attributes
+    ----------
+    value : float
+    coef : ndarray of shape (k,) or (k, q)
+        Coefficients with the loss `value` up to 1e-13.
+    level : float or ndarray of shape (q,)
+        The intercept.
+    face : Face
+    x : ndarray of shape (q,)
+        All parameters, those of `Face`.
+    """
+
+    value: float
+    coef: np.ndarray
+    level: np.ndarray
+    face: Face
+    x: np.ndarray
+
+
+class Rows(NamedTuple):
+    """The rows of a problem: what `limit_of` asks of one."""
+
+    loss: tuple
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    intercept: bool
+
+
+class Separation(NamedTuple):
+    """What separation leaves of the coefficients of a model without shrinkage.
+
+    Attributes
+    ----------
+    value : float
+        The infimum of the mean loss.
+    coef, level : ndarray
+        Coefficients, and the intercept or the thresholds, at the infimum up to 1e-13. Those that
+        are infinite are finite stand-ins. coef: (k,); (k, r - 1) for several classes, each less the
+        class `base`. level: (), (1,), (r - 1,) or (K - 1,).
+    coef_sign, level_sign : ndarray
+        0 for one that has a finite value; 1 or -1 for one that is infinite with this sign; NaN for
+        one that is infinite with either sign.
+    coef_variance, level_variance : ndarray
+        Diagonals of the inverse Hessian of the mean loss on what is left of it; infinity for those
+        that are infinite. Divided by the number of rows they are squared standard errors.
+    """
+
+    value: float
+    coef: np.ndarray
+    level: np.ndarray
+    coef_sign: np.ndarray
+    level_sign: np.ndarray
+    coef_variance: np.ndarray
+    level_variance: np.ndarray
+
+
+def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
+    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum.
+
+    Parameters
+    ----------
+    loss : record of `l0path.problem.losses`
+        Of the rows of X: Cox's has their times.
+    y : ndarray of shape (n,), or (n, r) of indicators
+        As in `Problem.y`: -1 and 1 for two classes, codes of ordered ones, events of survival.
+    X : ndarray of shape (n, k)
+        In the user's units.
+    intercept : bool, default True
+        Whether there is one; ordered classes have thresholds, Cox's loss has none.
+    weights : ndarray of shape (n,), optional
+        Positive; 1 by default.
+    offset : ndarray of shape (n,) or (n, r), optional
+    base : int, default 0
+        Of several classes the one with which the others are compared.
+
+    Returns
+    -------
+    Separation or None
+    """
+    if loss.traits.recession == NO_RECESSION:
+        return None
+    X = np.asarray(X, dtype=np.float64)
+    n, k = X.shape
+    weights = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    offset = np.zeros(y.shape) if offset is None else offset
+    level = intercept and loss.traits.intercept
+    mean = X.mean(axis=0) if level or not loss.traits.intercept else np.zeros(k)
+    Z, none = np.ascontiguousarray((X - mean).T), np.full(k, np.inf)
+    rows = Rows(loss, np.asarray(y, dtype=np.float64), weights, offset, level)
+    ordered, width = loss.traits.recession == ORDERED, 1 if rows.y.ndim == 1 else y.shape[1] - 1
+    shape = (k, width) if rows.y.ndim == 2 else (k,)
+    limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    if limit is None:
+        return None
+    face = limit.face
+    L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
+    sign = np.array([face.sign(one) for one in L])
+    x, of = limit.x, face.functions
+    H = _terms_left(rows, Z, face)(x * of.unit)[2]
+    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    root = (L / of.unit) @ V
+    variance = np.einsum("ij,ji->i", root, np.linalg.lstsq(V.T @ H @ V, root.T, rcond=None)[0])
+    variance[sign != 0.0] = np.inf
+    parts = [(one[:coefs].reshape(shape), one[coefs:]) for one in (L @ x, sign, variance)]
+    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
+    return Separation(
+        limit.value, coef, level, coef_sign, level_sign, coef_variance, level_variance
+    )
+
+
+def _asked(face, mean, k, width, ordered, base):
+    """(rows (m, q) of the linear functions of parameters that are the user's coefficients and
+    intercepts, number of coefficients).
+    """
+    q = face.d.size
+    eye = np.eye(q)
+    coef, level = eye[: k * width], eye[k * width :]
+    if base is not None:
+        T = contrasts(width + 1)
+        D = np.delete(T - T[:, [base]], base, axis=1).T  # (r - 1, q) contrasts with the base
+        coef = np.concatenate([D @ coef[j * width : (j + 1) * width] for j in range(k)])
+        level = D @ level if len(level) else level
+    step = coef.reshape(k, -1, q) if k else np.zeros((0, max(width, 1), q))
+    moved = np.einsum("j,jcq->cq", mean, step)
+    level = level + moved if ordered else level - moved[: len(level)]
+    return np.vstack([coef, level]), len(coef)
+
+
+def limit_of(problem, Z, lower, upper, coef, level):
+    """The `Limit` of the loss of a problem, without shrinkage, on columns Z (k, n), one a row; None
+    where there is an optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    Z : ndarray of shape (k, n)
+    lower, upper : ndarray of shape (k,)
+        Bounds.
+    coef, level
+        Coefficients and intercept to begin with, as in `Limit`.
+
+    Returns
+    -------
+    Limit or None
+    """
+    p, k = problem, Z.shape[0]
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
+    width = 1 if p.y.ndim == 1 else p.y.shape[1] - 1
+    start = [np.ravel(coef), np.ravel(level) if p.intercept else ()]
+    if p.loss.traits.recession == ORDERED:
+        eta = p.offset + level + np.asarray(coef) @ Z
+        start[1] = best_thresholds(p.loss, p.y, eta, p.weights).t - level
+    start = np.concatenate(start) * of.unit
+    low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
+    low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
+    high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
+    face = face_near(of, start)
+    if face is not None:
+        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+        # where none of the terms that are left is far out, their optimum is one
+        more = ~(face.gone | of.held)
+        if (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+            face = None
+    if face is None:
+        face = face_of(of)
+        if face is None:
+            return None
+        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+    grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
+    # of a Tweedie loss exp(-m (2 - power)) is left
+    far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))
+    x = (x + max(float(((far - at) / grows).max()), 0.0) * face.d) / of.unit
+    if width > 1 or p.y.ndim > 1:
+        b = x.reshape(-1, width)
+        return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x)
+    fitted = p.intercept and p.loss.traits.intercept
+    return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x)
+
+
+def _minimised(terms, start, face, box):
+    """(x, F) of the least sum of the terms that are left, from a start; terms(x) gives F, its
+    gradient and its Hessian.
+    """
+    boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
+    x, V = start, np.eye(start.size)
+    if not boxed:  # what changes no term stays 0
+        V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+        x = V @ (V.T @ x)
+    F, g, H = terms(x)
+    for _ in range(STEPS if V.shape[1] else 0):
+        step = _step(x, g, H, V, box if boxed else None)
+        promised = -float(g @ step)
+        if not promised > LAST_GAIN * abs(F):
+            break
+        size = 1.0
+        for _ in range(HALVINGS):
+            value, g_new, H_new = terms(x + size * step)
+            if value <= F - 1e-4 * size * promised:
+                break
+            size *= 0.5
+        else:
+            break
+        x, F, g, H = x + size * step, value, g_new, H_new
+    return x, F
+
+
+def _step(x, g, H, V, box):
+    """The step to the optimum of the quadratic."""
+    if box is None:
+        g, H = V.T @ g, V.T @ H @ V
+        size = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+        return V @ (np.linalg.lstsq(H / size[:, None] / size, -g / size, rcond=1e-14)[0] / size)
+    H = H + TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
+    new = x.copy()
+    solve_quadratic(H, H @ x - g, np.zeros(x.size), *box, new, 200)
+    return new - x
+
+
+def _terms_left(problem, Z, face):
+    """The function x -> (F, gradient, Hessian) of the terms that do not vanish."""
+    p, recession = problem, problem.loss.traits.recession
+    if p.y.ndim == 2:
+        return _classes_left(p, face)
+    if recession == ORDERED:
+        return _sides_left(p, face)
+    if recession == MONOTONE:
+        return _risk_sets_left(p, Z / face.functions.unit[:, None], face)
+    kept, of = ~face.gone, face.functions
+    signs, slopes, v = held_by(recession, p.y)[0], np.empty(p.y.size), np.empty(p.y.size)
+    A, at = np.where(kept[:, None], of.A, 0.0), np.where(kept, of.at, FARTHEST)
+
+    def rows(x):
+        F = derivatives(p.loss, p.y, signs * (at + A @ x), p.weights, slopes, v)
+        return F, A.T @ (signs * slopes), (A.T * v) @ A
+
+    return rows
+
+
+def _sides_left(p, face):
+    """Sides of rows, log(1 + exp(-m)), and distances of thresholds, -log(1 - exp(-m))."""
+    of, kept, m = face.functions, ~face.gone, p.loss.levels - 1
+    codes = p.y.astype(np.int64)
+    mass = np.bincount(codes, weights=p.weights, minlength=m + 1)[1:m]
+    w = np.concatenate([p.weights[codes < m], p.weights[codes > 0], mass])[kept]
+    gap = (np.arange(kept.size) >= kept.size - mass.size)[kept]
+    A, at = of.A[kept], of.at[kept]
+
+    def sides(x):
+        u = at + A @ x
+        if (u[gap] <= 0.0).any():
+            return np.inf, np.zeros(x.size), np.eye(x.size)
+        e = np.exp(-np.abs(u))
+        share = np.where(u > 0.0, e, 1.0) / (1.0 + e)
+        slope, v = -share, share * (1.0 - share)
+        value = np.log1p(e) + np.maximum(-u, 0.0)
+        q = 1.0 / np.expm1(u[gap])
+        value[gap], slope[gap], v[gap] = -np.log(-np.expm1(-u[gap])), -q, q * (1.0 + q)
+        return float(w @ value), A.T @ (w * slope), (A.T * (w * v)) @ A
+
+    return sides
+
+
+def _classes_left(p, face):
+    """Rows with the classes that stay beside their own: log(1 + sum_c exp(-m_c))."""
+    of, (n, r) = face.functions, p.y.shape
+    kept, A = (~face.gone).reshape(n, r - 1), of.A
+
+    def rows(x):
+        u = np.where(kept, -(of.at + A @ x).reshape(n, r - 1), -np.inf)
+        top = np.maximum(u.max(axis=1), 0.0)
+        e = np.exp(u - top[:, None])
+        total = np.exp(-top) + e.sum(axis=1)
+        P = e / total[:, None]
+        wP = (p.weights[:, None] * P).ravel()
+        mean = (P.reshape(-1, 1) * A).reshape(n, r - 1, -1).sum(axis=1)
+        H = (A.T * wP) @ A - (mean.T * p.weights) @ mean
+        return float(p.weights @ (top + np.log(total))), -A.T @ wP, H
+
+    return rows
+
+
+def _risk_sets_left(p, Z, face):
+    """Risk sets without the rows that fall behind the dead."""
+    loss, w = p.loss, p.weights
+    moved, sets = face.d @ Z, []
+    for g, (tied, at) in enumerate(loss.risk_sets()):
+        # a function that grows grows by 1 at least
+        at = at[moved[tied[0]] - moved[at] < 0.5]
+        sets.append((tied, at, w[tied].sum(), range(loss.term[g], loss.term[g + 1])))
+    total, deaths = w[loss.deaths].sum(), loss.deaths
+
+    def terms(x):
+        eta = p.offset + x @ Z
+        F, g = -float(w[deaths] @ eta[deaths]), -Z[:, deaths] @ w[deaths]
+        H = np.zeros((x.size, x.size))
+        for tied, at, weight, numbers in sets:
+            top = eta[at].max()
+            u, of_tied = w[at] * np.exp(eta[at] - top), w[tied] * np.exp(eta[tied] - top)
+            first, second = Z[:, at] @ u, (Z[:, at] * u) @ Z[:, at].T
+            less, more = Z[:, tied] @ of_tied, (Z[:, tied] * of_tied) @ Z[:, tied].T
+            for t in numbers:
+                v, f = weight * loss.share[t], loss.fraction[t]
+                phi = u.sum() - f * of_tied.sum()
+                mean = (first - f * less) / phi
+                F += v * (np.log(phi) + top)
+                g = g + v * mean
+                H += v * ((second - f * more) / phi - np.outer(mean, mean))
+        return loss.level + F / total, g / total, H / total
+
+    return terms
