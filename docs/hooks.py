@@ -29,15 +29,69 @@ number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, sl
 lambda2 ([selectors](../paths.md))."""
 
 
+# the groups of the reference: what a reader wants to do, and the public names for it, in order
+GROUPS = {
+    "Fit": ["fit", "Path", "Model", "grid", "load", "fit_cost", "FitCost", "warm_up", "errors"],
+    "Choose": ["cv_fit", "CVPath", "nested_cv", "NestedCV", "best_subset", "ModelSet"],
+    "Look": ["Summary", "plots", "diagnostics"],
+    "Infer": [
+        "stability_selection",
+        "StabilitySelection",
+        "split_inference",
+        "knockoff_filter",
+        "KnockoffFilter",
+        "anova",
+    ],
+    "Prove": ["Certificate", "solvers"],
+    "Data": ["designs", "datasets", "simulate"],
+    "Losses": ["losses", "own_loss"],
+    "Estimators": [
+        "L0Regressor",
+        "L0RegressorCV",
+        "L0Classifier",
+        "L0ClassifierCV",
+        "L0Survival",
+        "L0SurvivalCV",
+        "L0Equations",
+        "one_standard_error",
+    ],
+    "Internals": ["internals"],
+}
+# designs that users make by name; the other names of the module are for those who write a design
+DESIGNS = ["blocks", "convert", "polynomial", "additive", "derived", "Levels"]
+LONG = 8  # classes with more methods have a page for each method
+RESULTS = ("Fit", "Choose", "Look", "Infer", "Prove")  # classes there are made by the package
+SIGNATURE = r'<div class="[^"]*doc-signature[^"]*">.*?</code></pre></div>'
+UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+
+
+def example_first(text):
+    """A docstring in numpydoc form with its section of examples before the other sections."""
+    starts = [match.start() for match in UNDERLINED.finditer(text)]
+    if not starts:
+        return text
+    sections = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    examples = [one for one in sections if one.startswith("Examples")]
+    if not examples or sections[0] in examples:
+        return text
+    rest = [one for one in sections if one not in examples]
+    return "".join([text[: starts[0]], *(f"{one.rstrip()}\n\n" for one in examples), *rest])
+
+
 class Values(griffe.Extension):
-    """Leaves out docstrings of attributes that are those of the class of their value, and makes the
-    first sentences of methods one line, all of which lists of methods show.
+    """Shows examples first, leaves out docstrings of attributes that are those of the class of
+    their value, and makes the first sentences of methods one line, all of which lists of methods
+    show.
     """
 
     def on_function(self, *, func, **_):
         if func.docstring:
             first, blank, rest = func.docstring.value.partition("\n\n")
-            func.docstring.value = " ".join(first.split()) + blank + rest
+            func.docstring.value = example_first(" ".join(first.split()) + blank + rest)
+
+    def on_class(self, *, cls, **_):
+        if cls.docstring:
+            cls.docstring.value = example_first(cls.docstring.value)
 
     def on_attribute(self, *, attr, **_):
         if "property" not in attr.labels:
@@ -70,20 +124,66 @@ def reference():
     """{page: [dotted public names]}: a page for every function and class of the package, one for
     each public module.
     """
-    pages = {}
+    pages = {"internals": []}
     for name in public(l0path):
         value = getattr(l0path, name)
         inner = public(value) if isinstance(value, ModuleType) else None
         pages[name] = (
             [f"l0path.{name}"] if inner is None else [f"l0path.{name}.{one}" for one in inner]
         )
+    own = [f"l0path.designs.{name}" for name in DESIGNS]
+    pages["internals"] = [name for name in pages["designs"] if name not in own]
+    pages["designs"] = own
     return pages
+
+
+@functools.cache
+def grouped():
+    """{group: pages of the reference}; every page belongs to one group."""
+    known = [name for names in GROUPS.values() for name in names]
+    missing = [name for name in reference() if name not in known]
+    if missing:
+        raise ValueError(f"add {missing} to GROUPS in docs/hooks.py")
+    return {
+        group: [name for name in names if name in reference()] for group, names in GROUPS.items()
+    }
+
+
+def methods(value):
+    """Public methods of a class that are defined in the package, as names."""
+    return [
+        name
+        for name in dir(value)
+        if not name.startswith("_")
+        and inspect.isfunction(inspect.getattr_static(value, name))
+        and getattr(value, name).__module__.startswith("l0path")
+        and inspect.getdoc(getattr(value, name))
+    ]
+
+
+@functools.cache
+def long_classes():
+    """{page: methods} of classes whose methods have pages of their own."""
+    out = {}
+    for name, identifiers in reference().items():
+        value = found(identifiers[0]) if len(identifiers) == 1 else None
+        if inspect.isclass(value):
+            if len(methods(value)) > LONG:
+                out[name] = methods(value)
+    return out
+
+
+def place_of(name, member=""):
+    """The page of a public name of the reference, or of a method of a class."""
+    return f"{name}.{member}" if member in long_classes().get(name, ()) else name
 
 
 def page(name, identifiers):
     """Markdown of a page of the reference: a module's own docstring, and what is in it."""
     lines = []
-    if isinstance(getattr(l0path, name), ModuleType):
+    if name == "internals":
+        lines = ["# Internals", "", "Designs, for those who write one of their own.", ""]
+    elif isinstance(getattr(l0path, name), ModuleType):
         options = ["show_root_heading: false", "show_root_toc_entry: false", "members: false"]
         lines = [f"# l0path.{name}", "", f"::: l0path.{name}", "    options:"]
         lines += [*(f"      {option}" for option in options), ""]
@@ -91,8 +191,31 @@ def page(name, identifiers):
     if name == "solvers":  # settings: their methods are for the engines
         level = ["    options:", "      members: false"]
     for identifier in identifiers:
+        if name in long_classes():
+            level = [
+                *level,
+                f"      filters: {['!^_', *(f'!^{m}$' for m in long_classes()[name])]}",
+            ]
         lines += [f"::: {home(identifier)}", *level, ""]
+    if name in long_classes():
+        lines += ["## Methods", "", "| method | what it does |", "|---|---|"]
+        lines += [
+            f"| [`{member}`]({name}.{member}.md) | {first_sentence(f'{identifiers[0]}.{member}')} |"
+            for member in long_classes()[name]
+        ]
     return "\n".join(lines)
+
+
+def method_page(name, member):
+    """Markdown of the page of a method."""
+    options = ["    options:", "      heading_level: 1"]
+    back = f"[{name}]({name}.md) > {member}"
+    return "\n".join([back, "", f"::: {home(reference()[name][0])}.{member}", *options, ""])
+
+
+def title_of(name):
+    """A page's name in the navigation."""
+    return "Internals" if name == "internals" else f"l0path.{name}"
 
 
 def first_sentence(identifier):
@@ -111,7 +234,8 @@ def links():
             out |= {name: place, value.__name__: place}
             for member in dir(value) if inspect.isclass(value) else ():
                 if not member.startswith("_"):
-                    out[f"{value.__name__}.{member}"] = f"{place}.{member}"
+                    page_of = f"{place_of(page_name, member)}.html#{home(name)}.{member}"
+                    out[f"{value.__name__}.{member}"] = page_of
     return out
 
 
@@ -146,6 +270,23 @@ def with_pictures(html):
     return html
 
 
+def folded(html, made_by_users=True):
+    """The page, with long signatures folded away; made_by_users: whether the first signature is one
+    that users write, else it is left out.
+    """
+    html = re.sub(
+        SIGNATURE,
+        lambda m: (
+            f'<details class="signature"><summary>Signature</summary>{m[0]}</details>'
+            if m[0].count("\n") > 3
+            else m[0]
+        ),
+        html,
+        flags=re.DOTALL,
+    )
+    return html if made_by_users else re.sub(SIGNATURE, "", html, count=1, flags=re.DOTALL)
+
+
 def on_page_content(html, page, config, files):
     """Docstrings name pages and public objects in plain text; here they become links. Vignettes
     get their stored output.
@@ -155,7 +296,11 @@ def on_page_content(html, page, config, files):
         return gallery.filled(html, vignette_page(Path(place).stem)[2])
     if not place.startswith("reference/"):
         return html
-    html = with_pictures(html)
+    name = Path(place).stem
+    result = any(name in GROUPS[group] for group in RESULTS) and inspect.isclass(
+        getattr(l0path, name, None)
+    )
+    html = folded(with_pictures(html), made_by_users=not result)
     html = re.sub(r"docs/(\w+)\.md", r'<a href="../\1.html">docs/\1.md</a>', html)
     return re.sub(
         r"(?<!>)<code>([\w.]+)</code>",
@@ -170,7 +315,10 @@ def on_config(config):
     """
     config.site_name = f"l0path {PROJECT['version']}"
     config.nav[-1]["Gallery"] += [f"vignettes/{one.name}.md" for one in gallery.stored()]
-    reference_pages = [{f"l0path.{name}": f"reference/{name}.md"} for name in reference()]
+    reference_pages = [
+        {group: [{title_of(name): f"reference/{name}.md"} for name in names]}
+        for group, names in grouped().items()
+    ]
     config.nav += [
         {"Reference": ["reference/index.md", *reference_pages]},
         {"Project": [{"News": "news.md"}, {"Contributing": "contributing.md"}]},
@@ -183,21 +331,25 @@ def on_files(files, config):
     index = [
         "# Reference",
         "",
-        "Every public name; the pages are made from the docstrings.",
+        "Every public name, by what it is for. The pages are made from the docstrings.",
         "",
-        TYPES,
-        "",
-        "| name | what it is |",
-        "|---|---|",
     ]
-    for name, identifiers in reference().items():
-        files.append(
-            File.generated(config, f"reference/{name}.md", content=page(name, identifiers))
-        )
-        index += [
-            f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |"
-            for identifier in identifiers
-        ]
+    for group, names in grouped().items():
+        index += [f"## {group}", "", "| name | what it is |", "|---|---|"]
+        for name in names:
+            identifiers = reference()[name]
+            files.append(
+                File.generated(config, f"reference/{name}.md", content=page(name, identifiers))
+            )
+            for member in long_classes().get(name, ()):
+                own = f"reference/{name}.{member}.md"
+                files.append(File.generated(config, own, content=method_page(name, member)))
+            index += [
+                f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |"
+                for identifier in identifiers
+            ]
+        index.append("")
+    index += ["## Words in signatures", "", TYPES]
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
     for one in gallery.stored():
         text, pictures, _ = vignette_page(one.name)
@@ -219,12 +371,13 @@ def on_env(env, config, files):
             inner = home(name)
             for item in list(inventory.values()):
                 if item.name == inner or item.name.startswith(f"{inner}."):
-                    public_name = name + item.name.removeprefix(inner)
+                    member = item.name.removeprefix(inner)
+                    public_name = name + member
                     inventory.register(
                         name=public_name,
                         domain="py",
                         role=item.role,
-                        uri=f"reference/{place}.html#{item.name}",
+                        uri=f"reference/{place_of(place, member[1:])}.html#{item.name}",
                     )
     return env
 

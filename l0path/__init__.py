@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .compiled import collection_put_off
 
 with collection_put_off():  # a third of the time to load these modules
-    from . import designs, errors, solvers
+    from . import designs, errors, losses, solvers
     from .engine.costs import FitCost
+    from .engine.grids import grid
     from .fit_costs import fit_cost
     from .fitting import fit
     from .paths import Model, Path
@@ -84,6 +85,8 @@ __all__ = [
     "errors",
     "fit",
     "fit_cost",
+    "grid",
+    "losses",
     "own_loss",
     "plots",
     "simulate",

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 
+from . import losses
 from .command_line import check_out, parser, read, ready, row_numbers, run_predict
 from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
@@ -264,10 +265,25 @@ def refuse_options(options):
         raise ValueError("--order is for ordered classes: pass --loss ordinal too")
 
 
-def given_numbers(options):
-    """{argument of `fit`: value} of the numbers of losses that were given."""
-    names = ("quantile", "power", "theta", "ties")
-    return {name: value for name in names if (value := getattr(options, name)) is not None}
+# options with the number of a loss: the loss, and the record that takes it
+NUMBERS = {
+    "quantile": ("quantile", losses.Quantile),
+    "power": ("tweedie", losses.Tweedie),
+    "theta": ("negative_binomial", losses.NegativeBinomial),
+    "ties": ("cox", losses.Cox),
+}
+
+
+def with_numbers(loss, options):
+    """The loss with the number that an option gave for it, as a record; or its name."""
+    for option, (name, record) in NUMBERS.items():
+        value = getattr(options, option)
+        if value is None:
+            continue
+        if loss != name:
+            raise ValueError(f"--{option} {value} is for --loss {name}, not for --loss {loss}")
+        return record(value)
+    return loss
 
 
 def refuse_rule(options, loss):
@@ -299,14 +315,13 @@ def run_fit(options, say=print):
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
-        "loss": loss,
+        "loss": with_numbers(loss, options),
         "max_k": options.max_k,
         "lambda2": lambda2,
         "lambda1": options.lambda1,
         "algorithm": options.algorithm,
         "pos_label": positive(options.pos_label, y, loss),
         "progress": options.progress,
-        **given_numbers(options),
         **encoded,
     }
     cv = None

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .core.hints import hinted
 from .core.types import Bound, Columns, Matrix, Seed, Settings
+from .engine.grids import Lambda
 from .engine.request import request
 from .engine.run import run
 from .paths import Model, Path
+from .problem.specified import LossRecord
 
 
+@hinted
 def fit(
     X: Matrix,
     y: ArrayLike | None = None,
     *,
-    loss: str = "squared",
-    penalty: str = "L0",
+    data: pd.DataFrame | None = None,
+    loss: str | LossRecord | Any = "squared",
     algorithm: str | Settings = "swap",
-    grid: str = "support",
+    env: dict | None = None,
     k: int | Sequence[int] | None = None,
     max_k: int | None = None,
-    n_lambda0: int = 100,
-    lambda0: float | Sequence[float] | None = None,
-    lambda1: float | Sequence[float] | None = None,
-    lambda2: float | Sequence[float] | None = None,
-    n_shrink: int = 10,
+    lambda0: Lambda = None,
+    lambda1: Lambda = None,
+    lambda2: Lambda = None,
     fit_intercept: bool | None = None,
     standardize: bool = True,
     sample_weight: ArrayLike | str | None = None,
     freq_weight: ArrayLike | str | None = None,
     trials: ArrayLike | str | None = None,
     class_weight: str | dict | None = None,
-    pos_label: object = None,
     offset: ArrayLike | str | None = None,
-    response_weights: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    pos_label: object = None,
     lower: Bound = -math.inf,
     upper: Bound = math.inf,
     always_include: Columns | None = None,
@@ -46,24 +49,12 @@ def fit(
     groups: Sequence | dict | None = None,
     heredity: str | None = "auto",
     feature_names: Sequence[str] | None = None,
-    strata: ArrayLike | None = None,
-    ties: str = "efron",
-    gamma: float = 0.25,
-    delta: float | None = None,
-    theta: float | None = None,
-    power: float = 1.5,
-    quantile: float = 0.5,
-    lambda_scale: str = "mean",
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    time_limit: float | None = None,
     certify: bool | str = "auto",
+    time_limit: float | None = None,
     n_jobs: int | None = None,
     random_state: Seed = None,
     progress: bool = False,
     on_solution: Callable[[Model], object] | None = None,
-    data: pd.DataFrame | None = None,
-    env: dict | None = None,
 ) -> Path:
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
@@ -82,7 +73,7 @@ def fit(
         The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
         changed. Tables of polars and pyarrow are made DataFrames of pandas. X may also be a
-        formula, with the table as y (see Notes).
+        formula, with the table as `data` or as y (see Notes).
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
         (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or labels
@@ -93,17 +84,16 @@ def fit(
         stop, event). Events are 0 or 1. With a formula, the DataFrame that the formula is about.
         With the squared loss also several responses, of shape (n, r): all of them share the columns
         of a model, and each has coefficients of its own (docs/responses.md).
-    loss : str, default "squared"
+    data : DataFrame, optional
+        The table of a formula.
+    loss : str or record, default "squared"
         "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
         "gamma", "negative_binomial", "binomial", "tweedie", "quantile", "ordinal" or "cox", with
-        algorithm="exact" also "hinge", or a record of a loss of your own (`l0path.own_loss`). The
-        losses are on the page docs/losses.md. Without shrinkage columns may separate the classes.
-        Where they do so completely, the path ends; where only some observations are separated,
-        larger sizes are searched without these columns.
-    penalty : str, default "L0"
-        "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
-        values. Values given by lambda1 and lambda2 are always used. A term that is neither given
-        nor named is 0.
+        algorithm="exact" also "hinge"; a record of `l0path.losses`, with the numbers of the loss,
+        such as Huber(delta=2) or Quantile(0.9); or a record of a loss of your own
+        (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage columns
+        may separate the classes. Where they do so completely, the path ends; where only some
+        observations are separated, larger sizes are searched without these columns.
     algorithm : str or settings record, default "swap"
         A name, or a record of `l0path.solvers` such as LocalSearch(effort="high"). The names are
         "swap", "cd", "CDPSI", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht",
@@ -111,24 +101,24 @@ def fit(
         docs/algorithms.md says what each one does, what it needs and where it comes from. The
         default finds the best models in most cases. The others serve speed, comparison, bounds and
         proofs.
-    grid : str, default "support"
-        "support" for every size, or "lambda0" for at most `n_lambda0` values of lambda0, each one
-        just below the value at which the support changes.
+    env : dict, optional
+        Functions (and numbers) of your own that a formula uses, by name: env={"f": f} for
+        "y ~ f(a) + b". Nothing of your session is known to a formula otherwise. They get columns as
+        Series, and are not stored: `l0path.load` takes them again. None means none.
     k : int or sequence of int, optional
         The size or sizes to keep. None keeps all.
     max_k : int, optional
         The largest size. None means min(p, n_eff // 2, 100), with n_eff the number of rows of
         positive weight (for loss="cox" of events), each as often as `freq_weight` says. With groups
         None means min(number of groups, 100, n_eff / (2 x their mean size)).
-    n_lambda0 : int, default 100
-        The largest number of values on a lambda0 grid.
-    lambda0 : float or sequence of float, optional
-        Values of lambda0 >= 0, in units of the mean loss. They imply grid="lambda0".
-    lambda1, lambda2 : float or sequence of float, optional
+    lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Values >= 0 of the cost of a feature, in units of the mean loss. Given, the path is one over
+        lambda0 and not over sizes: "grid" takes at most 100 values, each just below the one at
+        which the support changes, and l0path.grid(n=..., ratio=...) sets how many.
+    lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss. Every pair of values is
-        one slice of the path. None means the grid that `penalty` names, else 0.
-    n_shrink : int, default 10
-        The number of values of a default grid of lambda1 or lambda2.
+        one slice of the path. "grid" takes ten values, from one that shrinks much to 1e-4 of it.
+        None means 0.
     fit_intercept : bool, optional
         Whether there is an intercept. It is never penalised and never counted. None means True, or
         with a formula what it says.
@@ -161,9 +151,6 @@ def fit(
         X, which then is no feature and is found by its name in new rows. None means 0. With several
         responses also one per entry of y, (n, r); with several classes (loss="multinomial") one per
         row and class, for one per row would change no probability.
-    response_weights : array-like of shape (r,) or dict, optional
-        Weights > 0 of several responses: each multiplies the loss and the ridge of its response.
-        None means 1 for each.
     lower : float, array-like of shape (p,) or dict, default -inf
         Lower bounds of the coefficients in the units of y and X: one number, one per column, or
         {name: bound}. They are at most 0, except for forced columns.
@@ -202,29 +189,6 @@ def fit(
         For loss="cox": labels of rows whose baseline hazards differ, or the name of a column of the
         table of a formula or of the DataFrame X, which then is no feature. Risk sets are those
         within a stratum. None means that all rows are one.
-    ties : str, default "efron"
-        For loss="cox": "efron" or "breslow", how events at the same time count.
-    gamma : float, default 0.25
-        The width > 0 of the smoothed hinge.
-    delta : float, optional
-        The threshold > 0 of the Huber loss, in units of y. None takes it from the residuals of a
-        robust pilot fit (docs/losses.md). `path.delta` has it.
-    theta : float, optional
-        The theta > 0 of the negative binomial loss, whose variance is mean + mean^2 / theta. None
-        takes it from a pilot fit. It is one number for the whole path; `path.theta` has it.
-    power : float, default 1.5
-        The power, 1 < power <= 2, of the Tweedie loss: the variance is proportional to mean^power.
-    quantile : float, default 0.5
-        The quantile, between 0 and 1, that loss="quantile" predicts.
-    lambda_scale : str, default "mean"
-        "mean" for penalties in units of the mean loss, or "l0learn" to give lambda0, lambda1 and
-        lambda2 in the scale of L0Learn.
-    tol : float, default 1e-8
-        The relative accuracy. Exchanges that lower the objective by less than tol / 100, relative,
-        are not taken by "swap" and "CDPSI"; for "cd" it is the accuracy of its sweeps. The records
-        of the other algorithms have a `tol` and a `max_iter` of their own.
-    max_iter : int, default 1000
-        The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds after which the path ends with what is solved. None means no limit.
     certify : bool or str, default "auto"
@@ -255,12 +219,6 @@ def fit(
     on_solution : callable, optional
         Called with a `Model` each time a size is verified, and again where a better model or a
         stronger claim follows. If it returns True, the path ends.
-    data : DataFrame, optional
-        The DataFrame of a formula, in the place of y.
-    env : dict, optional
-        Functions (and numbers) of your own that a formula uses, by name: env={"f": f} for
-        "y ~ f(a) + b". Nothing of your session is known to a formula otherwise. They get columns as
-        Series, and are not stored: `l0path.load` takes them again. None means none.
 
     Returns
     -------
@@ -300,4 +258,41 @@ def fit(
     >>> l0path.fit(X, y, max_k=4).support(k=2)
     array([2, 7])
     """
-    return run(request(**locals())).path
+    return run(
+        request(
+            X,
+            y,
+            data=data,
+            loss=loss,
+            algorithm=algorithm,
+            env=env,
+            k=k,
+            max_k=max_k,
+            lambda0=lambda0,
+            lambda1=lambda1,
+            lambda2=lambda2,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            sample_weight=sample_weight,
+            freq_weight=freq_weight,
+            trials=trials,
+            class_weight=class_weight,
+            offset=offset,
+            strata=strata,
+            pos_label=pos_label,
+            lower=lower,
+            upper=upper,
+            always_include=always_include,
+            exclude=exclude,
+            penalty_factor=penalty_factor,
+            groups=groups,
+            heredity=heredity,
+            feature_names=feature_names,
+            certify=certify,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=progress,
+            on_solution=on_solution,
+        )
+    ).path

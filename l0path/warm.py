@@ -60,7 +60,7 @@ def _of_loss(loss, part):
     elif part == "certify":
         fit(X, y, loss=loss, max_k=3, lambda2=1e-2, certify=True).certify(k=2)
     elif algorithm == "cd":
-        fit(design, y, loss=loss, max_k=3, lambda1=1e-3, grid="lambda0", algorithm="cd")
+        fit(design, y, loss=loss, max_k=3, lambda1=1e-3, lambda0="grid", algorithm="cd")
     else:
         more = {"algorithm": "CDPSI"} if algorithm == "CDPSI" else {}
         more["certify"] = "auto" if part == "sizes" else False
@@ -92,8 +92,8 @@ def _other(kind):
             "gradient": ["pg", "apg+", "htp"],
         }
         for name in names[kind]:
-            y, grid = _response(loss, eta), "lambda0" if name == "primal_dual" else "support"
-            fit(X, y, loss=loss, max_k=2, lambda2=1e-2, algorithm=name, grid=grid)
+            y, lambda0 = _response(loss, eta), "grid" if name == "primal_dual" else None
+            fit(X, y, loss=loss, max_k=2, lambda2=1e-2, algorithm=name, lambda0=lambda0)
 
 
 def recipes(kinds: Sequence[str]):

@@ -34,15 +34,16 @@ def response(times):
 
 def fitted(X, times, **arguments):
     stratum = times.stratum if times.stratum.max() > 0 else None
+    whole, weighing = np.array_equal(times.weights, np.round(times.weights)), {}
+    if np.ptp(times.weights) > 0:
+        weighing = {"freq_weight" if whole else "sample_weight": times.weights}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         return l0path.fit(
             X,
             response(times),
-            loss="cox",
             strata=stratum,
-            sample_weight=None if np.ptp(times.weights) == 0 else times.weights,
-            **arguments,
+            **{"loss": "cox", **weighing, **arguments},
         )
 
 

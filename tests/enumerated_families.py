@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 import survival
+from asked import loss_with
 from class_samples import negative_log
 
 import l0path
@@ -181,7 +182,8 @@ def of_several(i, rng):
         b = np.linalg.lstsq(A, targets, rcond=1e-11)[0]
         return float(v @ ((targets - A @ b) ** 2).sum(axis=0) / 2)
 
-    given = words(weights, offset, forced, lambda2) | {"response_weights": v}
+    given = words(weights, offset, forced, lambda2)
+    given["loss"] = loss_with("squared", response_weights=v)
     return Instance(X, Y, given, value, forced)
 
 
@@ -229,7 +231,7 @@ def of_survival(i, rng):
 
     start = [times.start] if np.isfinite(times.start).any() else []
     given = words(weights, offset, forced, lambda2)
-    given |= {"loss": "cox", "ties": "efron" if efron else "breslow"}
+    given["loss"] = loss_with("cox", ties="efron" if efron else "breslow")
     given |= {"strata": times.stratum} if times.stratum.max() else {}
     return Instance(X, np.column_stack([*start, times.stop, times.event]), given, value, forced)
 

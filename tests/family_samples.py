@@ -2,6 +2,7 @@
 
 import numpy as np
 import oracles
+from asked import loss_with
 from scipy.special import expit
 
 import l0path
@@ -28,8 +29,8 @@ def drawn(loss, n=150, p=6, **changes):
         data = l0path.simulate.linear(n, p, 2, random_state=3)
     else:
         data = getattr(l0path.simulate, loss)(n, p, 2, scale=0.6, random_state=3, **changes)
-    number = {"negative_binomial": {}}.get(loss, {NUMBER.get(loss): GIVEN.get(loss)})
-    return data.X, data.y, {"loss": loss, **{k: v for k, v in number.items() if k}}
+    number = {} if loss == "negative_binomial" else {NUMBER.get(loss): GIVEN.get(loss)}
+    return data.X, data.y, {"loss": loss_with(loss, **{k: v for k, v in number.items() if k})}
 
 
 def counted():

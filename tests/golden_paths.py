@@ -63,7 +63,7 @@ def cases():
         plain = {"lambda2": ridge(loss), "max_k": 10}
         if loss == "huber":
             plain["delta"] = 1.5
-        grid = plain | {"grid": "lambda0", "n_lambda0": 20}
+        grid = plain | {"values_of_lambda0": 20}
         out[f"{loss} support"] = loss, "C", plain
         out[f"{loss} support, sparse"] = loss, "csc", plain
         out[f"{loss} support, float32"] = loss, "float32", plain
@@ -88,7 +88,7 @@ def cases():
     out["huber apg+"] = "huber", "F", ridged | huber | {"algorithm": "apg+"}
     out["poisson pg_ll"] = "poisson", "F", {"max_k": 6, "algorithm": "pg_ll"}
     out["squared htp"] = "squared", "F", {"max_k": 6, "algorithm": "htp"}
-    out["squared CDPSI"] = "squared", "F", {"algorithm": "CDPSI", "grid": "lambda0", "max_k": 8}
+    out["squared CDPSI"] = "squared", "F", {"algorithm": "CDPSI", "lambda0": "grid", "max_k": 8}
     out["squared certify"] = "squared", "F", ridged | {"certify": True}
     out["logistic certify"] = "logistic", "F", ridged | {"certify": True}
     return out
@@ -109,7 +109,12 @@ def result(name):
 
     loss, storage, arguments = cases()[name]
     X, y = data(loss)
-    path = l0path.fit(stored_as(X, storage), y, loss=loss, **arguments)
+    arguments = {"loss": loss, **arguments}
+    if count := arguments.pop("values_of_lambda0", None):
+        arguments["lambda0"] = l0path.grid(n=count)
+    if "delta" in arguments:
+        arguments["loss"] = l0path.losses.Huber(arguments.pop("delta"))
+    path = l0path.fit(stored_as(X, storage), y, **arguments)
     rows = []
     for index in path.table.index:
         model = path.model(index=index)

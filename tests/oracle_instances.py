@@ -3,6 +3,7 @@ state them.
 """
 
 import numpy as np
+from asked import loss_with
 from oracle_losses import CLASSES, LOSSES
 from scipy.optimize import linprog
 from scipy.special import expit
@@ -134,21 +135,16 @@ def objective_keywords(d):
     }
 
 
-def taken(loss, **numbers):
-    """Those of the numbers gamma=, delta=, ... of `l0path.fit` that a loss takes."""
-    own = traits_named(loss).parameter
-    return {name: value for name, value in numbers.items() if name == own}
-
-
 def fit_keywords(d):
     """The same problem in the words of the public surface: keywords of `l0path.fit`, without X, y
     and lambda0. The number of a loss other than the smoothed hinge is "delta" here.
     """
     own = traits_named(d["loss"]).parameter
     number = {own: d["gamma" if own == "gamma" else "delta"]} if own else {}
+    loss = loss_with(d["loss"], **number)
     names = {"weights": "sample_weight", "intercept": "fit_intercept", "forced": "always_include"}
     return {
         names.get(key, key): value
         for key, value in d.items()
         if key not in ("X", "y", "lambda0", "gamma", "delta")
-    } | number
+    } | {"loss": loss}

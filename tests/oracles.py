@@ -26,7 +26,6 @@ from oracle_instances import (  # noqa: F401, part of what this module offers
     objective_keywords,
     restricted_keywords,
     separated,
-    taken,
 )
 from oracle_losses import CLASSES, EVERY, FAMILIES, LOSSES  # noqa: F401, likewise
 from oracle_minimiser import Convex, minimise, solve  # noqa: F401, likewise

@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
+from asked import asked
 
 import l0path
 
@@ -35,7 +36,7 @@ def words(options):
 
 def check_sizes(X, y, options, shape=None, sizes=None):
     """Every size is reached, its model is the best of all, and what is claimed of it is true."""
-    path = l0path.fit(X if shape is None else shape(X), y, certify=True, max_k=5, **options)
+    path = l0path.fit(X if shape is None else shape(X), y, certify=True, max_k=5, **asked(options))
     best = oracles.best_subsets(X, y, 5, **words(options))
     wanted = sorted(best) if sizes is None else range(sizes + 1)
     assert path.table.k.tolist() == list(wanted), path.notes
@@ -98,7 +99,7 @@ def test_elsewhere_copies_are_columns_like_any_others(name, twin):
 @pytest.mark.parametrize("loss", LOSSES[1:])
 def test_copies_share_a_ridge_under_every_loss(loss):
     X, y = data(loss)
-    path = check_sizes(X, y, {"loss": loss, "lambda2": 0.05, **oracles.taken(loss, delta=1.345)})
+    path = check_sizes(X, y, {"loss": loss, "lambda2": 0.05, "delta": 1.345})
     assert any("x0 = x2 = x4" in note for note in path.notes)
 
 

@@ -20,7 +20,9 @@ from l0path.solvers import LocalSearch
 @pytest.mark.parametrize("case", CASES)
 def test_every_size_is_as_low_as_enumeration_finds(case, ties):
     X, times = drawn(**case)
-    path = fitted(X, times, max_k=3, ties=ties, algorithm=LocalSearch(effort="high"))
+    path = fitted(
+        X, times, max_k=3, loss=l0path.losses.Cox(ties=ties), algorithm=LocalSearch(effort="high")
+    )
     compare(path, least(X, times, path, efron=ties == "efron"))
     assert path.meta.n_eff == (
         times.event.sum()
@@ -71,7 +73,7 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         times,
         groups=labels,
         max_k=3,
-        ties=ties,
+        loss=l0path.losses.Cox(ties=ties),
         always_include=None if forced is None else [0],
         algorithm=LocalSearch(effort="high"),
         **how,
@@ -97,7 +99,7 @@ def test_a_factor_of_a_formula_is_one_group():
         least = least_of_groups(times, Z, labels, s.k)
         assert s.objective == pytest.approx(least, rel=1e-8)
     assert path.cumulative_hazard(data.head(2), k=2).shape[0] == 2
-    grid = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", grid="lambda0")
+    grid = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", lambda0="grid")
     values = [least_of_groups(times, Z, labels, k) for k in range(4)]
     for s in grid.solutions:
         best = min(value + k * s.lambda0 for k, value in enumerate(values))
@@ -133,7 +135,7 @@ def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
     assert lower[0] == pytest.approx(expected[0])  # the tangent at the null model
     if how["lambda2"] > 1:
         assert (path.table["gap"] < 0.1).all()
-    grid = fitted(X, times, grid="lambda0", max_k=3, certify=True, offset=offset, **how)
+    grid = fitted(X, times, lambda0="grid", max_k=3, certify=True, offset=offset, **how)
     for s in grid.solutions:
         best = (expected + s.lambda0 * np.arange(4)).min()
         assert s.lower_bound <= best + 1e-9
@@ -174,8 +176,13 @@ def test_a_weight_of_two_is_a_row_twice_with_breslow_ties():
     X, times = drawn(1)
     w = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(len(X)), w.astype(int))
-    one = fitted(X, times._replace(weights=w), max_k=3, ties="breslow")
-    other = fitted(X[twice], survival.Times(*(a[twice] for a in times)), max_k=3, ties="breslow")
+    one = fitted(X, times._replace(weights=w), max_k=3, loss=l0path.losses.Cox(ties="breslow"))
+    other = fitted(
+        X[twice],
+        survival.Times(*(a[twice] for a in times)),
+        max_k=3,
+        loss=l0path.losses.Cox(ties="breslow"),
+    )
     for column in ("objective", "deviance_ratio"):
         assert one.table[column].to_numpy() == pytest.approx(other.table[column].to_numpy())
     assert one.meta.n_eff == other.meta.n_eff
@@ -190,7 +197,7 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     from statsmodels.duration.hazard_regression import PHReg
 
     X, times = drawn(**case)
-    path = fitted(X, times, k=[3], ties=ties)
+    path = fitted(X, times, k=[3], loss=l0path.losses.Cox(ties=ties))
     S = path.support(k=3)
     # its rows are at risk from their start on, at that time too: half a unit later here
     entry = times.start + 0.5 if np.isfinite(times.start).any() else None

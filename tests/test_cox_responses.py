@@ -76,16 +76,13 @@ REFUSED = {
         r"\(date - first_date\) / pd.Timedelta",
     ),
     "strata": ({"strata": np.zeros(3)}, "strata"),
-    "ties": ({"ties": "exact"}, "ties"),
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
-    "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
     "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
     "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
     "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
     "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
-    "other loss": ({"loss": "squared", "y": np.arange(36.0), "ties": "breslow"}, "ties"),
 }
 
 

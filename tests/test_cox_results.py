@@ -66,7 +66,7 @@ def test_folds_without_events_are_refused():
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_hazards_are_those_of_the_ties(ties):
     X, times = drawn(2, entry=True, weighted=True)
-    path = fitted(X, times, max_k=2, ties=ties)
+    path = fitted(X, times, max_k=2, loss=l0path.losses.Cox(ties=ties))
     eta, at = X @ path.coef(k=2, full=True).to_numpy(), np.unique(times.stop[times.event > 0])
     steps = [survival.hazard_step(times, eta, t, ties == "efron") for t in at]
     expected = np.exp(eta[:4])[:, None] * np.cumsum(steps)

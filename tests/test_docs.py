@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -59,11 +60,17 @@ def test_the_readme_prints_what_it_says(tmp_path):
         assert printed == said, code
 
 
+def digits_kept(text):
+    """The text with ten digits of each long number: the last ones depend on the processor."""
+    return re.sub(r"\d+\.\d{10,}", lambda m: f"{float(m[0]):.10g}", text)
+
+
 def test_the_page_on_paths_prints_what_it_says(tmp_path):
     page = (DOCS / "paths.md").read_text(encoding="utf-8")
     blocks = figures.run(page, tmp_path)
     assert blocks
     for code, printed, said in blocks:
+        printed, said = digits_kept(printed), digits_kept(said)
         assert [line.rstrip() for line in printed.split("\n")] == said.split("\n"), code
 
 
@@ -92,10 +99,12 @@ def test_reference_has_every_public_name(hooks):
     import l0path
 
     pages = hooks.reference()
-    assert set(pages) == set(l0path.__all__)
+    assert set(pages) == {*l0path.__all__, "internals"}
+    in_groups = [name for names in hooks.grouped().values() for name in names]
+    assert sorted(in_groups) == sorted(pages)
     assert {name for names in pages.values() for name in names} == set(surface())
     assert hooks.home("l0path.fit") == "l0path.fitting.fit"
-    assert hooks.links()["Path.certify"] == "Path.html#l0path.paths.path.Path.certify"
+    assert hooks.links()["Path.certify"] == "Path.certify.html#l0path.paths.path.Path.certify"
 
 
 def test_pages_that_docstrings_name_are_there():
@@ -189,6 +198,7 @@ def test_classes_say_what_they_hold():
         if inspect.isclass(value)
         and "designs" not in name
         and not issubclass(value, Warning)
+        and not (is_dataclass(value) and not fields(value))  # a loss without numbers
         and not heading.search(inspect.getdoc(value))
     ]
     assert not silent

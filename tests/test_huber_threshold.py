@@ -23,7 +23,7 @@ X, Y = sample()
 
 
 def threshold(X=X, y=Y, **arguments):
-    return l0path.fit(X, y, loss="huber", max_k=1, **arguments).delta
+    return l0path.fit(X, y, **{"loss": "huber", "max_k": 1, **arguments}).delta
 
 
 def of_rlm(y, Z):
@@ -56,7 +56,7 @@ def test_the_error_of_coefficients_is_close_to_that_of_the_best_threshold(count)
         beta[:3] = rng.choice([-3.0, 3.0], 3)
         y = A @ beta + rng.standard_normal(100) * np.where(rng.random(100) < 0.1, 8.0, 1.0)
         for delta, squares in error.items():
-            path = l0path.fit(A, y, loss="huber", delta=delta, k=3)
+            path = l0path.fit(A, y, loss=l0path.losses.Huber(delta), k=3)
             squares.append(((path.coef(k=3, full=True).to_numpy()[1:] - beta) ** 2).sum())
     assert np.mean(error[None]) <= 1.2 * np.mean(error[1.345])
 
@@ -102,18 +102,18 @@ def test_forced_groups_boxes_and_shrinkage():
     assert threshold(groups=[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]) == pytest.approx(threshold(), rel=1e-9)
     assert threshold(lower=0.0, lambda2=0.1) == threshold()
     assert threshold(exclude=[4]) > 1.5 * threshold()
-    few = threshold(X[:9], Y[:9], max_iter=500)
+    few = threshold(X[:9], Y[:9], algorithm=l0path.solvers.LocalSearch(max_iter=500))
     assert few == pytest.approx(of_rlm(Y[:9], np.empty((9, 0))), rel=1e-6)
 
 
 def test_the_threshold_is_one_number_of_the_path_and_its_folds():
     path = l0path.fit(X, Y, loss="huber")
-    assert path.delta == threshold() == l0path.fit(X, Y, loss="huber", grid="lambda0").delta
-    again = l0path.fit(X, Y, loss="huber", delta=path.delta)
+    assert path.delta == threshold() == l0path.fit(X, Y, loss="huber", lambda0="grid").delta
+    again = l0path.fit(X, Y, loss=l0path.losses.Huber(path.delta))
     np.testing.assert_array_equal(path.table.objective, again.table.objective)
     ids = np.arange(Y.size) % 3
     default = l0path.cv_fit(X, Y, loss="huber", cv=ids, max_k=4)
-    given = l0path.cv_fit(X, Y, loss="huber", cv=ids, max_k=4, delta=path.delta)
+    given = l0path.cv_fit(X, Y, loss=l0path.losses.Huber(path.delta), cv=ids, max_k=4)
     np.testing.assert_array_equal(default.folds, given.folds)
 
 

@@ -26,7 +26,7 @@ LAYERS = [
     {"exact"},
     {"paths"},
     {"engine"},
-    {"fitting", "solvers"},
+    {"fitting", "losses", "solvers"},
     {"diagnostics"},
     {"cross_validation"},
     {"inspection"},

@@ -240,7 +240,7 @@ def test_other_algorithms_do_not_end_at_near_copies(algorithm, apart):
 
 def test_near_copies_on_a_lambda0_grid_claim_no_exchange():
     X, y = copies(4, 1e-6)
-    path = l0path.fit(X, y, grid="lambda0", penalty_factor=[1.0, 1.0, 2.0])
+    path = l0path.fit(X, y, lambda0="grid", penalty_factor=[1.0, 1.0, 2.0])
     assert set(path.table.optimality) <= {"unverified", "global"}
     assert any("x0, x1" in note and "almost" in note for note in path.notes)
     for s in path.solutions:

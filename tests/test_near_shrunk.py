@@ -4,6 +4,7 @@ against the optima of all supports, found without the package (near_optima.py).
 
 import numpy as np
 import pytest
+from asked import loss_with
 from near_optima import every
 
 import l0path
@@ -78,11 +79,9 @@ def test_restricted_optima_and_claims(loss, case, kind, apart):
     y, words = response(loss, direction), dict(CASES[case])
     bound = words.pop("bound", np.inf) * (1.0 if kind == "far" else 1.0 / apart)
     low, high = np.full(3, -bound), np.full(3, bound)
-    options = {"loss": loss, "fit_intercept": kind != "far", **words}
+    options = {"loss": loss_with(loss, delta=1.0), "fit_intercept": kind != "far", **words}
     if np.isfinite(bound):
         options |= {"lower": -bound, "upper": bound}
-    if loss == "huber":
-        options["delta"] = 1.0
     path = l0path.fit(X, y, max_k=3, **options)
     assert path.table.k.tolist() == [0, 1, 2, 3]
     check(path, every(X, y, low, high, True, kind != "far", loss=loss, **words))

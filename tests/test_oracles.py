@@ -32,7 +32,7 @@ def test_golden_instance(row):
 
 def test_golden_size_winners_of_the_smoothed_hinge_are_not_nested():
     X, y = golden_data("smoothed_hinge")
-    same = dict(loss="smoothed_hinge", lambda2=0.05, standardize=False, gamma=0.5)
+    same = {"loss": "smoothed_hinge", "lambda2": 0.05, "standardize": False, "gamma": 0.5}
     assert best_subsets(X, y, 2, intercept=False, **same)[2][1] == (2, 4)
     assert [best_subsets(X, y, 3, **same)[k][1] for k in (1, 2, 3)] == [(2,), (2, 5), (0, 2, 4)]
 

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from asked import asked, loss_with
 from scipy.optimize import minimize
 
 import l0path
@@ -139,7 +140,9 @@ def check(seeds):
         X, y, given = instance(seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            path = l0path.fit(X, y, always_include=range(X.shape[1]), k=0, gamma=GAMMA, **given)
+            path = l0path.fit(
+                X, y, always_include=range(X.shape[1]), k=0, **asked({**given, "gamma": GAMMA})
+            )
         s = path.solutions[-1]
         if s.status != "converged":
             continue
@@ -161,7 +164,7 @@ def test_converged_means_that_the_optimality_conditions_hold_in_2000_fits():
 
 def test_a_bound_at_zero_does_not_hold_a_coefficient_back():
     """Without curvature at the start the quadratic model has no optimum."""
-    for loss, more in (("smoothed_hinge", {}), ("huber", {"delta": 0.05})):
+    for loss in ("smoothed_hinge", "huber"):
         for seed in range(12):
             rng = np.random.default_rng(seed)
             x = rng.normal(size=30)
@@ -172,13 +175,13 @@ def test_a_bound_at_zero_does_not_hold_a_coefficient_back():
             path = l0path.fit(
                 sign * x[:, None],
                 y,
-                loss=loss,
+                loss=loss_with(loss, delta=0.05),
                 fit_intercept=False,
                 k=1,
                 **sides,
-                **more,
             )
-            free = l0path.fit(sign * x[:, None], y, loss=loss, fit_intercept=False, k=1, **more)
+            record = loss_with(loss, delta=0.05)
+            free = l0path.fit(sign * x[:, None], y, loss=record, fit_intercept=False, k=1)
             s, t = path.solutions[-1], free.solutions[-1]
             assert s.objective == pytest.approx(t.objective, rel=1e-8)
             assert abs(s.beta[0]) > 0.5
@@ -216,7 +219,7 @@ def test_a_refit_that_gives_up_could_not_have_come_below_its_target(loss):
         lambda1, lambda2 = given.pop("lambda1"), given["lambda2"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            path = l0path.fit(X, y, max_k=1, gamma=GAMMA, **given)
+            path = l0path.fit(X, y, max_k=1, **asked({**given, "gamma": GAMMA}))
         model = make_model(pose(path._source.data))
         model.grow(np.arange(X.shape[1]))
         support = np.arange(X.shape[1])

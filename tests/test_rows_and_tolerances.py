@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from asked import loss_with
 
 import l0path
 from l0path import solvers
@@ -59,8 +60,8 @@ def test_a_held_out_row_changes_no_model_and_one_of_weight_0_no_score(loss):
     folds = [(np.arange(1, 40), np.array([0])), (np.arange(30), np.arange(30, 40))]
     wild = X.copy()
     wild[0] = 800.0
-    given = {"loss": loss, "lambda0": [0.1, 0.01, 0.001]}
-    given |= {"delta": 0.5} if loss == "huber" else {}  # not from the data
+    # the threshold of Huber's loss is not from the data
+    given = {"loss": loss_with(loss, delta=0.5), "lambda0": [0.1, 0.01, 0.001]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cv = l0path.cv_fit(wild, y, cv=folds, **given)
@@ -120,7 +121,7 @@ def test_masked_entries_are_refused_by_predictions_folds_and_estimators():
 def test_a_loose_tolerance_is_refused(tol):
     X, y = an_instance("squared")
     with pytest.raises(ValueError, match="tol="):
-        l0path.fit(X, y, tol=tol)
+        l0path.fit(X, y, algorithm=l0path.solvers.LocalSearch(tol=tol))
     for record in ("LocalSearch", "CoordinateDescent", "ProjectedGradient", "DualIHT"):
         with pytest.raises(ValueError, match="tol="):
             getattr(solvers, record)(tol=tol)
@@ -165,12 +166,10 @@ def test_a_lambda0_path_with_uneven_factors_and_bounds_has_no_bare_key_error():
         if abs(y.sum()) == n:
             continue
         factor = rng.uniform(0.2, 3, p)
-        for loss, more in (("smoothed_hinge", {}), ("huber", {"delta": 0.3})):
+        for loss in ("smoothed_hinge", l0path.losses.Huber(0.3)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # separated or flat instances
-                path = l0path.fit(
-                    X, y, loss=loss, lower=0.0, penalty_factor=factor, grid="lambda0", **more
-                )
+                path = l0path.fit(X, y, loss=loss, lower=0.0, penalty_factor=factor, lambda0="grid")
             done += len(path)
     assert done > 100
 
@@ -179,7 +178,14 @@ def test_a_null_model_that_did_not_converge_bounds_nothing():
     X, y = an_instance("huber")
     w = np.random.default_rng(1).uniform(0.1, 2.0, 40)
     with pytest.warns(l0path.errors.ConvergenceWarning):
-        path = l0path.fit(X, y, loss="huber", delta=0.1, sample_weight=w, max_iter=1, max_k=1)
+        path = l0path.fit(
+            X,
+            y,
+            loss=l0path.losses.Huber(0.1),
+            sample_weight=w,
+            algorithm=l0path.solvers.LocalSearch(max_iter=1),
+            max_k=1,
+        )
     null = path.solutions[0]
     assert null.status == "not_converged" and np.isnan(null.lower_bound)
     assert null.optimality != "global"

@@ -254,3 +254,15 @@ def test_birth_weights_go_on_beyond_an_empty_cell(shared):
     assert (path.table.status == "separated").any()
     assert (np.diff(path.table.loss) < 1e-9).all()
     assert path.table.status[path.select("aic")] == "converged"
+
+
+def test_risk_sets_in_a_perfect_order_have_their_infimum():
+    """Predictors that leave all others behind at 40 times are too far apart for their sums."""
+    n = 40
+    X = np.column_stack([np.arange(n), np.random.default_rng(0).standard_normal(n)])
+    y = np.column_stack([n - np.arange(n) * 1.0, np.ones(n)])
+    path = quiet(X, y, loss="cox")
+    last = path.solutions[-1]
+    assert last.k == 1 and path.end == "separated" and last.separated
+    assert last.loss == pytest.approx(0.0, abs=1e-9) and np.isfinite(last.beta).all()
+    assert np.isfinite(path.predict(X, index=-1, type="link")).all()

@@ -61,4 +61,4 @@ def test_what_the_table_serves_runs_for_coupled_losses(loss):
         path = l0path.fit(X, y, loss=loss, max_k=2, **{"lambda2": 0.05, **given})
         assert len(path) >= 3 and np.isfinite(path.table.objective).all(), name
     with pytest.raises(ValueError, match="unequal costs"):
-        l0path.fit(X, y, loss=loss, groups=GROUPS, penalty_factor=[1, 2, 1, 2], grid="lambda0")
+        l0path.fit(X, y, loss=loss, groups=GROUPS, penalty_factor=[1, 2, 1, 2], lambda0="grid")

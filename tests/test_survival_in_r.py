@@ -29,12 +29,11 @@ def fitted(case):
     return l0path.fit(
         f"Surv({left}) ~ a + b + c",
         rows(),
-        loss="cox",
-        ties=ties,
+        loss=l0path.losses.Cox(ties=ties),
         strata="ward" if "strata" in model else None,
         sample_weight="weight" if weighted == "weighted" else None,
         max_k=3,
-        tol=1e-12,
+        algorithm=l0path.solvers.LocalSearch(tol=1e-12),
     )
 
 

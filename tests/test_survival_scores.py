@@ -31,7 +31,13 @@ def rows():
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_scores_of_new_rows_are_those_of_scikit_survival(ties):
     (X, y), expected = rows(), stored()[ties]
-    path = l0path.fit(X[TRAIN], y[TRAIN], loss="cox", k=[4], ties=ties, tol=1e-12)
+    path = l0path.fit(
+        X[TRAIN],
+        y[TRAIN],
+        loss=l0path.losses.Cox(ties=ties),
+        k=[4],
+        algorithm=l0path.solvers.LocalSearch(tol=1e-12),
+    )
     over = path.score_over_time(X[TEST], y[TEST], k=4, times=expected["times"])
     assert over["auc"].to_numpy() == pytest.approx(expected["auc"])
     assert over["brier"].to_numpy() == pytest.approx(expected["brier"], rel=1e-6)

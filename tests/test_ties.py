@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 
 import l0path
 
@@ -64,7 +65,7 @@ def test_a_dummy_and_its_complement():
 def test_with_other_losses(loss, ratio):
     X, y = problem(ratio, loss if loss == "logistic" else "squared")
     more = {"delta": 0.5} if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, max_k=3, lambda2=1e-3, **more)
+    path = l0path.fit(X, y, loss=loss_with(loss, **more), max_k=3, lambda2=1e-3)
     check(path, X, y, loss, lambda2=1e-3, **more)
 
 

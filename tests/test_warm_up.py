@@ -225,7 +225,7 @@ def test_fits_of_groups_and_certificates_say_what_they_will_need(monkeypatch):
     l0path.fit(X, y, groups=[0, 0, 1, 1], max_k=1)
     path = l0path.fit(X, y, lambda2=0.1, max_k=2, certify=True)
     path.certify(k=2)
-    l0path.fit(X, y, max_k=1, algorithm="cd", grid="lambda0")
+    l0path.fit(X, y, max_k=1, algorithm="cd", lambda0="grid")
     l0path.fit(X, y, max_k=1)
     l0path.fit(X, y, max_k=1, certify=False)
     l0path.fit(np.tile(X, 13), y, max_k=1)  # too many columns for the proof of all sizes

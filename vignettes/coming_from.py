@@ -17,7 +17,7 @@
 # Calls in R are shown as text and not run; everything in Python is run.
 #
 # One difference comes before all others. L0Learn and glmnet walk along a *penalty* and show the models they meet. Here, as in abess, the path goes by default along the *size*: one model for every
-# number of columns `k`. `grid="lambda0"` walks along the penalty instead.
+# number of columns `k`. `lambda0="grid"` walks along the penalty instead.
 
 # %%
 import os
@@ -54,10 +54,10 @@ def plain(ax, **labels):
 # | loss | `loss = "SquaredError"`, `"Logistic"`, `"SquaredHinge"` | `family = "gaussian"`, `"binomial"`, `"poisson"` | `family = ` the same | `loss="squared"`, `"logistic"`, `"squared_hinge"`, `"poisson"`, `"huber"`, `"smoothed_hinge"`; the names on the left are understood |
 # | largest model | `maxSuppSize` (100) | `dfmax` | `support.size` | `max_k` (at most 100 and half of the rows) |
 # | some sizes | | | `support.size = c(3, 5)` | `k=[3, 5]` |
-# | number of penalties | `nLambda` (100) | `nlambda` (100) | | `n_lambda0` (100), with `grid="lambda0"` |
+# | number of penalties | `nLambda` (100) | `nlambda` (100) | | `lambda0=l0path.grid(n=100)` |
 # | own penalties | `lambdaGrid = list(...)` | `lambda =` | | `lambda0=[...]` |
-# | ridge beside it | `penalty = "L0L2"`, `nGamma`, `gammaMin`, `gammaMax` | `alpha < 1` | `lambda =` | `lambda2=` a number or a list, or `penalty="L0L2"` for a grid of `n_shrink` (10) |
-# | L1 beside it | `penalty = "L0L1"` | `alpha = 1` | | `lambda1=`, or `penalty="L0L1"`; both with `"L0L1L2"` |
+# | ridge beside it | `penalty = "L0L2"`, `nGamma`, `gammaMin`, `gammaMax` | `alpha < 1` | `lambda =` | `lambda2=` a number, a list, or `"grid"` for ten values |
+# | L1 beside it | `penalty = "L0L1"` | `alpha = 1` | | `lambda1=`, likewise; both together |
 # | bounds | `lows`, `highs` | `lower.limits`, `upper.limits` | `beta.low`, `beta.high` | `lower`, `upper` |
 # | intercept | `intercept = TRUE` | `intercept = TRUE` | `fit.intercept` | `fit_intercept=True` |
 # | scaling | always | `standardize = TRUE` | `normalize` | `standardize=True` |
@@ -132,11 +132,11 @@ print("\nthree predictions:", cv.predict(X.iloc[:3], "1se").round(0).tolist())
 # %% [markdown]
 # ## A walk along the penalty, as in L0Learn
 #
-# `grid="lambda0"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no
+# `lambda0="grid"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no
 # penalty; and a walk that changes few columns at a time, the others being held, can also miss models that are:
 
 # %%
-walk = l0path.fit(X, y, grid="lambda0", algorithm="CDPSI")
+walk = l0path.fit(X, y, lambda0="grid", algorithm="CDPSI")
 path = cv.path
 on_hull = path.table.lambda0_high.notna()
 visited = sorted(set(walk.table.n_nonzero))
@@ -155,11 +155,12 @@ print(f"sizes on the walk: {visited}; models that are worse than the best of the
 # ## The scale of the penalties
 #
 # All penalties here are for the *mean* loss and standardised columns (see `l0path.fit`), so they do not depend on the number of rows. L0Learn sums over the rows, brings columns to unit length, and
-# with the squared loss also the response. `lambda_scale="l0learn"` takes penalties in its scale and says what it made of them:
+# with the squared loss also the response. `l0path.losses.l0learn_scale` has the factors that bring penalties to the scale of `fit`:
 
 # %%
-same = l0path.fit(X, y, lambda0=[0.1, 0.03, 0.01], lambda_scale="l0learn")
-print(same.notes[-1])
+scale = l0path.losses.l0learn_scale(y)
+same = l0path.fit(X, y, lambda0=scale.lambda0 * np.array([0.1, 0.03, 0.01]))
+print(scale)
 same.table[["lambda0", "n_nonzero", "loss", "deviance_ratio"]]
 
 # %% [markdown]

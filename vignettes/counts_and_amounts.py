@@ -138,7 +138,7 @@ print(f"smallest held-out prediction: {squared.held_out('min').min():.0f} by the
 
 # %%
 levels = (0.1, 0.5, 0.9)
-quantiles = {q: l0path.cv_fit(X, salary, loss="quantile", quantile=q, max_k=8, cv=FOLDS, random_state=0) for q in levels}
+quantiles = {q: l0path.cv_fit(X, salary, loss=l0path.losses.Quantile(q), max_k=8, cv=FOLDS, random_state=0) for q in levels}
 held_out = pd.DataFrame({q: cv.held_out("min") for q, cv in quantiles.items()})
 pd.DataFrame({q: {"columns": ", ".join(cv.model("min").features), "share of players below, held out": (salary < held_out[q]).mean()} for q, cv in quantiles.items()}).T
 

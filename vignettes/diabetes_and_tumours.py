@@ -201,7 +201,7 @@ def one_split(seed):
     a, b = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
     Xa, ya, Xb, yb = X.iloc[a], y.iloc[a], X.iloc[b], y.iloc[b]
     fits = l0path.cv_fit(Xa, ya, cv=FOLDS, random_state=seed)
-    ridge = l0path.cv_fit(Xa, ya, cv=FOLDS, penalty="L0L2", lambda2=np.geomspace(0.3, 1e-3, 2 if SHORT else 6), max_k=20 if SHORT else None, random_state=seed)
+    ridge = l0path.cv_fit(Xa, ya, cv=FOLDS, lambda2=np.geomspace(0.3, 1e-3, 2 if SHORT else 6), max_k=20 if SHORT else None, random_state=seed)
     lasso = LassoCV(cv=FOLDS, max_iter=100_000).fit(Xa, ya)
     kept = np.flatnonzero(lasso.coef_)
     relaxed = LinearRegression().fit(Xa.iloc[:, kept], ya)

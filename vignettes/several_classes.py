@@ -149,7 +149,7 @@ fig.tight_layout()
 
 # %% [markdown]
 # Two of twenty are wrong, both of them Ewing sarcomas: a little worse than the five per cent that cross-validation promised, which with twenty tumours is no contradiction. Wrong tumours have divided bars: the
-# probabilities say where the kit hesitates. The ridge keeps them cautious; a smaller `lambda2` gives bolder ones, and cross-validation can choose between several (`penalty="L0L2"`).
+# probabilities say where the kit hesitates. The ridge keeps them cautious; a smaller `lambda2` gives bolder ones, and cross-validation can choose between several (`lambda2="grid"`).
 #
 # ## One list, or one for each class?
 #

@@ -125,11 +125,11 @@ Y.describe().loc[["mean", "std"]]
 
 # %% [markdown]
 # The height of a spectrum says how thick the sample is, its slope what is in it; so the features are the differences of neighbours. Fat varies four times as much as protein, and its errors would decide alone:
-# `response_weights=` of one over the variance brings the three to one scale.
+# `losses.Squared(response_weights=...)` with one over the variance brings the three to one scale.
 
 # %%
 weights = 1.0 / Y[train].var()
-cv = l0path.cv_fit(X[train], Y[train], response_weights=weights, max_k=10, cv=5, random_state=0)
+cv = l0path.cv_fit(X[train], Y[train], loss=l0path.losses.Squared(response_weights=weights), max_k=10, cv=5, random_state=0)
 path = cv.path
 cv.table[["k", "cv_mean", "cv_se"]].T
 
@@ -189,5 +189,5 @@ path.summary(k=k)
 #
 # * `fit(X, Y)` chooses columns for all responses at once; `coef`, `predict`, `score_table`, `summary`, `compare` and `cv_fit` work as for one response.
 # * Responses that share their features find them with fewer rows than each would need.
-# * Bring responses to one scale (`response_weights=`) unless large ones are to count more.
+# * Bring responses to one scale (`losses.Squared(response_weights=...)`) unless large ones are to count more.
 # * Where responses have little in common, separate fits are the better question: compare the held-out errors, as here.

@@ -26,6 +26,7 @@ from ..paths.predicting import linear_predictor
 from ..paths.records import Source
 from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
+from ..problem.specified import LossRecord
 from .processes import draw_seed, warn_once
 from .run import cv_fit
 from .scoring import HeldOutRows, in_classes, metric_of, score, times_of_fold
@@ -230,12 +231,9 @@ def nested_cv(
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    names = {
-        name: arguments[name]
-        for name in ("feature_names", "pos_label", "ties")
-        if name in arguments
-    }
-    record = name if isinstance(loss, str) else loss
+    names = {name: arguments[name] for name in ("feature_names", "pos_label") if name in arguments}
+    given = arguments.get("loss", "squared")
+    record = given if isinstance(given, LossRecord) else name if isinstance(loss, str) else loss
     data = request(X, y, loss=record, **rows, **names, algorithm=_any_loss(name)).data
     labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
     splits = _named_outer(

@@ -12,7 +12,8 @@ from ..errors import ConvergenceWarning, SeparationWarning
 IN_FOLDS = {
     SeparationWarning: "a support has no finite optimum (separated classes, or a monotone "
     "likelihood); pass lambda2=1e-3 to have one",
-    ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
+    ConvergenceWarning: "some models did not converge; add a little lambda2, or allow more steps: "
+    "algorithm=l0path.solvers.LocalSearch(max_iter=10_000)",
 }
 
 

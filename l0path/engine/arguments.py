@@ -65,14 +65,18 @@ def responded(y, n, a, weights, counts, own=None):
             [],
         )
     if a.loss in COUPLED:
-        event, record = survival_loss(y, n, weights, counts, strata=a.strata, ties=a.ties)
+        event, record = survival_loss(
+            y, n, weights, counts, strata=a.strata, ties=a.parameters.get("ties", "efron")
+        )
         seen = weights > 0
         return event, record, None, None, survival_notes(event[seen], record.stop[seen], a)
-    given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
-    # those that are not given are 1 until a pilot fit
-    numbers = {name: number(one, name) for name, one in given.items() if one is not None}
     target, *others = responses(y, n, a.loss, a.pos_label)
-    return target, make_loss(a.loss, **numbers) if own is None else own, *others
+    if own is not None:
+        return target, own, *others
+    # a number that is not given is 1 until a pilot fit
+    needed = traits_named(a.loss).parameter
+    numbers = {name: one for name, one in a.parameters.items() if name == needed}
+    return target, make_loss(a.loss, **numbers), *others
 
 
 def response(y, n, loss, pos_label=None):

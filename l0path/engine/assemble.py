@@ -25,6 +25,7 @@ from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
 from ..working_set.hinge import make_model
 from ..working_set.ties import Twins
+from .grids import Grid
 from .posing import selectable, unit
 from .protocols import Point, Slice
 from .reported import Reporting
@@ -250,8 +251,12 @@ def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
     """
     plan = setting.request.plan
     F = np.array([row.loss + row.shrinkage for row in rows])
-    dynamic = plan.lambda0 is None
-    values = hull_grid(intervals, plan.n_lambda0) if dynamic else plan.lambda0
+    dynamic = isinstance(plan.lambda0, Grid)
+    values = plan.lambda0
+    if dynamic:
+        values = hull_grid(intervals, plan.lambda0.most)
+        least = (plan.lambda0.ratio or 0.0) * max(values, default=0.0)
+        values = [value for value in values if value >= least]
     out, short = [], 0
     floor = intervals[-1][1] if intervals else 0.0
     for value in values:

@@ -28,8 +28,9 @@ from ..problem.problem import (
 from ..problem.problem import constant as constant_up_to_rounding
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
-from .registry import search_settings
-from .request import PENALTIES, Arguments, Plan, Request, data_of
+from .grids import Grid
+from .registry import newton_steps, search_settings
+from .request import Arguments, Plan, Request, data_of
 from .strategies.pilots import pilot_loss
 
 MOST_LOOKED_INTO = 64  # columns that count as constant, whose values are looked at
@@ -165,9 +166,10 @@ def _any_ridge(request):
     """Whether lambda2 > 0 in any slice."""
     if request.slices is not None:
         return any(lambda2 > 0 for _, lambda2 in request.slices)
-    if request.plan.lambda2 is None:
-        return 2 in PENALTIES[request.plan.penalty]
-    return bool((np.asarray(request.plan.lambda2) > 0).any())
+    lambda2 = request.plan.lambda2
+    if lambda2 is None or isinstance(lambda2, Grid):
+        return lambda2 is not None
+    return bool((lambda2 > 0).any())
 
 
 def prepared(request, control):
@@ -185,7 +187,7 @@ def prepared(request, control):
         )
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
-    model = make_model(soft, plan.max_iter)
+    model = make_model(soft, newton_steps(plan.settings))
     model.grow(problem.forced)
     if request.certify is True and problem.turn is None:
         model.remember_slopes()
@@ -207,31 +209,22 @@ def prepared(request, control):
 
 
 def _slices(problem, model, plan):
-    """(lambda1, lambda2) pairs, largest shrinkage first; default grids where the penalty names a
-    term that is not given.
+    """(lambda1, lambda2) pairs, largest shrinkage first. A grid of lambda2 starts at the curvature
+    of the loss, so that the largest halves the coefficients or more.
     """
-    named = PENALTIES[plan.penalty]
     null = model.null(0.0, 0.0)
-    lambda1, lambda2 = plan.lambda1, plan.lambda2
-    if lambda1 is None:
-        lambda1 = np.zeros(1)
-        if 1 in named:
-            top = float(np.abs(null_gradient(model, null)).max(initial=0.0))
-            lambda1 = shrink_grid(max(top, 1e-300), plan.n_shrink)
-    if lambda2 is None:
+    lambda1 = np.zeros(1) if plan.lambda1 is None else plan.lambda1
+    lambda2 = np.zeros(1) if plan.lambda2 is None else plan.lambda2
+    if isinstance(lambda1, Grid):
+        top = float(np.abs(null_gradient(model, null)).max(initial=0.0))
+        lambda1 = lambda1.values("lambda1", max(top, 1e-300))
+    if isinstance(lambda2, Grid):
         top = smoothness(problem.loss)
         if not math.isfinite(top):
             # the curvature has no bound: its mean at the null model stands in
             top = float(model.derivatives(null)[2].sum())
-        lambda2 = shrink_grid(top, plan.n_shrink) if 2 in named else np.zeros(1)
+        lambda2 = lambda2.values("lambda2", top)
     return tuple((float(a), float(b)) for a in lambda1 for b in lambda2)
-
-
-def shrink_grid(top, count):
-    """`count` values from top down to 1e-4 top, geometric (ours start at the loss's curvature, so
-    that the largest halves the coefficients or more).
-    """
-    return top * np.geomspace(1.0, 1e-4, count) if count > 1 else np.array([top])
 
 
 def default_max_k(groups, p, n_eff):
@@ -289,15 +282,14 @@ def _data_given_anew(path, X, y, offset, trials):
         standardize=meta.standardize,
         offset=offset,
         trials=trials,
-        response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
         always_include=meta.forced,
         exclude=np.flatnonzero(meta.excluded),
         penalty_factor=meta.factor,
         feature_names=None if named else meta.names,
-        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
-        **({"ties": meta.ties, "strata": meta.stratum} if meta.ties else {}),
+        strata=meta.stratum if meta.ties else None,
+        parameters=_parameters(meta),
         pos_label=meta.classes[1] if two else None,
     )
     data = data_of(X, y, arguments, read=True)[0]
@@ -305,3 +297,11 @@ def _data_given_anew(path, X, y, offset, trials):
         raise ValueError(unknown)
     loss = data.loss if meta.ties else path.loss_record()
     return replace(data, loss=loss, groups=meta.groups)
+
+
+def _parameters(meta):
+    """What the record of the loss of a fit had, by the names in `problem`."""
+    given = {"ties": meta.ties, "response_weights": meta.response_weights}
+    if meta.traits.parameter:
+        given[meta.traits.parameter] = meta.loss_parameter
+    return {name: value for name, value in given.items() if value is not None}

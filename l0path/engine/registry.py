@@ -59,19 +59,18 @@ def _even_costs(plan, problem):
     if problem.groups is not None:
         raise ValueError(
             "penalty_factor= differs among the groups: they are chosen by their number, so "
-            "lambda0 values cannot be served; use grid='support'"
+            "lambda0 values cannot be served; choose by size: leave lambda0= out"
         )
     raise ValueError(
         f"penalty_factor= differs among the columns: {type(plan.settings).__name__} chooses "
         "columns by their number, so it cannot serve lambda0 values; "
-        "use grid='support', or algorithm='cd', 'swap' or 'primal_dual'"
+        "leave lambda0= out, or use algorithm='cd', 'swap' or 'primal_dual'"
     )
 
 
 def _lambda0_values(model, plan, part, session):
     """A path over lambda0, from which a grid of sizes is filled."""
-    given = plan.lambda0 if plan.grid == "lambda0" else None
-    path = Lambda0Path(model, part, plan.settings, session, n_lambda0=plan.n_lambda0, lambda0=given)
+    path = Lambda0Path(model, part, plan.settings, session, lambda0=plan.lambda0)
     return path if plan.grid == "lambda0" else SizePath(FilledSizes(path, part, session))
 
 
@@ -116,7 +115,7 @@ class Algorithm(NamedTuple):
     record : type
         Its settings record.
     make : callable
-        make(tol): the settings that the name stands for.
+        make(): the settings that the name stands for.
     engine : callable, optional
         engine(model, plan, part, session): the search of a `Slice`. None where models of another
         search are proven.
@@ -137,7 +136,7 @@ class Algorithm(NamedTuple):
 
     name: str
     record: type
-    make: Callable[[float], Any]
+    make: Callable[[], Any]
     engine: Callable[..., Engine] | None
     check: Callable[..., None] = _accept
     losses: frozenset = EVERY_LOSS
@@ -148,9 +147,7 @@ class Algorithm(NamedTuple):
 
 
 def _proving(name, record):
-    return Algorithm(
-        name, record, lambda tol: record(), None, losses=EVERY_LOSS | set(EXACT), proves=True
-    )
+    return Algorithm(name, record, record, None, losses=EVERY_LOSS | set(EXACT), proves=True)
 
 
 def _ascending(name, record, make, engine):
@@ -160,39 +157,37 @@ def _ascending(name, record, make, engine):
 SWAP = Algorithm(
     "swap",
     LocalSearch,
-    lambda tol: LocalSearch(tol=tol),
+    LocalSearch,
     _exchanges,
     LocalSearch.check,
     losses=EVERY_LOSS | set(COUPLED),
     units=COLUMNS_AND_GROUPS,
 )
 LARGER_SWAPS = SWAP._replace(name="", losses=EVERY_LOSS, units=ONLY_COLUMNS)
-PARTIAL_SWAPS = Algorithm(
-    "CDPSI", LocalSearch, lambda tol: LocalSearch(tol=tol, refit=False), _lambda0_values
-)
+PARTIAL_SWAPS = Algorithm("CDPSI", LocalSearch, lambda: LocalSearch(refit=False), _lambda0_values)
 ALGORITHMS = (
     SWAP,
-    Algorithm("cd", CoordinateDescent, lambda tol: CoordinateDescent(tol=tol), _lambda0_values),
+    Algorithm("cd", CoordinateDescent, CoordinateDescent, _lambda0_values),
     PARTIAL_SWAPS,
     *(
         Algorithm(
             name,
             ProjectedGradient,
-            lambda tol, name=name: ProjectedGradient(variant=name),
+            lambda name=name: ProjectedGradient(variant=name),
             _sizes_one_by_one,
             ProjectedGradient.check,
         )
         for name in VARIANTS
     ),
-    _ascending("dual_iht", DualIHT, lambda tol: DualIHT(blocks=1), _sizes_one_by_one),
+    _ascending("dual_iht", DualIHT, lambda: DualIHT(blocks=1), _sizes_one_by_one),
     _ascending(
-        "stochastic_dual_iht", DualIHT, lambda tol: DualIHT(blocks=ROW_BLOCKS), _sizes_one_by_one
+        "stochastic_dual_iht", DualIHT, lambda: DualIHT(blocks=ROW_BLOCKS), _sizes_one_by_one
     ),
-    _ascending("primal_dual", PrimalDual, lambda tol: PrimalDual(), _lambda0_values),
+    _ascending("primal_dual", PrimalDual, PrimalDual, _lambda0_values),
     Algorithm(
         "feature_generating",
         FeatureGenerating,
-        lambda tol: FeatureGenerating(),
+        FeatureGenerating,
         _sizes_one_by_one,
         FeatureGenerating.check,
         BOUNDED_CURVATURE,
@@ -207,7 +202,7 @@ ALGORITHMS = (
 OWN_RECORD = Algorithm(
     "",
     SparseSettings,
-    lambda tol: None,
+    lambda: None,
     _sizes_one_by_one,
     lambda settings, *more: settings.check(*more),
 )
@@ -237,13 +232,11 @@ def proves(algorithm):
     return algorithm_of(algorithm).proves
 
 
-def settings_of(algorithm, tol):
-    """The settings record of an algorithm name or record. `tol` of gradient and dual methods is
-    another quantity, which their records set.
-    """
+def settings_of(algorithm):
+    """The settings record of an algorithm name or record."""
     if isinstance(algorithm, str):
         if algorithm in BY_NAME:
-            return BY_NAME[algorithm].make(tol)
+            return BY_NAME[algorithm].make()
         raise ValueError(
             f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, names()))} or a "
             "settings record of l0path.solvers"
@@ -265,11 +258,17 @@ def search_settings(settings):
     return settings.start if algorithm_of(settings).proves else settings
 
 
+def newton_steps(settings):
+    """The largest number of Newton steps of one solve."""
+    search = search_settings(settings)
+    return search.max_iter if isinstance(search, LocalSearch) else LocalSearch.max_iter
+
+
 def without_hierarchy(a):
     """What of the `Arguments` of a fit keeps its search from keeping a hierarchy, as a text with
     its remedy; "" for nothing.
     """
-    settings = settings_of(a.algorithm, a.tol)
+    settings = settings_of(a.algorithm)
     if algorithm_of(settings) is not SWAP and not isinstance(settings, BranchAndBound):
         return f"algorithm={a.algorithm!r}: use 'swap' (swap_size=1) or 'exact'"
     return ""

@@ -6,44 +6,44 @@ missing values where `pose` would not see them.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .. import formula
-from ..core.arguments import flag, nonnegative, same_index, whole
+from ..core.arguments import flag, same_index, whole
+from ..core.hints import refuse_unknown
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
-from ..errors import check_tol, refuse_masked
+from ..errors import refuse_masked
 from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives, record_named
 from ..problem.families.trials import loss_meant, shares_of
 from ..problem.groups import group_factor, make_groups, with_factors, with_hierarchy
 from ..problem.losses import OWN_LOSSES, canonical_name, name_of
 from ..problem.problem import Data
+from ..problem.specified import told_apart
 from . import arguments as checks
 from . import registry, responses
-
-PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
+from .grids import Grid, lambdas
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The arguments of `l0path.fit` besides X and y, with their defaults."""
+    """The arguments of `l0path.fit` besides X and y, with their defaults; `parameters` are those of
+    the record of the loss, by their names in `problem`.
+    """
 
-    loss: str = "squared"
-    penalty: str = "L0"
+    loss: Any = "squared"
+    parameters: dict = field(default_factory=dict)
     algorithm: Any = "swap"
-    grid: str = "support"
     k: Any = None
     max_k: int | None = None
-    n_lambda0: int = 100
     lambda0: Any = None
     lambda1: Any = None
     lambda2: Any = None
-    n_shrink: int = 10
     fit_intercept: bool | None = None
     standardize: bool = True
     sample_weight: Any = None
@@ -52,7 +52,6 @@ class Arguments:
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
-    response_weights: Any = None
     lower: Any = -math.inf
     upper: Any = math.inf
     always_include: Any = None
@@ -62,15 +61,6 @@ class Arguments:
     heredity: Any = "auto"
     feature_names: Any = None
     strata: Any = None
-    ties: str = "efron"
-    gamma: float = 0.25
-    delta: float | None = None
-    theta: float | None = None
-    power: float = 1.5
-    quantile: float = 0.5
-    lambda_scale: str = "mean"
-    tol: float = 1e-8
-    max_iter: int = 1000
     time_limit: float | None = None
     certify: bool | str = "auto"
     n_jobs: int | None = None
@@ -81,31 +71,27 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The settings of a path: everything but the data. lambda1, lambda2 are arrays or None (default
-    grid, or 0 when the penalty does not name the term).
+    """The settings of a path: everything but the data. lambda0, lambda1, lambda2 are arrays, a
+    `Grid`, or None (which is 0 for lambda1 and lambda2). grid: "support" or "lambda0".
     """
 
     settings: Any
-    penalty: str = "L0"
     grid: str = "support"
     sizes: tuple | None = None
     max_k: int | None = None
-    n_lambda0: int = 100
     lambda0: Any = None
     lambda1: Any = None
     lambda2: Any = None
-    n_shrink: int = 10
-    tol: float = 1e-8
-    max_iter: int = 1000
     time_limit: float | None = None
     random_state: int | None = None
 
     def least_shrinkage(self):
-        """The least lambda1 and lambda2 that will be asked for; 1 stands for a default grid."""
-        named = PENALTIES[self.penalty]
+        """The least lambda1 and lambda2 that will be asked for; 1 stands for a grid that follows
+        from the data.
+        """
         return tuple(
-            float(given.min()) if given is not None else 1.0 if term in named else 0.0
-            for term, given in ((1, self.lambda1), (2, self.lambda2))
+            0.0 if given is None else 1.0 if isinstance(given, Grid) else float(given.min())
+            for given in (self.lambda1, self.lambda2)
         )
 
 
@@ -177,10 +163,11 @@ def request(X, y=None, *, data=None, **given) -> Request:
     """
     given = given if data is None else {**given, "data": data}
     X, y, given = formula.open_formula(X, y, given)
-    unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
-    if unknown:
-        raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    given["loss"] = loss_meant(given.get("loss", "squared"), y, given.get("trials"))
+    refuse_unknown(
+        "fit", given, (one.name for one in fields(Arguments) if one.name != "parameters")
+    )
+    given["loss"], given["parameters"] = told_apart(given.get("loss", "squared"))
+    given["loss"] = loss_meant(given["loss"], y, given.get("trials"))
     a = _checked(Arguments(**given))
     table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
     heredity, groups, kept = formula.asked_hierarchy(
@@ -190,11 +177,10 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
     responses.refuse_unserved(data, plan, a)
-    plan, more = _scaled(plan, data, a)
     return Request(
         data=data,
         plan=plan,
-        notes=(*formula.notes(table.formula), *kept, *notes, *more),
+        notes=(*formula.notes(table.formula), *kept, *notes),
         by_name=_taken_by_name(table.X, a.feature_names, data.names),
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=table.formula,
@@ -232,7 +218,7 @@ def _refuse_for_own(name, a):
             f"certify=True needs the conjugate of the loss, which loss={name!r} of your own "
             "does not have; leave it out"
         )
-    settings = registry.settings_of(a.algorithm, a.tol)
+    settings = registry.settings_of(a.algorithm)
     row = registry.algorithm_of(settings)
     if row.proves or row.ridge or not row.boxes:
         raise ValueError(
@@ -244,7 +230,7 @@ def _refuse_for_own(name, a):
 def _needs_pilot(loss, a):
     """Whether a number of the loss is to be found from the data."""
     found = loss.traits.pilot
-    return bool(found) and getattr(a, found, None) is None
+    return bool(found) and found not in a.parameters
 
 
 def _taken_by_name(X, feature_names, names):
@@ -304,7 +290,9 @@ def data_of(X, y, a, read=False):
         classes=classes,
         groups=groups,
         responses=labels,
-        response_weights=responses.weights_of_responses(a.response_weights, labels),
+        response_weights=responses.weights_of_responses(
+            a.parameters.get("response_weights"), labels
+        ),
         strata=strata_of(a.strata, design.n)[1],
         index=index if labels_of_rows is None else labels_of_rows,
         **columns,
@@ -364,38 +352,22 @@ def _columns(p, names, a):
 
 def _plan(a):
     """Check everything of `fit` that does not depend on the data."""
-    if not isinstance(a.penalty, str) or a.penalty not in PENALTIES:
-        raise ValueError(
-            f"penalty={a.penalty!r} is not known; choose one of {', '.join(PENALTIES)}"
-        )
-    if not isinstance(a.grid, str) or a.grid not in ("support", "lambda0"):
-        raise ValueError(f"grid={a.grid!r} is not known; choose 'support' or 'lambda0'")
     sizes, max_k = _sizes(a.k, a.max_k)
-    grid, lambda0 = a.grid, None
-    if a.lambda0 is not None:
-        if grid == "support" and sizes is not None:
-            raise ValueError("k= and lambda0= are two ways to choose a model; give one of them")
-        grid, lambda0 = "lambda0", np.sort(nonnegative(a.lambda0, "lambda0"))[::-1]
-    if grid == "lambda0" and sizes is not None:
+    lambda0 = lambdas(a.lambda0, "lambda0")
+    if lambda0 is not None and sizes is not None:
         raise ValueError(
-            "k= needs grid='support'; on a lambda0 grid use max_k= and choose a size afterwards "
-            "with path.model(k=)"
+            "k= and lambda0= are two ways to choose models; give one of them. A path over lambda0 "
+            "takes max_k=, and path.model(k=) chooses a size afterwards"
         )
-    check_tol(a.tol)
     _check_limits(a.time_limit, a.random_state)
     return Plan(
-        settings=registry.settings_of(a.algorithm, a.tol),
-        penalty=a.penalty,
-        grid=grid,
+        settings=registry.settings_of(a.algorithm),
+        grid="support" if lambda0 is None else "lambda0",
         sizes=sizes,
         max_k=max_k,
-        n_lambda0=whole(a.n_lambda0, "n_lambda0", 1),
         lambda0=lambda0,
-        lambda1=None if a.lambda1 is None else nonnegative(a.lambda1, "lambda1"),
-        lambda2=None if a.lambda2 is None else nonnegative(a.lambda2, "lambda2"),
-        n_shrink=whole(a.n_shrink, "n_shrink", 1),
-        tol=float(a.tol),
-        max_iter=whole(a.max_iter, "max_iter", 1),
+        lambda1=lambdas(a.lambda1, "lambda1"),
+        lambda2=lambdas(a.lambda2, "lambda2"),
         time_limit=a.time_limit,
         random_state=a.random_state,
     )
@@ -430,35 +402,3 @@ def _check_limits(time_limit, random_state):
         raise ValueError(
             f"random_state={random_state!r} must be None, an integer >= 0 or a numpy Generator"
         )
-
-
-def _scaled(plan, data, a):
-    """Turn lambdas given in L0Learn's scale into ours: squared lambda0 = sd_y^2 L0, lambda1 = sd_y
-    L1; classes lambda0 = L0 / n, lambda1 = L1 / sqrt(n); lambda2 is the same.
-    """
-    scale = a.lambda_scale
-    if not isinstance(scale, str) or scale not in ("mean", "l0learn"):
-        raise ValueError(f"lambda_scale={scale!r} is not known; choose 'mean' or 'l0learn'")
-    if scale == "mean":
-        return plan, []
-    weighted = a.sample_weight is not None or a.freq_weight is not None
-    if weighted or not data.standardize or not data.intercept:
-        raise ValueError(
-            "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
-            "weights; use lambda_scale='mean'"
-        )
-    n = data.design.n
-    f0, f1 = (
-        (float(data.y.var()), float(data.y.std()))
-        if data.classes is None
-        else (1.0 / n, 1.0 / math.sqrt(n))
-    )
-    plan = replace(
-        plan,
-        lambda0=None if plan.lambda0 is None else plan.lambda0 * f0,
-        lambda1=None if plan.lambda1 is None else plan.lambda1 * f1,
-    )
-    return plan, [
-        f"lambda_scale='l0learn': lambda0 was multiplied by {f0:.6g}, lambda1 by {f1:.6g}; the "
-        "table shows the mean-loss scale"
-    ]

@@ -15,6 +15,7 @@ from ..exchange.local_search import LocalSearch
 from ..problem.losses import name_of
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
+from .grids import Grid
 
 
 def is_several(y, loss):
@@ -160,7 +161,7 @@ def refuse_unserved(data, plan, a):
     if uneven and data.loss.traits.coupled:
         raise ValueError(
             "penalty_factor= differs, and lambda0 values with unequal costs are not served for "
-            f"loss={name_of(data.loss)!r}; use grid='support'"
+            f"loss={name_of(data.loss)!r}; leave lambda0= out"
         )
     if data.responses is None:
         return
@@ -177,17 +178,15 @@ def refuse_unserved(data, plan, a):
         what = (
             f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
         )
-    elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
-        what = "lambda1: use lambda2, or penalty='L0L2'"
+    elif isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0):
+        what = "lambda1: use lambda2"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif a.lambda_scale != "mean":
-        what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
     elif uneven:
-        what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
+        what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
-    elif classes and a.response_weights is not None:
+    elif classes and "response_weights" in a.parameters:
         what = "response_weights="
     if what and classes:
         raise ValueError(f"loss='multinomial' is not served with {what}")

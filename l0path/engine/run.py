@@ -96,7 +96,7 @@ def kinds_of_kernels(request):
     """The kinds of fits whose kernels other processes may compile: those of a default fit are known
     beforehand. See `warm.recipes`.
     """
-    data, default = request.data, request.plan.settings == LocalSearch(tol=request.plan.tol)
+    data, default = request.data, request.plan.settings == LocalSearch()
     name = name_of(data.loss)
     several = data.responses is not None and name not in SEVERAL
     if not default or request.resolved or several or name in OWN_LOSSES:
@@ -369,7 +369,8 @@ def _path(setting, slices, solutions, notes):
         warn_user(
             ConvergenceWarning(
                 f"{len(bad)} of {len(solutions)} models did not converge (first k = {bad[0]}); "
-                "raise max_iter, or add a little lambda2"
+                "add a little lambda2, or allow more steps: "
+                "algorithm=l0path.solvers.LocalSearch(max_iter=10_000)"
             )
         )
     if request.formula is not None and request.row_counts is None:

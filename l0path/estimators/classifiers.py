@@ -10,6 +10,8 @@ import joblib
 from numpy.typing import ArrayLike
 
 from ..core.types import Bound, Columns, Seed, Settings
+from ..engine.grids import Lambda
+from ..problem.specified import LossRecord
 from .predicting import ClassifierMethods
 from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
@@ -37,9 +39,10 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     lambda2 : float, default 1e-3
         The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
         no minimum where the columns separate the classes.
-    loss : str, default "logistic"
-        "logistic", "multinomial", "ordinal", "squared_hinge", "smoothed_hinge" (width `gamma`), or
-        with algorithm="exact" "hinge". Only the first three have `predict_proba`. With more than
+    loss : str or record, default "logistic"
+        "logistic", "multinomial", "ordinal", "squared_hinge", "smoothed_hinge", with
+        algorithm="exact" "hinge", or a record of `l0path.losses`, such as SmoothedHinge(width=0.5).
+        Only the first three have `predict_proba`. With more than
         two classes "logistic" means "multinomial", and the hinges are refused. For "ordinal" y
         holds numbers, or it is a Series or Categorical of a category dtype with ordered=True.
     class_weight : dict or str, optional
@@ -49,8 +52,6 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The label that `path_` and `model_` (their coefficients, bounds, summaries and plots) speak
         for. None means classes_[1]. classes_, coef_, intercept_, `decision_function` and
         `predict_proba` keep the order of scikit-learn whatever it is.
-    gamma : float, default 0.25
-        The width > 0 of the smoothed hinge.
     algorithm : str or settings record, default "swap"
         The search, as in `l0path.fit`.
     fit_intercept, standardize : bool, default True
@@ -69,10 +70,6 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds after which the largest model solved, up to k, is taken. None means no limit.
     n_jobs : int, optional
@@ -110,7 +107,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         lambda0: float | None = None,
         lambda1: float = 0.0,
         lambda2: float = 1e-3,
-        loss: str = "logistic",
+        loss: str | LossRecord | Any = "logistic",
         class_weight: str | dict | None = None,
         pos_label: object = None,
         max_k: int | None = None,
@@ -125,9 +122,6 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        gamma: float = 0.25,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -151,28 +145,22 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         "min", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
-    penalty : str, default "L0"
-        The terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None.
-    n_shrink : int, default 10
-        The number of values of a default grid of lambda1 or lambda2.
-    grid : str, default "support"
-        "support" for every size, or "lambda0".
     scoring : str, scorer, or callable, optional
         "deviance", "auc", "misclassification", "brier" (logistic only), a name or scorer of
         scikit-learn, or a function. None means "deviance", twice the mean negative log-likelihood
         for the logistic loss.
-    lambda1 : float or sequence of float, optional
-        Weights of ||b||_1. None means the grid that `penalty` names, else 0.
-    lambda2 : float, sequence of float or None, default 1e-3
-        Weights of ||b||_2^2. None means the grid that `penalty` names, else 0.
-    loss : str, default "logistic"
+    lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
+    lambda1 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Weights of ||b||_1, as in `l0path.fit`. None means 0.
+    lambda2 : float, sequence of float, "grid", `l0path.grid` or None, default 1e-3
+        Weights of ||b||_2^2, as in `l0path.fit`. None means 0.
+    loss : str or record, default "logistic"
         The loss, as in `L0Classifier`.
     class_weight : dict or str, optional
         Class weights, as in `L0Classifier`; "balanced" weights are those of each training set.
     pos_label : object, optional
         The label that the coefficients are about (`path_`, `model_`), as in `L0Classifier`.
-    gamma : float, default 0.25
-        The width > 0 of the smoothed hinge.
     algorithm : str or settings record, default "swap"
         The search, as in `l0path.fit`.
     fit_intercept, standardize : bool, default True
@@ -191,10 +179,6 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds for all fits. None means no limit.
     n_jobs : int, optional
@@ -228,12 +212,10 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         scoring: str | Callable | None = None,
         which: str | Callable = "min",
         n_repeats: int = 1,
-        penalty: str = "L0",
-        lambda1: float | Sequence[float] | None = None,
-        lambda2: float | Sequence[float] = 1e-3,
-        n_shrink: int = 10,
-        grid: str = "support",
-        loss: str = "logistic",
+        lambda0: Lambda = None,
+        lambda1: Lambda = None,
+        lambda2: Lambda = 1e-3,
+        loss: str | LossRecord | Any = "logistic",
         class_weight: str | dict | None = None,
         pos_label: object = None,
         algorithm: str | Settings = "swap",
@@ -246,9 +228,6 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        gamma: float = 0.25,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,

@@ -12,12 +12,14 @@ from ..designs.protocol import is_design
 from ..problem.families.own import take_undecorated
 from ..problem.families.trials import in_two_columns
 from ..problem.losses import canonical_name
+from ..problem.specified import told_apart
 
 SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 
 
 def loss_named(loss):
     """The own name of a loss of regressors and classifiers, ordered classes among them."""
+    loss = told_apart(loss)[0]
     take_undecorated(loss)
     return canonical_name(loss, exact=True)
 
@@ -26,6 +28,7 @@ def refuse_responses(loss, y, classes):
     """Refuse times and events, and counts in two columns, in a regressor or (classes) a
     classifier.
     """
+    loss = told_apart(loss)[0]
     times = isinstance(y, np.ndarray) and y.dtype.names
     if times or (isinstance(loss, str) and loss == "cox"):
         what = f"y has the fields {', '.join(y.dtype.names)}" if times else f"loss={loss!r}"

@@ -13,6 +13,7 @@ from ..errors import refuse_masked
 from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
+from ..problem.specified import told_apart
 from .columns import checked, column_of, without_column
 
 
@@ -112,7 +113,11 @@ class SurvivalMethods:
         return super()._predict(self._numbered(X), type)
 
     def _arguments(self, names):
-        return super()._arguments(names) | {"loss": "cox"}
+        if told_apart(self.loss)[0] != "cox":
+            raise ValueError(
+                f"loss={self.loss!r} is not for survival times: use 'cox' or l0path.losses.Cox()"
+            )
+        return super()._arguments(names)
 
     def _with_offset(self, X, arguments):
         """With the column that `strata` names too; sets strata_index_."""

@@ -10,6 +10,7 @@ from ..core.types import Matrix
 from ..paths.predicting import class_predictors
 from ..problem.losses import traits_named
 from ..problem.several import probabilities
+from ..problem.specified import told_apart
 from .columns import loss_named
 from .selecting import MULTICLASS
 
@@ -19,7 +20,7 @@ class RegressorMethods(RegressorMixin):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss == "squared"
+        tags.target_tags.multi_output = told_apart(self.loss)[0] == "squared"
         return tags
 
     def predict(self, X: Matrix) -> np.ndarray:
@@ -49,7 +50,7 @@ def _has_probabilities(self):
 class ClassifierMethods(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss in MULTICLASS
+        tags.classifier_tags.multi_class = told_apart(self.loss)[0] in MULTICLASS
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:

@@ -10,6 +10,8 @@ import joblib
 from numpy.typing import ArrayLike
 
 from ..core.types import Bound, Columns, Seed, Settings
+from ..engine.grids import Lambda
+from ..problem.specified import LossRecord
 from .predicting import RegressorMethods
 from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
@@ -34,9 +36,9 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         and k is not used.
     lambda1, lambda2 : float, default 0.0
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
-    loss : str, default "squared"
-        "squared", "huber" (threshold `delta`), "poisson", "gamma", "negative_binomial" (`theta`),
-        "tweedie" (`power`) or "quantile" (`quantile`).
+    loss : str or record, default "squared"
+        "squared", "huber", "poisson", "gamma", "negative_binomial", "tweedie" or "quantile", or a
+        record of `l0path.losses` with its numbers, such as Huber(delta=2) or Quantile(0.9).
     max_k : int, optional
         The largest size of the path. None means k, and with memory=, which serves every k, min(p,
         n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k,
@@ -68,18 +70,6 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in coef_. As a
         column it goes with its rows through pipelines and searches; transformers that come before
         must pass it through unchanged. `offset_index_` is its place in X.
-    delta : float, optional
-        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
-    theta : float, optional
-        The theta of the negative binomial loss. None takes it from a pilot fit.
-    power : float, default 1.5
-        The power, 1 < power <= 2, of the Tweedie loss.
-    quantile : float, default 0.5
-        The quantile that loss="quantile" predicts.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds after which the largest model solved, up to k, is taken, with a ConvergenceWarning.
         None means no limit.
@@ -132,7 +122,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         lambda0: float | None = None,
         lambda1: float = 0.0,
         lambda2: float = 0.0,
-        loss: str = "squared",
+        loss: str | LossRecord | Any = "squared",
         max_k: int | None = None,
         memory: str | joblib.Memory | None = None,
         algorithm: str | Settings = "swap",
@@ -145,12 +135,6 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        delta: float | None = None,
-        theta: float | None = None,
-        power: float = 1.5,
-        quantile: float = 0.5,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -179,27 +163,13 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         criterion such as "bic", which judges the fit on all rows.
     n_repeats : int, default 1
         Repeats of an integer cv.
-    penalty : str, default "L0"
-        "L0", "L0L1", "L0L2" or "L0L1L2": the terms that get a grid of `n_shrink` values where
-        lambda1 or lambda2 is None.
-    lambda1, lambda2 : float or sequence of float, optional
-        Weights of ||b||_1 and of ||b||_2^2, used as they are. None means the grid that `penalty`
-        names, else 0.
-    n_shrink : int, default 10
-        The number of values of a default grid of lambda1 or lambda2.
-    grid : str, default "support"
-        "support" for every size, or "lambda0".
-    loss : str, default "squared"
-        "squared", "huber" (threshold `delta`), "poisson", "gamma", "negative_binomial" (`theta`),
-        "tweedie" (`power`) or "quantile" (`quantile`).
-    delta : float, optional
-        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
-    theta : float, optional
-        The theta of the negative binomial loss. None takes it from a pilot fit.
-    power : float, default 1.5
-        The power, 1 < power <= 2, of the Tweedie loss.
-    quantile : float, default 0.5
-        The quantile that loss="quantile" predicts.
+    lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
+    lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Weights of ||b||_1 and of ||b||_2^2, as in `l0path.fit`. None means 0.
+    loss : str or record, default "squared"
+        "squared", "huber", "poisson", "gamma", "negative_binomial", "tweedie" or "quantile", or a
+        record of `l0path.losses` with its numbers, such as Huber(delta=2) or Quantile(0.9).
     algorithm : str or settings record, default "swap"
         The search, as in `l0path.fit`.
     fit_intercept, standardize : bool, default True
@@ -218,10 +188,6 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds for all fits. None means no limit.
     n_jobs : int, optional
@@ -255,12 +221,10 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         scoring: str | Callable | None = None,
         which: str | Callable = "min",
         n_repeats: int = 1,
-        penalty: str = "L0",
-        lambda1: float | Sequence[float] | None = None,
-        lambda2: float | Sequence[float] | None = None,
-        n_shrink: int = 10,
-        grid: str = "support",
-        loss: str = "squared",
+        lambda0: Lambda = None,
+        lambda1: Lambda = None,
+        lambda2: Lambda = None,
+        loss: str | LossRecord | Any = "squared",
         algorithm: str | Settings = "swap",
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -271,12 +235,6 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        delta: float | None = None,
-        theta: float | None = None,
-        power: float = 1.5,
-        quantile: float = 0.5,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,

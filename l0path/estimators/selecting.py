@@ -16,17 +16,19 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from ..core.arguments import nonnegative, number
+from ..core.arguments import number
 from ..core.status import End
 from ..core.types import Matrix
 from ..cross_validation import cv_fit
 from ..engine.arguments import refuse_shares, sample_weights
+from ..engine.grids import Grid, lambdas
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..paths.criteria import RULES
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.specified import told_apart
 from .columns import (
     categories_of,
     checked,
@@ -48,20 +50,12 @@ PASSED = (
     "always_include",
     "exclude",
     "penalty_factor",
-    "gamma",
-    "delta",
-    "theta",
-    "power",
-    "quantile",
-    "tol",
-    "max_iter",
     "time_limit",
     "class_weight",
     "pos_label",
     "groups",
-    "ties",
 )  # parameters that `fit` takes under the same name
-PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
+PASSED_CV = (*PASSED, "lambda0", "cv", "scoring", "n_repeats")
 # losses of classifiers that take more than two classes; all but the last mean the multinomial one
 MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial", "ordinal")
 
@@ -167,14 +161,20 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary" and not (kind == "multiclass" and self.loss in MULTICLASS):
+        if kind != "binary" and not (
+            kind == "multiclass" and told_apart(self.loss)[0] in MULTICLASS
+        ):
             raise ValueError(
                 f"Only binary classification is supported by loss={self.loss!r}. The type of the "
                 f"target is {kind}. For more than two classes use loss='logistic'"
             )
         self.classes_ = np.unique(y)
-        ordered = self.loss == "ordinal" and categories is not None
+        ordered = self._ordered() and categories is not None
         return pd.Series(pd.Categorical(y, dtype=categories)) if ordered else y
+
+    def _ordered(self):
+        """Whether the classes are ordered ones."""
+        return told_apart(self.loss)[0] == "ordinal"
 
     def _arguments(self, names):
         """Arguments of `fit` or `cv_fit` from the parameters."""
@@ -182,7 +182,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
         out = {name: value for name, value in vars(self).items() if name in names}
-        if isinstance(self, ClassifierMixin) and self.classes_.size > 2 and self.loss != "ordinal":
+        if isinstance(self, ClassifierMixin) and self.classes_.size > 2 and not self._ordered():
             out["loss"] = "multinomial"
         if out.get("fit_intercept") and not traits_named(loss_named(self.loss)).intercept:
             out["fit_intercept"] = None  # the default here: the loss does not see a constant
@@ -284,13 +284,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         if self.groups is not None:
             return int(want)
-        named = getattr(self, "penalty", "L0")
-        if any(
-            name.replace("lambda", "L") in named
-            if value is None
-            else nonnegative(value, name).min() > 0
-            for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))
-        ):
+        given = (lambdas(self.lambda1, "lambda1"), lambdas(self.lambda2, "lambda2"))
+        if any(isinstance(v, Grid) or (v is not None and v.min() > 0) for v in given):
             return int(want)
         intercept = int(bool(self.fit_intercept))
         rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)

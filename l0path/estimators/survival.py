@@ -12,6 +12,8 @@ import joblib
 from numpy.typing import ArrayLike
 
 from ..core.types import Bound, Columns, Seed, Settings
+from ..engine.grids import Lambda
+from ..problem.specified import LossRecord
 from .hazards import SurvivalMethods
 from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
@@ -35,8 +37,9 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the loss for each event. Where columns
         make the likelihood monotone (a coefficient would grow without end), a small lambda2, such
         as 1e-3, keeps them in the search.
-    ties : str, default "efron"
-        "efron" or "breslow": how events at the same time count.
+    loss : str or record, default "cox"
+        "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
+        time.
     strata : str or int, optional
         A column of X, by name (of a DataFrame; it may hold texts then) or number, whose values are
         strata: their baseline hazards differ. It is no feature. As a column it goes with its rows
@@ -64,10 +67,6 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps of one solve.
     time_limit : float, optional
         Seconds after which the largest model solved, up to k, is taken. None means no limit.
     n_jobs : int, optional
@@ -112,7 +111,7 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         lambda0: float | None = None,
         lambda1: float = 0.0,
         lambda2: float = 0.0,
-        ties: str = "efron",
+        loss: str | LossRecord = "cox",
         strata: str | int | None = None,
         max_k: int | None = None,
         memory: str | joblib.Memory | None = None,
@@ -125,8 +124,6 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -153,17 +150,13 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         "min", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
-    penalty : str, default "L0"
-        The terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None.
-    lambda1, lambda2 : float or sequence of float, optional
-        Weights of ||b||_1 and of ||b||_2^2, used as they are. None means the grid that `penalty`
-        names, else 0.
-    n_shrink : int, default 10
-        The number of values of a default grid of lambda1 or lambda2.
-    grid : str, default "support"
-        "support" for every size, or "lambda0".
-    ties : str, default "efron"
-        "efron" or "breslow": how events at the same time count.
+    lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
+    lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Weights of ||b||_1 and of ||b||_2^2, as in `l0path.fit`. None means 0.
+    loss : str or record, default "cox"
+        "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
+        time.
     strata : str or int, optional
         A column of X whose values are strata, as in `L0Survival`.
     algorithm : str or settings record, default "swap"
@@ -184,10 +177,6 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         Groups of columns, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
-    tol : float, default 1e-8
-        The relative accuracy, as in `l0path.fit`.
-    max_iter : int, default 1000
-        The largest number of Newton steps of one solve.
     time_limit : float, optional
         Seconds for all fits. None means no limit.
     n_jobs : int, optional
@@ -221,12 +210,10 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         scoring: str | Callable | None = None,
         which: str | Callable = "min",
         n_repeats: int = 1,
-        penalty: str = "L0",
-        lambda1: float | Sequence[float] | None = None,
-        lambda2: float | Sequence[float] | None = None,
-        n_shrink: int = 10,
-        grid: str = "support",
-        ties: str = "efron",
+        lambda0: Lambda = None,
+        lambda1: Lambda = None,
+        lambda2: Lambda = None,
+        loss: str | LossRecord = "cox",
         strata: str | int | None = None,
         algorithm: str | Settings = "swap",
         standardize: bool = True,
@@ -237,8 +224,6 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,

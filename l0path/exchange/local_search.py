@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.arguments import whole
 from ..core.status import End, FitStatus, Optimality
 from ..errors import check_tol
 from ..problem.losses import Squared
@@ -49,6 +50,8 @@ class LocalSearch:
         The largest number of swaps of one search.
     tol : float, default 1e-8
         Exchanges that lower the objective by less than tol / 100, relative, are not taken.
+    max_iter : int, default 1000
+        The largest number of Newton steps of one solve.
 
     Notes
     -----
@@ -72,6 +75,7 @@ class LocalSearch:
     n_best: int | None = None
     max_swaps: int = 100
     tol: float = 1e-8
+    max_iter: int = 1000
 
     def __post_init__(self):
         if self.effort not in ("fast", "default", "high"):
@@ -88,6 +92,7 @@ class LocalSearch:
                 "time"
             )
         check_tol(self.tol)
+        whole(self.max_iter, "max_iter", 1)
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(
                 f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1"

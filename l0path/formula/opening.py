@@ -99,7 +99,7 @@ def opened(text, data, arguments):
     ]
     if repeated:
         raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
-    _refuse_times(formula, arguments.get("loss", "squared"))
+    _refuse_times(formula, _named(arguments.get("loss", "squared")))
     _fit_intercept(formula, arguments)
     used = [*formula.used(left=True), *formula.used(), *formula.of_rows(), *named.values()]
     used = list(dict.fromkeys(used))
@@ -151,6 +151,11 @@ def notes(formula):
     return [*(said if dropped else []), *formula.blanks]
 
 
+def _named(loss):
+    """The name of a loss given by name or record; a record of the user's own as it is."""
+    return loss if isinstance(loss, str) else getattr(loss, "name", loss)
+
+
 def _refuse_times(formula, loss):
     """Refuse Surv(...) on the left with another loss than "cox"."""
     if formula.left.startswith("Surv(") and loss != "cox":
@@ -161,7 +166,7 @@ def _refuse_times(formula, loss):
 
 
 def _fit_intercept(formula, arguments):
-    given, loss = arguments.get("fit_intercept"), arguments.get("loss")
+    given, loss = arguments.get("fit_intercept"), _named(arguments.get("loss"))
     own = getattr(loss, "traits", None)  # of a loss of the user's own
     if (isinstance(loss, str) and loss == "cox") or (own is not None and not own.intercept):
         return  # a baseline hazard is in the place of an intercept, or nothing

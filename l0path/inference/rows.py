@@ -26,9 +26,7 @@ from ..problem.several import class_codes
 
 OURS = {
     "k": "the path needs every size; pass max_k= for its largest",
-    "grid": "sizes are compared, not values of lambda0",
     "lambda0": "sizes are compared, not values of lambda0",
-    "n_lambda0": "sizes are compared, not values of lambda0",
     "certify": "certify one path with l0path.fit(X, y, certify=True)",
     "on_solution": "use it in l0path.fit",
     "time_limit": "",

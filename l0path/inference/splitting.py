@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
+from ..engine.grids import Grid
 from ..errors import SeparationWarning
 from ..problem.losses import OWN_LOSSES, name_of
 from .held_out import tested
@@ -257,12 +258,12 @@ def _check(data, plan, k, rule, competing):
         many = [
             name
             for name, value in (("lambda1", plan.lambda1), ("lambda2", plan.lambda2))
-            if value is not None and value.size > 1
+            if isinstance(value, Grid) or (value is not None and value.size > 1)
         ]
-        if plan.penalty != "L0" or many:
+        if many:
             raise ValueError(
                 f"k={k} names one model in each slice of a path: give one lambda1 and one lambda2, "
-                f"or choose by rule= instead (got {', '.join(many) or f'penalty={plan.penalty!r}'})"
+                f"or choose by rule= instead (got several values of {', '.join(many)})"
             )
     elif not callable(rule) and not data.loss.traits.likelihood:
         raise ValueError(

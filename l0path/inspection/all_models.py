@@ -95,6 +95,9 @@ def best_subset(
 
         minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
+    With groups, or terms of a formula, S are sets of them, and penalty(S) is that of their number
+    and of their coefficients, the rank of their columns.
+
     Under a squared loss -2 loglik is n (log(2 pi RSS / n) + 1). Other losses with a likelihood
     (logistic, Poisson, gamma, Cox, ordered and several classes, ...) and several responses are
     searched by leaps and bounds over fits.
@@ -114,7 +117,7 @@ def best_subset(
         Seconds. None means no limit.
     **fit_options : Any
         Other arguments of `fit`, such as loss, sample_weight, always_include and exclude; no
-        shrinkage, bounds or groups.
+        shrinkage or bounds.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def best_subset(
     Raises
     ------
     ValueError
-        If the criterion is not known, or models cannot be compared: shrinkage, bounds, groups, no
+        If the criterion is not known, or models cannot be compared: shrinkage, bounds, no
         likelihood, or no more observations than columns.
 
     References
@@ -423,7 +426,7 @@ class SetSearch:
         if len(rows) < len(path.solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
-            raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+            raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
         if path.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="

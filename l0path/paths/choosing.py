@@ -218,7 +218,10 @@ class Choosing:
         Returns
         -------
         Model
-            One solution of the path.
+            One solution of the path. Where terms have several columns (factors, groups), a
+            criterion chooses among all sets of at most 20 terms, and `chosen_by` says so, or why
+            it was among the rows of the path alone. A model that is no row is one of a path with
+            a further row, `model.path`.
 
         Examples
         --------
@@ -288,6 +291,11 @@ class Choosing:
     ) -> int:
         """The index of the solution with the smallest criterion.
 
+        Where terms have several columns (factors, groups), the best model by a criterion need not
+        be a row of the path. All sets of at most 20 terms are compared, as in `Path.model`, unless
+        there is shrinkage, bounds, several slices, or no data because the path was loaded; there
+        the choice is among the rows.
+
         Rows whose likelihood has no finite maximum, or says nothing, take no part: rows whose
         columns separate the classes (unless separated=True), rows of zero loss (up to rounding,
         squared loss), and rows with df >= n.
@@ -298,7 +306,7 @@ class Choosing:
             "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only); a size, or a
             function of the path, as in `Path.index`.
         rows : sequence of int, optional
-            Indices to choose among. None means all.
+            Indices to choose among: no other model is compared. None means all.
         p_total, sigma2 : as in Path.score_table
             The number of columns at the beginning, and the noise variance.
         ebic_gamma : float, default 1.0
@@ -317,7 +325,7 @@ class Choosing:
         ValueError
             If the rule is unknown, or the loss has no likelihood.
         LookupError
-            If no row is left.
+            If no row is left, or if a set of terms that is no row is better; `Path.model` gives it.
 
         Examples
         --------
@@ -369,6 +377,10 @@ class Choosing:
         Returns
         -------
         DataFrame
+            A row for each solution. Where terms have several columns, the best models of all sets
+            of terms that are no rows of the path follow, each under the name of the (first)
+            criterion by which it is best, as `Path.model` takes it; `attrs["compared"]` says
+            whether all sets were compared. The columns are
             loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
             r2_adjusted and cp. df counts nonzero coefficients, intercepts or thresholds, and the
             dispersion, scale or theta that the likelihood of some losses has (gamma, Tweedie,

@@ -381,36 +381,8 @@ MEANINGS = {
     "quantile": "a number between 0 and 1, such as 0.9",
 }
 UNSET = {"power": 1.5, "quantile": 0.5}  # where none is given
-DEFAULTS = {**dict.fromkeys(MEANINGS), **UNSET, "gamma": 0.25}  # of `fit`
 # where an argument is not just positive: it is above the first and at most the second number
 RANGES = {"power": (1.0, 2.0), "quantile": (0.0, 1.0 - 1e-12)}
-
-
-def refuse_numbers_of_others(given):
-    """Refuse numbers that another loss takes.
-
-    Parameters
-    ----------
-    given : object
-        The arguments of `fit`, as attributes; `loss` is a record, or the own name of one.
-
-    Raises
-    ------
-    ValueError
-        If one of them differs from its default.
-    """
-    name = given.loss if isinstance(given.loss, str) else name_of(given.loss)
-    own = traits_named(name).parameter
-    for kind in NAMES.values():
-        argument = kind.traits.parameter
-        if argument not in MEANINGS or argument == own:
-            continue
-        value, default = getattr(given, argument), DEFAULTS[argument]
-        if value is not default and not (np.isscalar(value) and value == default):
-            raise ValueError(
-                f"{argument}={value!r} is for loss={kind.traits.name!r}, not loss={name!r}; leave "
-                f"it out, or pass loss={kind.traits.name!r}"
-            )
 
 
 def make_loss(name, gamma=0.25, delta=1.0, **more):

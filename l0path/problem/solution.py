@@ -140,6 +140,8 @@ def in_user_units(
     if data.offset is not None:
         eta = eta + data.offset
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
+        loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
     thresholds = None
     if data.loss.traits.response == "ordered":
         thresholds = thresholds_of(data.loss, data.y, eta, weights)

@@ -321,7 +321,7 @@ def quantile(
     --------
     >>> import l0path
     >>> data = l0path.simulate.quantile(200, 20, 2, quantile=0.8, random_state=1)
-    >>> path = l0path.fit(data.X, data.y, loss="quantile", quantile=0.8, max_k=4)
+    >>> path = l0path.fit(data.X, data.y, loss=l0path.losses.Quantile(0.8), max_k=4)
     >>> path.support(k=2), data.support
     (array([ 5, 15]), array([ 5, 15]))
     """

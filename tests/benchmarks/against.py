@@ -58,7 +58,7 @@ def rows(options):
         ),
         "huber n=500 p=1000": (
             lambda: instance(9, "squared", n, p, 10),
-            lambda l0path, X, y: l0path.fit(X, y, loss="huber", delta=1.0, max_k=top),
+            lambda l0path, X, y: l0path.fit(X, y, loss=l0path.losses.Huber(1.0), max_k=top),
         ),
         "poisson n=500 p=1000": (
             lambda: counts(10, n, p, 10),

@@ -64,8 +64,7 @@ def row(n, p, k, reading, args):
     path = l0path.fit(
         X,
         y,
-        loss="smoothed_hinge",
-        gamma=0.1,
+        loss=l0path.losses.SmoothedHinge(width=0.1),
         lambda2=lambda2,
         max_k=k + 1,
         fit_intercept=False,
@@ -106,8 +105,7 @@ def compile_kernels(settings):
     path = l0path.fit(
         X,
         y,
-        loss="smoothed_hinge",
-        gamma=0.1,
+        loss=l0path.losses.SmoothedHinge(width=0.1),
         lambda2=0.1,
         max_k=3,
         fit_intercept=False,

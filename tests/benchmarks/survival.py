@@ -75,7 +75,7 @@ def main():
             X, y = times(seed, n, p, k, rho)
 
             def ours(X=X, y=y, K=K):
-                return l0path.fit(X, y, loss="cox", ties="breslow", max_k=K)
+                return l0path.fit(X, y, loss=l0path.losses.Cox(ties="breslow"), max_k=K)
 
             peer = theirs(X, y, range(K + 1))
             timed = in_turn({"l0path": ours} | ({"abess": peer} if peer else {}), args)

@@ -34,7 +34,7 @@ REFUSED = {
         "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
-    "another's number": (["--response", "y", "--power", "1.2"], "is for loss='tweedie'"),
+    "another's number": (["--response", "y", "--power", "1.2"], "is for --loss tweedie"),
     "groups of a formula": (["--formula", "y ~ a", "--groups", "a,b"], "goes with --response"),
 }
 

@@ -33,7 +33,7 @@ def poisson(y, eta, w):
         ("real", {}, mse),
         ("real", {"standardize": False, "fit_intercept": False, "lambda2": [0.5, 0.01]}, mse),
         ("real", {"always_include": [2], "lower": -0.5}, mse),
-        ("real", {"penalty": "L0L1", "lambda1": [0.2, 0.05]}, mse),
+        ("real", {"lambda1": [0.2, 0.05]}, mse),
         ("classes", {"loss": "logistic", "lambda2": 0.01}, log_loss),
         ("classes", {"loss": "logistic", "lambda2": 0.01, "class_weight": "balanced"}, log_loss),
         ("counts", {"loss": "poisson", "lambda2": 0.01}, poisson),
@@ -72,7 +72,7 @@ def test_scores_are_those_of_the_hand_written_loop(kind, arguments, score, weigh
 def test_folds_of_a_lambda0_grid_solve_the_list_of_the_full_fit():
     X, y = sample()
     pairs = list(model_selection.KFold(3).split(X))
-    for arguments in ({"lambda0": [1.0, 0.1, 0.03]}, {"grid": "lambda0", "lambda2": [0.3, 0.001]}):
+    for arguments in ({"lambda0": [1.0, 0.1, 0.03]}, {"lambda0": "grid", "lambda2": [0.3, 0.001]}):
         cv = l0path.cv_fit(X, y, cv=pairs, **arguments)
         for number in sorted(set(cv.path.table.slice)):
             rows = cv.path.table[cv.path.table.slice == number]

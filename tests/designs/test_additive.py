@@ -306,8 +306,7 @@ def test_lambda0_grids_and_bounds_are_those_of_the_explicit_features():
             A,
             y,
             groups=list(map(list, design.groups.values())),
-            grid="lambda0",
-            n_lambda0=6,
+            lambda0=l0path.grid(n=6),
             lambda2=0.01,
             max_k=4,
         ).table

@@ -54,14 +54,14 @@ def test_paths_are_those_of_the_matrix_in_memory(tmp_path, loss, dtype):
 @pytest.mark.parametrize(
     "options",
     [
-        {"grid": "lambda0", "max_k": 5},
+        {"lambda0": "grid", "max_k": 5},
         {"algorithm": "cd", "max_k": 5},
         {"algorithm": "apg", "max_k": 4},
         {"algorithm": "dual_iht", "max_k": 4, "lambda2": 0.01},
         {"algorithm": "primal_dual", "max_k": 4, "lambda2": 0.01},
         {"algorithm": "feature_generating", "max_k": 4, "lambda2": 0.01},
         {"lower": -1.0, "upper": 1.0, "max_k": 5},
-        {"penalty": "L0L2", "n_shrink": 3, "max_k": 4},
+        {"lambda2": l0path.grid(n=3), "max_k": 4},
         {"always_include": [3], "exclude": [0, 5], "max_k": 5},
         {"fit_intercept": False, "max_k": 5},
         {"standardize": False, "max_k": 5},

@@ -108,11 +108,11 @@ def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, monkeypatch, los
 
 
 OPTIONS = [
-    {"grid": "lambda0", "max_k": 4},
+    {"lambda0": "grid", "max_k": 4},
     {"algorithm": "cd", "max_k": 4},
     {"algorithm": "apg", "max_k": 3},
     {"lower": -1.0, "upper": 1.0, "max_k": 4},
-    {"penalty": "L0L1", "n_shrink": 2, "max_k": 3},
+    {"lambda1": l0path.grid(n=2), "max_k": 3},
     {"always_include": [3], "exclude": [0, 5], "max_k": 4},
     {"fit_intercept": False, "standardize": False, "max_k": 4},
     {"sample_weight": np.arange(100) % 3 + 0.0, "max_k": 4},

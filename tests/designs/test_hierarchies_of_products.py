@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 from hierarchies import keeps, parts
 
 import l0path
@@ -32,7 +33,7 @@ def drawn(seed):
     standardize = bool(rng.integers(2))
     shared = {"loss": loss, "standardize": standardize, "lower": -box, "upper": box, **shrinkage}
     ours = shared | {"sample_weight": weights, "offset": offset}
-    ours |= {"delta": 1.345} if loss == "huber" else {}
+    ours["loss"] = loss_with(loss, delta=1.345)
     return X, y, ours, shared | {"weights": weights, "offset": offset}
 
 

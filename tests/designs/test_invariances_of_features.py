@@ -5,6 +5,7 @@ has the same path.
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from asked import loss_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,10 +40,9 @@ class Features:
         self.X, self.n, self.p, self.kind, self.rng = X, n, p, kind, rng
         self.labels = np.array(["a", "a", "b", "b", "c", "d"])[:p]
         self.options = dict(
-            loss=loss,
+            loss=loss_with(loss, delta=1.3),
             lambda1=rng.choice([0.0, 0.01]),
             lambda2=rng.choice([0.01, 0.1]),
-            delta=1.3 if loss == "huber" else None,
             max_k=3,
             sample_weight=rng.integers(1, 4, n).astype(float),
             offset=0.3 * rng.normal(size=n),

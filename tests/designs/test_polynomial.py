@@ -177,8 +177,7 @@ def test_lambda0_grids_bounds_and_forced_products_work():
     F, names = explicit(X)
     y = response(rng, F, [0, 9], "squared")
     given = {
-        "grid": "lambda0",
-        "n_lambda0": 8,
+        "lambda0": l0path.grid(n=8),
         "always_include": ["x2:x4"],
         "exclude": "x0",
         "lower": {"x1:x3": 0.0},

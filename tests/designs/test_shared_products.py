@@ -191,7 +191,7 @@ def test_scores_of_every_design_are_those_of_folds_alone(design, manner, monkeyp
         {"cv": lambda: model_selection.ShuffleSplit(3, random_state=0)},
         {"cv": 2},
         {"lambda2": [0.1, 0.01]},
-        {"grid": "lambda0", "lambda2": 0.01},
+        {"lambda0": "grid", "lambda2": 0.01},
         {
             "cv": [
                 (np.random.default_rng(i).integers(0, 90, 90), np.arange(90, N)) for i in range(3)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import oracles
 import pytest
+from asked import asked
 from scipy import sparse
 
 import l0path
@@ -52,8 +53,8 @@ def data(loss, seed=3, n=60, p=8):
 
 def shrunk(loss, name, value=0.05):
     """Arguments of a fit: a ridge where the method or the classes need one."""
-    out = {"loss": loss, "lambda2": value if name in DUAL or loss in oracles.CLASSES else 0.0}
-    return out | ({"delta": 1.345} if loss == "huber" else {})
+    ridge = value if name in DUAL or loss in oracles.CLASSES else 0.0
+    return {"loss": loss, "lambda2": ridge} | ({"delta": 1.345} if loss == "huber" else {})
 
 
 def bounds(name, arguments):
@@ -97,7 +98,7 @@ def test_support_grid_against_enumeration(name, loss):
     arguments = shrunk(loss, name)
     best = optima(loss, arguments["lambda2"])
     dense, thin = (
-        l0path.fit(A, y, algorithm=name, max_k=MAX_K, **arguments)
+        l0path.fit(A, y, algorithm=name, max_k=MAX_K, **asked(arguments))
         for A in (X, sparse.csc_matrix(X))
     )
     assert (
@@ -121,7 +122,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
     X, y = data(loss)
     arguments = shrunk(loss, name)
     best = optima(loss, arguments["lambda2"])
-    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, grid="lambda0", **arguments)
+    path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, lambda0="grid", **asked(arguments))
     assert (
         path.table.k.iloc[0] == 0
         and 2 <= path.table.k.iloc[-1] <= MAX_K
@@ -136,7 +137,12 @@ def test_lambda0_grid_against_enumeration(name, loss):
         else path.table.lower_bound.isna().all()
     )
     given = l0path.fit(
-        X, y, algorithm=name, max_k=X.shape[1], lambda0=path.table.lambda0.to_numpy(), **arguments
+        X,
+        y,
+        algorithm=name,
+        max_k=X.shape[1],
+        lambda0=path.table.lambda0.to_numpy(),
+        **asked(arguments),
     )
     for s in given.solutions:
         beta = np.zeros(X.shape[1])
@@ -174,7 +180,7 @@ def test_polished_paths_mostly_reach_the_optimum(name, loss):
     for seed in range(4):
         X, y = data(loss, seed)
         arguments = shrunk(loss, "dual_iht")
-        path = l0path.fit(X, y, algorithm=POLISHED[name], max_k=MAX_K, **arguments)
+        path = l0path.fit(X, y, algorithm=POLISHED[name], max_k=MAX_K, **asked(arguments))
         best = optima(loss, arguments["lambda2"], seed)
         check_rows(path, X, y, best, same=arguments)
         hits += sum(s.objective <= best[s.k] * (1 + 1e-8) for s in path.solutions[1:])
@@ -227,7 +233,7 @@ def test_random_options(name):
             )
             assert other.solutions[0].objective >= value - 1e-9 * abs(value)
         else:
-            with pytest.raises(ValueError, match=r"penalty_factor= differs.*grid='support'"):
+            with pytest.raises(ValueError, match=r"penalty_factor= differs.*leave lambda0= out"):
                 l0path.fit(d["X"], d["y"], algorithm=name, lambda0=[d["lambda0"]], **options)
 
 
@@ -237,9 +243,13 @@ def test_weights_are_repeated_rows(name, loss):
     X, y = data(loss)
     times = np.random.default_rng(0).integers(0, 3, y.size)
     arguments = shrunk(loss, name, 0.2)
-    a = l0path.fit(X, y, sample_weight=times, algorithm=name, max_k=3, **arguments)
+    a = l0path.fit(X, y, sample_weight=times, algorithm=name, max_k=3, **asked(arguments))
     b = l0path.fit(
-        np.repeat(X, times, axis=0), np.repeat(y, times), algorithm=name, max_k=3, **arguments
+        np.repeat(X, times, axis=0),
+        np.repeat(y, times),
+        algorithm=name,
+        max_k=3,
+        **asked(arguments),
     )
     assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-8)
     assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
@@ -278,7 +288,7 @@ def test_bounds_that_an_ascent_brings_along_hold_over_all_columns():
     """
     for loss in ("squared", "logistic"):
         X, y = wide(loss)
-        for grid in ({"grid": "lambda0"}, {}):
+        for grid in ({"lambda0": "grid"}, {}):
             path = l0path.fit(
                 X, y, loss=loss, algorithm="primal_dual", lambda2=0.3, max_k=6, **grid
             )
@@ -336,15 +346,15 @@ def test_names_and_records_are_the_same():
 @pytest.mark.parametrize("name", DUAL)
 def test_dual_methods_say_what_they_lack(name):
     X, y = data("squared")
-    for arguments in ({}, {"lambda2": [0.1, 0.0]}, {"penalty": "L0L1", "n_shrink": 2}):
+    for arguments in ({}, {"lambda2": [0.1, 0.0]}, {"lambda1": l0path.grid(n=2)}):
         with pytest.raises(ValueError, match=r"needs lambda2 > 0.*pass lambda2=1e-2"):
-            l0path.fit(X, y, algorithm=name, **arguments)
+            l0path.fit(X, y, algorithm=name, **asked(arguments))
     with pytest.raises(
         ValueError, match=r"loss='poisson' has no bounded curvature.*use algorithm='swap' or 'pg'"
     ):
         l0path.fit(*data("poisson"), loss="poisson", lambda2=0.1, algorithm=name)
     assert (
-        l0path.fit(X, y, algorithm=name, penalty="L0L2", n_shrink=2, max_k=2).table.slice.nunique()
+        l0path.fit(X, y, algorithm=name, lambda2=l0path.grid(n=2), max_k=2).table.slice.nunique()
         == 2
     )
 
@@ -364,7 +374,7 @@ def test_other_errors():
     with pytest.raises(
         ValueError, match=r"penalty_factor= differs among the columns: ProjectedGradient"
     ):
-        l0path.fit(X, y, loss="poisson", algorithm="pg", grid="lambda0", penalty_factor=factor)
+        l0path.fit(X, y, loss="poisson", algorithm="pg", lambda0="grid", penalty_factor=factor)
     assert l0path.fit(
         X, y, loss="poisson", algorithm="pg", max_k=2, penalty_factor=factor
     ).table.k.tolist() == [0, 1, 2]
@@ -386,19 +396,19 @@ def wide(loss="squared", n=80, p=300):
 def test_cross_validation(name, monkeypatch):
     X, y = wide(p=90)
     arguments = dict(cv=3, max_k=4, lambda2=0.1, algorithm=name, random_state=1)
-    cv = l0path.cv_fit(X, y, **arguments)
+    cv = l0path.cv_fit(X, y, **asked(arguments))
     assert (
         cv.table.k.tolist() == [0, 1, 2, 3, 4]
         and np.isfinite(cv.table.cv_mean).all()
         and cv.table.cv_mean.min() < cv.table.cv_mean[0]
     )
     monkeypatch.setattr("l0path.cross_validation.together.WORTH", 0)
-    assert l0path.cv_fit(X, y, **arguments).table.cv_mean.to_numpy() == pytest.approx(
+    assert l0path.cv_fit(X, y, **asked(arguments)).table.cv_mean.to_numpy() == pytest.approx(
         cv.table.cv_mean.to_numpy(), rel=1e-8
     )
-    assert np.isfinite(l0path.cv_fit(X, y, grid="lambda0", **arguments).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **asked(arguments)).table.cv_mean).all()
     z = np.where(y > np.median(y), "b", "a")
-    assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **arguments).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **asked(arguments)).table.cv_mean).all()
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -408,7 +418,7 @@ def test_a_time_limit_ends_a_fit(name, loss):
     arguments = dict(loss=loss, lambda2=np.geomspace(1, 1e-2, 300), max_k=20, algorithm=name)
     for limit in (1e-9, 0.1):
         started = time.perf_counter()
-        path = l0path.fit(X, y, time_limit=limit, **arguments)
+        path = l0path.fit(X, y, time_limit=limit, **asked(arguments))
         assert time.perf_counter() - started < limit + 1.5
         assert path.status.startswith(f"time_limit of {limit:g} s reached")
         for i, s in enumerate(path.solutions):

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 from unread import LOSSES, RESPONSES, ReadError, Unreadable, drawn
 
 import l0path
@@ -72,9 +73,10 @@ CASES = [
 def data(loss, unit):
     """X, y and the arguments of a fit."""
     X, y = drawn(loss)
-    arguments = {"loss": "squared" if loss == RESPONSES else loss, "lambda2": RIDGE}
+    arguments = {"lambda2": RIDGE}
+    arguments["loss"] = "squared" if loss == RESPONSES else loss_with(loss, delta=1.3)
     arguments |= {"groups": GROUPS} if unit == "groups" else {}
-    return X, y, arguments | ({"delta": 1.3} if loss == "huber" else {})
+    return X, y, arguments
 
 
 def keeps_the_contract(path, unit, grid, gaps=False):
@@ -116,11 +118,11 @@ def same_answer(one, two):
 def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
     X, y, arguments = data(loss, unit)
     row = row_of(name)
-    arguments = arguments | {"algorithm": SETTINGS[name], "max_k": LARGEST, "grid": grid}
+    arguments = arguments | {"algorithm": SETTINGS[name], "max_k": LARGEST}
     if row.proves or row.ridge:
         arguments |= {"lambda2": LARGE_RIDGE, "max_k": 2}
     if grid == "lambda0":
-        arguments["n_lambda0"] = 3
+        arguments["lambda0"] = l0path.grid(n=3)
     if not served(name, unit, loss):
         with pytest.raises(ValueError, match=r"use |needs |choose |leave "):
             l0path.fit(Unreadable(), y, **arguments)
@@ -186,16 +188,16 @@ class Impatient(Clock):
             raise Stop("enough")
 
 
-@pytest.mark.parametrize("grid", ["support", "lambda0"])
+@pytest.mark.parametrize("lambda0", [None, l0path.grid(n=3)], ids=["support", "lambda0"])
 @pytest.mark.parametrize("name", [row.name for row in ALGORITHMS if row.name and row.engine])
-def test_a_result_is_valid_wherever_a_clock_stops(name, grid):
+def test_a_result_is_valid_wherever_a_clock_stops(name, lambda0):
     X, y, arguments = data("squared", "columns")
-    asked = request(X, y, **arguments | {"algorithm": name, "grid": grid, "n_lambda0": 3})
+    asked = request(X, y, **arguments, algorithm=name, lambda0=lambda0)
     problem = resolved(asked, Clock())[1]
     for polls in (0, 1, 2, 3, 5, 8, 13, 21, 34):
         heard = []
         session = Session(Impatient(polls), heard.append)
-        working_set = make_model(problem, asked.plan.max_iter)
+        working_set = make_model(problem)
         make = algorithm_of(asked.plan.settings).engine
         engine = make(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
         assert engine.result.null.support.size == 0

@@ -109,7 +109,7 @@ def test_text_and_numbers_agree():
     assert 0 < cost.seconds[0] < cost.seconds[1]
     assert f"{cost.reads} reads of X" in str(cost) and str(cost) in repr(cost)
     assert l0path.fit_cost(sp.csc_array(X), y).bytes_x > 0
-    assert l0path.fit_cost(X, y, algorithm="cd", grid="lambda0").kernels is None
+    assert l0path.fit_cost(X, y, algorithm="cd", lambda0="grid").kernels is None
 
 
 def test_more_sizes_columns_or_rows_cost_more():
@@ -129,7 +129,7 @@ def test_arguments_are_those_of_fit():
     with pytest.raises(TypeError, match="max_size"):
         l0path.fit_cost(X, y, max_size=3)
     with pytest.raises(ValueError, match="tol=1"):
-        l0path.fit_cost(X, y, tol=1.0)
+        l0path.fit_cost(X, y, algorithm=l0path.solvers.LocalSearch(tol=1.0))
 
 
 class Reading:

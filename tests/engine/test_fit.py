@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from asked import loss_with
 from enumerated_cases import best_of_size, cases, full_beta, medium, unit
 from golden_instances import GOLDEN, golden_data
 
@@ -146,7 +147,7 @@ def test_ranked_exchanges_leave_almost_nothing_to_gain(loss):
     gains = []
     for seed in range(2):
         X, y = medium(seed, loss, p=150)
-        path = l0path.fit(X, y, loss=loss, max_k=4, lambda2=1e-2, **oracles.taken(loss, delta=1.0))
+        path = l0path.fit(X, y, loss=loss_with(loss, delta=1.0), max_k=4, lambda2=1e-2)
         for k in (2, 4):
             model = path.model(k=k)
             assert model.optimality == "refit_swap_m"
@@ -167,12 +168,11 @@ def test_golden_instance(row):
     loss, intercept, lambda0, lambda1, lambda2, values, support, optimum = row
     X, y = golden_data(loss)
     options = dict(
-        loss=loss,
+        loss=loss_with(loss, gamma=0.5, delta=1.0),
         fit_intercept=bool(intercept),
         lambda1=lambda1,
         lambda2=lambda2,
         standardize=False,
-        **oracles.taken(loss, gamma=0.5, delta=1.0),
     )
     path = l0path.fit(X, y, max_k=4, **options)
     assert " ".join(f"{s.objective:.6f}" for s in path.solutions) == values
@@ -210,12 +210,12 @@ def test_wild_scales_and_means(loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 8))
     y = oracles._response(loss, X[:, 0] - X[:, 3] + 0.7 * X[:, 5], rng)
-    plain = l0path.fit(X, y, loss=loss, max_k=5, **oracles.taken(loss, delta=1.0))
+    plain = l0path.fit(X, y, loss=loss_with(loss, delta=1.0), max_k=5)
     scale, shift = (
         10.0 ** np.array([-6, -3, 0, 0, 3, 6, 6, -6]),
         np.array([0, 1e6, 1e6, -1e6, 1e3, 0, -1e6, 1e4]),
     )
-    wild = l0path.fit((X + shift) * scale, y, loss=loss, max_k=5, **oracles.taken(loss, delta=1.0))
+    wild = l0path.fit((X + shift) * scale, y, loss=loss_with(loss, delta=1.0), max_k=5)
     for a, b in zip(plain, wild, strict=True):
         assert a.support.tolist() == b.support.tolist()
         assert b.objective == pytest.approx(a.objective, rel=1e-9)

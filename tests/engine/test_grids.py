@@ -131,7 +131,7 @@ def test_dynamic_lambda0_grid(loss):
     hits = rows = 0
     for case in cases(loss):
         d = case.d
-        path = case.fitted(grid="lambda0")
+        path = case.fitted(lambda0="grid")
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
         assert (np.diff(path.table.lambda0) < 0).all() and path.table.k[0] <= 1
         for s, t in zip(path.solutions, path.solutions[1:], strict=False):
@@ -152,7 +152,10 @@ def test_default_shrinkage_grids():
     """
     X, y = medium(1, p=12)
     for penalty, pairs in (("L0L2", 3), ("L0L1", 3), ("L0L1L2", 9)):
-        path = l0path.fit(X, y, penalty=penalty, n_shrink=3, max_k=4)
+        terms = [
+            name for name in ("lambda1", "lambda2") if name.replace("ambda", "").upper() in penalty
+        ]
+        path = l0path.fit(X, y, max_k=4, **dict.fromkeys(terms, l0path.grid(n=3)))
         assert path.penalty == penalty and path.table.slice.nunique() == pairs
         _, s = oracles.scaling(X)
         top = np.abs((X - X.mean(axis=0)).T @ (y - y.mean()) / 60 / s).max()
@@ -177,12 +180,10 @@ def test_default_shrinkage_grids():
             ).all() and part.table.objective[0] == pytest.approx(
                 alone.table.objective[0], rel=1e-12
             )
+    assert l0path.fit(X, y, lambda2=0.3, max_k=2).table.lambda2.unique().tolist() == [0.3]
+    assert l0path.fit(X, y, lambda1=[0.1, 0.2], max_k=2).penalty == "L0L1"
     assert l0path.fit(
-        X, y, penalty="L0L2", lambda2=0.3, max_k=2
-    ).table.lambda2.unique().tolist() == [0.3]
-    assert l0path.fit(X, y, penalty="L0", lambda1=[0.1, 0.2], max_k=2).penalty == "L0L1"
-    assert l0path.fit(
-        X, y, penalty="L0L2", n_shrink=1, max_k=2
+        X, y, lambda2=l0path.grid(n=1), max_k=2
     ).table.lambda2.unique() == pytest.approx([1.0])
 
 
@@ -208,34 +209,3 @@ def test_default_sizes():
     assert l0path.fit(X, y, freq_weight=np.arange(31) % 2 + 1).table.k.max() == 46 // 2
     assert l0path.fit(X, y, sample_weight=np.arange(31) % 2 + 1).table.k.max() == 15
     assert l0path.fit(X, y, sample_weight=(np.arange(31) < 20) * 1.5).table.k.max() == 10
-
-
-def test_l0learn_scale():
-    """Spec A.2: squared lambda0 = sd_y^2 L0, lambda1 = sd_y L1; classes lambda0 = L0 / n, lambda1 =
-    L1 / sqrt(n); lambda2 as it is.
-    """
-    X, y = medium(3, p=10)
-    path = l0path.fit(
-        X, y, lambda0=[0.05], lambda1=0.02, lambda2=0.03, lambda_scale="l0learn", max_k=10
-    )
-    plain = l0path.fit(
-        X, y, lambda0=[0.05 * y.var()], lambda1=0.02 * y.std(), lambda2=0.03, max_k=10
-    )
-    assert (
-        path.table.objective[0] == pytest.approx(plain.table.objective[0], rel=1e-12) and path.notes
-    )
-    X, y = medium(3, "logistic", p=10)
-    path = l0path.fit(
-        X,
-        y,
-        loss="logistic",
-        lambda0=[1.5],
-        lambda1=0.2,
-        lambda2=0.03,
-        lambda_scale="l0learn",
-        max_k=10,
-    )
-    plain = l0path.fit(
-        X, y, loss="logistic", lambda0=[1.5 / 60], lambda1=0.2 / 60**0.5, lambda2=0.03, max_k=10
-    )
-    assert path.table.objective[0] == pytest.approx(plain.table.objective[0], rel=1e-12)

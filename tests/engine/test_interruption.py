@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 
 import l0path
 from l0path.exchange.local_search import LocalSearch
@@ -83,7 +84,7 @@ def test_a_tiny_time_limit_still_gives_the_null_model():
 def test_time_limit_of_a_row_loss_and_of_slices():
     A, z = data(80, 150, 1, "logistic")
     l0path.fit(A, z, loss="logistic", lambda2=0.01, max_k=2)
-    path = l0path.fit(A, z, loss="logistic", penalty="L0L2", n_shrink=500, max_k=15, time_limit=0.2)
+    path = l0path.fit(A, z, loss="logistic", lambda2=l0path.grid(n=500), max_k=15, time_limit=0.2)
     assert path.status.startswith("time_limit") and path.table.slice.nunique() < 500
     for i, s in enumerate(path.solutions):
         assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
@@ -229,8 +230,7 @@ def test_stopping_on_slices_keeps_the_finished_ones():
     path = l0path.fit(
         X,
         Y,
-        penalty="L0L2",
-        n_shrink=5,
+        lambda2=l0path.grid(n=5),
         max_k=4,
         on_solution=lambda model: count.append(model.slice) or (model.slice == 2 and model.k == 4),
     )
@@ -243,10 +243,9 @@ def test_two_python_threads_at_once_give_the_serial_answers():
     serial = [
         l0path.fit(
             *data(90, 300, seed, loss),
-            loss=loss,
+            loss=loss_with(loss, delta=1.0),
             max_k=8,
             lambda2=0.01,
-            delta=1.0 if loss == "huber" else None,
         )
         for loss, seed in jobs
     ]
@@ -258,10 +257,9 @@ def test_two_python_threads_at_once_give_the_serial_answers():
                 loss, seed = jobs[i]
                 results[i] = l0path.fit(
                     *data(90, 300, seed, loss),
-                    loss=loss,
+                    loss=loss_with(loss, delta=1.0),
                     max_k=8,
                     lambda2=0.01,
-                    delta=1.0 if loss == "huber" else None,
                     n_jobs=[None, 1][i % 2],
                 )
             except BaseException as error:

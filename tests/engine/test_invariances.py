@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from asked import asked
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -71,8 +72,7 @@ class Problem:
         return l0path.fit(
             self.X if X is None else X,
             self.y if y is None else y,
-            loss=self.loss,
-            **self.options | changed,
+            **asked({"loss": self.loss} | self.options | changed),
         )
 
 

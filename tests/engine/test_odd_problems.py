@@ -5,6 +5,7 @@ import oracles
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from asked import loss_with
 from small_data import N, P, X, Y, Z, data
 
 import l0path
@@ -132,7 +133,7 @@ def test_sizes_beyond_columns_or_rows_are_cut_with_a_note():
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.7, -1e9 - 0.1])
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_constant_response_ends_at_the_intercept(value, loss):
-    path = l0path.fit(X[:37], np.full(37, value), loss=loss, delta=1.0 if loss == "huber" else None)
+    path = l0path.fit(X[:37], np.full(37, value), loss=loss_with(loss, delta=1.0))
     assert path.table.k.tolist() == [0] and path.model(k=0).intercept == pytest.approx(
         value, rel=1e-14
     )
@@ -141,9 +142,7 @@ def test_constant_response_ends_at_the_intercept(value, loss):
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_perfectly_fitted_response_ends_the_path(loss):
-    path = l0path.fit(
-        X, X @ [1, 2, 0, 0, 3.0] + 7, loss=loss, delta=1.0 if loss == "huber" else None
-    )
+    path = l0path.fit(X, X @ [1, 2, 0, 0, 3.0] + 7, loss=loss_with(loss, delta=1.0))
     assert path.table.k.tolist() == [0, 1, 2, 3] and path.support(k=3).tolist() == [0, 1, 4]
     assert path.coef(k=3).tolist() == pytest.approx([7, 1, 2, 3], rel=1e-12) and any(
         "k = 3" in note for note in path.notes

@@ -42,7 +42,7 @@ def bars(monkeypatch):
 def test_every_bar_ends_full(data, bars, capsys, tmp_path):
     X, y = data
     l0path.fit(X, y, lambda2=[1.0, 0.1], max_k=4, progress=True)
-    l0path.fit(X, y, grid="lambda0", algorithm="cd", progress=True)
+    l0path.fit(X, y, lambda0="grid", algorithm="cd", progress=True)
     l0path.fit(X, y, algorithm="exact", max_k=3, progress=True)
     l0path.cv_fit(X, y, cv=3, max_k=2, progress=True, random_state=0)
     l0path.nested_cv(X, y, outer=2, cv=2, max_k=2, progress=True, random_state=0)

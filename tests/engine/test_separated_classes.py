@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
+from asked import loss_with
 from scipy.special import expit
 from separated_infima import every_infimum
 from small_data import N, X
@@ -146,8 +147,9 @@ def test_columns_of_very_different_units_need_no_standardisation(loss):
     )
     value, beta, intercept = oracles.restricted(X, y, range(3), loss=loss, standardize=False)
     units = np.array([1e5, 1e-5, 1.0])
-    more = {"delta": 1.345} if loss == "huber" else {}
-    model = l0path.fit(X * units, y, loss=loss, standardize=False, **more).model(k=3)
+    model = l0path.fit(X * units, y, loss=loss_with(loss, delta=1.345), standardize=False).model(
+        k=3
+    )
     assert model.converged and model.objective == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(model.coef.to_numpy()[1:] * units, beta, rtol=1e-7)
     assert model.intercept == pytest.approx(intercept, abs=1e-7)
@@ -216,15 +218,16 @@ def test_a_separated_column_found_last_leaves_the_larger_sizes(loss, seed):
     columns are compared, after larger sizes were fitted.
     """
     X, y, options = rare_dummies(loss, seed)
+    options = {"loss": loss, **options}
     with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss=loss, max_k=X.shape[1], certify=False, **options)
+        path = l0path.fit(X, y, max_k=X.shape[1], certify=False, **options)
     one = path.model(k=1)
     assert one.status == "separated"
     alone = {"always_include": one.support.tolist()}
     with pytest.warns(SeparationWarning):
-        again = l0path.fit(X, y, loss=loss, max_k=0, **(options | alone))
+        again = l0path.fit(X, y, max_k=0, **(options | alone))
     assert again.model(k=0).status == "separated"
-    assert path.table.k.tolist() == list(range(X.shape[1] + 1))
+    assert path.table.k.tolist() == list(range(len(path))) and path.end == "complete"
     assert (np.diff(path.table.loss) <= 1e-10).all()
 
 
@@ -246,7 +249,7 @@ def rare_dummies(loss, seed):
     if rng.random() < 0.3:
         options["always_include"] = [int(rng.integers(p))]
     if loss == "negative_binomial":
-        options["theta"] = 1.5
+        options["loss"] = l0path.losses.NegativeBinomial(theta=1.5)
     y = np.random.default_rng(seed + 1).poisson(1, n) * y
     y[1] += 1
     return X, y, options

@@ -317,7 +317,13 @@ def test_fits_that_did_not_converge_claim_nothing():
     d = record("logistic", 3, p=8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", l0path.errors.ConvergenceWarning)
-        path = l0path.fit(d["X"], d["y"], loss="logistic", max_k=2, max_iter=1)
+        path = l0path.fit(
+            d["X"],
+            d["y"],
+            loss="logistic",
+            max_k=2,
+            algorithm=l0path.solvers.LocalSearch(max_iter=1),
+        )
     assert path.model(k=1).optimality != "global"
     model, pool = engine_state(d)
     model.max_iter = 1
@@ -351,7 +357,7 @@ def test_a_lambda0_grid_and_large_problems_keep_their_labels():
     assert l0path.fit(X, y, loss="logistic", max_k=1).table.optimality[1] == "refit_swap_m"
     few = l0path.fit(X[:, :20], y, loss="logistic", max_k=1)
     assert few.table.optimality[1] == "global"
-    grid = l0path.fit(X[:100, :20], X[:100, 0], lambda0=[0.01], grid="lambda0", certify=False)
+    grid = l0path.fit(X[:100, :20], X[:100, 0], lambda0=[0.01], certify=False)
     assert "global" not in grid.table.optimality[grid.table.k > 0].tolist()
 
 

@@ -20,10 +20,10 @@ ROOT = Path(l0path.__file__).parent
 ENGINES = ("SizePath.__init__", "Lambda0Path.__init__")
 MOST_CLIMBS = 2
 CASES = [
-    ({}, 14),
-    ({"grid": "lambda0"}, 14),
-    ({"groups": [0, 0, 1, 1, 2, 2, 3, 3]}, 14),
-    ({"grid": "lambda0", "algorithm": "cd"}, 15),
+    ({}, 15),
+    ({"lambda0": "grid"}, 15),
+    ({"groups": [0, 0, 1, 1, 2, 2, 3, 3]}, 15),
+    ({"lambda0": "grid", "algorithm": "cd"}, 16),
 ]
 
 

@@ -43,7 +43,7 @@ def test_checks_of_scikit_learn_with_the_default_number_of_folds(name):
     "arguments",
     [
         {},
-        {"loss": "huber", "delta": 1.0},
+        {"loss": l0path.losses.Huber(1.0)},
         {"lambda1": 0.05, "lambda2": 0.1, "fit_intercept": False},
         {"standardize": False, "always_include": [2], "upper": 0.9},
         {"algorithm": "cd"},
@@ -120,7 +120,7 @@ def test_the_cv_estimators_are_cv_fit(which):
 def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
     X, y = sample()
     groups, w = np.arange(90) // 6, np.random.default_rng(0).uniform(0.5, 2, 90)
-    est = l0path.L0RegressorCV(3, cv=3, penalty="L0L2", n_shrink=4, random_state=0).fit(
+    est = l0path.L0RegressorCV(3, cv=3, lambda2=l0path.grid(n=4), random_state=0).fit(
         X, y, sample_weight=w, groups=groups
     )
     cv = l0path.cv_fit(
@@ -128,8 +128,7 @@ def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
         y,
         max_k=3,
         cv=3,
-        penalty="L0L2",
-        n_shrink=4,
+        lambda2=l0path.grid(n=4),
         random_state=0,
         sample_weight=w,
         groups_cv=groups,
@@ -176,7 +175,7 @@ def test_clones_pickles_frames_and_sparse_data_give_the_same(name, tmp_path):
                 np.testing.assert_allclose(
                     getattr(thin, method)(kind(X)), getattr(thin, method)(X), rtol=1e-9, atol=1e-12
                 )
-    assert set(estimator.get_params()) == set(clone(estimator).set_params(tol=1e-7).get_params())
+    assert set(estimator.get_params()) == set(clone(estimator).set_params(max_k=4).get_params())
 
 
 def test_columns_are_named_in_parameters_too():

@@ -32,7 +32,9 @@ def rows():
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_a_model_of_all_columns_is_that_of_scikit_survival(ties):
     (X, y), expected = rows(), stored()[ties]
-    model = l0path.L0Survival(k=4, ties=ties, tol=1e-12).fit(X[TRAIN], y[TRAIN])
+    model = l0path.L0Survival(
+        k=4, algorithm=l0path.solvers.LocalSearch(tol=1e-12), loss=l0path.losses.Cox(ties=ties)
+    ).fit(X[TRAIN], y[TRAIN])
     assert model.coef_ == pytest.approx(expected["coef"], abs=1e-7)
     assert model.predict(X[TEST]) == pytest.approx(expected["risk"], abs=1e-6)
     assert model.score(X[TEST], y[TEST]) == pytest.approx(expected["concordance"], abs=1e-12)
@@ -107,7 +109,7 @@ def test_tools_of_scikit_learn():
     from sklearn.preprocessing import StandardScaler
 
     X, y = rows()
-    model = l0path.L0Survival(k=2, ties="breslow", lambda2=1e-3)
+    model = l0path.L0Survival(k=2, loss=l0path.losses.Cox(ties="breslow"), lambda2=1e-3)
     assert clone(model).get_params() == model.get_params()
     scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3)
     search = GridSearchCV(model, {"k": [1, 2]}, cv=3).fit(X, y)
@@ -136,7 +138,7 @@ REFUSED = {
     "length": ({}, np.ones((80, 2)), "pass one time per row"),
     "k": ({"k": -1}, None, "k=-1"),
     "max_k": ({"k": 3, "max_k": 2}, None, "below k=3"),
-    "ties": ({"ties": "exact"}, None, "ties='exact'"),
+    "ties": ({"loss": "logistic"}, None, "loss='logistic' is not for survival"),
 }
 
 

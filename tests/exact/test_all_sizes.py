@@ -148,8 +148,8 @@ def test_degenerate_columns_are_served(kind):
 def test_rows_of_lambda0_are_proven_among_models_of_all_sizes(options):
     X, y = data(3, 40, 9)
     table, held = oracle(X, y, options), len(options.get("always_include", ()))
-    for lambda0 in (None, [0.001, 0.01, 0.1, 1.0, 10.0]):
-        path = l0path.fit(X, y, grid="lambda0", lambda0=lambda0, **options)
+    for lambda0 in ("grid", [0.001, 0.01, 0.1, 1.0, 10.0]):
+        path = l0path.fit(X, y, lambda0=lambda0, **options)
         assert (path.table.optimality == "global").all()
         for row in path.table.itertuples():
             best = min(v + row.lambda0 * (len(s) - held) for s, v in table.items())

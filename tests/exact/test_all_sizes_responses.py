@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from asked import asked
 from test_all_sizes import Below, least_by_size
 from test_leaps import data, dependent, enumerated
 
@@ -58,7 +59,7 @@ def drawn(number, n=30, p=9, r=3):
 @pytest.mark.parametrize("number", range(len(FITS)))
 def test_best_sets_of_all_sizes_are_found_without_any_start(number):
     X, Y, options, same = drawn(number, r=2 + number % 3)
-    problem = pose(l0path.fit(X, Y, max_k=0, certify=False, **options)._source.data)
+    problem = pose(l0path.fit(X, Y, max_k=0, certify=False, **asked(options))._source.data)
     least = least_by_size(summed(X, Y, **same), len(same.get("forced", ())))
     for workers in (1, 4):
         wanted = Below(problem, np.full(10, math.inf), options.get("lambda2", 0.0), alone=True)
@@ -91,7 +92,7 @@ def test_all_sets_below_a_value_are_found(kind, quantile):
 @pytest.mark.parametrize("number", range(len(FITS)))
 def test_a_default_fit_proves_all_sizes(number):
     X, Y, options, same = drawn(number, p=10)
-    path = l0path.fit(X, Y, **options)
+    path = l0path.fit(X, Y, **asked(options))
     least = least_by_size(summed(X, Y, **same), len(same.get("forced", ())))
     assert (path.table.optimality == "global").all() and not path.notes
     assert path.table.k.max() == max(least)
@@ -107,7 +108,7 @@ def test_degenerate_columns_are_served(kind):
     if kind == "constant":
         X[:, 4] = 7.0
     Y = np.column_stack([y, responses(X[:, :4], 1, 2)])
-    path, grid = l0path.fit(X, Y), l0path.fit(X, Y, grid="lambda0")
+    path, grid = l0path.fit(X, Y), l0path.fit(X, Y, lambda0="grid")
     if kind == "constant":
         X[0, 4] = 8.0  # for the scale of a column that is left out
     table = summed(X, Y, excluded=(4,) if kind == "constant" else ())

@@ -10,6 +10,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from asked import loss_with
 from test_leaps import enumerated, posed
 
 import l0path
@@ -298,11 +299,8 @@ def test_sets_of_groups_are_proven_and_are_the_enumerated_best(loss, overlap):
     X, y, groups = grouped(3, loss, overlap=overlap)
     lambda2 = 0.02 if loss != "squared" else 0.0
     same = {"loss": loss, "lambda2": lambda2}
-    path = (
-        l0path.fit(X, y, groups=groups, algorithm="exact", delta=1.0, **same)
-        if (loss == "huber")
-        else l0path.fit(X, y, groups=groups, algorithm="exact", **same)
-    )
+    how = same | {"loss": loss_with(loss, delta=1.0)}
+    path = l0path.fit(X, y, groups=groups, algorithm="exact", **how)
     values = (
         every_set(X, y, groups, delta=1.0, **same)
         if loss == "huber"

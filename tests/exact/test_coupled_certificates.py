@@ -50,7 +50,10 @@ def instance(kind, seed, lambda2=0.0):
         if np.isfinite(times.start).any():
             parts = [times.start, *parts]
         Z, ties = survival.standardised(X, times.weights)[0], ("efron", "breslow")[seed % 2]
-        how = {"ties": ties, "strata": times.stratum if times.stratum.max() else None}
+        how = {
+            "loss": l0path.losses.Cox(ties=ties),
+            "strata": times.stratum if times.stratum.max() else None,
+        }
 
         def least(S):
             problem = survival.Problem(
@@ -180,7 +183,7 @@ def test_values_of_lambda0_are_proven(kind):
     X, y, how, _ = instance(kind, 2)
     sizes = fitted(X, y, how)
     values = [sizes.certify(index=i).lower_bound for i in range(len(sizes))]
-    path = fitted(X, y, how, grid="lambda0", n_lambda0=4)
+    path = fitted(X, y, how, lambda0=l0path.grid(n=4))
     for i, s in enumerate(path.solutions):
         best = min(value + s.lambda0 * k for k, value in enumerate(values))
         found = path.certify(index=i)

@@ -60,7 +60,7 @@ def test_paths_are_proven_or_bounded(kind):
             path = l0path.fit(X, y, groups=groups, max_k=3, **how, **given)
             assert len(path) == 4
             check(path, best)
-        exact = {"algorithm": "exact", "grid": "lambda0", "n_lambda0": 4}
+        exact = {"algorithm": "exact", "lambda0": l0path.grid(n=4)}
         check(l0path.fit(X, y, groups=groups, **exact, **how), best)
     limited = l0path.fit(X, y, algorithm=BranchAndBound(node_limit=1), max_k=3, **how)
     check(limited, least_by_size(values, 3), proven=False)

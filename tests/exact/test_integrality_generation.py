@@ -306,7 +306,7 @@ def test_a_path_of_the_smoothed_hinge_gives_the_model_to_start_from():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((200, 400))
     y = np.where(X[:, [3, 100, 399]].sum(axis=1) + 0.5 * rng.standard_normal(200) > 0, 1, -1)
-    path = l0path.fit(X, y, loss="smoothed_hinge", gamma=0.1, lambda2=0.05, max_k=4)
+    path = l0path.fit(X, y, loss=l0path.losses.SmoothedHinge(width=0.1), lambda2=0.05, max_k=4)
     problem = pose(request(X, y, loss="hinge", algorithm="exact").data)
     out = generate(
         problem,

@@ -10,14 +10,14 @@ import l0path
 
 def test_lambda0_grid_is_the_hull_of_the_sizes():
     X, y, labels = problem()
-    sizes, path = l0path.fit(X, y, groups=labels), l0path.fit(X, y, groups=labels, grid="lambda0")
+    sizes, path = l0path.fit(X, y, groups=labels), l0path.fit(X, y, groups=labels, lambda0="grid")
     for s in path.solutions:
         assert s.objective == pytest.approx(
             min(t.objective + s.lambda0 * t.k for t in sizes.solutions), rel=1e-10
         )
     assert path.objective(index=2) == pytest.approx(path.table.objective[2], rel=1e-10)
     with pytest.raises(ValueError, match="penalty_factor"):
-        l0path.fit(X, y, groups=labels, grid="lambda0", penalty_factor=[1, 2, 1, 1, 1, 1])
+        l0path.fit(X, y, groups=labels, lambda0="grid", penalty_factor=[1, 2, 1, 1, 1, 1])
 
 
 def test_efforts_and_slices():
@@ -29,7 +29,7 @@ def test_efforts_and_slices():
         for effort in ("fast", "default", "high")
     )
     assert (default <= fast * (1 + 1e-12)).all() and (high <= default * (1 + 1e-12)).all()
-    path = l0path.fit(X, y, groups=labels, max_k=4, penalty="L0L2", n_shrink=3)
+    path = l0path.fit(X, y, groups=labels, max_k=4, lambda2=l0path.grid(n=3))
     assert path.table.slice.nunique() == 3 and len(path) == 15 and path.penalty == "L0L2"
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
+from asked import loss_with
 from group_problems import by_label, enumerated, problem
 
 import l0path
@@ -42,12 +43,11 @@ def test_every_size_is_the_best_of_all_sets_of_groups(loss, case):
     path = l0path.fit(
         X,
         y,
-        loss=loss,
+        loss=loss_with(loss, delta=1.345),
         groups=labels,
         max_k=3,
         sample_weight=w,
         offset=o,
-        delta=1.345 if loss == "huber" else None,
         **arguments,
     )
     for k in range(4):

@@ -27,7 +27,7 @@ def engel():
 
 @pytest.mark.parametrize("quantile", ENGEL)
 def test_models_are_those_of_quantreg(engel, quantile):
-    path = l0path.fit("foodexp ~ income", engel, loss="quantile", quantile=quantile)
+    path = l0path.fit("foodexp ~ income", engel, loss=l0path.losses.Quantile(quantile))
     intercept, slope, loss, loglik = ENGEL[quantile]
     np.testing.assert_allclose(path.coef(k=1), [intercept, slope], rtol=1e-11)
     assert path.solutions[1].loss == pytest.approx(loss, rel=1e-12)
@@ -40,7 +40,7 @@ def test_models_are_those_of_quantreg(engel, quantile):
 def test_refits_have_the_coefficients_of_the_path(engel):
     """Iterations of statsmodels end in a cycle, which was warned of."""
     for quantile in (0.05, 0.5, 0.95):
-        path = l0path.fit("foodexp ~ income", engel, loss="quantile", quantile=quantile)
+        path = l0path.fit("foodexp ~ income", engel, loss=l0path.losses.Quantile(quantile))
         results = path.refit(k=1)
         np.testing.assert_allclose(results.params, path.coef(k=1), rtol=1e-10)
         np.testing.assert_allclose(results.predict(), path.predict(engel, k=1), rtol=1e-10)
@@ -76,7 +76,7 @@ def test_losses_are_those_of_the_linear_program(kind):
     elif kind == "far rows":
         X[:3] *= 1e3
         y[3:6] *= 1e4
-    path = l0path.fit(X, y, loss="quantile", quantile=0.3, sample_weight=w, max_k=6)
+    path = l0path.fit(X, y, loss=l0path.losses.Quantile(0.3), sample_weight=w, max_k=6)
     for s in path.solutions:
         best = linear_program(X[:, s.support], y, 0.3, w)
         assert s.status == "converged" and s.loss == pytest.approx(best, rel=1e-10)
@@ -89,7 +89,7 @@ def test_other_best_coefficients_are_flagged():
     y = np.array([1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 7.0])
     path = l0path.fit(x[:, None], y, loss="quantile", max_k=1)
     assert ["not_unique" in s.flags for s in path.solutions] == [False, True]  # 2; 2 and 2 to 4
-    one = l0path.fit(x[:, None], np.where(x, y, y + 1), loss="quantile", quantile=0.3, max_k=1)
+    one = l0path.fit(x[:, None], np.where(x, y, y + 1), loss=l0path.losses.Quantile(0.3), max_k=1)
     assert "not_unique" not in one.solutions[1].flags
     # a row at the kink, with a slope at the end of its range, holds the others where they are
     path = l0path.fit(x[:6, None], [1.0, 2.0, 4.0, 2.0, 2.0, 2.0], loss="quantile", max_k=1)
@@ -108,7 +108,7 @@ def test_optima_with_shrinkage_and_bounds(lambda1, lambda2, boxed):
         given |= dict(lower=np.full(6, -0.1), upper=np.full(6, 0.15))
     offset = 0.3 * rng.normal(size=400)
     path = l0path.fit(
-        X, y, loss="quantile", quantile=0.7, sample_weight=w, offset=offset, max_k=6,
+        X, y, loss=l0path.losses.Quantile(0.7), sample_weight=w, offset=offset, max_k=6,
         always_include=[4], **given,
     )  # fmt: skip
     assert len(path) == 6
@@ -144,11 +144,11 @@ def test_folds_predict_by_the_best_coefficients():
     X = rng.normal(size=(120, 4))
     y = X[:, 0] + rng.standard_t(3, size=120)
     folds = np.arange(120) % 3
-    cv = l0path.cv_fit(X, y, loss="quantile", quantile=0.2, groups_cv=folds, cv=3, max_k=1)
+    cv = l0path.cv_fit(X, y, loss=l0path.losses.Quantile(0.2), groups_cv=folds, cv=3, max_k=1)
     held = cv.held_out(k=1)
     for f in range(3):
         train = folds != f
-        own = l0path.fit(X[train], y[train], loss="quantile", quantile=0.2, max_k=1)
+        own = l0path.fit(X[train], y[train], loss=l0path.losses.Quantile(0.2), max_k=1)
         best = own.solutions[1].loss
         assert check(y[train], own.predict(X[train], k=1), 0.2) == pytest.approx(best, rel=1e-12)
         j = own.solutions[1].support
@@ -168,7 +168,7 @@ def compared():
     y = X[:, 0] + 0.5 * X[:, 1] + rng.standard_t(2, size=50)
     sets = [T for k in range(7) for T in combinations(range(6), k)]
     least = {T: linear_program(X[:, T], y, 0.25) for T in sets}
-    path = l0path.fit(X, y, loss="quantile", quantile=0.25)
+    path = l0path.fit(X, y, loss=l0path.losses.Quantile(0.25))
     return X, y, path, least
 
 
@@ -198,7 +198,7 @@ def test_near_best_sets_are_about_the_check_loss(compared):
     for model in near:
         assert model.objective == pytest.approx(wanted[tuple(model.support.tolist())], rel=1e-10)
     bic = {T: 100 * np.log(v) + np.log(50) * len(T) for T, v in least.items()}
-    chosen = l0path.best_subset(X, y, loss="quantile", quantile=0.25, criterion="bic")
+    chosen = l0path.best_subset(X, y, loss=l0path.losses.Quantile(0.25), criterion="bic")
     assert chosen.proven and tuple(chosen.model.support.tolist()) == min(bic, key=bic.get)
 
 

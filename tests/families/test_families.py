@@ -258,11 +258,11 @@ def test_deviances_are_those_of_scikit_learn():
 
 def test_a_tweedie_loss_of_power_2_is_the_gamma_loss():
     X, y, _ = drawn("gamma")
-    two = l0path.fit(X, y, loss="tweedie", power=2, max_k=2)
+    two = l0path.fit(X, y, loss=l0path.losses.Tweedie(power=2), max_k=2)
     one = l0path.fit(X, y, loss="gamma", max_k=2)
     np.testing.assert_allclose(two.table.objective, one.table.objective, rtol=1e-12)
     with pytest.raises(ValueError, match="power"):
-        l0path.fit(X, np.where(y > 1, y, 0), loss="tweedie", power=2, max_k=1)
+        l0path.fit(X, np.where(y > 1, y, 0), loss=l0path.losses.Tweedie(power=2), max_k=1)
 
 
 @pytest.mark.parametrize("loss", ["gamma", "quantile"])

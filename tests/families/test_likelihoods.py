@@ -72,7 +72,7 @@ def test_tweedie_likelihoods_are_those_of_the_best_dispersion(power, tmp_path):
     rng = np.random.default_rng(1)
     X, weights = rng.normal(size=(70, 4)), rng.integers(0, 3, 70).astype(float)
     y = rng.gamma(1.5, 10.0 * np.exp(X[:, 0])) * (rng.random(70) < (0.7 if power < 2 else 2.0))
-    path = l0path.fit(X, y, loss="tweedie", power=power, freq_weight=weights, max_k=2)
+    path = l0path.fit(X, y, loss=l0path.losses.Tweedie(power=power), freq_weight=weights, max_k=2)
     mean, log_phi = path.predict(X, k=2), np.linspace(-2.0, 5.0, 15)
     for _ in range(7):  # the density by its series, on ever finer grids of phi
         rows = list(zip(y, mean, strict=True))
@@ -121,7 +121,7 @@ def test_quantile_likelihoods_are_those_of_the_best_scale(quantile):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(60, 4))
     y = X[:, 0] + rng.standard_t(3, size=60)
-    path = l0path.fit(X, y, loss="quantile", quantile=quantile, max_k=3)
+    path = l0path.fit(X, y, loss=l0path.losses.Quantile(quantile), max_k=3)
     r = y - path.predict(X, k=2)
     check = np.where(r > 0, quantile, quantile - 1.0) @ r
 

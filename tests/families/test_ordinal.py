@@ -316,7 +316,7 @@ def test_predictions_scores_folds_and_files(tmp_path):
     again = l0path.load(tmp_path / "path.npz")
     assert again.predict(table, k=2).equals(P) and again.coef(k=2).equals(path.coef(k=2))
     assert again.score(table, y, k=2).equals(scores)
-    grid = l0path.fit(table, y, loss="ordinal", grid="lambda0", max_k=3)
+    grid = l0path.fit(table, y, loss="ordinal", lambda0="grid", max_k=3)
     assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
     formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
     assert formula.predict(table, k=2).shape == (60, 4)
@@ -365,7 +365,6 @@ def test_recovery_leaves_the_thresholds_out():
         ({"pos_label": "low"}, "pos_label"),
         ({"algorithm": "cd"}, "'swap'"),
         ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*'swap'"),
-        ({"lambda_scale": "l0learn"}, "lambda_scale"),
         ({"strata": np.zeros(60)}, "strata"),
         ({"sample_weight": (drawn(0)[1] != 2).astype(float)}, "class 'high'"),
     ],

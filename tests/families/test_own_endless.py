@@ -200,15 +200,15 @@ def separable(kind):
 
 
 @SLOW
-@pytest.mark.parametrize("grid", ["support", "lambda0"])
+@pytest.mark.parametrize("lambda0", [None, "grid"])
 @pytest.mark.parametrize(
     "loss, kind",
     [(Logistic(), "classes"), (Exponential(), "classes"), (PoissonOwn(), "counts"),
      (Breslow(), "times")],
 )  # fmt: skip
-def test_a_path_says_which_models_have_no_optimum(loss, kind, grid):
+def test_a_path_says_which_models_have_no_optimum(loss, kind, lambda0):
     X, y = separable(kind)
-    more = {"loss": loss, "max_k": 4, "grid": grid}
+    more = {"loss": loss, "max_k": 4, "lambda0": lambda0}
     with pytest.warns(SeparationWarning, match=r"falls for ever.*lambda2=1e-3"):
         path = l0path.fit(X, y, **more)
     apart = [s for s in path.solutions if s.separated]

@@ -108,7 +108,7 @@ ARGUMENTS = [
     {"always_include": [4]},
     {"exclude": [0]},
     {"lambda2": 0.02, "standardize": False},
-    {"grid": "lambda0"},
+    {"lambda0": "grid"},
 ]
 
 
@@ -121,7 +121,7 @@ def test_cox_by_hand_is_the_built_in_one():
         for arguments in ARGUMENTS:
             more = {"max_k": 3, **arguments}
             one = l0path.fit(X, y, loss=own(), **more)
-            other = l0path.fit(X, table, loss="cox", ties="breslow", **more)
+            other = l0path.fit(X, table, loss=l0path.losses.Cox(ties="breslow"), **more)
             assert_equal_paths(one, other, shift=True)
     assert one.coef(k=2).index.tolist()[0] != "(Intercept)"
     built_in = cox_of(np.empty(0), np.abs(y), (y > 0).astype(float), efron=False)

@@ -10,6 +10,7 @@ import oracles
 import pandas as pd
 import pytest
 import survival
+from asked import loss_with
 from enumerated_families import least, ordered_loss, softmax_loss
 from hierarchies import keeps
 from hierarchy_samples import closed_sets, encoded, least_squares, table
@@ -94,9 +95,9 @@ def test_every_loss_is_compared_over_closed_sets(loss, rule):
     data = table(5, 60, loss)
     text = "y ~ (a + b + d) ** 2" if rule == "strong" else "y ~ a*c + b:d"
     given = {NUMBER[loss]: GIVEN[loss]} if loss in NUMBER else {}
-    given |= {"delta": 1.345} if loss == "huber" else {}
-    given |= {"trials": np.full(60, 4.0)} if loss == "binomial" else {}
-    how = given | {"loss": loss, "heredity": rule, "lambda2": 0.02, "max_k": 6}
+    how = {"trials": np.full(60, 4.0)} if loss == "binomial" else {}
+    how["loss"] = loss_with(loss, delta=1.345, **given)
+    how |= {"heredity": rule, "lambda2": 0.02, "max_k": 6}
     path = l0path.fit(text, data, algorithm=LocalSearch(effort="high"), **how)
     X, at, _ = encoded(text, data)
     same = {"loss": loss, "lambda2": 0.02, "delta": GIVEN.get(loss, 1.345)}

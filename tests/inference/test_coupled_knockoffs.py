@@ -48,7 +48,8 @@ def statistic_of(X, y, **given):
 def test_statistics_are_those_of_the_path_over_pairs(kind, statistic):
     X, y, _ = drawn(kind)
     given = {**KINDS[kind], "statistic": statistic, "max_k": 4, "random_state": 3, "n_jobs": 1}
-    given |= {"response_weights": [1.0, 4.0]} if kind == "several" else {}
+    if kind == "several":
+        given["loss"] = l0path.losses.Squared(response_weights=[1.0, 4.0])
     result = l0path.knockoff_filter(X, y, **given)
     path, expected = result.path, []
     root = np.array([1.0, 2.0]) if kind == "several" else 1.0

@@ -39,7 +39,7 @@ def rows_left_out(X, y, how, seed):
 def test_a_single_split_is_statsmodels_on_the_rows_left_out(loss, counts):
     X, y, strata = drawn(loss)
     weights = 1 + np.arange(len(X)) % 2 if counts else np.ones(len(X), dtype=int)
-    how = {"loss": loss} if loss == "ordinal" else {"loss": loss, "ties": "breslow"}
+    how = {"loss": loss if loss == "ordinal" else l0path.losses.Cox(ties="breslow")}
     how |= {"strata": strata} if loss == "cox" else {}
     given = {"k": 2, "n_splits": 1, "random_state": 5, "level": 0.9, **how}
     if counts:

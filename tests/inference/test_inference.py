@@ -64,7 +64,7 @@ def test_results_depend_on_the_seed_alone(name):
     "change, error, message",
     [
         ({"lambda0": 0.1}, TypeError, "lambda0=0.1 has no meaning here: sizes are compared"),
-        ({"grid": "lambda0"}, TypeError, "grid='lambda0' has no meaning here"),
+        ({"lambda0": "grid"}, TypeError, "lambda0='grid' has no meaning here"),
         ({"on_solution": print}, TypeError, "has no meaning here"),
         ({"random_state": -1}, ValueError, "random_state=-1"),
         ({"nonsense": 1}, TypeError, "nonsense"),

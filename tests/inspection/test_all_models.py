@@ -336,14 +336,18 @@ def test_columns_that_separate_the_classes_are_named():
     assert "send the rates of some rows to zero (such as x3)" in found.reason
 
 
-def test_terms_of_several_columns_are_named_where_a_criterion_is_refused():
+def test_terms_of_several_columns_that_keep_a_hierarchy_are_compared():
     rng = np.random.default_rng(3)
     data = pd.DataFrame({"a": rng.standard_normal(60), "g": rng.choice(["u", "v", "w"], 60)})
     data["y"] = data.a + rng.standard_normal(60)
-    with pytest.raises(
-        ValueError, match=r"several columns such as factors \(g, a:g\).*groups=False"
-    ):
-        l0path.best_subset("y ~ a*g", data)
+    found, values = l0path.fit("y ~ a*g", data).near_best(criterion="aic", within=1e6), {}
+    for terms in ("a", "g", "a + g", "a*g"):
+        alone = l0path.fit(f"y ~ {terms}", data, groups=False)
+        values[terms] = alone.score_table().aic.iloc[-1]
+        values[""] = alone.score_table().aic.iloc[0]
+    assert found.complete and sorted(found.scores) == pytest.approx(sorted(values.values()))
+    best = l0path.best_subset("y ~ a*g", data, criterion="aic")
+    assert best.proven and best.incumbent == pytest.approx(min(values.values()))
     assert l0path.best_subset("y ~ a*g", data, groups=False, criterion="BIC").criterion == "bic"
 
 
@@ -358,7 +362,7 @@ def test_terms_of_several_columns_are_named_where_a_criterion_is_refused():
         ({}, {"k": 2, "max_models": 0}, "max_models=0"),
         ({"lambda1": 0.01}, {"k": 2}, "without lambda1"),
         ({"lower": 0.0}, {"k": 2}, "bounds on coefficients"),
-        ({"grid": "lambda0"}, {"k": 2}, "grid='support'"),
+        ({"lambda0": "grid"}, {"k": 2}, "fit without lambda0="),
         ({"loss": "huber", "lambda2": 0.1}, {"k": 2}, "lambda2=0"),
     ],
 )

@@ -30,9 +30,10 @@ def drawn(kind, seed):
         if seed % 2 == 0:
             how["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
         if kind == "several":
-            how["response_weights"] = rng.uniform(0.5, 2.0, y.shape[1])
+            weights = rng.uniform(0.5, 2.0, y.shape[1])
+            how["loss"] = l0path.losses.Squared(response_weights=weights)
     X = pd.DataFrame(X, columns=list("abcde"))
-    return X, y, {"loss": "squared" if kind == "several" else kind, **how}
+    return X, y, {"loss": kind, **how}
 
 
 def every_model(X, y, how, name):
@@ -131,7 +132,7 @@ def test_what_cannot_be_compared_is_said():
 def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
     X, y, how = drawn(kind, 2)
     del how["sample_weight"]
-    how |= {"ties": "breslow"} if kind == "cox" else {}
+    how |= {"loss": l0path.losses.Cox(ties="breslow")} if kind == "cox" else {}
     path = l0path.fit(X, y, max_k=3, always_include=["b"], certify=False, **how)
     path.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")

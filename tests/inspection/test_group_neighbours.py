@@ -4,6 +4,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from asked import loss_with
 from group_problems import by_label, problem
 
 import l0path
@@ -43,8 +44,8 @@ def exchanged(X, y, groups, chosen, forced=(), **same):
 def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, case, tmp_path):
     X, y, labels = problem(loss)
     groups = by_label(labels)
-    delta = dict(delta=1.345) if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, always_include="d", **case, **delta)
+    record = loss_with(loss, delta=1.345)
+    path = l0path.fit(X, y, loss=record, groups=labels, max_k=3, always_include="d", **case)
     chosen, now = path.model(k=2).groups, path.table.objective[2]
     swaps, dropped = exchanged(X, y, groups, chosen, forced=("d",), loss=loss, **case)
     summary = path.summary(k=2)
@@ -126,7 +127,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_exchanges_of_many_groups_are_ranked_by_score(loss, monkeypatch):
     X, y, labels = problem(loss, n=150, sizes=(3,) * 20)
-    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, grid="lambda0")
+    path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, lambda0="grid")
     row = path.index(k=2)
     every, table = path.alternatives(index=row, n=5), path.summary(index=row).table
     monkeypatch.setattr(l0path.inspection.summaries, "EVERY", 10)

@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from asked import loss_with
 from lazy import lazy
 
 import l0path
@@ -252,10 +253,10 @@ def test_refit_without_intercept_and_with_offset():
 def test_rows_that_stand_for_several_are_repeated(loss):
     X, y = data(loss)
     w = np.random.default_rng(3).integers(0, 4, len(y))
-    number = {"delta": 2.0} if loss == "huber" else {}
-    path = l0path.fit(X, y, loss=loss, freq_weight=w, **number)
+    record = loss_with(loss, delta=2.0)
+    path = l0path.fit(X, y, loss=record, freq_weight=w)
     rows = np.repeat(np.arange(len(y)), w)
-    twice = l0path.fit(X.iloc[rows], y.iloc[rows], loss=loss, **number)
+    twice = l0path.fit(X.iloc[rows], y.iloc[rows], loss=record)
     a, b = path.refit(k=2), twice.refit(k=2)
     np.testing.assert_allclose(a.params, path.coef(k=2), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)

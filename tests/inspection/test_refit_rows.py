@@ -172,7 +172,12 @@ def test_all_rows_of_factors_offsets_and_survival_times():
     name = path.model(k=1).features[0]
     kept = frame[name].notna().to_numpy()
     again = l0path.fit(
-        f"Surv(time, died) ~ {name}", frame[kept], loss="cox", strata="ward", k=[1], tol=1e-12
+        f"Surv(time, died) ~ {name}",
+        frame[kept],
+        loss="cox",
+        strata="ward",
+        k=[1],
+        algorithm=l0path.solvers.LocalSearch(tol=1e-12),
     )
     assert results.params[0] == pytest.approx(again.coef(k=1)[name], abs=1e-6)
     assert f"{path.n} of them also chose" in results.selection

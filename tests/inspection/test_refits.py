@@ -209,7 +209,7 @@ def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 2))
     y = rng.poisson(np.exp(0.3 * (X[:, 0] - X[:, 1]) + 1))
-    refit = l0path.fit(X, y, loss="negative_binomial", theta=150.0, max_k=2).refit(k=2)
+    refit = l0path.fit(X, y, loss=l0path.losses.NegativeBinomial(theta=150.0), max_k=2).refit(k=2)
     poisson = l0path.fit(X, y, loss="poisson", max_k=2).refit(k=2)
     np.testing.assert_allclose(refit.params.iloc[:3], poisson.params, rtol=1e-4)
     np.testing.assert_allclose(refit.bse.iloc[:3], poisson.bse, rtol=1e-4)
@@ -223,7 +223,7 @@ def test_steps_that_alternate_between_optima_of_the_check_loss_are_no_failure():
     x, y = data["income"].to_numpy(), data["foodexp"].to_numpy()
     with pytest.warns(Warning, match="Convergence cycle detected"):
         sm.QuantReg(y, sm.add_constant(x)).fit(q=0.45, max_iter=10000, p_tol=1e-9)
-    path = l0path.fit("foodexp ~ income", data, loss="quantile", quantile=0.45, max_k=1)
+    path = l0path.fit("foodexp ~ income", data, loss=l0path.losses.Quantile(0.45), max_k=1)
     level, slope = path.refit(k=1).params  # warnings are errors in tests
 
     def check_loss(level, slope):

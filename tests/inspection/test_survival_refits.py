@@ -72,7 +72,9 @@ def test_new_rows_are_refitted_as_statsmodels_does(model):
 
 def test_copies_count_rows_and_weights_have_no_scale():
     train, test = halves()
-    path = l0path.fit("Surv(stop, event) ~ a + b + c", train, loss="cox", ties="breslow", max_k=2)
+    path = l0path.fit(
+        "Surv(stop, event) ~ a + b + c", train, loss=l0path.losses.Cox(ties="breslow"), max_k=2
+    )
     counts = 1 + np.arange(len(test)) % 3
     found = path.refit(k=2, X=test, freq_weight=counts)
     repeated = path.refit(k=2, X=test.loc[test.index.repeat(counts)])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from asked import loss_with
 
 import l0path
 
@@ -38,8 +39,9 @@ def values():
 
 
 def fitted(loss, **more):
-    text = f"{RESPONSES[loss]} ~ a + b + c"
-    return l0path.fit(text, rows(), loss=loss, **{"max_k": 3, "tol": 1e-12, **more})
+    text = f"{RESPONSES[getattr(loss, 'name', loss)]} ~ a + b + c"
+    exact = l0path.solvers.LocalSearch(tol=1e-12)
+    return l0path.fit(text, rows(), **{"loss": loss, "max_k": 3, "algorithm": exact, **more})
 
 
 def weights(case):
@@ -91,10 +93,8 @@ def test_likelihood_of_the_empty_model():
 
 @pytest.mark.parametrize("loss", ["ordinal", "multinomial", "negative_binomial", "quantile"])
 def test_weights_where_statsmodels_has_none(loss):
-    expected, theta = values()[loss], {}
-    if loss == "negative_binomial":
-        theta["theta"] = expected["theta"]
-    path = fitted(loss, sample_weight="weight", **theta)
+    expected = values()[loss]
+    path = fitted(loss_with(loss, theta=expected.get("theta")), sample_weight="weight")
     results = path.refit(k=3)
     if loss == "multinomial":
         for level in (0, 1):  # log odds against the first class
@@ -119,15 +119,11 @@ def test_weights_where_statsmodels_has_none(loss):
 def test_the_sandwich_from_copies(loss):
     """Weights 1 and 2 in turn: a row of weight 2 is one cluster of two copies."""
     w = np.arange(len(rows())) % 2 + 1.0
-    results = (
-        fitted(loss, sample_weight=w, theta=2.0).refit(k=3)
-        if (loss == "negative_binomial")
-        else fitted(loss, sample_weight=w).refit(k=3)
-    )
+    record = loss_with(loss, theta=2.0)
+    results = fitted(record, sample_weight=w).refit(k=3)
     again = np.repeat(np.arange(len(w)), w.astype(int))
     data = rows().loc[again].reset_index(drop=True)
-    theta = {"theta": 2.0} if loss == "negative_binomial" else {}
-    plain = l0path.fit(f"{RESPONSES[loss]} ~ a + b + c", data, loss=loss, max_k=3, **theta)
+    plain = l0path.fit(f"{RESPONSES[loss]} ~ a + b + c", data, loss=record, max_k=3)
     model = plain.refit(k=3).model
     flat = np.asarray(results.params).ravel(order="F")
     scores = model.score_obs(flat)

@@ -292,7 +292,7 @@ def test_a_classification_says_what_its_coefficients_are_about_and_huber_has_no_
         table[2]["coefficient"].dropna().astype(float), logit.params, rtol=1e-5
     )
     assert table[2]["criterion", "bic"] == pytest.approx(logit.bic)
-    huber = l0path.fit(FRAME, Y, loss="huber", delta=1.0, max_k=2).compare([1, 2])
+    huber = l0path.fit(FRAME, Y, loss=l0path.losses.Huber(1.0), max_k=2).compare([1, 2])
     assert huber.index.get_level_values(0).unique().tolist() == ["coefficient", "fit", "check"]
 
 

@@ -35,7 +35,7 @@ COLUMNS = [
 
 @cache
 def sliced_path():
-    return l0path.fit(X, Y, penalty="L0L1L2", n_shrink=2, max_k=3)
+    return l0path.fit(X, Y, lambda2=l0path.grid(n=2), lambda1=l0path.grid(n=2), max_k=3)
 
 
 @cache

@@ -40,6 +40,6 @@ def paths(X, path):
         "null": l0path.fit(X, y, max_k=0),
         "long": l0path.fit(named, y, max_k=14),
         "classes": l0path.fit(X, y > 0, loss="logistic", lambda2=1e-2, max_k=6),
-        "grid": l0path.fit(X, y, grid="lambda0", max_k=10),
+        "grid": l0path.fit(X, y, lambda0="grid", max_k=10),
         "names": l0path.fit(X[:, :4], y, feature_names=["k", "low", "high", "lambda0"]),
     }

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from asked import loss_with
 from plot_samples import fake_cv, response
 
 import l0path
@@ -170,11 +171,7 @@ def test_calibration_of_numbers_and_quantiles(X):
     mean = np.exp(0.4 * X[:, 0])
     draws = {"poisson": rng.poisson(mean), "quantile": response(X)}
     for loss, y in draws.items():
-        path = (
-            l0path.fit(X, y, loss=loss, quantile=0.3, max_k=1)
-            if loss == "quantile"
-            else (l0path.fit(X, y, loss=loss, max_k=1))
-        )
+        path = l0path.fit(X, y, loss=loss_with(loss, quantile=0.3), max_k=1)
         predicted = path.predict(X, k=1)
         ax = path.plot_calibration(X, y, k=1, bins=4)
         table = (

@@ -296,7 +296,7 @@ def test_groups_with_forced_ones_lambda0_and_interruption():
     assert all({30, 31, 32} <= set(s.support.tolist()) for s in path.solutions) and set(
         path.support(k=2).tolist()
     ) == {0, 1, 2, 9, 10, 11, 30, 31, 32}
-    grid = l0path.fit(X, y, grid="lambda0", max_k=4, **arguments)
+    grid = l0path.fit(X, y, lambda0="grid", max_k=4, **arguments)
     assert grid.table.k.is_monotonic_increasing and grid.table.k.iloc[-1] >= 2
     heard = []
     stopped = l0path.fit(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from asked import loss_with
 from group_problems import enumerated, problem
 
 import l0path
@@ -26,7 +27,6 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
     given = {
         "sample_weight": rng.uniform(0.5, 2.0, y.size),
         "offset": 0.2 * rng.standard_normal(y.size),
-        "delta": 1.345 if loss == "huber" else None,
         **{"fit_intercept" if name == "intercept" else name: value for name, value in case.items()},
     }
     oracle = {"loss": loss, "weights": given["sample_weight"], "offset": given["offset"], **case}
@@ -38,7 +38,7 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
     path = l0path.fit(
         X,
         y,
-        loss=loss,
+        loss=loss_with(loss, delta=1.345),
         groups=list(sets.values()),
         max_k=3,
         always_include=np.flatnonzero(labels == "b"),
@@ -57,7 +57,7 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
     grid = l0path.fit(
         X,
         y,
-        loss=loss,
+        loss=loss_with(loss, delta=1.345),
         groups=list(sets.values()),
         max_k=3,
         always_include=np.flatnonzero(labels == "b"),

@@ -12,6 +12,7 @@ from ...designs.protocol import traits_of
 from ...exchange.local_search import LocalSearch
 from ...problem.losses import Squared
 from ...problem.problem import counted_rows
+from ..grids import COUNTS, Grid
 from ..posing import default_max_k
 from ..registry import algorithm_of
 from ..strategies.groups import GroupExchanges
@@ -171,11 +172,12 @@ def _first_columns(data, chosen, squared):
 def _slices(plan):
     """Number of pairs (lambda1, lambda2); later ones begin where earlier ones ended."""
     count = 1
-    for given, number in ((plan.lambda1, "1"), (plan.lambda2, "2")):
-        if given is not None:
+    for name in ("lambda1", "lambda2"):
+        given = getattr(plan, name)
+        if isinstance(given, Grid):
+            count *= given.n or COUNTS[name]
+        elif given is not None:
             count *= len(given)
-        elif f"L{number}" in plan.penalty:
-            count *= plan.n_shrink
     return max(count, 1)
 
 

@@ -22,6 +22,7 @@ from ...first_order.coordinate_solvers import make_descent
 from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
 from ...working_set.starts import seed
+from ..grids import Grid
 from ..protocols import Point, SliceResult
 from ..rounds import Rounds
 from ..sizes import closed_form
@@ -83,17 +84,18 @@ class Lambda0Path:
 
     settings: CoordinateDescent; PrimalDual, whose points are stationary for coordinate descent too;
         LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps
-    with refit. lambda0: a grid of one's own, solved at every value; None: the dynamic grid, at most
-    n_lambda0 values and max_k unforced columns.
+    with refit. lambda0: values of one's own, each of which is solved; a `Grid` or None: the dynamic
+    grid, at most its number of values and max_k unforced columns.
     """
 
-    def __init__(self, model, part, settings, session, *, n_lambda0=100, lambda0=None):
-        self.model, self.max_k, self.n_lambda0 = model, part.max_k, n_lambda0
+    def __init__(self, model, part, settings, session, *, lambda0=None):
+        self.model, self.max_k = model, part.max_k
+        self.dynamic = lambda0 or Grid() if lambda0 is None or isinstance(lambda0, Grid) else None
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.settings, self.session, self.clock = settings, session, session.clock
         self.grid = (
             None
-            if lambda0 is None
+            if self.dynamic is not None
             else np.sort(np.asarray(lambda0, dtype=np.float64).ravel())[::-1]
         )
         problem = model.problem
@@ -270,14 +272,15 @@ class Lambda0Path:
             )
             return self._first
         last = self.points[-1]
-        if separated(fit) or count >= self.n_lambda0 or self.size(fit) >= self.max_k:
+        if separated(fit) or count >= self.dynamic.most or self.size(fit) >= self.max_k:
             return None
         if not last.lambda_lo > 1e-9 * self._first or self.model.problem.perfect(
             fit.value, self.scale
         ):
             self.notes.append("the lambda0 path ends where no further column lowers the loss")
             return None
-        return STEP * min(last.lambda_lo, last.lambda0)
+        value = STEP * min(last.lambda_lo, last.lambda0)
+        return value if value >= (self.dynamic.ratio or 0.0) * self._first else None
 
     def _solve_at(self, lambda0, start):
         """The solver of the settings at one lambda0."""

@@ -203,7 +203,8 @@ class ThresholdPilot(Pilot):
             return []
         return [
             "more than half of the residuals of a pilot fit are equal, so the threshold of the "
-            f"Huber loss is a floor, delta = {self.number:.4g}; pass delta= in units of y to set it"
+            f"Huber loss is a floor, delta = {self.number:.4g}; pass "
+            "loss=l0path.losses.Huber(delta=...) in units of y to set it"
         ]
 
     def least(self):

@@ -9,7 +9,6 @@ import pandas as pd
 from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
-from ..losses import refuse_numbers_of_others
 from ..problem import copies_of
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
@@ -233,7 +232,6 @@ def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
     """
-    refuse_numbers_of_others(a)
     if a.loss != "cox":
         refuse_survival_only(a)
     if a.loss == "ordinal":
@@ -255,11 +253,6 @@ def _refuse_what_own_rows_lack(a, traits):
             f"fit_intercept=True: loss={traits.name!r} does not see a constant "
             "(intercept=False); leave fit_intercept out, or pass False"
         )
-    if a.lambda_scale != "mean":
-        raise ValueError(
-            f"lambda_scale={a.lambda_scale!r} is not defined for loss={traits.name!r}, whose "
-            "methods are of all rows; leave it out"
-        )
 
 
 def refuse_what_cox_lacks(a):
@@ -276,18 +269,12 @@ def refuse_what_cox_lacks(a):
     for name, (value, remedy) in given.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} is not served for loss='cox'; {remedy}")
-    if a.lambda_scale != "mean":
-        raise ValueError(
-            f"lambda_scale={a.lambda_scale!r} is not defined for loss='cox'; leave it out"
-        )
 
 
 def refuse_survival_only(a):
     """Raise ValueError for arguments of survival times with another loss."""
-    if a.strata is not None or a.ties != "efron":
-        given = f"ties={a.ties!r}"
-        if a.strata is not None:
-            given = f"strata={a.strata!r}" if isinstance(a.strata, str) else "strata="
+    if a.strata is not None:
+        given = f"strata={a.strata!r}" if isinstance(a.strata, str) else "strata="
         raise ValueError(
             f"{given} is for loss='cox', not loss={a.loss!r}; leave it out, or pass loss='cox'"
         )

@@ -18,15 +18,10 @@ def refuse_what_ordinal_lacks(a):
         )
     given = {
         "pos_label": (a.pos_label, "the order of the classes is that of a category dtype"),
-        "response_weights": (a.response_weights, "leave it out"),
     }
     for name, (value, remedy) in given.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} is not served for loss='ordinal'; {remedy}")
-    if a.lambda_scale != "mean":
-        raise ValueError(
-            f"lambda_scale={a.lambda_scale!r} is not defined for loss='ordinal'; leave it out"
-        )
 
 
 def refuse_texts_without_order(series, classes):

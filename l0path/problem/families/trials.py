@@ -9,6 +9,7 @@ from ...core.arguments import finite, vector
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
 from ..losses import traits_named
+from ..specified import told_apart
 from .own import take_undecorated
 
 
@@ -35,6 +36,7 @@ def loss_meant(loss, y, trials=None):
     -------
     str or record
     """
+    loss = told_apart(loss)[0]
     take_undecorated(loss)
     if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
         raise ValueError(

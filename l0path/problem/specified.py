@@ -1,0 +1,320 @@
+"""The losses as `loss=` of `fit` takes them: a record for each, with the numbers that belong to it.
+
+A name as text, such as "huber", stands for the record with its defaults. The values of the losses
+are stated in `losses`, `families` and `coupled`, where their verbs are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.arguments import number
+
+
+class LossRecord:
+    """The common part of the records of losses that users make.
+
+    Attributes
+    ----------
+    name : str
+        The name of the loss, which `loss=` takes too.
+    """
+
+    name: ClassVar[str]
+    # the names of the record's fields inside, where they differ
+    inside: ClassVar[Mapping[str, str]] = {}
+
+    def parameters(self) -> dict[str, Any]:
+        """The numbers of the loss by the names that they have inside; those that are to be found
+        from the data are left out.
+        """
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {self.inside.get(k, k): v for k, v in given.items() if v is not None}
+
+
+def _keep_number(record, name, low, high, meaning):
+    """Check the number of a record: low < number <= high, or None where that is its default."""
+    value = getattr(record, name)
+    if value is None and type(record).__dataclass_fields__[name].default is None:
+        return
+    value = number(value, name)
+    if not low < value <= high:
+        raise ValueError(f"{name}={value!r} must be {meaning}")
+    object.__setattr__(record, name, value)
+
+
+def _plain(weights):
+    """Weights of responses as a dict or a tuple of numbers, which can be compared."""
+    if isinstance(weights, (Mapping, pd.Series)):
+        return {str(name): float(value) for name, value in dict(weights).items()}
+    try:
+        out = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        out = np.empty(0)
+    if out.ndim != 1 or not out.size:
+        raise ValueError(
+            f"response_weights={weights!r} must be positive numbers, one per response, or "
+            "{name: number}"
+        )
+    return tuple(out.tolist())
+
+
+@dataclass(frozen=True)
+class Squared(LossRecord):
+    """Half the squared error, (y - eta)^2 / 2: least squares.
+
+    Parameters
+    ----------
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses: each multiplies the loss and the ridge of its response.
+        None means 1 for each.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(60, 8, 2, random_state=0)
+    >>> l0path.fit(data.X, data.y, loss=l0path.losses.Squared()).loss
+    'squared'
+    """
+
+    name: ClassVar[str] = "squared"
+    response_weights: ArrayLike | dict | None = None
+
+    def __post_init__(self):
+        if self.response_weights is not None:
+            object.__setattr__(self, "response_weights", _plain(self.response_weights))
+
+
+@dataclass(frozen=True)
+class Huber(LossRecord):
+    """Squared for residuals up to delta, linear beyond: outliers in y count less.
+
+    Parameters
+    ----------
+    delta : float, optional
+        The threshold > 0, in units of y. None takes it from the residuals of a robust pilot fit;
+        `path.delta` has it.
+
+    References
+    ----------
+    Huber, Annals of Mathematical Statistics 35(1), 1964.
+    """
+
+    name: ClassVar[str] = "huber"
+    delta: float | None = None
+
+    def __post_init__(self):
+        _keep_number(
+            self,
+            "delta",
+            0.0,
+            math.inf,
+            "a positive number in units of y (None: from the residuals of a robust pilot fit)",
+        )
+
+
+@dataclass(frozen=True)
+class Quantile(LossRecord):
+    """The check loss, whose minimum is a quantile of y: quantile regression.
+
+    Parameters
+    ----------
+    level : float, default 0.5
+        The quantile to predict, between 0 and 1.
+
+    References
+    ----------
+    Koenker & Bassett, Econometrica 46(1), 1978.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> l0path.losses.Quantile(0.9)
+    Quantile(level=0.9)
+    """
+
+    name: ClassVar[str] = "quantile"
+    inside: ClassVar[Mapping[str, str]] = {"level": "quantile"}
+    level: float = 0.5
+
+    def __post_init__(self):
+        _keep_number(self, "level", 0.0, 1.0 - 1e-12, "a number between 0 and 1, such as 0.9")
+
+
+@dataclass(frozen=True)
+class Logistic(LossRecord):
+    """Log(1 + exp(-y eta)) for two classes -1 and 1: the negative log-likelihood."""
+
+    name: ClassVar[str] = "logistic"
+
+
+@dataclass(frozen=True)
+class SquaredHinge(LossRecord):
+    """max(0, 1 - y eta)^2 for two classes -1 and 1: a support vector machine."""
+
+    name: ClassVar[str] = "squared_hinge"
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(LossRecord):
+    """The hinge with its corner replaced by a parabola, for two classes.
+
+    Parameters
+    ----------
+    width : float, default 0.25
+        The width > 0 of the parabola, in units of y eta.
+
+    References
+    ----------
+    Liu et al., ICML 2017, section 3.
+    """
+
+    name: ClassVar[str] = "smoothed_hinge"
+    inside: ClassVar[Mapping[str, str]] = {"width": "gamma"}
+    width: float = 0.25
+
+    def __post_init__(self):
+        _keep_number(
+            self,
+            "width",
+            0.0,
+            math.inf,
+            "a positive number, the width of the smoothed corner (default 0.25)",
+        )
+
+
+@dataclass(frozen=True)
+class Hinge(LossRecord):
+    """max(0, 1 - y eta) for two classes -1 and 1, with algorithm="exact" only."""
+
+    name: ClassVar[str] = "hinge"
+
+
+@dataclass(frozen=True)
+class Poisson(LossRecord):
+    """exp(eta) - y eta for counts y >= 0: the negative log-likelihood with the log link."""
+
+    name: ClassVar[str] = "poisson"
+
+
+@dataclass(frozen=True)
+class Gamma(LossRecord):
+    """eta + y exp(-eta) for amounts y > 0: the gamma likelihood with the log link."""
+
+    name: ClassVar[str] = "gamma"
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(LossRecord):
+    """The negative log-likelihood of counts whose variance is mean + mean^2 / theta.
+
+    Parameters
+    ----------
+    theta : float, optional
+        The theta > 0. None takes it from a pilot fit. It is one number for the whole path;
+        `path.theta` has it.
+    """
+
+    name: ClassVar[str] = "negative_binomial"
+    theta: float | None = None
+
+    def __post_init__(self):
+        _keep_number(self, "theta", 0.0, math.inf, "a positive number (None: from a pilot fit)")
+
+
+@dataclass(frozen=True)
+class Binomial(LossRecord):
+    """The negative log-likelihood of successes and failures, in two columns or as shares with
+    `trials=`.
+    """
+
+    name: ClassVar[str] = "binomial"
+
+
+@dataclass(frozen=True)
+class Tweedie(LossRecord):
+    """Tweedie's loss for amounts y >= 0 with zeros, log link.
+
+    Parameters
+    ----------
+    power : float, default 1.5
+        The variance is proportional to mean^power; 1 < power <= 2.
+    """
+
+    name: ClassVar[str] = "tweedie"
+    power: float = 1.5
+
+    def __post_init__(self):
+        _keep_number(self, "power", 1.0, 2.0, "a number with 1 < power <= 2, such as 1.5")
+
+
+@dataclass(frozen=True)
+class Multinomial(LossRecord):
+    """-log P(class) for several classes, P(r) proportional to exp(eta_r)."""
+
+    name: ClassVar[str] = "multinomial"
+
+
+@dataclass(frozen=True)
+class Ordinal(LossRecord):
+    """-log P(class) for ordered classes: the proportional odds model."""
+
+    name: ClassVar[str] = "ordinal"
+
+
+@dataclass(frozen=True)
+class Cox(LossRecord):
+    """The negative log partial likelihood of times and events.
+
+    Parameters
+    ----------
+    ties : str, default "efron"
+        "efron" or "breslow": how events at the same time count.
+
+    References
+    ----------
+    Cox, Journal of the Royal Statistical Society B 34(2), 1972; Efron, Journal of the American
+    Statistical Association 72, 1977.
+    """
+
+    name: ClassVar[str] = "cox"
+    ties: str = "efron"
+
+    def __post_init__(self):
+        if not isinstance(self.ties, str) or self.ties not in ("efron", "breslow"):
+            raise ValueError(f"ties={self.ties!r} is not known; choose 'efron' or 'breslow'")
+
+
+RECORDS = (
+    Squared,
+    Huber,
+    Quantile,
+    Logistic,
+    SquaredHinge,
+    SmoothedHinge,
+    Hinge,
+    Poisson,
+    Gamma,
+    NegativeBinomial,
+    Binomial,
+    Tweedie,
+    Multinomial,
+    Ordinal,
+    Cox,
+)
+
+
+def told_apart(loss):
+    """(the loss as a name or a record of the user's own, the parameters of its record)."""
+    if isinstance(loss, type) and issubclass(loss, LossRecord):
+        raise TypeError(f"loss={loss.__name__} is a class; pass a record: {loss.__name__}()")
+    if isinstance(loss, LossRecord):
+        return loss.name, loss.parameters()
+    return loss, {}

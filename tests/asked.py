@@ -1,0 +1,30 @@
+"""Losses as `fit` takes them, from a name and numbers that stand beside it: words that oracles and
+fits of a test share.
+"""
+
+from l0path.problem.losses import traits_named
+from l0path.problem.specified import RECORDS
+
+BY_NAME = {record.name: record for record in RECORDS}
+FIELD = {"gamma": "width", "quantile": "level"}  # where a record says it in another word
+
+
+def loss_with(loss, **numbers):
+    """A loss with that of the numbers which it takes: gamma=, delta=, theta=, power=, quantile=,
+    ties=, response_weights=; its name where it takes none.
+    """
+    if not isinstance(loss, str) or loss not in BY_NAME:
+        return loss
+    own = {"cox": "ties", "squared": "response_weights"}.get(loss, traits_named(loss).parameter)
+    value = numbers.get(own)
+    return loss if value is None else BY_NAME[loss](**{FIELD.get(own, own): value})
+
+
+def asked(options):
+    """Arguments of `fit` from a dict in which the number of a loss stands beside its name."""
+    names = ("gamma", "delta", "theta", "power", "quantile", "ties", "response_weights")
+    numbers = {name: value for name, value in options.items() if name in names}
+    rest = {name: value for name, value in options.items() if name not in names}
+    if numbers:
+        rest["loss"] = loss_with(options.get("loss", "squared"), **numbers)
+    return rest
