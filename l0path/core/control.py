@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from typing import Any
 
 from .status import End
 
@@ -36,7 +37,7 @@ class ClusterError(RuntimeError):
         The models solved so far, where a fit to all rows had begun.
     """
 
-    path = None
+    path: Any = None
 
 
 class Clock:
