@@ -4,9 +4,10 @@ of `l0path.exchange.response_table`, which decides under the squared loss; refit
 
 import numpy as np
 
+from ..engine.reported import Reporting
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
-from ..problem.problem import pose
+from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbours import GroupNeighbours
@@ -22,6 +23,7 @@ class ResponseNeighbours(Neighbours):
         data = fit_data(path, X, y)
         self.solution = s = path.solutions[index]
         self.problem, self.names = pose(data), path.meta.names
+        self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = make_model(self.problem)
         self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
         self.exact, self.value = self.problem.quadratic, s.loss + s.shrinkage
@@ -68,6 +70,7 @@ class ResponseGroupNeighbours(GroupNeighbours):
         data = fit_data(path, X, y)
         self.solution = s = path.solutions[index]
         self.problem, self.names = pose(data), path.meta.groups.labels
+        self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
         self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
         self.value, self.units = s.loss + s.shrinkage, s.groups

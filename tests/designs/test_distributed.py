@@ -366,6 +366,7 @@ def test_folds_outlive_workers(tmp_path, mortal, monkeypatch, kill, calls):
     np.testing.assert_allclose(found.folds, wanted.folds, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, mortal, monkeypatch):
     X, y = problem(10, 120, 400, "squared")
     design, stopped = blocks(saved(tmp_path, X), client=mortal), pids(mortal)
