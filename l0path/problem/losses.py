@@ -385,6 +385,13 @@ UNSET = {"power": 1.5, "quantile": 0.5}  # where none is given
 RANGES = {"power": (1.0, 2.0), "quantile": (0.0, 1.0 - 1e-12)}
 
 
+def check_range(argument, value, name):
+    """Raise ValueError for a number of a loss out of its range; name: as the user gave it."""
+    low, high = RANGES.get(argument, (0.0, np.finfo(float).max))
+    if not low < value <= high:
+        raise ValueError(f"{name}={value!r} must be {MEANINGS[argument]}")
+
+
 def make_loss(name, gamma=0.25, delta=1.0, **more):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
     the Huber loss, in units of y; more: theta > 0, 1 < power <= 2, 0 < quantile < 1 and width > 0
@@ -396,7 +403,5 @@ def make_loss(name, gamma=0.25, delta=1.0, **more):
         return kind()
     numbers = {"gamma": gamma, "delta": delta, **more}
     value = numbers.setdefault(argument, UNSET.get(argument, 1.0))
-    low, high = RANGES.get(argument, (0.0, np.finfo(float).max))
-    if not low < value <= high:
-        raise ValueError(f"{argument}={value!r} must be {MEANINGS[argument]}")
+    check_range(argument, value, argument)
     return kind(*(float(numbers.get(field, 1.0)) for field in kind._fields))

@@ -6,7 +6,6 @@ are stated in `losses`, `families` and `coupled`, where their verbs are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import number
+from .losses import MEANINGS, check_range
 
 
 class LossRecord:
@@ -31,23 +31,20 @@ class LossRecord:
     # the names of the record's fields inside, where they differ
     inside: ClassVar[Mapping[str, str]] = {}
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            inside, value = self.inside.get(field.name, field.name), getattr(self, field.name)
+            if inside in MEANINGS and not (value is None and field.default is None):
+                value = number(value, field.name)
+                check_range(inside, value, field.name)
+                object.__setattr__(self, field.name, value)
+
     def parameters(self) -> dict[str, Any]:
         """The numbers of the loss by the names that they have inside; those that are to be found
         from the data are left out.
         """
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {self.inside.get(k, k): v for k, v in given.items() if v is not None}
-
-
-def _keep_number(record, name, low, high, meaning):
-    """Check the number of a record: low < number <= high, or None where that is its default."""
-    value = getattr(record, name)
-    if value is None and type(record).__dataclass_fields__[name].default is None:
-        return
-    value = number(value, name)
-    if not low < value <= high:
-        raise ValueError(f"{name}={value!r} must be {meaning}")
-    object.__setattr__(record, name, value)
 
 
 def _plain(weights):
@@ -110,15 +107,6 @@ class Huber(LossRecord):
     name: ClassVar[str] = "huber"
     delta: float | None = None
 
-    def __post_init__(self):
-        _keep_number(
-            self,
-            "delta",
-            0.0,
-            math.inf,
-            "a positive number in units of y (None: from the residuals of a robust pilot fit)",
-        )
-
 
 @dataclass(frozen=True)
 class Quantile(LossRecord):
@@ -143,9 +131,6 @@ class Quantile(LossRecord):
     name: ClassVar[str] = "quantile"
     inside: ClassVar[Mapping[str, str]] = {"level": "quantile"}
     level: float = 0.5
-
-    def __post_init__(self):
-        _keep_number(self, "level", 0.0, 1.0 - 1e-12, "a number between 0 and 1, such as 0.9")
 
 
 @dataclass(frozen=True)
@@ -179,15 +164,6 @@ class SmoothedHinge(LossRecord):
     name: ClassVar[str] = "smoothed_hinge"
     inside: ClassVar[Mapping[str, str]] = {"width": "gamma"}
     width: float = 0.25
-
-    def __post_init__(self):
-        _keep_number(
-            self,
-            "width",
-            0.0,
-            math.inf,
-            "a positive number, the width of the smoothed corner (default 0.25)",
-        )
 
 
 @dataclass(frozen=True)
@@ -225,9 +201,6 @@ class NegativeBinomial(LossRecord):
     name: ClassVar[str] = "negative_binomial"
     theta: float | None = None
 
-    def __post_init__(self):
-        _keep_number(self, "theta", 0.0, math.inf, "a positive number (None: from a pilot fit)")
-
 
 @dataclass(frozen=True)
 class Binomial(LossRecord):
@@ -250,9 +223,6 @@ class Tweedie(LossRecord):
 
     name: ClassVar[str] = "tweedie"
     power: float = 1.5
-
-    def __post_init__(self):
-        _keep_number(self, "power", 1.0, 2.0, "a number with 1 < power <= 2, such as 1.5")
 
 
 @dataclass(frozen=True)
