@@ -132,6 +132,27 @@ def solutions_of(setting, number, part, points):
     ]
 
 
+def below_none(points, tolerance):
+    """Points of sizes, ascending, of which none claims what a smaller model contradicts: columns
+    can be added with coefficients of 0. A fit above that of some of its columns has not converged,
+    and a model above a smaller one is not the best of its size.
+
+    tolerance(value): the decrease of a value that counts as one.
+    """
+    out, smaller = [], []
+    for point in sorted(points, key=lambda p: p.k):
+        fit = point.fit
+        lower = [f for f in smaller if f.value < fit.value - tolerance(fit.value)]
+        if any(np.isin(f.support, fit.support).all() for f in lower):
+            flags = tuple(dict.fromkeys((*fit.flags, FitStatus.NOT_CONVERGED)))
+            point = point._replace(fit=fit._replace(flags=flags))
+        elif lower and point.optimality == Optimality.GLOBAL:
+            point = point._replace(optimality=Optimality.UNVERIFIED)
+        smaller.append(fit)
+        out.append(point)
+    return out
+
+
 def _predictions(setting, fits):
     """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one
     after another a column costs a read of all of X: those that fits share are fetched once.

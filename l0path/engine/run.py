@@ -209,7 +209,8 @@ def _engine(setting, model, part, session):
 def _size_rows(setting, number, part, engine):
     """The `SolvedSlice` of sizes."""
     plan, result = setting.request.plan, engine.result
-    rows = assemble.solutions_of(setting, number, part, result.points)
+    points = assemble.below_none(result.points, lambda v: flat(v, result.scale, result.tol))
+    rows = assemble.solutions_of(setting, number, part, points)
     rows, intervals, x = assemble.with_intervals(setting, rows, engine)
     notes = assemble.end_notes(setting, number, result)
     separated = assemble.separated_points(result.points)
