@@ -200,7 +200,7 @@ def test_files_of_cross_validations_that_are_damaged_are_named(tmp_path):
             if name == "header.json":
                 data = data.replace(b'"columns": [0, 1, 2]', b'"columns": [0, 1]')
             new.writestr(name, data)
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match="lengths has shape"):
         l0path.load(tmp_path / "new")
     with pytest.raises(FileNotFoundError):
         l0path.load(tmp_path / "nothing")

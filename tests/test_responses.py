@@ -102,7 +102,7 @@ def test_more_columns_have_lower_bounds_with_a_ridge():
     path = l0path.fit(X, X[:, :2] @ np.ones((2, 3)), max_k=2, lambda2=1.0, certify=True)
     assert (path.table["gap"] < 0.5).all() and path.table["lower_bound"].notna().all()
     plain = l0path.fit(X, X[:, :2] + rng.standard_normal((40, 2)), max_k=2, certify=True)
-    assert plain.table["lower_bound"][1:].isna().all() and "no lower bounds" in plain.notes[-1]
+    assert plain.table["lower_bound"][2:].isna().all() and "no lower bounds" in plain.notes[-1]
 
 
 def test_forced_columns_that_are_copies():

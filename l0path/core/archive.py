@@ -222,14 +222,13 @@ def write_arrays(arrays: dict, more: int, stream: Any) -> None:
     to its size (`Allowance`): constant columns, say. more: bytes that are taken on top of the
     arrays when they are read.
     """
-    start = stream.tell() if stream.seekable() else None
-    np.savez_compressed(stream, **arrays)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
     taken = more + sum(array.nbytes for array in arrays.values())
-    size = 0 if start is None else stream.tell() - start
-    if size and taken > PACKED_TIMES * size:
-        stream.seek(start)
-        stream.truncate()
-        np.savez(stream, **arrays)
+    if taken > PACKED_TIMES * packed.tell():
+        packed = io.BytesIO()
+        np.savez(packed, **arrays)
+    stream.write(packed.getbuffer())
 
 
 def _length(stream):

@@ -16,5 +16,5 @@ def key(ax, entries, **where):
     from matplotlib.patches import Patch
 
     handles = [Patch(color=color, alpha=alpha, label=text) for color, alpha, text in entries]
-    look = {"frameon": False, "fontsize": KEY_SIZE, "handlelength": 1.2}
-    return ax.legend(handles=handles, **look | where)
+    style = {"frameon": False, "fontsize": KEY_SIZE, "handlelength": 1.2}
+    return ax.legend(handles=handles, **style | where)

@@ -253,7 +253,18 @@ def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
 
 
 def in_memory(design: Design) -> bool:
-    """Whether a design holds X, or the columns that its features are made of, as arrays."""
+    """Whether a design holds X, or the columns that its features are made of, as arrays.
+
+    Parameters
+    ----------
+    design : Design
+        A design of this module.
+
+    Returns
+    -------
+    bool
+        False for files, clusters and designs of the user's own.
+    """
     base = design.base if isinstance(design, DerivedDesign) else design
     return type(base) in (Dense, Csc)
 

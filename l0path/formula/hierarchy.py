@@ -205,7 +205,7 @@ def contained(formula):
     return out
 
 
-def rests_on(formula):
+def parents_in(formula):
     """`contained`, with the terms that the coding of a term rests on, as that of d:a does on c:a in
     "y ~ c:a + d:a" with factors c and d.
     """
@@ -223,7 +223,7 @@ def of_terms(formula, rule):
     are parents, a:b for a:b:c. Under the strong rule also those that its coding rests on.
     """
     needs = np.zeros((len(formula.terms), len(formula.terms)), dtype=bool)
-    for g, parents in (contained if rule == WEAK else rests_on)(formula).items():
+    for g, parents in (contained if rule == WEAK else parents_in)(formula).items():
         needs[g, parents] = True
     if rule == WEAK:  # what a parent contains itself is no parent
         needs &= ~_in_two_steps(needs)
@@ -297,7 +297,7 @@ def asked_hierarchy(heredity, table, groups, unserved):
         rule = None
         if product:
             rule = table.X.heredity
-        elif formula is not None and ours and rests_on(formula):
+        elif formula is not None and ours and parents_in(formula):
             rule = STRONG if len(formula.terms) <= MOST_UNITS else None
         rule = None if unserved or not ours else rule
     alone = _alone(formula) if formula is not None else []
@@ -352,7 +352,7 @@ def marginality_notes(formula, models, constant, shrunk):
     constant : columns that no model can have and no model needs.
     """
     names, columns = zip(*formula.terms, strict=True) if formula.terms else ((), ())
-    found = rests_on(formula)
+    found = parents_in(formula)
     shrinkage, sizes, lower = [SHRUNK] if found and shrunk else [], {}, {}
     constant = set(constant.tolist())
     for k, support in models if found else ():

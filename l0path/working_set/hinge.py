@@ -317,11 +317,11 @@ class _Restricted:
         spread = [(self.every, 0.0, -self.lambda1, self.lambda1)] if self.lambda1 else []
         spread += [(np.flatnonzero(above), -self.upper[above], 0.0, np.inf)]
         spread += [(np.flatnonzero(below), -self.lower[below], -np.inf, 0.0)]
-        for J, price, least, most in spread:
+        for J, rate, least, most in spread:
             unit = np.zeros((k + m, J.size))
             unit[J, np.arange(J.size)] = 1.0
             A = np.hstack([A, unit])
-            cost = np.append(cost, np.broadcast_to(price, J.size))
+            cost = np.append(cost, np.broadcast_to(rate, J.size))
             box.append(np.full((J.size, 2), [least, most]))
         found = scipy.optimize.linprog(
             -cost,
@@ -349,8 +349,8 @@ class _Restricted:
         excess = np.maximum(np.abs(tau) - self.lambda1, 0.0)
         bound = np.where(tau < 0.0, self.upper, self.lower)
         finite = np.isfinite(bound)
-        price = np.where(finite, np.sign(-tau) * np.where(finite, bound, 0.0), -np.abs(b))
-        return value - float((p.offset - p.y) @ a - excess @ price)
+        rate = np.where(finite, np.sign(-tau) * np.where(finite, bound, 0.0), -np.abs(b))
+        return value - float((p.offset - p.y) @ a - excess @ rate)
 
     def unique(self, a, b, tau, beyond):
         """Whether no other coefficients are as good: no direction keeps the rows whose slopes are

@@ -406,6 +406,7 @@ def test_balanced_class_weights_are_weights(problem):
     keep = {
         name: v for name, v in problem.options.items() if name not in ("sample_weight", "lambda2")
     } | dict(loss="logistic", lambda2=0.02)
+    keep = asked(keep)
     by_hand = l0path.fit(problem.X, y, sample_weight=w * np.where(y > 0, pair[1], pair[-1]), **keep)
     same(by_hand, l0path.fit(problem.X, y, class_weight="balanced", **keep))
     same(by_hand, l0path.fit(problem.X, y, class_weight={-1: 3 * pair[-1], 1: 3 * pair[1]}, **keep))

@@ -187,8 +187,8 @@ def test_settings_are_checked():
 
 
 def test_progress_names_bound_and_nodes(capsys):
-    X, y = hard(2, n=40, p=60, k=4)
-    l0path.fit(X, y, lambda2=0.01, max_k=4).certify(k=4, progress=True)
+    X, y = hard(2, n=40, p=60, k=6)  # more models than are compared one by one
+    l0path.fit(X, y, lambda2=0.01, max_k=6).certify(k=6, progress=True, time_limit=3)
     shown = capsys.readouterr().err
     assert "bound" in shown and "nodes" in shown and "gap" in shown
 

@@ -195,7 +195,7 @@ def test_largest_model_gives_the_variance_when_p_is_large_and_data_are_not_neede
     assert l0path.load(tmp_path / "a.npz").score_table().equals(t)
 
 
-def test_variance_of_the_full_model_needs_the_data_or_sigma2(tmp_path):
+def test_variance_of_the_full_model_is_stored_with_the_path(tmp_path):
     X, y = sample("squared", n=90, p=8)
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(90)])
     path = l0path.fit(X, y, max_k=4)
@@ -204,10 +204,9 @@ def test_variance_of_the_full_model_needs_the_data_or_sigma2(tmp_path):
     )
     path.save(tmp_path / "a.npz")
     again = l0path.load(tmp_path / "a.npz")
-    assert again.score_table().cp.isna().all()
+    assert again.score_table().cp.tolist() == path.score_table().cp.tolist()
     assert again.select("bic") == path.select("bic")
-    with pytest.raises(ValueError, match="pass sigma2="):
-        again.select("cp")
+    assert again.select("cp") == path.select("cp")
     assert again.select("cp", sigma2=1.0) == path.select("cp", sigma2=1.0)
 
 

@@ -173,7 +173,7 @@ class Sharded(ColumnBlocks):
                 while not job.done():
                     concurrent.futures.wait([job], timeout=TICK)
                     if not job.done():
-                        watch.look(futures)
+                        watch.check(futures)
                 out = job.result()
             finally:
                 job.cancel()
@@ -193,7 +193,7 @@ class Sharded(ColumnBlocks):
                     distributed.wait(list(futures), timeout=TICK)
                     break
                 except TimeoutError:
-                    workers = watch.look(futures)
+                    workers = watch.check(futures)
                 if lost is not None and workers:
                     lost(sorted(workers))
             for future in futures:
@@ -430,7 +430,7 @@ class _Watch:
     def __init__(self, design):
         self.design, self.last, self.left, self.heard = design, time.monotonic(), None, {}
 
-    def look(self, futures):
+    def check(self, futures):
         """The workers that take tasks, by address; ClusterError after too long a time without
         progress.
         """
