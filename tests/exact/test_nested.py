@@ -339,7 +339,7 @@ def test_nothing_is_proven_of_models_whose_fits_do_not_converge(monkeypatch):
 
     def given_up(self, support, *more, **options):
         fit = refit(self, support, *more, **options)
-        if fit is None or len(support) < 2:
+        if fit is None or list(support) != [1, 3]:
             return fit
         return fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
 
