@@ -99,8 +99,8 @@ def cv_fit(
         or fold ids, one label per row. Training rows that are repeated count as often as they
         appear.
     scoring : str, scorer, or callable, optional
-        "deviance", "mse", "mae", "r2", "auc", "misclassification", "brier", a name or scorer of
-        scikit-learn, or f(y, prediction, sample_weight), which is a loss unless
+        "deviance", "mse", "rmse", "mae", "r2", "auc", "misclassification", "brier", a name or
+        scorer of scikit-learn, or f(y, prediction, sample_weight), which is a loss unless
         `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
         prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
         for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes

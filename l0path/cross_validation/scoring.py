@@ -19,6 +19,7 @@ The best r2 and auc are the largest; of all others the smallest is the best.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -208,6 +209,10 @@ def _loss_of_rows(held):
 WHOLE_METRICS = {"r2": _r2, "auc": _auc}
 
 
+def _rmse(held):
+    return math.sqrt(np.average(ROW_METRICS["mse"](held), weights=held.weights))
+
+
 def score(metric, held):
     """The score of held-out rows of positive weight; the others may have predictions that
     overflow.
@@ -274,6 +279,8 @@ def metric_of(scoring, loss):
     scoring = "deviance" if scoring is None else scoring
     if loss in SURVIVAL:
         return _of_survival(scoring, loss)
+    if scoring == "rmse" and "mse" in metrics_for(loss):  # the root of the mse of each fold
+        return Metric(scoring, False, None, _rmse)
     if isinstance(scoring, str) and scoring in USES:
         if scoring not in metrics_for(loss):
             fitting = ", ".join(map(repr, metrics_for(loss)))
@@ -330,7 +337,9 @@ def _sklearn_scorer(name):
     try:
         return get_scorer(name)
     except ValueError as error:
-        names = f"{', '.join(USES)}, a name of scikit-learn (sklearn.metrics.get_scorer_names())"
+        names = (
+            f"{', '.join(USES)}, rmse, a name of scikit-learn (sklearn.metrics.get_scorer_names())"
+        )
         raise ValueError(
             f"scoring={name!r} is not known; choose one of {names}, or a function f(y, prediction, "
             "sample_weight)"

@@ -351,9 +351,10 @@ def near_note(model, names):
     if model.near is None:
         return ""
     note = (
-        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
-        "1e-4 of their length: models with them were fitted on the columns themselves, and "
-        f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
+        f"{model.near.size} columns are almost linear combinations of each other: beside the "
+        "others they keep less than 1e-4 of their length. Models with them were fitted on their "
+        "rows, which is slower and exact, and nothing is claimed without such fits: "
+        f"{some(model.near, names)}"
     )
     ridge_note = (
         "; some keep less than 1e-12 of their length beside the others, too little for any claim"

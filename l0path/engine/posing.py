@@ -16,7 +16,7 @@ from ..designs import Dense, Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
 from ..problem.coupled.arguments import given_anew
-from ..problem.losses import Hinge, smoothness
+from ..problem.losses import Hinge, name_of, smoothness
 from ..problem.problem import (
     Problem,
     checksum,
@@ -111,7 +111,7 @@ def resolved(request, clock):
         loss, more = pilot_loss(problem, clock.over)
         notes += more
         data, problem = replace(data, loss=loss), with_loss(problem, loss)
-    notes += _constant_notes(data, problem)
+    notes += [*_fractional_note(data), *_constant_notes(data, problem)]
     pairs, more = without_copies(data, problem, _any_ridge(request))
     usable = problem.usable.copy()
     usable[pairs[:, 0]] = False
@@ -125,6 +125,17 @@ def resolved(request, clock):
         ),
         replace(problem, usable=usable),
     )
+
+
+def _fractional_note(data):
+    """A note on counts that are no whole numbers, of which the negative binomial distribution has
+    none.
+    """
+    if name_of(data.loss) != "negative_binomial":
+        return []
+    odd = int(np.count_nonzero((data.y != np.floor(data.y)) & (data.weights > 0)))
+    text = "likelihood and theta are those of its formula with gamma functions"
+    return [f"{odd} counts of y are no whole numbers; {text}"] if odd else []
 
 
 def _constant_notes(data, problem):
@@ -141,25 +152,34 @@ def _constant_notes(data, problem):
         plain = not data.loss.traits.coupled
         many = f"{many} or products of them" if plain else f"{many.replace('constant ', '')} {kind}"
     notes = [f"{many}, never chosen: {some(constant, data.names)}"]
-    barely_varying = _in_last_digits(data, constant)
+    barely_varying, tiny = _in_last_digits(data, constant)
     if barely_varying.size:
         notes.append(
             "columns that differ from a constant in their last digits only count as constant; if "
             "these differences matter, subtract a value near the mean from the column first: "
             + some(barely_varying, data.names)
         )
+    if tiny.size:
+        notes.append(
+            "columns whose squares are too small for floating point numbers count as constant; "
+            f"multiply them by a number: {some(tiny, data.names)}"
+        )
     return notes
 
 
 def _in_last_digits(data, columns):
-    """Those of the first columns of a matrix in memory that are constant but for rounding."""
+    """Those of the first columns of a matrix in memory that are constant but for rounding, and
+    those whose squares underflow.
+    """
     if not isinstance(data.design, Dense):
-        return columns[:0]
+        return columns[:0], columns[:0]
     first, w = columns[:MOST_LOOKED_INTO], data.weights[data.weights > 0]
     Z = data.design.columns(first)[data.weights > 0]
     mean = w @ Z / w.sum()
     barely_varying = constant_up_to_rounding(mean, w @ (Z - mean) ** 2 / w.sum())
-    return first[barely_varying & (np.ptp(Z, axis=0) > 0)]
+    varies = np.ptp(Z, axis=0) > 0
+    tiny = varies & (np.abs(Z - mean).max(axis=0) > 1e-8 * np.abs(mean))
+    return first[barely_varying & varies & ~tiny], first[tiny]
 
 
 def _any_ridge(request):

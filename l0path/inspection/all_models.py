@@ -19,8 +19,8 @@ from ..core.status import FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
-from ..exact.all_sizes.choice import make_search, refits, units_to_choose
-from ..exact.all_sizes.enumeration import Enumeration
+from ..exact.all_sizes.choice import enumeration, make_search, refits, units_to_choose
+from ..exact.all_sizes.enumeration import Enumeration, enumerable
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import (
     BestOfEach,
@@ -279,7 +279,8 @@ def near_best(
         or (not 0 <= within < math.inf)
     ):
         raise ValueError(f"within={within!r} must be a number >= 0")
-    task = SetSearch(self, X, y, ridge=criterion is None)
+    whole = isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0
+    task = SetSearch(self, X, y, ridge=criterion is None, size=int(k) if whole else None)
     problem = task.reporting.problem
     floor = problem.floor if criterion is None else 0.0
     if criterion is None:
@@ -405,7 +406,8 @@ def _unserved(problem, solution, ridge):
     return (
         f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
         "groups, other smooth losses and several responses with more observations (survival times: "
-        "events) than columns and lambda2=0; without lambda1 and bounds on coefficients"
+        "events) than columns and lambda2=0; of more columns under a squared loss, those of a size "
+        "k= that has at most 1e7 models; without lambda1 and bounds on coefficients"
     )
 
 
@@ -414,10 +416,10 @@ class SetSearch:
     that keep a hierarchy where the path keeps one.
 
     status: as of `Certificate`; open: why sets may be missing, as a text, "" where none is; counts:
-    `CoefficientCounts` of groups.
+    `CoefficientCounts` of groups. size: the one that is asked for, if it is known.
     """
 
-    def __init__(self, path, X=None, y=None, ridge=False):
+    def __init__(self, path, X=None, y=None, ridge=False, size=None):
         self.path, self.data = path, fit_data(path, X, y)
         self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
@@ -439,10 +441,14 @@ class SetSearch:
         few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
-        if not squared and not (nested and few):
+        # of many columns the sets of a small size can all be computed
+        listed = size is not None and not first.lambda1 and enumerable(self.problem, [size])
+        searched = squared or (nested and few)
+        if not searched and not listed:
             raise ValueError(_unserved(self.problem, first, ridge))
-        self.model = make_model(self.problem)
-        self.model.grow(np.flatnonzero(self.problem.usable))
+        self.model, self.listed = make_model(self.problem), not searched
+        if searched:
+            self.model.grow(np.flatnonzero(self.problem.usable))
         self.most, self.counts = units_to_choose(self.problem), None
 
     def of_size(self, k):
@@ -536,7 +542,10 @@ class SetSearch:
         control = Control(clock)
         ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
-            search = make_search(self.model, 0.0, self.lambda2, wanted)
+            if self.listed:
+                search = enumeration(self.problem, self.lambda2, wanted)
+            else:
+                search = make_search(self.model, 0.0, self.lambda2, wanted)
             if search is None:
                 found = hidden(self.problem, self.lambda2)
                 names = self.data.names

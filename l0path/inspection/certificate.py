@@ -122,6 +122,15 @@ class Certificate:
         limit = f", at most {self.deviance_ratio_bound:.4f} for a best model"
         return f"{self.model.deviance_ratio:.4f}" + (limit if self._bounded else "")
 
+    def _list(self):
+        """A line for each of several best models."""
+        several = self.best if len(self.best) > 1 else []
+        shown = ((m.features if m.path.meta.groups is None else m.groups) for m in several)
+        return [
+            f"{i}. objective {m.objective:.6g}: {', '.join(map(str, names))}"
+            for i, (m, names) in enumerate(zip(several, shown, strict=True), 1)
+        ]
+
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
         meta = self.model.path.meta
@@ -167,6 +176,7 @@ class Certificate:
             f"<l0path.Certificate: {what}, {self._verdict()}",
             f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {self._ratio()}",
             f"  {self._fixed()}",
+            *(f"  {line}" for line in self._list()),
             f"  {self.search + ', ' if self.search else ''}{self.seconds:.2g} s",
             *(f"  {text}" for text in self.assumptions),
         ]
@@ -359,6 +369,8 @@ def _certificate(search, path, index, seconds, reporting):
     if search.n_best > 1:
         rows = [in_place_of(before, fit, problem, data, weights) for fit in found.best]
         rows = sorted(map(reporting.solution, rows), key=lambda row: row.objective)
+        if rows and np.array_equal(rows[0].support, s.support):  # what is known of it
+            rows[0] = s
         ranked = Path(
             path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )

@@ -97,6 +97,16 @@ class Summary:
             *_first_terms(h["intercept"], h["thresholds"]),
         ]
 
+    @property
+    def one_table(self) -> bool:
+        """Whether each group, or term, is one column with one coefficient: one table says all."""
+        coef = self.coef
+        if coef is None or "group" not in coef or "coef" not in coef:
+            return False
+        return len(coef) == len(self.table) and set(coef["group"]) == set(
+            map(str, self.table.index)
+        )
+
     def formatted(self) -> pd.DataFrame:
         """The table as short text.
 
@@ -105,13 +115,16 @@ class Summary:
         DataFrame
             The cells of `table` as text.
         """
-        out = self.table.copy().astype(object)
+        table = self.table
+        if self.one_table:  # their coefficients say more than norms
+            own = self.coef.set_index("group").loc[list(map(str, table.index))]
+            pair = own[["coef", "standardized"]].set_axis(table.index)
+            table = pd.concat([pair, table.drop(columns=["columns", "norm"])], axis=1)
+        out = table.copy().astype(object)
         for name in out.columns:
             if name not in ("best_exchange", "columns"):
-                out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in self.table[name]]
-        out["best_exchange"] = [
-            "" if x is None else _cut(str(x)) for x in self.table["best_exchange"]
-        ]
+                out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in table[name]]
+        out["best_exchange"] = ["" if x is None else _cut(str(x)) for x in table["best_exchange"]]
         out.index = [_cut(str(name)) for name in self.table.index]
         return out
 
@@ -122,7 +135,7 @@ class Summary:
 
     def __repr__(self):
         body = self.formatted().to_string() if len(self.table) else "(intercept only)"
-        if self.coef is not None and len(self.coef):
+        if self.coef is not None and len(self.coef) and not self.one_table:
             own = self.coef.set_axis([_cut(name) for name in self.coef.index])
             body += "\n\n" + own.to_string(float_format=lambda x: f"{x:.4g}")
         return "\n".join([*self.lines(), "", body])

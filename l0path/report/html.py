@@ -221,7 +221,7 @@ def summary_html(summary):
 
     lines = "<br>".join(escape(line) for line in summary.lines())
     body = _table(summary.formatted()) if len(summary.table) else "<p>intercept only</p>"
-    if summary.coef is not None and len(summary.coef):
+    if summary.coef is not None and len(summary.coef) and not summary.one_table:
         body = _side_by_side(body, _table(summary.coef))
     return f'<p>{lines}</p>{body}<p style="font-size:85%;max-width:60em">{escape(NOTE)}</p>'
 
