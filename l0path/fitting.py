@@ -92,8 +92,8 @@ def fit(
         algorithm="exact" also "hinge"; a record of `l0path.losses`, with the numbers of the loss,
         such as Huber(delta=2) or Quantile(0.9); or a record of a loss of your own
         (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage columns
-        may separate the classes. Where they do so completely, the path ends; where only some
-        observations are separated, larger sizes are searched without these columns.
+        may separate the classes. Models are then compared by the infimum of their objective, and
+        the path ends where they do so completely.
     algorithm : str or settings record, default "swap"
         A name, or a record of `l0path.solvers` such as LocalSearch(effort="high"). The names are
         "swap", "cd", "CDPSI", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht",

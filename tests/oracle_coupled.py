@@ -150,11 +150,11 @@ class Survival(NamedTuple):
 
 
 def survival_loss(times, efron):
-    """`Survival` of `survival.Times`: weights are numbers of rows where they are whole, and scaled
+    """`Survival` of `survival.Times`: weights are scaled
     to a mean of 1 where they are not.
     """
     w = times.weights
-    w = w if np.array_equal(w, np.round(w)) else w * w.size / w.sum()
+    w = w * np.count_nonzero(w) / w.sum()
     times = times._replace(weights=w)
     v, risk = (np.array(part) for part in zip(*survival.terms(times, efron), strict=True))
     ahead, unit = [np.empty((0, w.size))], np.eye(w.size)

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+import l0path
+
 KINDS = (
     "logistic",
     "multinomial",
@@ -73,11 +75,11 @@ def sample(kind, seed, p=4):
             given, own, weights = y, y, trials
         elif kind == "tweedie":
             y = y * rng.gamma(2.0, 1.0, n)
-            given, own, fit["power"], more["power"] = y, y, 1.5, 1.5
+            given, own, fit["loss"] = y, y, l0path.losses.Tweedie(power=1.5)
         else:
             given, own = y, y
             if kind == "negative_binomial":
-                fit["theta"], more["theta"] = 2.0, 2.0
+                fit["loss"] = l0path.losses.NegativeBinomial(theta=2.0)
     if weights is not None:
         fit["sample_weight"], more["weights"] = weights, weights
     return X, given, own, fit, more

@@ -32,7 +32,10 @@ Y = {
     "cox": np.column_stack([np.ceil(3 * np.exp(NOISY)), RNG.random(N) < 0.7]),
     "binomial": np.column_stack([SHARES * TRIALS, TRIALS - SHARES * TRIALS]).round(),
 }
-MORE = {"negative_binomial": {"theta": 2.0}, "huber": {"delta": 1.0}}
+LOSSES = {
+    "negative_binomial": l0path.losses.NegativeBinomial(theta=2.0),
+    "huber": l0path.losses.Huber(delta=1.0),
+}
 PSEUDO = ["logistic", "poisson", "multinomial", "ordinal", "cox", "binomial", "negative_binomial"]
 FAST = ("squared", "logistic", "cox")
 
@@ -42,7 +45,7 @@ def some(losses):
 
 
 def fitted(loss, rows=slice(None), **more):
-    return l0path.fit(X[rows], Y[loss][rows], loss=loss, **MORE.get(loss, {}), **more)
+    return l0path.fit(X[rows], Y[loss][rows], loss=LOSSES.get(loss, loss), **more)
 
 
 def at(given, rows):
@@ -294,9 +297,8 @@ def test_procedures_keep_rows_with_their_copies():
 def test_sample_splitting_takes_weights_of_several_classes_and_counts():
     given = {"sample_weight": WEIGHTS, "n_splits": 2, "k": 1, "random_state": 1}
     for loss in ("multinomial", "negative_binomial", "quantile", "ordinal"):
-        table = l0path.split_inference(
-            X, Y[loss], loss=loss, lambda2=0.01, **given, **MORE.get(loss, {})
-        )
+        kind = LOSSES.get(loss, loss)
+        table = l0path.split_inference(X, Y[loss], loss=kind, lambda2=0.01, **given)
         assert np.isfinite(table.p_value).all()
 
 

@@ -297,7 +297,11 @@ class Folders:
         raw = hashlib.sha256(contents).digest() + contents
         user = _user_folder()
         if user is None:
-            self.failed["the user's folder for caches"] = "there is no home folder"
+            wanted = _wanted_folder()
+            if wanted is None:
+                self.failed["the user's folder for caches"] = "there is no home folder"
+            else:
+                self.failed[wanted] = f"{_untrusted(wanted)}; what is stored there is run"
         elif self._replace(user, name, raw):
             return
         temporary = _temporary_folder(make=True)
@@ -340,6 +344,14 @@ atexit.register(KERNEL_FOLDERS.release_all)
 
 
 def _user_folder():
+    """The user's folder of kernels; None without a home, or where somebody else could write to
+    it.
+    """
+    folder = _wanted_folder()
+    return None if folder is None or _untrusted(folder) else folder
+
+
+def _wanted_folder():
     """NUMBA_CACHE_DIR where it is set, else the user's folder for caches (~/.cache); None for a
     user without a home.
     """
@@ -347,6 +359,56 @@ def _user_folder():
         return Path(os.path.abspath(config.CACHE_DIR), PACKAGE)
     folder = AppDirs(appname=PACKAGE, appauthor=False).user_cache_dir
     return Path(folder, "kernels") if os.path.isabs(folder) else None
+
+
+_trusted = set()  # folders that passed `_untrusted` when they were there: nobody else changes that
+
+
+def _untrusted(folder):
+    """Why a folder may not be used, "" where it may: it and the folders that it is in, by whatever
+    links, belong to this user or to root, and nobody else can write to them. A folder that others
+    can write to may stand above it where it is sticky, for there they cannot replace what is not
+    theirs. Modes are no rule on Windows, where the folders are the user's own by default.
+    """
+    if os.name == "nt" or folder in _trusted:
+        return ""
+    real = Path(os.path.realpath(folder))
+    there = real.exists()  # one that is not may still be made by another user, where /tmp holds it
+    for path in dict.fromkeys([folder, *folder.parents, real, *real.parents]):
+        try:
+            state = path.stat()
+        except FileNotFoundError:
+            continue  # it is made by this user
+        except OSError:
+            continue  # it cannot be entered, so nothing is read from it
+        if state.st_uid not in (0, os.getuid()):
+            return f"{path} belongs to another user"
+        if not _open_to_others(state):
+            continue
+        if path in (folder, real) or not state.st_mode & stat.S_ISVTX:
+            return f"others can write to {path}"
+    if there:
+        _trusted.add(folder)
+    return ""
+
+
+def _open_to_others(state):
+    """Whether a user beside the owner can write to a folder. The group of a user alone, which
+    many systems give, is no other user.
+    """
+    if state.st_mode & stat.S_IWOTH:
+        return True
+    if not state.st_mode & stat.S_IWGRP:
+        return False
+    import grp
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(state.st_gid), pwd.getpwuid(os.getuid())
+    except KeyError:
+        return True
+    alone = state.st_gid == user.pw_gid and group.gr_name == user.pw_name
+    return not (alone and set(group.gr_mem) <= {user.pw_name})
 
 
 def _temporary_folder(make):
@@ -362,7 +424,8 @@ def _temporary_folder(make):
                 folder.mkdir(mode=0o700)
         state = folder.lstat()
         private = stat.S_ISDIR(state.st_mode) and not state.st_mode & 0o022
-        return folder if private and state.st_uid == os.getuid() else None
+        private = private and state.st_uid == os.getuid() and not _untrusted(folder)
+        return folder if private else None
     except OSError:  # there is none, or none can be made
         return None
 

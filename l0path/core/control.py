@@ -25,6 +25,18 @@ class Stop(Exception):
         self.end = end
 
 
+class ClusterError(RuntimeError):
+    """Workers, or the scheduler, of the cluster that holds X are lost.
+
+    Attributes
+    ----------
+    path : Path or None
+        The models solved so far, where a fit to all rows had begun.
+    """
+
+    path = None
+
+
 class Clock:
     """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C
     (`interrupted`).
@@ -75,6 +87,9 @@ class Control:
     ----------
     clock : Clock
         The time limit and Ctrl-C.
+    keeps : bool
+        Whether a `ClusterError` is remembered too, for a caller that raises it again with what was
+        solved; else it passes.
 
     Attributes
     ----------
@@ -85,10 +100,13 @@ class Control:
     inconsistent : bool
         Whether an interrupt came from elsewhere than the clock. It may have fallen where working
         columns are half updated, so no kernel may run on them any more.
+    error : ClusterError or None
+        The loss of the cluster that ended the run.
     """
 
-    def __init__(self, clock):
+    def __init__(self, clock, keeps=False):
         self.clock, self.end, self.reason, self.inconsistent = clock, None, "", False
+        self.keeps, self.error = keeps, None
 
     @contextmanager
     def stage(self, during=""):
@@ -102,6 +120,12 @@ class Control:
         except KeyboardInterrupt:
             self.inconsistent = True
             self._ended(End.INTERRUPTED, f"{End.INTERRUPTED.reason}{during}")
+        except ClusterError as error:
+            if not self.keeps:
+                raise
+            # what is half done when an answer does not come is as half done as after Ctrl-C
+            self.error, self.inconsistent = error, True
+            self._ended(End.STOPPED, f"{error}{during}")
 
     def finish(self):
         """Say of a Ctrl-C that came too late to leave anything out that it came."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from ..core import threads
 from ..core.arguments import same_index
-from ..core.control import Clock, Control
+from ..core.control import Clock, ClusterError, Control
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
@@ -195,7 +195,12 @@ def cv_fit(
     all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
     folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
-    outcomes, end = _run_folds(folds, deadline, progress)
+    try:
+        outcomes, end = _run_folds(folds, deadline, progress)
+    except ClusterError as error:
+        error.path = path
+        error.args = (f"{error} (the fit on all rows is in this error's .path)",)
+        raise
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, folds, outcomes, end, metric, seed)

@@ -408,14 +408,15 @@ def _meta(setting):
         grid=plan.grid,
         has_offset=data.offset is not None and named,
         offset_name=request.offset_name,
-        weighted=bool(data.importance or data.counts is not None or (data.weights == 0).any()),
+        weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,
         response=request.response,
         groups=data.groups,
         formula=encoding,
         random_state=seed if whole_seed else None,
-        checksum=checksum(data) if counts is None else "",
+        # it reads columns, which a lost cluster cannot send
+        checksum=checksum(data) if counts is None and setting.control.error is None else "",
         log_constant=_likelihood_constant(setting),
         trials=None if data.trials is None else counted_trials(data, counts),
         events=_weight_of_events(data, counts),
@@ -426,6 +427,16 @@ def _meta(setting):
         stratum=data.loss.stratum if data.strata is not None and counts is None else None,
         ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
     )
+
+
+def _weighted(data):
+    """Whether weights were given: some rows count more than others, more than once, or not at all;
+    rows of no trials do not count either.
+    """
+    out = data.weights == 0
+    if data.trials is not None:
+        out &= data.trials > 0
+    return bool(data.importance or data.counts is not None or out.any())
 
 
 def _likelihood_constant(setting):

@@ -68,7 +68,7 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*kinds_of_kernels(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        setting = prepared(request, Control(clock))
+        setting = prepared(request, Control(clock, keeps=request.row_counts is None))
         slices, total = [], len(setting.slices) * (setting.max_k + 1)
         with Bar(request.progress, "l0path", total, "model") as bar:
             for number in range(len(setting.slices)):
@@ -77,6 +77,8 @@ def run(request, clock=None) -> Fitted:
         notes = _notes(setting, slices)
         solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
         notes += reached
+        if setting.control.error is not None:
+            _raise_lost(setting, slices, solutions, notes)
         solutions, unbounded = _bounds(setting, solutions)
         if algorithm_of(request.plan.settings).proves:
             solutions, unproven = one_by_one(setting, solutions, lambda s: _tell(setting, s, notes))
@@ -84,8 +86,19 @@ def run(request, clock=None) -> Fitted:
             notes = [*notes, *unproven, *([] if bounded_all else unbounded)]
         else:
             notes = [*notes, *unbounded]
+        if setting.control.error is not None:
+            _raise_lost(setting, slices, solutions, notes)
         path = _path(setting, slices, solutions, notes)
     return Fitted(path, setting.request, setting.working_set)
+
+
+def _raise_lost(setting, slices, solutions, notes):
+    """Raise the loss of a cluster, with the path of what was solved before."""
+    error = setting.control.error
+    if solutions:
+        error.path = _path(setting, slices, solutions, notes)
+        error.args = (f"{error} ({len(solutions)} models are in this error's .path)",)
+    raise error
 
 
 def kinds_of_kernels(request):

@@ -447,7 +447,7 @@ class SetSearch:
         s, d = np.meshgrid(sizes, numbers, indexing="ij")
         penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
         free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
-        there = d >= count.least(np.empty(0, dtype=np.int64), free)[:, None]
+        there = d >= count.least(free, free)[:, None]
         return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
 
     def refit(self, support):

@@ -371,9 +371,13 @@ def _(loss, sm, path, s, table, how):
         near = model.fit(method="bfgs", **how)
         if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
             # the likelihood is flat in alpha, and Newton steps would make it negative
-            poisson = sm.Poisson(table.endog, table.exog, offset=table.offset).fit(
-                **how | {"start_params": start}
-            )
+            poisson = sm.GLM(
+                table.endog,
+                table.exog,
+                family=sm.families.Poisson(),
+                offset=table.offset,
+                **weighting(table),
+            ).fit(tol=1e-12)
             start = np.append(poisson.params, 1e-8)
             return model.fit(method="bfgs", **how | {"start_params": start})
     return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})

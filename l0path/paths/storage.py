@@ -440,7 +440,7 @@ def _check_meta(meta):
     survival = response == "survival"
     if survival != (meta.ties is not None) or (meta.strata is not None and not survival):
         raise ValueError(f"ties or strata do not fit loss={meta.loss!r}")
-    if (meta.stratum is None) != (meta.strata is None):
+    if meta.stratum is not None and meta.strata is None:
         raise ValueError("strata do not fit together")
     if survival:
         return

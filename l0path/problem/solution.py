@@ -152,8 +152,12 @@ def in_user_units(
     if on_grid:
         objective += lambda0 * _cost(problem, data, support, beta, chosen)
     status = _status(data, flags)
+    if status == FitStatus.SEPARATED and (on_grid or data.loss.traits.recession == NO_RECESSION):
+        optimality = Optimality.UNVERIFIED  # its infimum is not known, or was not compared
     alone = k == 0 and not problem.forced.size and not on_grid
-    only = alone or (not on_grid and k == free)  # there is one support of its size
+    known = status != FitStatus.SEPARATED or data.loss.traits.recession != NO_RECESSION
+    alone = alone and known
+    only = alone or (known and not on_grid and k == free)  # there is one support of its size
     return Solution(
         slice=number,
         k=k,

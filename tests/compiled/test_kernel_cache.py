@@ -275,6 +275,72 @@ def test_a_temporary_folder_that_is_not_private_is_not_used(tmp_path, kind):
     assert entries(tmp_path) == []
 
 
+def others_own(path):
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(path, NOBODY, NOBODY)
+
+
+UNSAFE = {
+    "a folder above": ("", lambda path: path.chmod(0o777), "others can write to"),
+    "the folder": ("cache/l0path", lambda path: path.chmod(0o1777), "others can write to"),
+    "another owner": ("cache", others_own, "belongs to another user"),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+@pytest.mark.parametrize("kind", UNSAFE)
+def test_a_folder_that_others_can_write_to_is_not_used(kind, tmp_path, monkeypatch, capsys):
+    """By its owner or mode, or those of a folder that it is in, through links too."""
+    above, link = tmp_path / "above", tmp_path / "link"
+    (above / "cache" / "l0path").mkdir(parents=True)
+    for folder in (above, above / "cache", above / "cache" / "l0path"):
+        folder.chmod(0o755)
+    link.symlink_to(above / "cache", target_is_directory=True)
+    name, spoil, why = UNSAFE[kind]
+    for spoiled in (False, True):
+        if spoiled:
+            spoil(above / name)
+            cache._trusted.clear()
+        for wanted in (above / "cache", link):
+            monkeypatch.setattr(cache.config, "CACHE_DIR", str(wanted))
+            assert cache._user_folder() == (None if spoiled else wanted / "l0path")
+    monkeypatch.setattr(cache, "_temporary_folder", lambda make: None)
+    folders = cache.Folders()
+    for _ in range(2):
+        folders.write(f"some{cache.ENDING}", b"")
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and why in said and entries(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_sticky_folder_may_hold_the_users(tmp_path, monkeypatch):
+    """Others cannot replace what they do not own there."""
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o1777)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "above" / "cache"))
+    assert cache._user_folder() == tmp_path / "above" / "cache" / "l0path"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_folder_is_looked_at_again_until_it_is_there(tmp_path, monkeypatch):
+    """Another user may make it first in a sticky folder; one that passed is asked for once."""
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o1777)
+    monkeypatch.setattr(cache, "_trusted", set())
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "above" / "cache"))
+    folder = tmp_path / "above" / "cache" / "l0path"
+    assert cache._user_folder() == folder
+    folder.mkdir(parents=True, mode=0o755)
+    folder.parent.chmod(0o777)
+    assert cache._user_folder() is None
+    folder.parent.chmod(0o755)
+    assert cache._user_folder() == folder
+    looked = []
+    monkeypatch.setattr(cache.Path, "stat", lambda path: looked.append(path))
+    assert cache._user_folder() == folder and not looked
+
+
 @pytest.fixture
 def open_folder():
     """A temporary folder that every user can enter, unlike pytest's."""

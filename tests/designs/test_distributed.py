@@ -1,12 +1,14 @@
 """Designs on a Dask cluster: verbs against the matrix, paths against those of the matrix in memory,
 workers that die in mid-path, what travels, folds through joblib.
 
-The default run kills a worker in mid-path; everything else that needs a cluster is slow.
+The default run kills one worker in mid-path, then all, and stops all for good; everything else that
+needs a cluster is slow.
 """
 
 import os
 import pickle
 import signal
+import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -220,6 +222,251 @@ def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     assert_same_path(
         l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6), wanted
     )  # the same shards, wherever they are now
+
+
+def pids(client):
+    return list(client.run(os.getpid).values())
+
+
+def kill_all(client):
+    for pid in pids(client):
+        os.kill(pid, signal.SIGKILL)
+
+
+class At:
+    """Calls act() once, after the tasks of the `number`-th call of a stage were sent."""
+
+    def __init__(self, monkeypatch, stage, act, number=1):
+        self.stage, self.act, self.left, self.done = stage, act, number, False
+        submit, gather = sharded.Sharded.submit, sharded.Sharded.gather
+
+        def sent(design, function, *arguments, **options):
+            self.seen = self.seen or function.__name__ == stage
+            return submit(design, function, *arguments, **options)
+
+        def asked(design, futures):
+            if self.seen and not self.done:
+                self.left -= 1
+                self.seen, self.done = False, self.left == 0
+                if self.done:
+                    self.act()
+            return gather(design, futures)
+
+        self.seen = False
+        monkeypatch.setattr(sharded.Sharded, "submit", sent)
+        monkeypatch.setattr(sharded.Sharded, "gather", asked)
+
+
+STAGES = [
+    ("squared", "_moments"),
+    ("squared", "_leading"),
+    ("squared", "_gram_rows"),
+    ("squared", "_best_exchanges"),
+    ("squared", "_columns"),
+    ("logistic", "_proposals"),
+    ("logistic", "_gram_rows"),
+]
+
+
+@pytest.mark.parametrize(
+    "loss, stage",
+    [
+        pytest.param(*case, marks=() if case == ("squared", "_best_exchanges") else slow)
+        for case in STAGES
+    ],
+)
+def test_a_path_outlives_all_workers_at_once(tmp_path, mortal, monkeypatch, loss, stage):
+    """No task is bound to the address of a worker: those that come back have others."""
+    X, y = problem(5, 120, 400, loss)
+    options = {"loss": loss, "lambda2": 1e-3, "max_k": 6}
+    at = At(monkeypatch, stage, lambda: kill_all(mortal))
+    path = l0path.fit(blocks(saved(tmp_path, X), client=mortal), y, **options)
+    assert at.done
+    assert_same_path(path, l0path.fit(X, y, **options))
+    assert path.status.startswith("complete")
+
+
+@slow
+@pytest.mark.parametrize("loss, stage", STAGES)
+def test_a_path_outlives_one_worker_in_every_stage(tmp_path, mortal, monkeypatch, loss, stage):
+    X, y = problem(6, 120, 400, loss)
+    options = {"loss": loss, "lambda2": 1e-3, "max_k": 6}
+    at = At(monkeypatch, stage, lambda: kill_one(mortal))
+    path = l0path.fit(blocks(saved(tmp_path, X), client=mortal), y, **options)
+    assert at.done
+    assert_same_path(path, l0path.fit(X, y, **options))
+
+
+@slow
+@pytest.mark.parametrize("kind", ["npy F", "array", "dask", "zarr", "parquet"])
+def test_the_smallest_case_of_a_cluster_without_a_worker(tmp_path, kind):
+    """One worker, killed between blocks() and fit, and back at another address."""
+    X, y = problem(7, 60, 20, "squared")
+    X = X.astype("float64")
+    source = SOURCES[kind](tmp_path, X)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        design = blocks(source, client=client)
+        before = set(client.nthreads())
+        kill_all(client)
+        deadline = time.monotonic() + 60
+        while not set(client.nthreads()) - before and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert_same_path(l0path.fit(design, y, max_k=4), l0path.fit(X, y, max_k=4))
+
+
+@slow
+@pytest.mark.parametrize("kill", [kill_one, kill_all])
+def test_shards_are_read_although_workers_die_meanwhile(tmp_path, mortal, monkeypatch, kill):
+    X, y = problem(8, 120, 400, "squared")
+    submit, sent = sharded.Sharded.submit, []
+
+    def killing(design, function, *arguments, **options):
+        future = submit(design, function, *arguments, **options)
+        sent.append(function.__name__)
+        if sent.count("_read") == 2:
+            sent.clear()
+            kill(mortal)
+            monkeypatch.setattr(sharded.Sharded, "submit", submit)
+        return future
+
+    monkeypatch.setattr(sharded.Sharded, "submit", killing)
+    design = blocks(saved(tmp_path, X), client=mortal)
+    assert_same_path(l0path.fit(design, y, max_k=4), l0path.fit(X, y, max_k=4))
+
+
+@slow
+@pytest.mark.parametrize("kill", [kill_one, kill_all])
+@pytest.mark.parametrize("calls", [1, 4])
+def test_folds_outlive_workers(tmp_path, mortal, monkeypatch, kill, calls):
+    X, y = problem(9, 120, 40, "squared")
+    options = {"cv": 3, "max_k": 4, "random_state": 0}
+    design = blocks(saved(tmp_path, X), client=mortal)
+    at, run = None, l0path.cross_validation.run._run_folds
+
+    def folds(*arguments):
+        nonlocal at
+        at = At(monkeypatch, "_gram_rows" if calls == 1 else "_moments", lambda: kill(mortal))
+        return run(*arguments)
+
+    monkeypatch.setattr("l0path.cross_validation.run._run_folds", folds)
+    found = l0path.cv_fit(design, y, **options)
+    assert at is not None
+    monkeypatch.undo()
+    wanted = l0path.cv_fit(X, y, **options)
+    np.testing.assert_allclose(found.folds, wanted.folds, rtol=1e-9)
+
+
+def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, mortal, monkeypatch):
+    X, y = problem(10, 120, 400, "squared")
+    design, stopped = blocks(saved(tmp_path, X), client=mortal), pids(mortal)
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 5.0)
+
+    def stop():
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+
+    at = At(monkeypatch, "_best_exchanges", stop)
+    try:
+        with pytest.raises(RuntimeError, match=r"no progress for \d+ s") as caught:
+            l0path.fit(design, y, max_k=6)
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    told, path = str(caught.value), caught.value.path
+    assert at.done and "x best exchanges (processing)" in told and "read again" in told
+    assert all(address in told for address in mortal.nthreads()) and "not heard of" in told
+    assert ".path" in told and path.status.startswith("the cluster made no progress")
+    wanted = l0path.fit(X, y, max_k=6)
+    assert len(path) == 7 and (path.table.objective >= wanted.table.objective * (1 - 1e-9)).all()
+    assert (path.table.optimality[1:] == "unverified").any()
+    assert_same_path(l0path.fit(design, y, max_k=6), wanted)  # the same X serves again
+
+
+@slow
+def test_long_tasks_are_progress(tmp_path, mortal, monkeypatch):
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 8.0)
+    design = blocks(saved(tmp_path, np.eye(4)), client=mortal)
+    assert design.gather([design.submit(lambda: __import__("time").sleep(15) or 3)]) == [3]
+
+
+@slow
+def test_folds_on_a_cluster_that_is_given_up_keep_the_fit_on_all_rows(
+    tmp_path, mortal, monkeypatch
+):
+    X, y = problem(11, 120, 40, "squared")
+    monkeypatch.setattr("l0path.designs.cluster.shards.STALL", 8.0)
+    design, stopped = blocks(saved(tmp_path, X), client=mortal), pids(mortal)
+    run = l0path.cross_validation.run._run_folds
+
+    def folds(*arguments):
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        return run(*arguments)
+
+    monkeypatch.setattr("l0path.cross_validation.run._run_folds", folds)
+    try:
+        with pytest.raises(RuntimeError, match="no progress") as caught:
+            l0path.cv_fit(design, y, cv=3, max_k=4, random_state=0)
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    assert_same_path(caught.value.path, l0path.fit(X, y, max_k=4))
+
+
+@slow
+def test_a_task_that_kills_its_workers_is_named(tmp_path, mortal):
+    design = blocks(saved(tmp_path, np.eye(4)), client=mortal)
+    mortal.cluster.scheduler.allowed_failures = 0
+    with pytest.raises(RuntimeError, match=r"workers died 1 times .* ran out of memory"):
+        design.gather([design.submit(lambda: os._exit(1))])
+
+
+@slow
+def test_a_lost_scheduler_is_one_error(tmp_path):
+    X, y = problem(12, 60, 20, "squared")
+    file = saved(tmp_path, X)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, timeout=2) as client,
+    ):
+        design = blocks(file, client=client)
+        cluster.sync(cluster.scheduler.close)
+        for call in (
+            lambda: l0path.fit(design, y, max_k=2),
+            lambda: l0path.fit(design, y, max_k=2),
+            lambda: blocks(file, client=client),
+        ):
+            with pytest.raises(RuntimeError, match=r"the scheduler.*connect a new .*Client"):
+                call()
+
+
+@slow
+def test_what_the_workers_cannot_hold_is_refused_before_it_is_read(tmp_path, two, monkeypatch):
+    file, workers = saved(tmp_path, np.zeros((50, 20), order="F")), sharded.Sharded._workers
+    limit = 400e6
+
+    def small(design):
+        return {a: {**w, "memory_limit": int(limit)} for a, w in workers(design).items()}
+
+    monkeypatch.setattr(sharded.Sharded, "_workers", small)
+    used = max(w["metrics"]["memory"] for w in two.scheduler_info()["workers"].values())
+    limit = (max(sharded.PROCESS, used) + 20e6) / (sharded.FILLED - sharded.SHARE)
+    blocks(file, client=two)  # 4 KB a worker, and its share of Gram rows
+    limit = 200e6
+    with pytest.raises(MemoryError, match=r"memory_limit 200 MB.*50 x 20.*without client="):
+        blocks(file, client=two)
+    limit = 1e9
+    source = blocks(file).source
+    source.n, source.p = 1000, 150_000  # 1.2 GB, 600 MB for each worker
+    with pytest.raises(MemoryError, match=r"600 MB for 2 shards of X \(1000 x 150000, 1\.20 GB\)"):
+        sharded.Sharded(source, two)
 
 
 # -------------------- what travels

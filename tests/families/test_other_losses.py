@@ -27,29 +27,18 @@ def test_survival_times_need_their_loss(of, given):
 
 
 @pytest.mark.parametrize("of", FITS)
-@pytest.mark.parametrize(
-    ("given", "owner"),
-    [
-        ({"quantile": 0.3}, "quantile"),
-        ({"loss": "gamma", "power": 1.2}, "tweedie"),
-        ({"loss": "tweedie", "theta": 1.2}, "negative_binomial"),
-        ({"loss": "huber", "gamma": 1}, "smoothed_hinge"),
-        ({"loss": "poisson", "delta": 1.0}, "huber"),
-        ({"ties": "breslow"}, "cox"),
-        ({"strata": np.zeros(N)}, "cox"),
-    ],
-)
-def test_numbers_of_another_loss_are_refused(of, given, owner):
-    name = next(iter(given.keys() - {"loss"}))
-    words = rf"{name}=.* is for loss='{owner}', not loss=.*pass loss='{owner}'"
+def test_strata_with_another_loss_are_refused(of):
+    words = r"strata=.* is for loss='cox', not loss=.*pass loss='cox'"
     with pytest.raises(ValueError, match=words) as raised:
-        of(X, np.abs(TIME), **given)
+        of(X, np.abs(TIME), strata=np.zeros(N))
     assert len(str(raised.value)) < 120  # no arrays
 
 
-def test_defaults_that_are_written_out_pass():
-    written = {"gamma": 0.25, "delta": None, "theta": None, "power": 1.5, "quantile": 0.5}
-    assert len(l0path.fit(X, TIME, max_k=1, **written)) == 2
+@pytest.mark.parametrize("of", FITS)
+@pytest.mark.parametrize("name", ["quantile", "power", "theta", "gamma", "delta", "ties"])
+def test_numbers_of_losses_are_asked_for_in_their_record(of, name):
+    with pytest.raises(TypeError, match=rf"'{name}'; write loss=l0path\.losses\."):
+        of(X, np.abs(TIME), **{name: 1.5})
 
 
 REFUSED = {
@@ -77,10 +66,6 @@ REFUSED = {
     "cbind": (
         lambda: l0path.fit("cbind(event, h) ~ a", TABLE, loss="binomial"),
         r"a \+ b ~ x.*loss='binomial'",
-    ),
-    "strata in a formula": (
-        lambda: l0path.fit("Surv(time, event) ~ a + strata(h)", TABLE, loss="cox"),
-        "by the argument strata=",
     ),
     "a name of strata": (
         lambda: l0path.fit(X, TIMES, loss="cox", strata="h"),

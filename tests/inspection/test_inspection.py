@@ -319,7 +319,7 @@ def test_loaded_paths_take_the_data_again(squared, tmp_path):
     pd.testing.assert_frame_equal(loaded.summary(k=2, X=X, y=y).table, path.summary(k=2).table)
     pd.testing.assert_frame_equal(loaded.alternatives(k=2, X=X, y=y), path.alternatives(k=2))
     assert loaded.refit(k=2, X=X, y=y).selection == path.refit(k=2).selection
-    assert loaded.refit(k=2, X=X.iloc[:60], y=y.iloc[:60]).selection.startswith("held-out rows")
+    assert loaded.refit(k=2, X=X.iloc[:60], y=y.iloc[:60]).selection.startswith("60 rows given")
     with pytest.raises(ValueError, match="checksum"):
         loaded.summary(k=2, X=X + 1.0, y=y)
 

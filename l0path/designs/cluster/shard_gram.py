@@ -50,7 +50,6 @@ class ShardGram:
         design = self.design
         return [
             design.submit(
-                i,
                 function,
                 design.shards[i],
                 self.static[i],

@@ -66,6 +66,10 @@ def blocks(
     ------
     TypeError or ValueError
         If a source cannot be read in blocks, or a limit is not valid.
+    MemoryError
+        If the shards of a worker of the cluster, with room to work on them, exceed its memory.
+    RuntimeError
+        If the scheduler or the workers of the cluster are lost.
     ImportError
         If a package is missing; the message has the command that installs it.
 

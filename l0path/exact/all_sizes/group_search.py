@@ -194,8 +194,11 @@ class GroupSizes:
 
     def _offer(self, value, at):
         """Offer the set of the units at positions `at`, if it may be wanted."""
-        if value < self.cutoffs()[at.size] + self.margin:
-            self.know(np.concatenate([self.held, self.J[at]]))
+        cutoffs, support = self.wanted.cutoffs(self.J.size + 1), self.J[at]
+        support = np.concatenate([self.held, support])
+        size = at.size if cutoffs.ndim == 1 else (at.size, self.wanted.counts.of(support))
+        if value < cutoffs[size] + self.margin:
+            self.know(support)
 
 
 def _arrays(products, root):

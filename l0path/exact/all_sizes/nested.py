@@ -179,8 +179,8 @@ class NestedSearch:
         sizes = np.arange(node.units.size - node.free.size, node.units.size + own)
         if self.counts is None:
             return (sizes,)
-        inside = self.J[np.setdiff1d(node.units, node.free, assume_unique=True)]
-        return sizes, self.counts.least(inside, self.J[node.free])[: sizes.size]
+        least = self.counts.least(self.J[node.units], self.J[node.free])
+        return sizes, least[: sizes.size]
 
     def _expand(self, node):
         """The children of a node, the one that is to be searched first at the end."""

@@ -210,6 +210,8 @@ class CoefficientCounts:
             alone = groups.of(g)[(times[groups.of(g)] == 1) & problem.usable[groups.of(g)]]
             rest = np.setdiff1d(self.usable, alone)
             self.own[g] = alone.size if self.independent else self.everything - self._rank(rest)
+        # then the bounds of both sides meet, for every set
+        self.additive = self.held + int(self.own.sum()) == self.everything
 
     def _rank(self, columns):
         at = self.place[columns]
@@ -217,6 +219,8 @@ class CoefficientCounts:
 
     def of(self, units):
         """The number of coefficients of a set of groups, those that are always in among them."""
+        if self.additive:
+            return self.held + int(self.own[units].sum())
         columns = union(self.problem, units)
         if self.independent:
             return columns.size
@@ -225,11 +229,11 @@ class CoefficientCounts:
             self.known[key] = self._rank(columns)
         return self.known[key]
 
-    def least(self, inside, free):
-        """(m + 1,) what sets of the groups `inside`, those that are always in, and 0, 1, ..., m of
-        the groups `free` (m,) have at least.
+    def least(self, units, free):
+        """(m + 1,) what sets have at least of the groups `units` less some of the groups `free`
+        (m,) among them, so that 0, 1, ..., m of these are left; those always in are, too.
         """
-        first = self.held + int(self.own[inside].sum())
+        first = self.held + int(self.own[units].sum() - self.own[free].sum())
         return np.append(first, first + np.cumsum(np.sort(self.own[free])))
 
 
