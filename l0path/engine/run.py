@@ -17,14 +17,20 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exchange.local_search import LocalSearch
+from ..exchange.local_search import LocalSearch, flat
 from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.records import Source
 from ..paths.separation import SEPARATION_REMEDY, consequence, story
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
-from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
+from ..relaxation.path_bounds import (
+    GLOBAL_GAP,
+    bound_by_slopes,
+    bound_solutions,
+    bounded,
+    relative_gap,
+)
 from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
@@ -212,8 +218,9 @@ def _size_rows(setting, number, part, engine):
         rows, more = _asked_for(setting, rows)
         notes += more
     own = plan.grid == "support" and any(math.isfinite(p.lower_bound) for p in result.points)
+    rows = rows if own else _with_slopes(setting, result, rows)
     return SolvedSlice(
-        rows if own else _with_slopes(setting, result, rows),
+        [_own_bound(row, result) for row in rows] if plan.grid == "support" else rows,
         _numbered(number, result.rounds),
         result.starts,
         notes,
@@ -221,6 +228,17 @@ def _size_rows(setting, number, part, engine):
         separated,
         last,
     )
+
+
+def _own_bound(row, result):
+    """A row with its objective as bound, up to what counts as no change, where it was compared with
+    all others of its size and no bound had closed the gap.
+    """
+    if row.optimality != Optimality.GLOBAL or row.status != FitStatus.CONVERGED:
+        return row
+    if relative_gap(row.objective, row.lower_bound) <= GLOBAL_GAP:
+        return row
+    return row._replace(lower_bound=row.objective - flat(row.objective, result.scale, result.tol))
 
 
 def _asked_for(setting, rows):

@@ -179,7 +179,8 @@ class Bounding:
         self.lower = max(self.lower, min(float(found.lower[0]) + self.member_cost, s.objective))
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
         fix = fix_penalised if self.penalised else fix_cardinality
-        limit = goal if worst is None else np.array([worst])
+        # what no best model has is worse by more than what a gap counts as closed
+        limit = goal + GLOBAL_GAP * abs(s.objective) if worst is None else np.array([worst])
         out, into = (rule[:, 0] for rule in fix(dual, found.points, *target.values(), limit))
         return self.take(out, into) or rough is not None
 

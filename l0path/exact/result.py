@@ -36,7 +36,7 @@ WHY_NO_PROOF = {
     "time_limit": "the time limit ended the search; raise time_limit",
     "interrupted": "Ctrl-C ended the search",
     "node_limit": "the node limit ended the search; raise node_limit",
-    "gap_not_closed": "the gap was not closed, and there is nothing left to search",
+    "gap_not_closed": "the gap was not closed, or a fit has not converged",
 }
 MOST_NAMES = 5  # names in a message
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import relaxation
 from ..core.progress import Bar
-from ..core.status import End, SearchEnd
+from ..core.status import End, FitStatus, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -502,6 +502,8 @@ class CertificateSearch:
         """ "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",
         "gap_not_closed".
         """
+        if any(FitStatus.NOT_CONVERGED in fit.flags for fit in self.best):
+            return "time_limit" if self.clock.over() else "gap_not_closed"
         if not self.bounds.conditional and (
             self.ended == SearchEnd.CLOSED
             or (self.n_best == 1 and self.bounds.gap <= self.settings.gap)

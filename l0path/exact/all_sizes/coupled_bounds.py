@@ -96,7 +96,7 @@ class CoupledSet(BoundByBound):
             u = np.where(rest, self.slopes + self.products @ move, 0.0)
             size = self.sums + self.lengths * float(self.lengths @ np.abs(move))
             error = np.where(rest, 16.0 * EPS * size, 0.0)
-            apart = float(np.abs(far - near.eta).max())
+            apart = np.abs(far - near.eta).max()  # whose powers may overflow, to infinity
             # bounds by weak duality have moments of the step up to its fourth
             terms = abs(self.loss) + float(np.abs(near.eta).max()) + apart + apart**4
             taken = OF_TERMS * terms
