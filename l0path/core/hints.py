@@ -75,7 +75,7 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
 
     part: an attribute of the object that may have it, such as the path of a cross-validation.
     """
-    if hasattr(type(thing), name):
+    if name in dir(type(thing)):
         object.__getattribute__(thing, name)  # a property that failed: its own error
     kind = type(thing).__name__
     hint = ""
