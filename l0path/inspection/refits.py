@@ -43,6 +43,7 @@ from .refit_results import (
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognised
+from .separated_refits import infinite_in, separated
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
@@ -239,7 +240,12 @@ def refit_rows(path, s, rows, **how):
     how = _checked(path.loss_record(), how, path, rows, at)
     with recorded() as caught:
         results = fitted(path.loss_record(), sm, path, s, table, how)
-    _tell(caught, path, results)
+    infinite = infinite_in(results, path, s, rows)
+    if infinite:  # what statsmodels says of them besides follows from it
+        getattr(results, "_results", results).infinite = infinite
+        warn_user(SeparationWarning(separated(path.loss_record(), infinite)))
+    else:
+        _tell(caught, path, results)
     return results
 
 
