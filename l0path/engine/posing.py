@@ -64,7 +64,7 @@ class Setting:
         Weights of all rows, sum 1.
     working_set : GramModel or RowModel
         The columns at hand; of a smoothed hinge where the loss is the hinge.
-    hinge : HingeModel, optional
+    hinge : KinkedModel, optional
         The working columns of the hinge itself, which has no exchanges: its supports are those of
         a smoothed hinge, its coefficients its own.
     route : Plan

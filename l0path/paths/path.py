@@ -20,6 +20,7 @@ from ..core.hints import refuse_attribute
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..problem.problem import Data, row_weights
+from ..problem.responses import reported
 from ..problem.several import summed_loss
 from ..problem.solution import Solution, present
 from .choosing import Choosing
@@ -424,7 +425,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         if data.responses is not None:
             b = (b * np.sqrt(data.response_weights)).ravel()
         value = (
-            summed_loss(data.loss, data.y, eta, row_weights(data), data.response_weights)
+            summed_loss(reported(data.loss), data.y, eta, row_weights(data), data.response_weights)
             + s.lambda1 * np.abs(b).sum()
             + s.lambda2 * b @ b
         )
