@@ -12,7 +12,8 @@ from . import losses
 from .command_line import check_out, parser, read, ready, row_numbers, run_predict
 from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
-from .command_line.reading import complete_rows
+from .command_line.reading import as_numbers, complete_rows, refuse_short
+from .command_line.words import in_options
 from .formula import opened
 from .formula.frames import counted
 from .paths.criteria import RULES
@@ -79,6 +80,7 @@ def prepare(frame, options, say):
     frame = frame.drop(columns=[c for c in drop if c not in by_row.values()])
     frame = frame.drop(columns=row_numbers(frame, say, {*left, *by_row.values()}))
     complete = complete_rows(frame, say)
+    refuse_short(options.file, complete)
     X = complete.drop(columns=[*left, *by_row.values()])
     y = complete[left] if len(left) > 1 else complete[left[0]]
     text = [
@@ -87,10 +89,28 @@ def prepare(frame, options, say):
         if not pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])
     ]
     wide = [c for c in text if X[c].nunique() > many_levels(len(X))]
+    told = {c: said for c in wide if (said := as_numbers(c, X[c]))}
+    if told:
+        raise ValueError(
+            f"{len(told)} column{'s' if len(told) > 1 else ''} of numbers cannot be read as such: "
+            f"{'; '.join(list(told.values())[:4])} (--drop {','.join(map(str, list(told)[:4]))} "
+            "leaves out)"
+        )
     if wide:
         raise ValueError(
             f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it "
             f"out with --drop {wide[0]}"
+        )
+    for column in text:
+        if told := as_numbers(column, X[column]):
+            say(f"note: {column} is taken for classes; {told}")
+    empty = [c for c in text if X[c].nunique() < 2]
+    if empty:
+        say(f"text columns of one value only are left out: {', '.join(map(str, empty))}")
+    if X.shape[1] == len(empty):
+        raise ValueError(
+            f"{options.file} has no feature: besides the response and columns with a role of their "
+            "own there is no column of two values or more"
         )
     levels = {c: pd.Categorical(X[c]).categories.tolist() for c in text}
     if text:
@@ -159,6 +179,11 @@ def from_formula(frame, options, say):
             f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out "
             f"({counted(X.formula.missing)})"
         )
+    for name in X.formula.used():
+        column = frame[name]
+        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
+            if told := as_numbers(name, column):
+                say(f"note: {name} is taken for classes; {told}")
     for term, at in X.formula.terms:
         if len(at) >= many_levels(len(y)):
             say(
@@ -196,9 +221,13 @@ def choose_loss(options, y, say):
         return "squared"
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     labels = list(y.unique()) if classes else []
+    name = options.response or options.formula.split("~")[0].strip()
+    told = as_numbers(name, pd.Series(y)) if classes and not pd.api.types.is_bool_dtype(y) else None
+    if told and len(labels) > 2:
+        raise ValueError(f"the response is text: {told}; --loss multinomial takes it for classes")
     if classes and not 2 <= len(labels) <= MOST_CLASSES:
         raise ValueError(
-            f"the response {options.response or options.formula.split('~')[0].strip()} is text "
+            f"the response {name} is text "
             f"with {len(labels)} classes ({', '.join(map(str, labels[:5]))}"
             f"{', ...' if len(labels) > 5 else ''}); if these should be numbers, see --decimal "
             "and --na-values, and if they are classes, pass --loss multinomial"
@@ -305,7 +334,8 @@ def run_fit(options, say=print):
 
     refuse_options(options)
     check_out(options.out)
-    frame = ready(read(options.file, options), say)
+    frame = ready(read(options.file, options, say), say)
+    refuse_short(options.file, frame)
     X, y, encoded, levels = (from_formula if options.formula else prepare)(frame, options, say)
     loss = choose_loss(options, y, say)
     refuse_rule(options, loss)
@@ -340,7 +370,7 @@ def run_fit(options, say=print):
         path = l0path.fit(X, y, **arguments)
     say(path)
     for note in path.notes:
-        say(f"note: {note}")
+        say(f"note: {in_options(note)}")
     if options.k is not None:
         index, why = path.index(k=options.k), "the size asked for"
     elif cv is not None:
@@ -423,7 +453,7 @@ def main(argv=None):
         commands = {"fit": run_fit, "predict": run_predict, "warm-up": run_warm_up}
         commands[options.command](options)
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
-        print(f"l0path: {error}", file=sys.stderr)
+        print(f"l0path: {in_options(str(error))}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,6 +1,8 @@
 """The arguments of the command line."""
 
 import argparse
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path as FilePath
 
 from ..problem.losses import ALIASES, COUPLED, NAMES, SEVERAL
@@ -10,11 +12,20 @@ from .reading import COMMON
 CLASS_RIDGE = 1e-3
 
 
+def version(name):
+    """The version of an installed package; "0" of a checkout, as `l0path.__version__`."""
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return "0"
+
+
 def parser():
     """The argument parser."""
     main = argparse.ArgumentParser(
         prog="python -m l0path", description="Whole paths of best-subset models."
     )
+    main.add_argument("--version", action="version", version=f"l0path {version('l0path')}")
     commands = main.add_subparsers(dest="command", required=True)
     fit = commands.add_parser(
         "fit",
@@ -58,7 +69,8 @@ def add_model(fit):
     """Add the options of the model."""
     fit.add_argument(
         "--loss",
-        choices=[*NAMES, *SEVERAL, *COUPLED, *ALIASES],
+        type=lambda name: ALIASES.get(name, name),
+        choices=[*NAMES, *SEVERAL, *COUPLED],
         help="default: squared for a numeric response, logistic for one of two text or true/false "
         "values, multinomial for more classes, cox for Surv(...)",
     )

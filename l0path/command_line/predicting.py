@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..formula.frames import counted, missing
 from ..paths import load
-from .reading import read, ready
+from .reading import check_out_file, read, ready
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
@@ -27,11 +27,12 @@ def remember(folder, path, index, levels, **columns):
 
 def run_predict(options, say=print):
     """Predict, write and say; the table of predictions."""
+    check_out_file(options.out)
     path = load(options.path)
     beside = options.path.with_name(BESIDE)
     facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
     index = _index(path, options, facts)
-    frame = ready(read(options.file, options), say)
+    frame = ready(read(options.file, options, say), say)
     times, name, strata = _times(path, options), options.offset or facts.get("offset"), None
     beside = [name] if name else []
     if times and path.meta.strata is not None:

@@ -2,7 +2,9 @@
 and what is noticed about columns.
 """
 
-import os
+import codecs
+import gzip
+import tempfile
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -21,8 +23,12 @@ COMMON = (
 )  # options of every command that reads a data file
 
 
-def read(file, options):
-    """A data file as a DataFrame."""
+LEAST_ROWS = 3
+MOST_WORDS = 4  # more different words among numbers are not taken for missing values
+
+
+def read(file, options, say):
+    """A data file as a DataFrame; it is said where names in its header are not unique."""
     if not file.exists():
         raise ValueError(f"there is no file {file}")
     if file.suffix in (".parquet", ".pq"):
@@ -33,12 +39,13 @@ def read(file, options):
         raise ValueError(
             f"--sep {sep!r} and --decimal {options.decimal!r} must be two different characters"
         )
+    encoding = options.encoding or _marked_encoding(file)
     try:
         frame = pd.read_csv(
             file,
             sep=sep,
             decimal=options.decimal,
-            encoding=options.encoding,
+            encoding=encoding,
             na_values=words or None,
             skipinitialspace=True,
         )
@@ -61,7 +68,88 @@ def read(file, options):
                 f"{file} has one column, and its header holds {shown}: pass --sep {shown}"
                 + (" and, for decimal commas, --decimal ','" if other == ";" else "")
             )
+    _tell_repeated(file, frame, sep, encoding, say)
     return frame
+
+
+def _marked_encoding(file):
+    """The encoding that the byte order mark of a CSV file names; None without one."""
+    if file.is_dir():
+        return None
+    with gzip.open(file) if file.suffix == ".gz" else open(file, "rb") as stream:
+        try:
+            start = stream.read(4)
+        except OSError:  # not compressed: pandas says so
+            return None
+    # the mark of UTF-32 begins with that of UTF-16
+    if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        return "utf-32"
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    if len(start) == 4 and 0 in start:
+        guess = "utf-16-be" if start[0] == 0 else "utf-16-le"
+        raise ValueError(f"{file} is not text in utf-8; pass --encoding {guess}")
+    return None
+
+
+def _tell_repeated(file, frame, sep, encoding, say):
+    """Say how columns are called whose names the header has more than once."""
+    header = pd.read_csv(
+        file, sep=sep, encoding=encoding, skipinitialspace=True, header=None, nrows=1, dtype=str
+    ).iloc[0]
+    if len(header) != frame.shape[1]:
+        return
+    for name, count in header.dropna().value_counts().items():
+        if count > 1:
+            called = [
+                str(new) for new, old in zip(frame.columns, header, strict=True) if old == name
+            ]
+            say(
+                f"note: the header has {name!r} {count} times; the columns are called "
+                f"{', '.join(called)}"
+            )
+
+
+def numbers_in(column):
+    """(number of values of a text column that are numbers, the others by frequency, whether the
+    numbers have decimal commas).
+    """
+    text = column.dropna().astype(str).str.strip()
+    best = None
+    for comma in (False, True):
+        plain = text.where(~text.str.fullmatch(r"[+-]?\d*,\d+"), text.str.replace(",", "."))
+        number = pd.to_numeric(plain if comma else text, errors="coerce").notna()
+        if best is None or number.sum() > best[0]:
+            best = int(number.sum()), list(text[~number].value_counts().index), comma
+    return best
+
+
+def as_numbers(name, column):
+    """What is said of a text column most of whose values are numbers, with the options that read
+    it as numbers; None for other columns.
+    """
+    count, others, comma = numbers_in(column)
+    total = int(column.notna().sum())
+    if 2 * count <= total:
+        return None
+    options = ["--decimal ,"] if comma else []
+    if 0 < len(others) <= MOST_WORDS:
+        options.append(f"--na-values '{','.join(others)}'")
+    shown = ", ".join(map(repr, others[:MOST_WORDS])) + ", ..." * (len(others) > MOST_WORDS)
+    what = f"{count} of {total} values of {name!r} are numbers"
+    what += " with a decimal comma" if comma else ""
+    if others:
+        what += f", {total - count} {'is' if total - count == 1 else 'are'} not ({shown})"
+    if len(others) > MOST_WORDS:
+        return f"{what}; mend the file{' and pass --decimal ,' if comma else ''}"
+    return f"{what}: {' '.join(options)} reads it as numbers"
+
+
+def refuse_short(file, frame):
+    """Refuse a table of fewer than three complete rows."""
+    if len(frame) < LEAST_ROWS:
+        rows = f"{len(frame)} row{'' if len(frame) == 1 else 's'}" if len(frame) else "no rows"
+        raise ValueError(f"{file} has {rows}; at least {LEAST_ROWS} are needed")
 
 
 def ready(frame, say):
@@ -135,5 +223,27 @@ def check_out(folder):
         raise ValueError(
             f"--out {folder} {what}{'' if what == 'is a file' else ' is a file'}; name a folder"
         )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"--out {folder}: {there} cannot be written to; name another folder")
+    refuse_unwritable(there, folder)
+
+
+def check_out_file(file):
+    """Refuse an output file that cannot be written, before the work."""
+    if file.is_dir():
+        raise ValueError(f"--out {file} is a folder; name a file")
+    if not file.absolute().parent.is_dir():
+        raise ValueError(
+            f"--out {file}: there is no folder {file.parent}; make it, or name another"
+        )
+    refuse_unwritable(file.absolute().parent, file)
+
+
+def refuse_unwritable(folder, out):
+    """Refuse a folder in which nothing can be made. It is tried: rights do not tell of file systems
+    that are read-only or of the kernel's own.
+    """
+    try:
+        tempfile.TemporaryDirectory(dir=folder, prefix=".l0path-").cleanup()
+    except OSError as error:
+        raise ValueError(
+            f"--out {out}: {folder} cannot be written to ({error.strerror}); name another folder"
+        ) from error

@@ -1,10 +1,13 @@
-"""Keyword arguments that a call does not take, and what to write instead."""
+"""Keyword arguments that a call does not take, attributes that a result does not have, and what to
+write instead.
+"""
 
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,6 +53,46 @@ def refuse_unknown(name: str, given: Iterable[str], known: Iterable[str]) -> Non
             raise TypeError(
                 f"{name}() got an unexpected keyword argument {key!r}" + (hint and f"; {hint}")
             )
+
+
+# attributes of results of other packages, and what has the same here
+ATTRIBUTES = {
+    "coef_": "write .coef(...)",
+    "intercept_": "write .coef(...), whose first entry is the intercept",
+    "params": "write .coef(...)",
+    "pvalues": "write .summary(...)",
+    "bse": "write .summary(...)",
+    "best_model": "write .model(...)",
+    "best_estimator_": "write .model(...)",
+    "best_k": "write .model(...).k",
+    "best_params_": "write .model(...)",
+    "lambda_min": "write .model(...).lambda0",
+}
+
+
+def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
+    """Raise AttributeError for an attribute that an object does not have, with what is near.
+
+    part: an attribute of the object that may have it, such as the path of a cross-validation.
+    """
+    if name in dir(type(thing)):
+        object.__getattribute__(thing, name)  # a property that failed: its own error
+    kind = type(thing).__name__
+    hint = ""
+    if not name.startswith("_"):
+        public = [known for known in dir(thing) if not known.startswith("_")]
+        called = re.match(r"write \.(\w+)", ATTRIBUTES.get(name, ""))
+        near = difflib.get_close_matches(name, public, n=3)
+        inside = getattr(type(thing.__dict__.get(part)), name, None)
+        if called and called[1] in public:
+            hint = f"; {ATTRIBUTES[name]}"
+        elif inside is not None:
+            hint = f"; its {part} has: .{part}.{name}"
+        else:
+            hint = (
+                f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(public)}"
+            )
+    raise AttributeError(f"{kind} has no attribute {name!r}{hint}", name=name, obj=thing)
 
 
 def hinted(function: Callable[P, R]) -> Callable[P, R]:

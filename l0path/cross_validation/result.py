@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.hints import refuse_attribute
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
@@ -104,6 +105,11 @@ class CVPath(ShowingScores):
             return
         self.notes += self._edges(best)
         path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name, "path")
 
     @property
     def table(self) -> pd.DataFrame:

@@ -202,11 +202,28 @@ def _classes(series, loss):
     return classes
 
 
+def _continuous(series, classes):
+    """Whether the labels are amounts rather than classes: numbers, of which some are not whole or
+    which are more than 20.
+    """
+    if isinstance(series.dtype, pd.CategoricalDtype) or not all(
+        isinstance(c, (int, float, np.number)) and not isinstance(c, bool) for c in classes
+    ):
+        return False
+    return len(classes) > 20 or any(float(c) != round(float(c)) for c in classes)
+
+
 def _labels(series, loss, pos_label=None):
     """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
     `pos_label` as 1.
     """
     classes = _classes(series, loss)
+    if len(classes) > 2 and _continuous(series, classes):
+        raise ValueError(
+            f"y has {len(classes)} different numbers in {len(series)} rows, such as "
+            f"{classes[0]:.4g}, and looks continuous, while loss={loss!r} takes two classes; use "
+            "loss='squared', or two classes of your own, such as y > c"
+        )
     if len(classes) > 2:
         raise ValueError(
             f"y has {len(classes)} classes "

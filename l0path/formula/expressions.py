@@ -78,6 +78,7 @@ def _parsed(text, columns):
         why = calm(error)
         for name, expression in expressions.items():
             why = why.replace(f"`{name}`", expression).replace(name, expression)
+        why = _plain(why)
         raise ValueError(f"formula {text!r} cannot be read: {why}") from error
     if not isinstance(formula, StructuredFormula) or not hasattr(formula, "lhs"):
         raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
@@ -112,7 +113,7 @@ def _with_names(text, columns):
     try:
         tokens = list(tokenize(text))
     except Exception as error:  # the parser has many
-        raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
+        raise ValueError(f"formula {text!r} cannot be read: {_plain(calm(error))}") from error
     for token in tokens:
         if token.kind.value == "operator" and "~" in token.token and taken is None:
             taken = {name for expr in names for name in names_in(expr)}
@@ -235,6 +236,16 @@ def has_dot(text):
 def tight(text):
     """A term's text without spaces."""
     return "".join(text.split())
+
+
+def _plain(why):
+    """What the parser of formulaic says of a wrong formula, in our words where it has few."""
+    lacking = re.match(r"Operator `(.+)` has insuff?i\w* arguments", why)
+    if lacking:
+        return f"the operator {lacking[1]} lacks a term on one side"
+    if "context marker" in why:
+        return "a bracket is opened and not closed, or closed and not opened"
+    return why
 
 
 def calm(error):

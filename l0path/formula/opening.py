@@ -29,6 +29,8 @@ def open_formula(X, y, arguments):
     arguments = dict(arguments)
     if arguments.pop("env", None) is not None:
         raise ValueError("env= holds functions of a formula, and X is none; leave it out")
+    if isinstance(y, str):
+        _refuse_text(y)
     X, y = pandas_of(X), pandas_of(y, "y")
     named = {word: arguments.get(word) for word in NAMED}
     named = {word: name for word, name in named.items() if isinstance(name, str)}
@@ -41,6 +43,16 @@ def open_formula(X, y, arguments):
     X = X.loc[:, [column not in out for column in column_names(X.columns)]]
     table = Encoded(X, None, X.index, named["offset"]) if "offset" in named else X
     return table, y, {**arguments, **taken}
+
+
+def _refuse_text(y):
+    """Refuse the name of a column, or a formula, in the place of the response."""
+    if "~" in y:
+        raise TypeError(f"y={y!r} is a formula, which comes first: l0path.fit({y!r}, table)")
+    raise TypeError(
+        f"y is the text {y!r}: pass the response itself, l0path.fit(table.drop(columns={y!r}), "
+        f"table[{y!r}]), or a formula first, l0path.fit('{y} ~ .', table)"
+    )
 
 
 def _column(X, y, word, name):

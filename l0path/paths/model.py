@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.hints import refuse_attribute
 from ..core.types import Matrix
 
 if TYPE_CHECKING:
@@ -86,10 +86,7 @@ class Model:
         row = self.__dict__.get("_row", {})
         if name in row:
             return row[name]
-        public = [known for known in dir(self) if not known.startswith("_")]
-        near = difflib.get_close_matches(name, public, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(public)}"
-        raise AttributeError(f"Model has no attribute {name!r}; {hint}", name=name, obj=self)
+        refuse_attribute(self, name, "path")
 
     def __dir__(self):
         return sorted({*super().__dir__(), *self.__dict__.get("_row", {})})

@@ -9,13 +9,14 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.describing import spans
+from ..core.hints import refuse_attribute
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..problem.problem import Data, row_weights
@@ -91,6 +92,11 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         self._rounds = list(rounds)
         self._source = source or Source()
         self._table = None
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     @cached_property
     def rounds(self) -> pd.DataFrame:

@@ -132,10 +132,10 @@ def test_parquet_weights_and_forced_columns(table, tmp_path, capsys):
     [
         (["--response", "nothing"], "no column 'nothing'"),
         (["--response", "y", "--drop", "absent"], "--drop: there is no column 'absent'"),
-        (["--response", "sick", "--loss", "multinomial", "--pos-label", "no"], "pos_label"),
+        (["--response", "sick", "--loss", "multinomial", "--pos-label", "no"], "--pos-label"),
         (["--response", "sick", "--loss", "squared"], "logistic"),
-        (["--response", "y", "--k", "40"], "k=40"),
-        (["--response", "y", "--algorithm", "magic"], "algorithm='magic'"),
+        (["--response", "y", "--k", "40"], "--k 40"),
+        (["--response", "y", "--algorithm", "magic"], "--algorithm magic"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(table, tmp_path, capsys, arguments, message):
