@@ -14,7 +14,7 @@ from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
 from ..ordered.trials import first_ordered
-from ..ranking import Wanted, exchanged_supports, scanned
+from ..ranking import Wanted, exchanged_supports, roles, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
 
@@ -83,7 +83,23 @@ class ChordNeighbourhood(RefitNeighbourhood):
             try_these = try_these[at + 1 :]
         if full:
             self.last_ranked[key, keep] = min(last, change[-1])
+        elif thorough:
+            left = self._unranked(fit, first, exchanges)[: keep - change.size]
+            return self._first_below(fit, left, target)[1]
         return None
+
+    def _unranked(self, fit, first, ranked):
+        """The swaps (out, into) with working columns from position `first` on that the quadratic
+        does not rank: where few rows have a curvature, columns are combinations of the support
+        there that are none. Only a refit tells.
+        """
+        part = roles(self.model.problem, fit, self.model.W[first:], 0.0)
+        listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
+        listed[np.ix_(~part.locked, ~part.skip)] = False
+        listed[ranked.out, ranked.into - first] = True
+        out, into = np.nonzero(~listed)
+        pairs = zip(fit.support[out].tolist(), self.model.W[first + into].tolist(), strict=True)
+        return list(pairs)
 
     def _swaps(self, fit, first, keep):
         """The `keep` swaps with working columns from position `first` on that the quadratic ranks
