@@ -636,8 +636,9 @@ class SetSearch:
             return "no model was found before the time limit; give a longer one with time_limit="
         return (
             "no model that is compared has a finite optimum that its fit reached: columns separate "
-            "the classes, or the likelihood is monotone; leave columns out with exclude=, or fit with a ridge, "
-            "lambda2=1e-3, and prove models of one size with path.certify(k=...)"
+            "the classes, the likelihood is monotone, or fits did not converge; leave columns out "
+            "with exclude=, or fit with a ridge, lambda2=1e-3, and prove models of one size with "
+            "path.certify(k=...)"
         )
 
     def _offer_known(self, search, wanted):
