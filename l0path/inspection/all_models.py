@@ -279,8 +279,10 @@ def near_best(
         or (not 0 <= within < math.inf)
     ):
         raise ValueError(f"within={within!r} must be a number >= 0")
-    whole = isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0
-    task = SetSearch(self, X, y, ridge=criterion is None, size=int(k) if whole else None)
+    size = None
+    if isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0:
+        size = int(k)
+    task = SetSearch(self, X, y, ridge=criterion is None, size=size)
     problem = task.reporting.problem
     floor = problem.floor if criterion is None else 0.0
     if criterion is None:

@@ -70,7 +70,7 @@ def test_results_depend_on_the_seed_alone(name):
         ({"nonsense": 1}, TypeError, "nonsense"),
         ({"max_k": 0}, ValueError, "max_k=0 must be a whole number >= 1"),
         ({"exclude": range(10)}, ValueError, "no column of X competes"),
-        ({"loss": "logistic"}, ValueError, "y looks continuous"),
+        ({"loss": "logistic"}, ValueError, "looks continuous"),
     ],
 )
 def test_bad_input_is_named(name, change, error, message):
