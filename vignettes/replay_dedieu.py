@@ -61,8 +61,8 @@ ROWS = (100, 200) if SHORT else (100, 300, 600, 1000)
 REPEATS = 1 if SHORT else 4
 COLUMNS, TRUE = (100, 8) if SHORT else (1000, 25)
 RIDGES = (1e-3, 0.1) if SHORT else np.geomspace(3e-4, 0.3, 4)
-METHODS = {"CD (Algorithm 1)": (SKY, {"algorithm": "cd", "grid": "lambda0", "lambda2": RIDGES}), "CDPSI (Algorithm 2)": (BLUE, {"algorithm": "CDPSI", "grid": "lambda0", "lambda2": RIDGES}),
-           "swap": (ORANGE, {"lambda2": RIDGES}), "swap, L0L1": (PINK, {"penalty": "L0L1", "n_shrink": len(RIDGES)})}
+METHODS = {"CD (Algorithm 1)": (SKY, {"algorithm": "cd", "lambda0": "grid", "lambda2": RIDGES}), "CDPSI (Algorithm 2)": (BLUE, {"algorithm": "CDPSI", "lambda0": "grid", "lambda2": RIDGES}),
+           "swap": (ORANGE, {"lambda2": RIDGES}), "swap, L0L1": (PINK, {"lambda1": l0path.grid(n=len(RIDGES))})}
 
 
 def lasso(X, y, X_valid, y_valid):

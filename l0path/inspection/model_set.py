@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..core import colours
 from ..core.types import Matrix
-from ..paths.criteria import scores_of_rows
+from ..paths.criteria import score_table
 from .summaries import neighbours_of
 
 MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
@@ -249,7 +249,7 @@ class ModelSet:
                     f"kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
                     "to average(...) or predict(...)"
                 )
-            value = scores_of_rows(self._path)[name].to_numpy()
+            value = score_table(self._path)[name].to_numpy()
             weight = np.exp(-0.5 * (value - value.min()))
             return weight / weight.sum()
         weight = np.asarray(kind, dtype=np.float64)

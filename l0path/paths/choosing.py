@@ -377,10 +377,8 @@ class Choosing:
         Returns
         -------
         DataFrame
-            A row for each solution. Where terms have several columns, the best models of all sets
-            of terms that are no rows of the path follow, each under the name of the (first)
-            criterion by which it is best, as `Path.model` takes it; `attrs["compared"]` says
-            whether all sets were compared. The columns are
+            A row for each solution. Where terms have several columns, the best model by a criterion
+            need not be one of them: `Path.model` compares all sets of terms. The columns are
             loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
             r2_adjusted and cp. df counts nonzero coefficients, intercepts or thresholds, and the
             dispersion, scale or theta that the likelihood of some losses has (gamma, Tweedie,

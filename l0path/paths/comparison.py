@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..core.describing import described_by
 from ..core.types import Rule, Selector
-from .criteria import scores_of_rows
+from .criteria import score_table
 from .model import Model
 from .path import Path
 
@@ -194,7 +194,7 @@ def side_by_side(
 def scores_of(path, criteria):
     """Criteria of all solutions of the path, no column for a loss without a likelihood."""
     names = checked_criteria(path, criteria)
-    return scores_of_rows(path)[names] if names else pd.DataFrame(index=path.table.index)
+    return score_table(path)[names] if names else pd.DataFrame(index=path.table.index)
 
 
 def _coefficients(path, at, standardized):
@@ -293,7 +293,7 @@ def checked_criteria(path, criteria):
         raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
     if not path.meta.traits.likelihood:
         return []
-    known = list(scores_of_rows(path, sigma2=1.0).columns)
+    known = list(score_table(path, sigma2=1.0).columns)
     for name in criteria:
         if name not in known:
             raise ValueError(

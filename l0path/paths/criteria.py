@@ -78,34 +78,7 @@ def score_table(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> pd.DataFrame:
-    options = {"p_total": p_total, "sigma2": sigma2, "ebic_gamma": ebic_gamma}
-    table = scores_of_rows(self, **options, separated=separated)
-    if not self.meta.unlike_terms or separated or not len(self):
-        return table
-    names = [name for name in RULES if name in table]
-    if "cp" in names and not table.attrs["sigma2"] > 0:
-        names.remove("cp")
-    best, why = self._best_by(names, options | {"sigma2": table.attrs.get("sigma2")})
-    extra, labels = [], []
-    for name in names:
-        value, s = best.get(name, (math.inf, None))
-        if s is None or value >= table[name].min() - _same(value):
-            continue
-        if not any(np.array_equal(s.groups, one.groups) for one in extra):
-            extra.append(s)
-            labels.append(name)
-    if extra:
-        given = options | {"sigma2": table.attrs.get("sigma2")}
-        whole = scores_of_rows(with_rows(self, extra), **given)
-        whole.index = pd.Index([*table.index, *labels], dtype=object)
-        whole.attrs, table = table.attrs, whole
-    table.attrs["compared"] = f"the rows of the path: {why}" if why else "all sets of terms"
-    return table
-
-
-def scores_of_rows(path, p_total=None, sigma2=None, *, ebic_gamma=1.0, separated=False):
-    """`Path.score_table` of the rows of a path alone."""
-    meta = path.meta
+    path, meta = self, self.meta
     _has_likelihood(meta)
     q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
@@ -323,7 +296,7 @@ def best_model(path, rule, **options):
             value, s = found[name]
             own = math.inf
             if row is not None:
-                own = scores_of_rows(path, **options)[name].iloc[row]
+                own = score_table(path, **options)[name].iloc[row]
             if not own <= value + _same(value):
                 if why:
                     said = f"the best by {name} of some {sets}: {why}"
@@ -351,7 +324,7 @@ def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0
         )
     if name != "cp":
         sigma2 = 1.0  # not looked at, so the full model need not be fitted
-    table = scores_of_rows(path, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+    table = score_table(path, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
     if name == "cp" and not table.attrs["sigma2"] > 0:
         raise ValueError(
             "rule='cp' needs a noise variance: the data are not kept with a loaded path, or the "

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..paths import Path
-from ..paths.criteria import scores_of_rows
+from ..paths.criteria import score_table
 
 PATH_PLOTS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
 AXES = ("k", "lambda0", "l1")
@@ -109,7 +109,7 @@ def data(
         ):
             frame[name] = table[name]
     elif kind == "criteria":
-        scores = scores_of_rows(path).loc[frame.index]
+        scores = score_table(path).loc[frame.index]
         separated = np.array([path.solutions[i].separated for i in frame.index], dtype=bool)
         for name in [name for name in CRITERIA if name in scores]:
             value = scores[name].where(np.isfinite(scores[name]) & ~separated)

@@ -156,7 +156,7 @@ def compare(loss, seed, most):
         assert every[frozenset(model.groups)][name] == pytest.approx(best, abs=1e-6), about
         table = model.path.score_table()
         assert table[name].iloc[model.index] == pytest.approx(best, rel=1e-7, abs=1e-6), about
-        assert path.score_table()[name].min() == pytest.approx(best, rel=1e-7, abs=1e-6), about
+        assert path.score_table()[name].min() >= best - 1e-6, about
         if path.meta.unlike_terms:
             assert "of all sets of terms" in model.chosen_by and "all sets" in repr(model)
         apart += model.path is not path
@@ -182,7 +182,8 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     # each of its methods, by the rule and of the model
     assert path.coef(rule).equals(model.coef)
     assert path.predict(data, rule).equals(model.predict(data))
-    assert path.refit(rule).llf == pytest.approx(path.score_table().loc[rule, "loglik"])
+    assert path.refit(rule).llf == pytest.approx(model.path.score_table()["loglik"].iloc[-1])
+    assert path.score_table().index.equals(path.table.index)
     assert model.refit().params.to_numpy() == pytest.approx(model.coef.to_numpy(), rel=1e-6)
     assert set(model.summary().table.index) == set(model.groups)
     assert model.certify().incumbent <= model.objective
@@ -196,7 +197,6 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     assert loaded.index == row and "rows of the path, not of all" in loaded.chosen_by
     shrunken = l0path.fit(formula, data, lambda2=0.01)
     assert "shrunken" in shrunken.model(rule).chosen_by
-    assert shrunken.score_table().attrs["compared"].startswith("the rows of the path")
 
 
 def test_more_terms_than_are_compared_are_said(monkeypatch):
