@@ -356,7 +356,7 @@ def run_fit(options, say=print):
     }
     cv = None
     if options.cv:
-        cv = l0path.cv_fit(
+        path = cv = l0path.cv_fit(
             X,
             y,
             cv=options.cv,
@@ -365,18 +365,17 @@ def run_fit(options, say=print):
             n_jobs=options.jobs,
             **arguments,
         )
-        path = cv.path
     else:
         path = l0path.fit(X, y, **arguments)
     say(path)
     for note in path.notes:
         say(f"note: {in_options(note)}")
     if options.k is not None:
-        index, why = path.index(k=options.k), "the size asked for"
+        index, why = path.select(k=options.k), "the size asked for"
     elif cv is not None:
         best = options.which == "min"
         said = "best mean score" if best else "smallest within one standard error"
-        index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {said}"
+        index, why = cv.select(options.which), f"{options.cv}-fold cross-validation, {said}"
     else:
         (path, index), why = path._at(options.rule), options.rule
     show(path, cv, index, why, say)
@@ -390,11 +389,11 @@ def run_fit(options, say=print):
 
 def show(path, cv, index, why, say):
     """Print the table and the chosen model."""
-    table = path.table[
+    table = path.details[
         ["k", "lambda0_low", "lambda0_high", "objective", "deviance_ratio", "optimality"]
     ]
     if cv is not None:
-        table = table.join(cv.table[["cv_mean", "cv_se"]])
+        table = table.join(cv.scores[["cv_mean", "cv_se"]])
     with pd.option_context("display.max_rows", 200, "display.width", 160):
         say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
     about = path.meta.about and f"; coefficients are about {path.meta.about}"
@@ -413,9 +412,10 @@ def write(path, cv, index, options, say):
         chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")
-    (path.table if cv is None else path.table.join(cv.table[["cv_mean", "cv_sd", "cv_se"]])).to_csv(
-        options.out / "table.csv", index_label="index"
-    )
+    table = path.details
+    if cv is not None:
+        table = table.join(cv.scores[["cv_mean", "cv_sd", "cv_se"]])
+    table.to_csv(options.out / "table.csv", index_label="index")
     path.save(options.out / "path.npz")
     files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
     if not options.no_plots:

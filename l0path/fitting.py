@@ -167,7 +167,7 @@ def fit(
     groups : sequence or dict, optional
         Groups of columns, of which the penalty then counts the chosen ones: p labels (None stands
         for no group), {label: columns}, or a list of lists of columns. Then k is the number of
-        chosen groups, while `n_nonzero` still counts coefficients. A column in no group is one of
+        chosen groups, while `n_features` still counts coefficients. A column in no group is one of
         its own. Groups may overlap (docs/groups.md). Of the algorithms "swap", "feature_generating"
         and "exact" take groups ("exact" takes more than 12 groups only without lambda1 and bounds).
     heredity : str or None, default "auto"

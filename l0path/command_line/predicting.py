@@ -78,7 +78,7 @@ def _times(path, options):
     """The times of --times."""
     texts = [text.strip() for text in options.times.split(",") if text.strip()]
     if texts and path.meta.traits.response != "survival":
-        raise ValueError(f"--times is for survival times; this path has loss {path.loss}")
+        raise ValueError(f"--times is for survival times; this path has loss {path.meta.loss}")
     try:
         return [float(text) for text in texts]
     except ValueError:
@@ -88,11 +88,11 @@ def _times(path, options):
 def _index(path, options, facts):
     """The model asked for, or the one that `fit` chose."""
     if options.k is not None:
-        return path.index(k=options.k)
+        return path.select(k=options.k)
     if options.rule is not None:
-        return path.index(options.rule)
+        return path.select(options.rule)
     if "index" in facts:
-        return path.index(index=int(facts["index"]))
+        return path.select(index=int(facts["index"]))
     raise ValueError(
         f"{options.path} has no {BESIDE} beside it that says which model was chosen; pass --k or "
         "--rule"

@@ -47,11 +47,11 @@ def compare(
     se: bool | str = False,
     **within: Unpack[Selector],
 ) -> Comparison:
-    scores = scores_of(self.path, criteria)
-    at, labels = chosen(self.path, models, within, self.index)
-    held_out = self.table[["cv_mean", "cv_se"]]
+    scores = scores_of(self, criteria)
+    at, labels = chosen(self, models, within, self.select)
+    held_out = self.scores[["cv_mean", "cv_se"]]
     out = side_by_side(
-        self.path, at, labels, standardized, se, criterion=scores, **{"cross-validation": held_out}
+        self, at, labels, standardized, se, criterion=scores, **{"cross-validation": held_out}
     )
     out.attrs["title"] += f", held-out {self.scoring}"
     return out
@@ -65,26 +65,26 @@ def rescore(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> CVPath:
-    if self.splits is None:
+    if self._splits is None:
         raise ValueError(
             "rescore and metrics are for the folds of cv_fit; these scores are of one validation "
-            "set: path.score(X, y, k=3) has all metrics of a model there, path.validate(X, y, "
+            "set: cv[3].score(X, y) has all metrics of a model there, path.validate(X, y, "
             "scoring=...) one metric of all models"
         )
-    metric, data = metric_of(scoring, self.path.loss), self.path.data(X, y)
-    scores = fold_scores(self.path, data, self.splits, self._fits, metric)
+    metric, data = metric_of(scoring, self.meta.loss), self._data(X, y)
+    scores = fold_scores(self, data, self._splits, self._fits, metric)
     return CVPath(
-        self.path,
+        self._path,
         pd.DataFrame(scores, index=self.folds.index, columns=self.folds.columns),
-        self.repeated,
+        self._repeated,
         scoring=metric.name,
         greater_is_better=metric.greater_is_better,
-        splits=self.splits,
-        repeats=self.repeats,
+        splits=self._splits,
+        repeats=self._repeats,
         fits=self._fits,
-        random_state=self.random_state,
+        random_state=self._seed,
         status=self.status,
-        end=self.end,
+        end=self._end,
         notes=self._notes,
     )
 
@@ -101,10 +101,10 @@ def metrics(
         scoring = [scoring]
     by_default = scoring is None
     if by_default:
-        loss = self.path.data(X, y).loss
+        loss = self._data(X, y).loss
         late = loss.traits.response == "survival" and loss.start.size > 0
-        scoring = metrics_for(self.path.loss, late)
-    out = self.path.table[["k"]].copy()
+        scoring = metrics_for(self.meta.loss, late)
+    out = self.table[["k"]].copy()
     for one in scoring:
         try:
             again = rescore(self, one, X=X, y=y)
@@ -115,8 +115,8 @@ def metrics(
             out[one] = out[f"{one}_se"] = np.nan
             continue
         out[again.scoring], out[f"{again.scoring}_se"] = (
-            again.table["cv_mean"],
-            again.table["cv_se"],
+            again.scores["cv_mean"],
+            again.scores["cv_se"],
         )
     return out
 
@@ -125,16 +125,16 @@ def metrics(
 def difference(
     self: CVPath,
     other: CVPath,
-    which: Which = "min",
-    other_which: Which = None,
+    rule: Which = "min",
+    other_rule: Which = None,
 ) -> pd.Series:
     _same_folds(self, other)
-    i = self.index(which)
-    j = other.index(which if other_which is None else other_which)
+    i = self.select(rule)
+    j = other.select(rule if other_rule is None else other_rule)
     values = self.folds.loc[i].to_numpy() - other.folds.loc[j].to_numpy()
     count = values.size
-    _, se = spread(values, self.repeats)
-    ratio = np.mean([test.size / train.size for train, test in self.splits])
+    _, se = spread(values, self._repeats)
+    ratio = np.mean([test.size / train.size for train, test in self._splits])
     corrected = np.sqrt((1.0 / count + ratio) * values.var(ddof=1)) if count > 1 else np.nan
     return pd.Series(
         {
@@ -143,7 +143,7 @@ def difference(
             "se_corrected": corrected,
             "n_folds": float(count),
         },
-        name=f"{self.scoring}: k = {self.path.solutions[i].k} less k = {other.path.solutions[j].k}",
+        name=f"{self.scoring}: k = {self.solutions[i].k} less k = {other.solutions[j].k}",
     )
 
 
@@ -151,16 +151,16 @@ def _same_folds(one, other):
     """Refuse pairs of cross-validations that cannot be compared fold by fold."""
     if not isinstance(other, CVPath):
         raise TypeError(f"other is a {type(other).__name__}; pass a CVPath, as cv_fit returns it")
-    if one.splits is None or other.splits is None:
+    if one._splits is None or other._splits is None:
         raise ValueError("difference needs two cross-validations made by cv_fit")
     if one.scoring != other.scoring:
         raise ValueError(
             f"the scores are {one.scoring!r} and {other.scoring!r}; compare cv.rescore(scoring) of "
             "both by one metric"
         )
-    same = len(one.splits) == len(other.splits) and all(
+    same = len(one._splits) == len(other._splits) and all(
         np.array_equal(a, b)
-        for pair, twin in zip(one.splits, other.splits, strict=True)
+        for pair, twin in zip(one._splits, other._splits, strict=True)
         for a, b in zip(pair, twin, strict=True)
     )
     if not same:

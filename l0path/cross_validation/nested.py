@@ -33,7 +33,7 @@ from .scoring import HeldOutRows, in_classes, metric_of, score, times_of_fold
 from .showing_outer import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
-CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
+CHOICE = ["k", "n_features", "lambda0", "lambda1", "lambda2"]
 
 
 class NestedCV(ShowingOuterScores):
@@ -42,7 +42,7 @@ class NestedCV(ShowingOuterScores):
     Attributes
     ----------
     table : DataFrame
-        One row per outer fold: k, n_nonzero, lambda0, lambda1 and lambda2 of the model chosen on
+        One row per outer fold: k, n_features, lambda0, lambda1 and lambda2 of the model chosen on
         its training rows; inner_mean, the inner score by which it was chosen, which is optimistic;
         score, on the held-out rows, which neither fit nor choice have seen; n_train and n_test.
     models : list of Model
@@ -344,7 +344,7 @@ class OuterLoop:
     def table(self):
         """One row per fold that finished."""
         index = pd.RangeIndex(len(self.rows), name="fold")
-        return pd.DataFrame(self.rows, index=index).astype({"k": np.int64, "n_nonzero": np.int64})
+        return pd.DataFrame(self.rows, index=index).astype({"k": np.int64, "n_features": np.int64})
 
     def held_out(self):
         """Mean prediction of each row by models that have not seen it, NaN for a row in no fold."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,17 +17,21 @@ from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES
 from ..paths.predicting import class_predictors, linear_predictor
-from .showing import ShowingScores
 from .splits import spread
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..paths.comparison import Comparison
+    from .comparing import Which
+
 CV_RULES = ("min", "1se")
-SELECTORS = ("k", "lambda0", "index", "slice", "lambda1", "lambda2")
 SCORED = [
     "k",
     "lambda0",
     "lambda1",
     "lambda2",
-    "n_nonzero",
+    "n_features",
     "cv_mean",
     "cv_sd",
     "cv_se",
@@ -36,30 +41,26 @@ SCORED = [
 SAME = 1e-12
 
 
-class CVPath(ShowingScores):
+class CVPath(Path):
     """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
+
+    It is the `Path` of the fit on all rows, with two more rules: "min", the best score, the choice
+    where no selector is given, and "1se", the smallest model within one standard error of it.
+    `cv.model()`, `cv.model("1se").refit()`, `cv.predict(X)` and `cv[5]` are as those of a path.
 
     Attributes
     ----------
-    path : Path
-        The fit on all rows.
-    folds, repeated : DataFrame
-        The score of each solution (row) in each fold (column), and whether the path of the fold
-        ended before that size (or lambda0), so that its last solution stands in.
-    scoring, greater_is_better : str, bool
-        The metric, and whether large values of it are good.
-    splits, repeats : list of (train, test), ndarray of shape (n_folds,)
-        The row indices of each column of `folds`, and its repeat, 0 without repeats.
-    random_state : int or None
-        The seed that drew the folds.
+    folds : DataFrame
+        The score of each model (row) in each fold (column). `folds.attrs["random_state"]` is the
+        seed that drew the folds, `folds.attrs["greater_is_better"]` whether large scores are good.
+    scoring : str
+        The metric.
     status, notes : str, list of str
         How the cross-validation ended, and what was noticed.
-    end : End
-        The same as a value: complete, time_limit or interrupted.
 
     Notes
     -----
-    `table` has the columns k, lambda0, lambda1, lambda2, n_nonzero, cv_mean, cv_sd, cv_se and
+    `scores` has the columns k, lambda0, lambda1, lambda2, n_features, cv_mean, cv_sd, cv_se and
     n_folds. cv_mean is the plain mean of the fold scores, cv_sd their sample standard deviation s,
     and cv_se = s / sqrt(number of folds). With repeats both are averaged over the repeats r of m_r
     folds, which cut the same rows anew:
@@ -69,6 +70,8 @@ class CVPath(ShowingScores):
     Folds share training rows and are positively correlated, so cv_se is optimistic; no unbiased
     estimate exists (Bengio & Grandvalet, Journal of Machine Learning Research 5, 2004).
     """
+
+    _default: ClassVar[str | None] = "min"
 
     def __init__(
         self,
@@ -87,20 +90,16 @@ class CVPath(ShowingScores):
         notes: Sequence[str] = (),
         over_rows: tuple | None = None,
     ) -> None:
-        self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = (
-            path,
-            folds,
-            repeated,
-            scoring,
-            greater_is_better,
-        )
-        self.splits, self.random_state = splits, random_state
-        self.status, self.end, self.notes = status, End(end), list(notes)
-        self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
+        super().__init__(path.meta, (), status, notes, path._rounds, path._source, end=End(end))
+        self.solutions, self._path = path.solutions, path
+        self.folds, self._repeated, self.scoring = folds, repeated, scoring
+        self.folds.attrs.update(random_state=random_state, greater_is_better=greater_is_better)
+        self._greater, self._splits, self._seed = greater_is_better, splits, random_state
+        self._repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
         self._notes = list(notes)  # without those about the choice, which depend on the metric
         try:
-            best = path.solutions[self.index("min")]
+            best = path.solutions[self.select("min")]
         except LookupError:
             return
         self.notes += self._edges(best)
@@ -109,37 +108,36 @@ class CVPath(ShowingScores):
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 
         def __getattr__(self, name):
-            refuse_attribute(self, name, "path")
+            refuse_attribute(self, name)
 
     @property
-    def table(self) -> pd.DataFrame:
-        """A DataFrame of the scores, with the rows of `path.table`."""
+    def scores(self) -> pd.DataFrame:
+        """A DataFrame of the scores, with the rows of `table`."""
         mean, sd, se = self._scores()
         scores = {"cv_mean": mean, "cv_sd": sd, "cv_se": se, "n_folds": self.folds.shape[1]}
-        return self.path.table.assign(**scores)[SCORED]
+        return self.details.assign(**scores)[SCORED]
 
     def _scores(self):
         """(mean, standard deviation, standard error) of the scores of each solution."""
         scores = self.folds.to_numpy()
         with np.errstate(invalid="ignore"):
-            sd, se = spread(scores, self.repeats) if self._spread is None else self._spread
+            sd, se = spread(scores, self._repeats) if self._spread is None else self._spread
             return scores.mean(axis=1), sd, se
 
-    def index(self, which: Rule | None = None, **selector: Unpack[Selector]) -> int:
-        """The index of a solution, by its score or by a selector.
+    def select(self, rule: Rule | None = None, **selector: Any) -> int:
+        """The row of `table` of the one model that a score or a selector names.
 
         Parameters
         ----------
-        which : str, int, or callable, default "min"
+        rule : str, int, or callable, default "min"
             "min" for the best score, where ties go to the fewest nonzeros. "1se" for the fewest
             nonzeros, then the best score, of all solutions whose score is within one cv_se of the
             best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3); coefficients are counted
             that are not 0, so a term of five columns counts as five. Else a size, a criterion or a
-            function of the path, as in `Path.index`; a criterion chooses among the rows of `table`,
-            while `cv.path.model("bic")` compares all sets of terms.
+            function of the path, as in `Path.select`.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. With "min" and "1se",
-            slice, lambda1 and lambda2 restrict the choice.
+            k, lambda0, index, slice, lambda1, lambda2 and the others of `Path.select`. With "min"
+            and "1se", slice, lambda1 and lambda2 restrict the choice.
 
         Returns
         -------
@@ -152,124 +150,48 @@ class CVPath(ShowingScores):
         >>> import l0path
         >>> data = l0path.datasets.load_hitters()
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-        >>> cv.index(), cv.index("1se"), cv.index(k=3)
+        >>> cv.select(), cv.select("1se"), cv.select(k=3)
         (8, 2, 3)
         """
-        if which is None and not selector.keys() & {"k", "lambda0", "index"}:
-            which = "min"
-        if isinstance(which, str) and which.lower() not in (*CV_RULES, *RULES):
+        if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
+            rule = "min"
+        if isinstance(rule, str) and rule.lower() not in (*CV_RULES, *RULES):
             raise ValueError(
-                f"which={which!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
+                f"rule={rule!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
                 f"features within one standard error of it), a criterion ({', '.join(RULES)}), "
                 "a size (5, or k=5), or a callable taking the path"
             )
-        if not isinstance(which, str) or which not in CV_RULES:
-            if isinstance(which, str) and not selector:  # rows have scores, other models have none
-                return self.path.select(which, rows=range(len(self.path)))
-            return self.path.index(which, **selector)
+        if not isinstance(rule, str) or rule not in CV_RULES:
+            return super().select(rule, **selector)
         if selector.keys() - {"slice", "lambda1", "lambda2"}:
             raise TypeError(
-                f"choose a solution by which={which!r} or by {', '.join(selector)}, not both"
+                f"choose a solution by rule={rule!r} or by {', '.join(selector)}, not both"
             )
-        rows = self.path._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
+        rows = self._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
         mean, _, se = self._scores()
-        loss = -mean if self.greater_is_better else mean
-        count = [s.n_nonzero for s in self.path.solutions]
+        loss = -mean if self._greater else mean
+        count = [s.n_nonzero for s in self.solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
         # a separated model is none to recommend, unless there is no other
-        rows = [i for i in rows if not self.path.solutions[i].separated] or rows
+        rows = [i for i in rows if not self.solutions[i].separated] or rows
         if not rows:
-            raise LookupError(f"which={which!r}: no solution has a score in every fold")
+            raise LookupError(f"rule={rule!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)
         tolerance = SAME * abs(least) if np.isfinite(least) else 0.0
         best = min((i for i in rows if loss[i] <= least + tolerance), key=lambda i: (count[i], i))
-        if which == "min":
+        if rule == "min":
             return int(best)
         if np.isnan(se[best]):
             raise LookupError(
-                "which='1se' needs standard errors: two folds or more, or a metric that is a mean "
-                "over rows; use which='min'"
+                "rule='1se' needs standard errors: two folds or more, or a metric that is a mean "
+                "over rows; use rule='min'"
             )
         near = [i for i in rows if loss[i] <= least + se[best] + tolerance]
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
-    def model(self, which: Rule | None = None, **selector: Unpack[Selector]) -> Model:
-        """The `Model`, fitted on all rows, that `CVPath.index` chooses.
-
-        Parameters
-        ----------
-        which, **selector : as in CVPath.index
-            The choice. Without one, it is "min".
-
-        Returns
-        -------
-        Model
-            One solution of `path`.
-        """
-        return self.path.model(index=self.index(which, **selector))
-
-    def coef(
-        self,
-        which: Rule | None = None,
-        *,
-        standardized: bool = False,
-        full: bool = False,
-        baseline: object = None,
-        **selector: Unpack[Selector],
-    ) -> pd.Series | pd.DataFrame:
-        """The coefficients of the fit on all rows, as `Path.coef` gives them.
-
-        Parameters
-        ----------
-        which, **selector : as in CVPath.index
-            The choice. Without one, it is "min".
-        standardized, full : bool, default False
-            Whether to standardise the coefficients, and whether to list all p columns, as in
-            `Path.coef`.
-        baseline : object, optional
-            A class of the multinomial loss against which coefficients are log odds.
-
-        Returns
-        -------
-        Series or DataFrame
-            "(Intercept)" and the coefficients, in units of y and X; a DataFrame for several
-            responses or classes.
-        """
-        i = self.index(which, **selector)
-        return self.path.coef(index=i, standardized=standardized, full=full, baseline=baseline)
-
-    def predict(
-        self,
-        X: Matrix,
-        which: Rule | None = None,
-        *,
-        type: str | None = None,
-        offset: ArrayLike | None = None,
-        **selector: Unpack[Selector],
-    ) -> np.ndarray | pd.Series:
-        """Predictions for new rows by the fit on all rows, as `Path.predict` makes them.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, p), DataFrame, sparse matrix or design
-            The new rows, as in `Path.predict`.
-        which, **selector : as in CVPath.index
-            The choice. Without one, it is "min".
-        type : str, optional
-            "response", "link" or "class", as in `Path.predict`.
-        offset : array-like of shape (m,) or str, optional
-            The offset of the new rows, if the fit had one.
-
-        Returns
-        -------
-        ndarray of shape (m,) or Series
-            A Series with the index of X for a DataFrame.
-        """
-        return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
-
     def held_out(
         self,
-        which: Rule | None = None,
+        rule: Rule | None = None,
         type: str | None = None,
         *,
         X: Matrix | None = None,
@@ -280,7 +202,7 @@ class CVPath(ShowingScores):
 
         Parameters
         ----------
-        which, **selector : as in CVPath.index
+        rule, **selector : as in CVPath.select
             The choice. Without one, it is "min".
         type : str, optional
             As in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
@@ -302,20 +224,18 @@ class CVPath(ShowingScores):
         >>> cv.held_out("1se")[:3].round(0)
         array([ 509.,  550., 1024.])
         """
-        if self.splits is None:
-            raise ValueError(
-                "held_out belongs to cv_fit; for a validation set use path.predict(X, ...)"
-            )
-        i = self.index(which, **selector)
-        data = self.path.data(X, y)
+        if self._splits is None:
+            raise ValueError("held_out belongs to cv_fit; for a validation set use predict(X, ...)")
+        i = self.select(rule, **selector)
+        data = self._data(X, y)
         shape = data.y.shape
-        if self.path.meta.ordered and type != "link":
-            shape = len(data.y), len(self.path.classes)
+        if self.meta.ordered and type != "link":
+            shape = len(data.y), len(self.classes)
         total, times = np.zeros(shape), np.zeros(shape)
-        for (_, test), fits in zip(self.splits, self._fits, strict=True):
+        for (_, test), fits in zip(self._splits, self._fits, strict=True):
             eta = linear_predictor(data.design, data.offset, fits[i])[test]
             eta = eta if type == "link" else class_predictors(fits[i], eta)
-            np.add.at(total, test, eta if type == "class" else self.path._transform(eta, type))
+            np.add.at(total, test, eta if type == "class" else self._transform(eta, type))
             np.add.at(times, test, 1.0)
         if type == "class":
             if not times.all():
@@ -323,66 +243,434 @@ class CVPath(ShowingScores):
                     f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they "
                     "have no held-out class; use type='link', which is NaN there"
                 )
-            return self._labelled(self.path._transform(total, "class"))
+            return self._labelled(self._transform(total, "class"))
         return self._labelled(
             np.divide(total, times, out=np.full(times.shape, np.nan), where=times > 0)
         )
 
-    def _chosen(self, which, options):
-        """The index that `which` and the selectors among the options name; these are taken out."""
-        names = [name for name in SELECTORS if name in options]
-        return self.index(which, **{name: options.pop(name) for name in names})
+    def predict_interval(
+        self,
+        X: Matrix,
+        rule: Rule | None = None,
+        *,
+        level: float = 0.9,
+        method: str = "cv+",
+        offset: ArrayLike | None = None,
+        data: tuple | None = None,
+        **selector: Unpack[Selector],
+    ) -> pd.DataFrame:
+        """Prediction intervals for new rows, or sets of classes, from the held-out predictions.
 
-    def refit(self, which: Rule | None = None, **options: Any) -> Any:
-        """Statsmodels results of the chosen model, as in `Path.refit`: `cv.refit("1se",
-        cov_type="HC3")`.
-
-        Parameters
-        ----------
-        which, **options : as in CVPath.index
-            The choice ("min" if there is none), and the options of `Path.refit`.
-
-        Returns
-        -------
-        Any
-            The results of statsmodels. The rows of the fit chose the columns of the model and its
-            size.
-        """
-        return self.path.refit(index=self._chosen(which, options), **options)
-
-    def summary(self, which: Rule | None = None, **options: Any) -> Any:
-        """The `Summary` of the chosen model, as in `Path.summary`.
+        The interval joins the residual of each row of the fit, by the fold that left it out, with
+        that fold's own prediction for the new row (CV+; Barber, Candès, Ramdas & Tibshirani,
+        Annals of Statistics 49, 2021).
 
         Parameters
         ----------
-        which, **options : as in CVPath.index
-            The choice (without one, "min"), and the options of `Path.summary`.
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows, as in `Path.predict`.
+        rule, **selector : as in CVPath.select
+            The choice. Without one, it is "min".
+        level : float, default 0.9
+            The share of new rows whose responses the intervals are to cover, between 0 and 1.
+        method : {"cv+", "minmax"}, default "cv+"
+            "minmax" goes from the smallest to the largest prediction of the folds, less and plus
+            the quantile of the residuals: wider, with a stronger guarantee.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the new rows, if the fit had one.
+        data : tuple (X, y), optional
+            The data of the fit, needed after loading or pickling only.
 
         Returns
         -------
-        Summary
-            A table with one row per feature.
-        """
-        return self.path.summary(index=self._chosen(which, options), **options)
+        DataFrame
+            The columns low and high, in units of y; infinite where the rows are too few for the
+            level. For classes a column of bool for each: whether it is in the set, which may be
+            empty.
 
-    def certify(self, which: Rule | None = None, **options: Any) -> Any:
-        """The `Certificate` of the chosen model, as in `Path.certify`.
+        Raises
+        ------
+        ValueError
+            For survival times, several responses, counts of trials, and after `validate`.
+
+        Notes
+        -----
+        For exchangeable rows, K folds of n rows in all and a size that was fixed
+        beforehand, the chance that a new row is covered is at least 2 level - 1 - sqrt(2 / n) by
+        "cv+", and at least `level` by "minmax". In practice "cv+" covers about `level`. A size
+        chosen on the same folds, grouped or ordered splits, repeats and weights have no such
+        guarantee; the guide to choosing a size has simulated coverages.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.predict_interval(data.X.head(2), k=6).shape
+        (2, 2)
+        """
+        from ..inference.prediction_intervals import predict_interval
+
+        return predict_interval(
+            self, X, rule, level=level, method=method, offset=offset, data=data, **selector
+        )
+
+    def metrics(
+        self,
+        scoring: Sequence | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> pd.DataFrame:
+        """Several metrics of every solution from one cross-validation.
 
         Parameters
         ----------
-        which, **options : as in CVPath.index
-            The choice (without one, "min"), and the options of `Path.certify`.
+        scoring : list, optional
+            Metrics as in `cv_fit`. None takes all named metrics that are defined for the loss; one
+            that is not for some fold (the AUC where a class is missing) is NaN, with a warning.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
 
         Returns
         -------
-        Certificate
-            The result for the fit on all rows; nothing is said about the folds.
+        DataFrame
+            The rows of `table`: k, and for every metric its mean over the folds and its standard
+            error ("auc", "auc_se", ...).
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.metrics(["mse", "r2"]).columns.tolist()
+        ['k', 'mse', 'mse_se', 'r2', 'r2_se']
         """
-        return self.path.certify(index=self._chosen(which, options), **options)
+        from .comparing import metrics
+
+        return metrics(self, scoring, X=X, y=y)
+
+    def rescore(
+        self,
+        scoring: str | Callable | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> CVPath:
+        """The same cross-validation with the scores of another metric, without any new fit.
+
+        Parameters
+        ----------
+        scoring : str, scorer, or callable, optional
+            The metric, as in `cv_fit`. None means "deviance".
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+
+        Returns
+        -------
+        CVPath
+            The same path, folds and fits, with scores and choices by `scoring`.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.rescore("mae").model("1se").k
+        2
+        """
+        from .comparing import rescore
+
+        return rescore(self, scoring, X=X, y=y)
+
+    def difference(
+        self,
+        other: CVPath,
+        rule: Which = "min",
+        other_rule: Which = None,
+    ) -> pd.Series:
+        """The score of one model less that of another on the same folds, fold by fold.
+
+        Differences between hard and easy folds, which both scores share, drop out, so the standard
+        error of the difference is often smaller than those of the two scores.
+
+        Parameters
+        ----------
+        other : CVPath
+            The cross-validation of the same rows, folds and metric: of another loss, formula or
+            penalty, or this one, for two models of one path.
+        rule : str, int, callable, or dict, default "min"
+            The choice of the model in this one, as in `CVPath.model`.
+        other_rule : str, int, callable, or dict, optional
+            The choice in the other one. None means the same as `rule`.
+
+        Returns
+        -------
+        Series
+            difference: the mean over the folds, in units of the metric; negative where the score of
+            this model is the smaller one. se: its standard error, made as cv_se is, which is
+            optimistic because training sets overlap. se_corrected: the standard error below.
+            n_folds: the number of folds.
+
+        Raises
+        ------
+        ValueError
+            If folds or metrics differ. Pass both the same cv= and random_state=, or the same fold
+            ids.
+
+        Notes
+        -----
+        The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003),
+        with s^2 the variance over the J folds:
+
+            se_corrected = sqrt((1 / J + n_test / n_train) s^2)
+
+        Where the two models were chosen by the same scores, the difference is optimistic;
+        `nested_cv` compares whole procedures.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.difference(cv, "min", "1se").round(0).to_dict()
+        {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
+        """
+        from .comparing import difference
+
+        return difference(self, other, rule, other_rule)
+
+    def compare(
+        self,
+        models: Sequence[Rule | Model | dict],
+        *,
+        standardized: bool = False,
+        criteria: Sequence[str] = (),
+        se: bool | str = False,
+        **within: Unpack[Selector],
+    ) -> Comparison:
+        """Some models side by side, fitted on all rows, with their held-out scores.
+
+        Parameters
+        ----------
+        models : list
+            As in `Path.compare`, with the rules "min" and "1se", too.
+        standardized : bool, default False
+            Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
+        criteria : sequence of str, default ()
+            Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
+        se : bool or str, default False
+            Whether standard errors are shown, as in `Path.compare`.
+        **within : int or float
+            slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
+            several.
+
+        Returns
+        -------
+        Comparison
+            The table of `Path.compare`, with the part "cross-validation": `cv_mean` and `cv_se`,
+            the mean score over the folds and its standard error, in units of `scoring`.
+
+        Raises
+        ------
+        TypeError, ValueError, or LookupError
+            If a selector names no solution, or several, or a criterion is unknown.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> table = cv.compare(["min", "1se"])
+        >>> table.columns.tolist()
+        ['min (k = 8)', '1se (k = 2)']
+        >>> table.loc["cross-validation"].astype(float).round(-2)
+                 min (k = 8)  1se (k = 2)
+        cv_mean     119100.0     128100.0
+        cv_se        14700.0      18400.0
+        """
+        from .comparing import compare
+
+        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
+
+    def plot(
+        self,
+        kind: str = "scores",
+        x: str | None = None,
+        mark: dict | int | str | Callable | Sequence | None = None,
+        slice: int | None = None,
+        ax: Axes | None = None,
+        standardized: bool = True,
+        *,
+        k: int | float | Sequence[int] | None = None,
+        labels: Mapping[str, str] | None = None,
+        response: str | None = None,
+        class_: Any = None,
+        log: bool = False,
+    ) -> Axes:
+        """Plot the scores, with bars of one standard error, or the path, and return the Axes.
+
+        The choices `mark` are labelled; scores of other slices are thin lines. Repeats of the folds
+        do not shorten the bars.
+
+        Parameters
+        ----------
+        kind : str, default "scores"
+            "scores", or a kind of `Path.plot`: coef, loss, criteria, lambda0, gap or support, with
+            its arguments.
+        x : str, optional
+            "k" or "lambda0". None takes k on a path of sizes.
+        mark : dict, int, str, callable, or list, optional
+            The models to mark, as in `Path.plot`. For the scores rules, None for "min" and "1se".
+        slice : int, optional
+            The slice with bars. None takes that of the best score.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        standardized, labels, response, class_ : optional
+            As in `Path.plot`; not for the scores.
+        k : int, pair of int or range, optional
+            The largest size to draw, (smallest, largest) or a range. None means all.
+        log : bool, default False
+            Whether scores, which must be positive, are on a logarithmic axis. It shows the floor of
+            a curve that falls far.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If x, k or log does not fit.
+        LookupError
+            If the path does not have the slice.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
+        >>> ax = cv.plot()
+        >>> ax.get_xlabel()
+        'predictors in the model, k'
+        """
+        from ..plots import plot_cv
+
+        if kind == "scores":
+            marked = ("min", "1se") if mark is None else [mark] if isinstance(mark, str) else mark
+            return plot_cv(self, ax, marked, x=x, slice=slice, k=k, log=log)
+        if log:
+            raise ValueError(
+                f"log=True is for kind='scores'; kind={kind!r} is drawn as in Path.plot"
+            )
+        more = {"k": k, "labels": labels, "response": response, "class_": class_}
+        return super().plot(kind, x or "k", mark, slice, ax, standardized, **more)
+
+    def plot_roc(
+        self,
+        rule: Rule | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+        **selector: Unpack[Selector],
+    ) -> Axes:
+        """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`.
+
+        Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts
+        differ, so the area is not the mean of the areas of the folds, which is `scoring="auc"`.
+
+        Parameters
+        ----------
+        rule : str, int, or callable, default "min"
+            The choice, as in `CVPath.select`.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+        ax, label : as in Model.plot
+            The Axes to draw into (None makes a figure), and the label of the curve.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.select`.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_roc("min")
+        """
+        from ..plots import plot_cv_roc
+
+        return plot_cv_roc(self, rule, X=X, y=y, ax=ax, label=label, **selector)
+
+    def plot_calibration(
+        self,
+        rule: Rule | None = None,
+        *,
+        bins: int = 10,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+        **selector: Unpack[Selector],
+    ) -> Axes:
+        """Calibration of the held-out predictions of all folds: `cv.plot_calibration("1se")`.
+
+        Parameters
+        ----------
+        rule : str, int, or callable, default "min"
+            The choice, as in `CVPath.select`.
+        bins : int, default 10
+            The number of bins, as in `Model.plot`.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+        ax, label : as in Model.plot
+            The Axes to draw into (None makes a figure), and the label of the curve.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.select`.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Examples
+        --------
+        >>> import l0path; data = l0path.datasets.load_wdbc()
+        >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
+        >>> ax = cv.plot_calibration("min", bins=5)
+        """
+        from ..plots import plot_cv_calibration
+
+        return plot_cv_calibration(self, rule, bins=bins, X=X, y=y, ax=ax, label=label, **selector)
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the cross-validation to a file: the path, the scores, the folds and their models.
+
+        The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write. One that is there is replaced as a whole.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from .storage import save_cv
+
+        return save_cv(self, file)
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
-        meta = self.path.meta
+        meta = self.meta
         if meta.formula is None or meta.formula.index is None:
             return values
         if values.ndim == 2:
@@ -393,7 +681,7 @@ class CVPath(ShowingScores):
         """Notes where the best solution lies at an edge of the values that were tried."""
         notes = []
         for name in ("lambda1", "lambda2"):
-            tried = sorted({getattr(s, name) for s in self.path.solutions})
+            tried = sorted({getattr(s, name) for s in self.solutions})
             at = getattr(best, name)
             if len(tried) > 1 and at in (tried[0], tried[-1]):
                 notes.append(
@@ -401,9 +689,9 @@ class CVPath(ShowingScores):
                     f"{name} tried, {at:.4g}; widen the grid"
                 )
         sizes, meta, plan = (
-            {s.k for s in self.path.solutions},
-            self.path.meta,
-            self.path._source.plan,
+            {s.k for s in self.solutions},
+            self.meta,
+            self._source.plan,
         )
         groups = meta.groups
         asked = (
@@ -413,7 +701,7 @@ class CVPath(ShowingScores):
             if plan.max_k is None
             else plan.max_k
         )  # a path that ended before had no more columns, or no use for them
-        data = self.path._source.data
+        data = self._source.data
         copies = 0 if data is None or data.copies is None else len(data.copies)
         free = (
             int((~meta.excluded).sum()) - len(meta.forced) - copies
@@ -424,22 +712,30 @@ class CVPath(ShowingScores):
             notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
         return notes
 
-    def __len__(self):
-        return len(self.path)
+    def _without_data(self):
+        out = super()._without_data()
+        out._path = self._path._without_data()
+        return out
 
     def __repr__(self):
-        table, parts = self.table, []
+        table, parts = self.scores, []
         for which in CV_RULES:
             try:
-                i = self.index(which)
+                i = self.select(which)
             except LookupError:
                 continue
             parts.append(
                 f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}"
                 + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
             )
-        folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
+        folds = f"{self.folds.shape[1]} folds" if self._splits is not None else "validation rows"
         return (
-            f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; "
+            f"<l0path.CVPath: {self.meta.loss} loss, {folds}, scoring {self.scoring}; "
             f"{'; '.join(parts) or 'no score'}; {self.status}>"
         )
+
+    def _repr_html_(self):
+        """The choices, and the held-out score against k."""
+        from ..report import cv_html
+
+        return cv_html(self)

@@ -84,7 +84,7 @@ def cv_fit(
     solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
     largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
     by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
-    perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
+    perfect fit, fewer rows), its last solution is repeated, and marked in `cv._repeated`.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def cv_fit(
         path, asked, working_set = fit_request(asked)
     if not len(path) and time_limit is not None:
         _too_few(path, None, 0, "all", time_limit)
-    if path.end == End.INTERRUPTED:
+    if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     score(
         metric, held_out_rows(path, asked.data, path.solutions[0], splits[0])
@@ -295,8 +295,8 @@ def _solve(todo, train, deadline, clock=None):
         path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
         late = deadline is not None and time.time() >= deadline
-        if late or not path.end.finished:
-            interrupted = path.end == End.INTERRUPTED
+        if late or not path._end.finished:
+            interrupted = path._end == End.INTERRUPTED
             return solutions, End.INTERRUPTED if interrupted else End.TIME_LIMIT
     return solutions, None
 
@@ -391,7 +391,7 @@ def assemble(path, folds, outcomes, end, metric, seed):
         first = path.solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
         notes.append(
             f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = "
-            f"{first.k}); their last solution is repeated, see cv.repeated"
+            f"{first.k}); their last solution is repeated, see cv._repeated"
         )
     overlap = [i for i in numbers if np.isin(splits[i][1], splits[i][0]).any()]
     if overlap:

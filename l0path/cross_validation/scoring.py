@@ -128,7 +128,7 @@ def deviance_rows(held):
         return 2.0 * log_losses(held.y, held.eta)
     if held.path.meta.responses is not None:
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
-    out, loss = np.empty(held.y.size), held.path.loss_record()
+    out, loss = np.empty(held.y.size), held.path._loss_record()
     losses(loss, held.y, held.eta, out)
     return unit_deviance(loss, held.y, held.eta, out)
 
@@ -196,12 +196,12 @@ def _auc_of_classes(held):
 
 def _loss_of_rows(held):
     """The loss of the held-out rows alone, with their weights, for a loss that couples them."""
-    weights, loss = held.weights / held.weights.sum(), held.path.loss_record()
+    weights, loss = held.weights / held.weights.sum(), held.path._loss_record()
     value = mean_of_rows(loss, held.y, held.eta, weights)
     if np.isnan(value):
         raise UndefinedScore(
-            f"the loss {held.path.loss!r} of {held.y.size} held-out rows alone is NaN; use fewer "
-            "folds, or other ones"
+            f"the loss {held.path.meta.loss!r} of {held.y.size} held-out rows alone is NaN; use "
+            "fewer folds, or other ones"
         )
     return value
 

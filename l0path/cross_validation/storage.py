@@ -49,26 +49,26 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
     spread = np.full((2, len(self.path)), np.nan) if self._spread is None else self._spread
     arrays = {
         "folds": self.folds.to_numpy(dtype=float),
-        "repeated": self.repeated.to_numpy(dtype=bool),
-        "repeats": np.asarray(self.repeats, dtype=np.int64),
+        "repeated": self._repeated.to_numpy(dtype=bool),
+        "repeats": np.asarray(self._repeats, dtype=np.int64),
         "places": np.array(places, dtype=np.int64).reshape(len(places), len(self.path)),
         "spread": np.asarray(spread, dtype=float),
-        **_packed(self.splits or []),
+        **_packed(self._splits or []),
     }
     header = {
         "format": FORMATS["cv"],
         "columns": [str(c) if isinstance(c, str) else int(c) for c in self.folds.columns],
         "scoring": self.scoring,
-        "greater_is_better": bool(self.greater_is_better),
-        "random_state": self.random_state,
+        "greater_is_better": bool(self._greater),
+        "random_state": self._seed,
         "status": self.status,
-        "end": str(self.end),
+        "end": str(self._end),
         "notes": self._notes,
-        "split": self.splits is not None,
+        "split": self._splits is not None,
         "over_rows": self._spread is not None,
     }
-    fits = {"fits": Path(self.path.meta, distinct)} if distinct else {}  # none of a validation set
-    _write(file, header, arrays, {"path": self.path, **fits})
+    fits = {"fits": Path(self.meta, distinct)} if distinct else {}  # none of a validation set
+    _write(file, header, arrays, {"path": self._path, **fits})
 
 
 @described_by(NestedCV.save)
@@ -91,7 +91,7 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
         else getattr(self.which, "__name__", "rule"),
         "random_state": self.random_state,
         "status": self.status,
-        "models": [model.index for model in self.models],
+        "models": [model._index for model in self.models],
     }
     paths = {f"model{f}": model.path for f, model in enumerate(self.models)}
     _write(file, header, arrays, paths)
@@ -99,7 +99,7 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
 
 @described_by(Model.save)
 def save_model(self: Model, file: str | PathLike) -> None:
-    _write(file, {"format": FORMATS["model"], "index": self.index}, {}, {"path": self.path})
+    _write(file, {"format": FORMATS["model"], "index": self._index}, {}, {"path": self.path})
 
 
 def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | NestedCV | Model:
@@ -238,7 +238,7 @@ def _cv(header, stored, path, fits):
         _check_same_kind(path, fits, ("p", "loss", "classes", "responses"))
         matched = [[fits.solutions[i] for i in row] for row in places]
     spread = stored.array("spread", np.float64, (2, len(path)))
-    index = path.table.index
+    index = pd.RangeIndex(len(path))
     columns = pd.Index(header["columns"], name="fold" if header["split"] else None)
     folds = stored.array("folds", np.float64, shape)
     repeated = stored.array("repeated", bool, shape)
@@ -293,7 +293,7 @@ def _nested(header, stored, models):
     check_finite(weights, "weights")
     if (weights < 0).any() or (meta.traits.response == "classes" and not np.isin(y, CODES).all()):
         raise ValueError("responses or weights of rows are none of this loss")
-    whole = {name: np.int64 for name in ("k", "n_nonzero", "n_train", "n_test")}
+    whole = {name: np.int64 for name in ("k", "n_features", "n_train", "n_test")}
     return NestedCV(
         table.astype(whole),
         models,

@@ -56,7 +56,7 @@ def new_rows(path, X, y, **by_row):
     if X is None or y is None:
         raise ValueError("y is missing: pass the responses of these rows together with X=")
     design, _ = path._new_design(X)
-    y, trials = shares_of(y, by_row["trials"], design.n, path.loss)
+    y, trials = shares_of(y, by_row["trials"], design.n, path.meta.loss)
     weights, counts, importance = row_weights(
         by_row["sample_weight"], by_row["freq_weight"], trials, design.n
     )
@@ -67,7 +67,7 @@ def new_rows(path, X, y, **by_row):
         events, loss = loss_of_new_rows(y, weights, counts, by_row["strata"], path.meta)
         return UnseenRows(design, events, weights, counts, None, importance, shift, loss)
     if strata is not None:
-        raise ValueError(f"strata is for loss='cox', and this path has loss={path.loss!r}")
+        raise ValueError(f"strata is for loss='cox', and this path has loss={path.meta.loss!r}")
     target = coded(y, design.n, path.meta)
     return UnseenRows(design, target, weights, counts, trials, importance, shift, None)
 
@@ -79,7 +79,7 @@ def held_out(path, rows, i):
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
         times = ScoredTimes(rows.loss, rows.y, eta, none, rows.weights, baseline)
     if path.meta.ordered:
-        y, eta = in_classes(path.loss_record(), path.solutions[i], rows.y, eta)
+        y, eta = in_classes(path._loss_record(), path.solutions[i], rows.y, eta)
         return HeldOutRows(y, eta, rows.weights, path, times)
     return HeldOutRows(rows.y, eta, rows.weights, path, times)
 

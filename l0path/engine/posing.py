@@ -318,7 +318,7 @@ def _data_given_anew(path, X, y, offset, trials):
     data = data_of(X, y, arguments, read=True)[0]
     if meta.trials is not None and not math.isclose(counted_trials(data), meta.trials):
         raise ValueError(unknown)
-    loss = data.loss if meta.ties else path.loss_record()
+    loss = data.loss if meta.ties else path._loss_record()
     return replace(data, loss=loss, groups=meta.groups)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import warnings
 from importlib.metadata import PackageNotFoundError, version
@@ -27,7 +26,6 @@ from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..paths import Model
-from ..paths.criteria import RULES
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.specified import told_apart
@@ -73,9 +71,9 @@ class Unfinished(Exception):
 def whole_path(X, y, sample_weight, arguments, n_jobs):
     """The path of `fit`, if nothing cut it short."""
     path = fit(X, y, sample_weight=sample_weight, n_jobs=n_jobs, **arguments)
-    if path.end == End.INTERRUPTED:
+    if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"the fit was interrupted ({path.status})")
-    if not path.end.finished:
+    if not path._end.finished:
         raise Unfinished(path)
     return path
 
@@ -84,7 +82,7 @@ def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
     """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one
     by one) under `key` alone.
     """
-    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs).without_data())
+    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs)._without_data())
 
 
 def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
@@ -125,17 +123,16 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         state, bare = super().__getstate__(), {}
 
         def without(path):
-            return bare.setdefault(id(path), path.without_data())
+            return bare.setdefault(id(path), path._without_data())
 
         if "path_" in state:
             model = state["model_"]
             own = {
                 "path_": without(state["path_"]),
-                "model_": Model(without(model.path), model.index, model.chosen_by),
+                "model_": Model(without(model.path), model._index, model._chosen_by),
             }
             if "cv_" in state:
-                own["cv_"] = copy.copy(state["cv_"])
-                own["cv_"].path = without(state["cv_"].path)
+                own["cv_"] = without(state["cv_"])
             state = state | own
         return state
 
@@ -468,6 +465,4 @@ class ModelOfBestScore(SelectedColumns):
             n_jobs=self.n_jobs,
             **self._with_offset(X, self._arguments(PASSED_CV)),
         )
-        if isinstance(self.which, str) and self.which.lower() in RULES:
-            return self._take(*self.cv_.path._at(self.which))
-        return self._take(self.cv_.path, self.cv_.index(self.which))
+        return self._take(*self.cv_._at(self.which))

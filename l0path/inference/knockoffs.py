@@ -383,9 +383,9 @@ def _solve_pairs(asked, rng):
     refuse(plan.settings, asked.data, *plan.least_shrinkage())
     plan = replace(plan, random_state=int(rng.integers(2**31)))
     path = fit_request(replace(asked, plan=plan)).path
-    if path.end == End.INTERRUPTED:
+    if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
-    if not path.end.finished:
+    if not path._end.finished:
         warnings.warn(
             f"the path of the knockoff filter did not end ({path.status}); columns that had not "
             "entered count as ties",

@@ -51,7 +51,7 @@ class ScoredRows(NamedTuple):
 def predict_interval(
     self: CVPath,
     X: Matrix,
-    which: Rule | None = None,
+    rule: Rule | None = None,
     *,
     level: float = 0.9,
     method: str = "cv+",
@@ -63,28 +63,28 @@ def predict_interval(
     if method not in KINDS_OF_INTERVAL:
         raise ValueError(f"method={method!r} is not known; choose 'cv+' or 'minmax'")
     _refuse_unserved(self)
-    i = self.index(which, **selector)
-    fits = Path(self.path.meta, [matched[i] for matched in self._fits])
-    if data is None and self.path._source.data is None:
+    i = self.select(rule, **selector)
+    fits = Path(self.meta, [matched[i] for matched in self._fits])
+    if data is None and self._source.data is None:
         raise ValueError(
             "the data are not kept with a loaded cross-validation: pass data=(X, y), those of the "
             "fit"
         )
-    rows = self.path.data(*(data or (None, None)))
-    if self.path.classes is not None:
+    rows = self._data(*(data or (None, None)))
+    if self.classes is not None:
         if method != "cv+":
             raise ValueError(f"method={method!r} is for intervals; sets of classes take 'cv+'")
         return _sets(self, fits, rows, X, offset, alpha)
     new = fits.predict(X, offset=offset)
     index = new.index if isinstance(new, pd.DataFrame) else pd.RangeIndex(len(new))
     new = np.asarray(new)
-    held = _held_out(self, fits, rows, lambda y, eta: np.abs(y - self.path._transform(eta, None)))
+    held = _held_out(self, fits, rows, lambda y, eta: np.abs(y - self._transform(eta, None)))
     if method == "minmax":
         spread = _quantiles(held.score[None, :], held.weight, alpha)[0]
         low, high = new.min(axis=1) - spread, new.max(axis=1) + spread
     else:
         low, high = _by_row(new, held, alpha)
-    low, high = _possible(self.path, low, high)
+    low, high = _possible(self, low, high)
     return pd.DataFrame({"low": low, "high": high}, index=index)
 
 
@@ -119,7 +119,7 @@ def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray
         Where `predict_interval` has no intervals.
     """
     _refuse_unserved(cv)
-    path, rows = cv.path, cv.path.data()
+    path, rows = cv, cv._data()
     fits = Path(path.meta, [matched[i] for matched in cv._fits])
 
     def predicted(solution):
@@ -142,8 +142,8 @@ def _level(level):
 
 
 def _refuse_unserved(cv):
-    meta = cv.path.meta
-    if cv.splits is None:
+    meta = cv.meta
+    if cv._splits is None:
         raise ValueError(
             "predict_interval needs the folds of cv_fit; the rows of validate belong to no fold"
         )
@@ -162,7 +162,7 @@ def _refuse_unserved(cv):
             "predict_interval takes rows of equal standing, and y has counts of trials; give each "
             "trial a row of its own, with loss='logistic', for sets of outcomes"
         )
-    if meta.responses is not None and cv.path.classes is None:
+    if meta.responses is not None and cv.classes is None:
         raise ValueError(
             "predict_interval serves one number or class per row, and y has several responses; "
             "fit them one by one"
@@ -173,12 +173,12 @@ def _held_out(cv, fits, rows, scores):
     """The `ScoredRows` rows; scores(y, eta) (m,) are those of m rows with predictor eta."""
     n = len(rows.y)
     # how many rows each row stands for, 1 each without weights, times an importance of mean 1
-    whole = rows.weights * (cv.path.meta.n_eff / rows.weights.sum())
+    whole = rows.weights * (cv.meta.n_eff / rows.weights.sum())
     times = np.zeros(n)
-    for _, test in cv.splits:
+    for _, test in cv._splits:
         np.add.at(times, test, 1.0)
     fold, score, weight = [], [], []
-    for f, (_, test) in enumerate(cv.splits):
+    for f, (_, test) in enumerate(cv._splits):
         test = np.asarray(test)[whole[test] > 0]
         one = fits.solutions[f]
         eta = class_predictors(one, linear_predictor(rows.design, rows.offset, one)[test])
@@ -215,7 +215,7 @@ def _quantiles(values, weight, alpha):
 
 def _sets(cv, fits, rows, X, offset, alpha):
     """A DataFrame of bool with a column for each class: whether it is in the set of a new row."""
-    classes, kind = list(cv.path.classes), "response" if cv.path.meta.traits.link else "link"
+    classes, kind = list(cv.classes), "response" if cv.meta.traits.link else "link"
 
     def scores(values):  # (m, classes), small for a class that fits
         if kind == "link":  # a hinge
@@ -224,12 +224,12 @@ def _sets(cv, fits, rows, X, offset, alpha):
 
     def own(y, eta):
         at = y.argmax(axis=1) if y.ndim == 2 else y if len(classes) > 2 else y > 0
-        of_all = scores(cv.path._transform(eta, kind))
+        of_all = scores(cv._transform(eta, kind))
         return np.take_along_axis(of_all, at.astype(int)[:, None], axis=1)[:, 0]
 
     held, index, below = _held_out(cv, fits, rows, own), None, 0.0
     for f, s in enumerate(fits.solutions):
-        values = Path(cv.path.meta, [s]).predict(X, type=kind, index=0, offset=offset)
+        values = Path(cv.meta, [s]).predict(X, type=kind, index=0, offset=offset)
         index = values.index if isinstance(values, (pd.Series, pd.DataFrame)) else index
         here = held.fold == f
         order = np.argsort(held.score[here])

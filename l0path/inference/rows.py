@@ -200,10 +200,10 @@ def path_on_rows(asked, rows, deadline=None, most=None):
         raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)
     plan = replace(plan, max_k=max_k if most is None else min(max_k, most), time_limit=left)
     path = fit_request(replace(asked, data=data, plan=plan)).path
-    if path.end == End.INTERRUPTED:
+    if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt
-    if not path.end.finished:
-        raise Stop(path.status, path.end)
+    if not path._end.finished:
+        raise Stop(path.status, path._end)
     return path
 
 

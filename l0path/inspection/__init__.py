@@ -1,5 +1,5 @@
-"""Looking at one solution of a path: `summary`, `alternatives`, `refit`, `score`, `certify`, which
-methods of `Path` and `Model` call; and tests of nested models, `anova`.
+"""Looking at one model of a path: `summary`, `alternatives`, `refit`, `score`, `certify`, which
+methods of `Model` and `Path` call; and tests of nested models, `anova`.
 """
 
 from .all_models import best_by, best_subset, near_best
@@ -7,7 +7,7 @@ from .certificate import Certificate, certify
 from .model_set import ModelSet
 from .nested_tests import anova
 from .refits import refit
-from .scores import score, score_over_time
+from .scores import score
 from .summaries import Summary, alternatives, summary
 
 __all__ = [
@@ -22,6 +22,5 @@ __all__ = [
     "near_best",
     "refit",
     "score",
-    "score_over_time",
     "summary",
 ]

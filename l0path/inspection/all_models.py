@@ -221,7 +221,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
     rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
     notes, rounds = [*path.notes], path.rounds.to_dict("records")
     rows = rehulled(rows, task.problem) if s.loss != before.loss else rows
-    whole = Path(path.meta, rows, path.status, notes, rounds, path._source, end=path.end)
+    whole = Path(path.meta, rows, path.status, notes, rounds, path._source, end=path._end)
     model = Model(whole, index)
     unique = proven and (len(scores) < 2 or scores[1] > scores[0] + GLOBAL_GAP * abs(scores[0]))
     unique = unique and NOT_UNIQUE not in s.flags
@@ -431,10 +431,10 @@ class SetSearch:
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
         if path.meta.grid != "support":
             raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
-        if path.loss in OWN_LOSSES:
+        if path.meta.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
-                f"{path.loss!r}, which is your own, has none; path.alternatives(k=) compares "
+                f"{path.meta.loss!r}, which is your own, has none; path.alternatives(k=) compares "
                 "models one exchange away"
             )
         first = rows[0]

@@ -361,7 +361,7 @@ def _certificate(search, path, index, seconds, reporting):
             notes,
             rounds,
             path._source,
-            end=path.end,
+            end=path._end,
         ),
         index,
     )

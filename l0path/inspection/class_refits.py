@@ -97,7 +97,7 @@ def fit_classes(path, s, table, how):
     if results is None or overflows or not results.mle_retvals["converged"]:
         A = table.exog.to_numpy()[:, int(path.meta.intercept) :]
         infinite = infinite_coefficients(
-            path.loss_record(),
+            path._loss_record(),
             np.eye(len(path.classes))[codes],
             A,
             [path.meta.names[j] for j in s.support],
@@ -106,7 +106,7 @@ def fit_classes(path, s, table, how):
         raise NoOptimumError(
             "the refit, which has no penalty, did not converge: "
             + (
-                separated(path.loss_record(), infinite)
+                separated(path._loss_record(), infinite)
                 if infinite
                 else "these columns nearly separate the classes; choose a smaller k, or pass "
                 "method='bfgs'"

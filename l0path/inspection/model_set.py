@@ -151,7 +151,7 @@ class ModelSet:
 
     @property
     def _solutions(self):
-        return [model.path.solutions[model.index] for model in self.models]
+        return [model.path.solutions[model._index] for model in self.models]
 
     @property
     def _labels(self):
@@ -245,8 +245,8 @@ class ModelSet:
                 )
             if not self._path.meta.traits.likelihood:
                 raise ValueError(
-                    f"loss={self._path.loss!r} has no likelihood, so models have no weights of "
-                    f"kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
+                    f"loss={self._path.meta.loss!r} has no likelihood, so models have no weights "
+                    f"of kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
                     "to average(...) or predict(...)"
                 )
             value = score_table(self._path)[name].to_numpy()
@@ -375,7 +375,7 @@ class ModelSet:
         member = self._member
         worth = np.zeros(member.shape)
         for row, model in zip(worth, self.models, strict=True):
-            near = neighbours_of(model.path, model.index)
+            near = neighbours_of(model.path, model._index)
             row[near.units] = [near.worth(i) for i in range(near.units.size)]
         worth /= max(min(model.objective for model in self.models) - self.floor, 1e-300)
         table = pd.DataFrame({"low": worth.min(axis=0), "high": worth.max(axis=0)}, self._labels)

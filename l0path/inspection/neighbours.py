@@ -37,7 +37,7 @@ def fit_data(path, X=None, y=None):
     """
     if X is None and y is not None:
         raise ValueError("pass X= together with y=")
-    data = path.data(X, y)
+    data = path._data(X, y)
     if data is path._source.data:
         return replace(data, copies=None)
     return replace(

@@ -145,7 +145,7 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     origin = refits[0].origin
     about = origin.path.meta.response or "y"
     kind = {"F": "F tests", "Wald": "Wald tests"}.get(test, "Likelihood-ratio tests")
-    nested = f"{kind} of nested models of {about}, loss={origin.path.loss!r}"
+    nested = f"{kind} of nested models of {about}, loss={origin.path.meta.loss!r}"
     table.attrs = {"title": nested, "test": test, "note": reason, "df_denominator": below}
     return table
 
@@ -203,7 +203,7 @@ def _kept(rows):
 def _refuse_unlike(refits):
     """Refuse refits that differ in what must be the same."""
     first = refits[0]
-    name = first.origin.path.loss
+    name = first.origin.path.meta.loss
     if name in NO_LIKELIHOOD:
         raise ValueError(
             f"anova needs a likelihood, and loss={name!r} {NO_LIKELIHOOD[name]}; test columns by "
@@ -234,10 +234,10 @@ def _loss_of(results):
     origin = results.origin
     path = origin.path
     if path.meta.ties:
-        return f"{path.loss} (ties={path.meta.ties!r})"
+        return f"{path.meta.loss} (ties={path.meta.ties!r})"
     number = None if path.theta is not None else path.meta.loss_parameter
     classes = "" if path.classes is None else f" of {', '.join(map(repr, path.classes))}"
-    return path.loss + classes + ("" if number is None else f" ({number:g})")
+    return path.meta.loss + classes + ("" if number is None else f" ({number:g})")
 
 
 def _option(results, what):

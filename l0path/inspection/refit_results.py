@@ -109,7 +109,7 @@ def describe(results, path, s, rows):
     """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
-    inner.origin = Origin(path, s, rows, path.loss_record())
+    inner.origin = Origin(path, s, rows, path._loss_record())
     _name_intervals(results)
     kind = type(inner)
     inner.summary = partial(_summary, kind.summary, inner)
@@ -162,7 +162,7 @@ def describe_survival(results, path, s, rows, loss=None):
     """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
-    inner.origin = Origin(path, s, rows, path.loss_record() if loss is None else loss)
+    inner.origin = Origin(path, s, rows, path._loss_record() if loss is None else loss)
     _name_intervals(results)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)

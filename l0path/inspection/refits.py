@@ -15,15 +15,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
-from ..core.describing import described_by
 from ..core.tables import pandas_of
-from ..core.types import Matrix, Rule
+from ..core.types import Matrix
 from ..core.warnings import again, recorded, warn_user
-from ..cross_validation.result import SELECTORS
 from ..engine.arguments import coded
 from ..engine.arguments import row_weights as weights_of_rows
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..paths import Path
+from ..paths import Model
 from ..paths.predicting import given_offset, missing_offset
 from ..problem.coupled.ordinal import Ordinal
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
@@ -51,13 +49,11 @@ ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' rob
 POISSON_LIMIT = 1e-4  # alpha x mean count, up to which a negative binomial regression is Poisson's
 
 
-@described_by(Path.refit)
 def refit(
-    self: Path,
-    rule: Rule | None = None,
-    *,
+    model: Model,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
+    *,
     sample_weight: ArrayLike | str | None = None,
     freq_weight: ArrayLike | str | None = None,
     trials: ArrayLike | str | None = None,
@@ -67,12 +63,12 @@ def refit(
     scale: float | str | None = None,
     strata: ArrayLike | str | None = None,
     rows: str | None = None,
-    **selector: Any,
+    **options: Any,
 ) -> Any:
+    """Results of statsmodels, for `Model.refit`."""
     if rows not in (None, ALL):
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
-    within = {name: selector.pop(name) for name in SELECTORS if name in selector}
-    self, i = self._at(rule, **within)
+    self, s = model.path, model._solution
     by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
     if cov_type is None and self.meta.formula is not None:
         table = self.meta.formula.table if X is None else pandas_of(X)
@@ -83,15 +79,14 @@ def refit(
         if trials is not None:
             raise ValueError("trials= goes with shares under loss='binomial'; leave it out")
         given = X, y, {**by_row, "strata": strata}, rows == ALL
-        return refit_survival(self, self.solutions[i], given, (cov_type, cov_kwds, scale), selector)
+        return refit_survival(self, s, given, (cov_type, cov_kwds, scale), options)
     if strata is not None:
-        raise ValueError(f"strata is for loss='cox', and this path has loss={self.loss!r}")
+        raise ValueError(f"strata is for loss='cox', and this path has loss={self.meta.loss!r}")
     if not self.meta.traits.link:
         raise ValueError(
             f"refit needs a likelihood, which loss={self.meta.loss!r} does not have; fit with "
             "loss='logistic' for standard errors"
         )
-    s = self.solutions[i]
     if not s.support.size and not self.meta.intercept:
         raise ValueError(
             "the model has neither columns nor an intercept, so there is nothing to refit; choose "
@@ -103,7 +98,7 @@ def refit(
     labels = {name: by_row.pop(name) for name in labels}
     taken = _rows(self, X, y, by_row)._replace(labels=labels, whole=rows == ALL)
     taken = recognised(self, s, taken, (taken.y,))
-    how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
+    how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **options}
     how = {name: value for name, value in how.items() if value is not None}
     if self.meta.responses is not None and self.meta.classes is None:
         return refit_each(self, s, taken, how, refit_rows)
@@ -123,7 +118,7 @@ def new_rows(path, X, y, by_row):
     if y is None:
         raise ValueError("pass X= and y= together")
     design, index = path._new_design(X)
-    y, trials = shares_of(y, by_row["trials"], design.n, path.loss)
+    y, trials = shares_of(y, by_row["trials"], design.n, path.meta.loss)
     weights, counts, importance = weights_of_rows(
         by_row["sample_weight"], by_row["freq_weight"], trials, design.n
     )
@@ -145,7 +140,7 @@ def _rows(path, X, y, by_row):
         if given:
             names = ", ".join(f"{name}=" for name, value in by_row.items() if value is not None)
             raise ValueError(f"{names} go with new rows: pass X= and y= too")
-        data = path.data()
+        data = path._data()
         return RefitRows(
             data.design,
             data.y,
@@ -237,13 +232,13 @@ def refit_rows(path, s, rows, **how):
         how = {"cov_type": "HC0"} | how
     robust = how.get("cov_type", "nonrobust") != "nonrobust"
     table, at = _table(path, s, rows, robust)
-    how = _checked(path.loss_record(), how, path, rows, at)
+    how = _checked(path._loss_record(), how, path, rows, at)
     with recorded() as caught:
-        results = fitted(path.loss_record(), sm, path, s, table, how)
+        results = fitted(path._loss_record(), sm, path, s, table, how)
     infinite = infinite_in(results, path, s, rows)
     if infinite:  # what statsmodels says of them besides follows from it
         getattr(results, "_results", results).infinite = infinite
-        warn_user(SeparationWarning(separated(path.loss_record(), infinite)))
+        warn_user(SeparationWarning(separated(path._loss_record(), infinite)))
     else:
         _tell(caught, path, results)
     return results
@@ -262,13 +257,13 @@ def _tell(caught, path, results):
     )
     again(w for w in caught if not issubclass(w.category, about))
     said = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, about)))
-    if not said or (isinstance(path.loss_record(), Quantile) and _least_check_loss(results)):
+    if not said or (isinstance(path._loss_record(), Quantile) and _least_check_loss(results)):
         return
     warn_user(
         ConvergenceWarning(
-            f"the refit of loss={path.loss!r} did not converge, so its coefficients and standard "
-            f"errors may be off (statsmodels: {'; '.join(said)}); allow more iterations, or "
-            "choose a smaller k"
+            f"the refit of loss={path.meta.loss!r} did not converge, so its coefficients and "
+            f"standard errors may be off (statsmodels: {'; '.join(said)}); allow more "
+            "iterations, or choose a smaller k"
         )
     )
 

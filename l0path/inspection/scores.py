@@ -1,41 +1,46 @@
-"""`Path.score`, `Model.score`, `Path.score_over_time`: metrics of one solution on given rows."""
+"""`Model.score`: metrics of one model on given rows."""
 
 from __future__ import annotations
-
-from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite
-from ..core.describing import described_by
-from ..core.types import Matrix, Rule, Selector
+from ..core.types import Matrix
 from ..cross_validation import scoring
 from ..cross_validation.validation import held_out, new_rows
-from ..paths import Path
+from ..paths import Model
 from ..problem.coupled.scores import Undefined, over_time
 
 
-@described_by(Path.score)
 def score(
-    self: Path,
+    model: Model,
     X: Matrix,
     y: ArrayLike | None = None,
-    rule: Rule | None = None,
     *,
     sample_weight: ArrayLike | str | None = None,
     freq_weight: ArrayLike | str | None = None,
     trials: ArrayLike | str | None = None,
     offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
-    **selector: Unpack[Selector],
-) -> pd.Series:
-    self, i = self._at(rule, **selector)
+    times: ArrayLike | None = None,
+) -> pd.Series | pd.DataFrame:
+    """Every metric, or with times those over time, for `Model.score`."""
+    path = model.path
+    if times is not None and path.meta.traits.response != "survival":
+        raise ValueError(
+            f"times={times!r} is for loss='cox', and this path has loss={path.meta.loss!r}: leave "
+            "it out"
+        )
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-    held = held_out(self, new_rows(self, X, y, **given, offset=offset, strata=strata), i)
+    held = held_out(path, new_rows(path, X, y, **given, offset=offset, strata=strata), model._index)
+    if times is not None:
+        times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
+        at, auc, brier = over_time(held.times, times)
+        return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))
     out = {}
-    for name in scoring.metrics_for(self.loss):
+    for name in scoring.metrics_for(path.meta.loss):
         out[name] = _value(name, held)
         if name == "mse":
             out["rmse"] = np.sqrt(out["mse"])
@@ -47,32 +52,6 @@ def score(
 def _value(name, held):
     """One metric; NaN where these rows do not define it (auc without a class, r2 of one row)."""
     try:
-        return scoring.score(scoring.metric_of(name, held.path.loss), held)
+        return scoring.score(scoring.metric_of(name, held.path.meta.loss), held)
     except (Undefined, scoring.UndefinedScore):
         return np.nan
-
-
-@described_by(Path.score_over_time)
-def score_over_time(
-    self: Path,
-    X: Matrix,
-    y: ArrayLike | None = None,
-    rule: Rule | None = None,
-    *,
-    times: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    strata: ArrayLike | str | None = None,
-    **selector: Unpack[Selector],
-) -> pd.DataFrame:
-    self, i = self._at(rule, **selector)
-    if self.meta.traits.response != "survival":
-        raise ValueError(
-            f"score_over_time is for loss='cox'; this path has loss={self.loss!r}: use score"
-        )
-    if times is not None:
-        times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
-    rows = new_rows(self, X, y, sample_weight=sample_weight, offset=offset, strata=strata)
-    held = held_out(self, rows, i)
-    at, auc, brier = over_time(held.times, times)
-    return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))

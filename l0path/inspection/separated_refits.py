@@ -27,7 +27,7 @@ def infinite_in(results, path, s, rows, loss=None):
     loss : record of `l0path.problem.losses`, optional
         Of these rows, where it holds their times.
     """
-    loss = path.loss_record() if loss is None else loss
+    loss = path._loss_record() if loss is None else loss
     keep = np.flatnonzero(rows.weights > 0)
     A, k = rows.design.columns(s.support)[keep], s.support.size
     params = np.asarray(results.params, dtype=np.float64)

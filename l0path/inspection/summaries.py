@@ -5,16 +5,14 @@ in for it, and the models next to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.describing import described_by
 from ..core.status import FitStatus
-from ..core.types import Matrix, Rule, Selector
-from ..paths import Path
+from ..core.types import Matrix
+from ..paths import Model
 from ..problem.solution import present
 from .group_neighbours import GroupNeighbours
 from .neighbours import ExchangePairs, Neighbours
@@ -158,17 +156,10 @@ def _cut(name, longest=40):
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
-@described_by(Path.summary)
-def summary(
-    self: Path,
-    rule: Rule | None = None,
-    *,
-    X: Matrix | None = None,
-    y: ArrayLike | None = None,
-    **selector: Unpack[Selector],
-) -> Summary:
-    self, index = self._at(rule, **selector)
-    model, near = self.model(index=index), neighbours_of(self, index, X, y)
+def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -> Summary:
+    """The `Summary` of a model, for `Model.summary`."""
+    self = model.path
+    near = neighbours_of(self, model._index, X, y)
     solution, groups = near.solution, self.meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
@@ -190,9 +181,9 @@ def summary(
     header = {
         "loss_name": self.meta.loss,
         "about": self.meta.about,
-        "exchanges": model.exchanges,
+        "exchanges": model._solution.exchanges,
         "heredity": self.meta.heredity,
-        "penalty": self.penalty,
+        "penalty": self.meta.penalty,
         "n": self.n,
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
@@ -224,7 +215,7 @@ def _coefficients(path, solution):
 
 SHOWN_OF_MODEL = (
     "k",
-    "n_nonzero",
+    "n_features",
     "loss",
     "objective",
     "deviance_ratio",
@@ -323,21 +314,15 @@ def _best_exchanges(near):
     return exchange, change
 
 
-@described_by(Path.alternatives)
 def alternatives(
-    self: Path,
-    rule: Rule | None = None,
-    *,
-    n: int = 10,
-    X: Matrix | None = None,
-    y: ArrayLike | None = None,
-    **selector: Unpack[Selector],
+    model: Model, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
 ) -> pd.DataFrame:
+    """The nearest models, for `Model.alternatives`."""
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
-    self, index = self._at(rule, **selector)
-    near = neighbours_of(self, index, X, y)
-    base = self.solutions[index].objective
+    self = model.path
+    near = neighbours_of(self, model._index, X, y)
+    base = model.objective
     every = _all_refitted(near)
     rows, kept, sound = [], [], True
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)

@@ -129,7 +129,7 @@ def survival_rows(path, X, y, **by_row):
         given = [f"{name}=" for name, value in by_row.items() if value is not None]
         if given:
             raise ValueError(f"{', '.join(given)} go with new rows: pass X= and y=")
-        data = path.data()
+        data = path._data()
         rows = RefitRows(data.design, data.y, data.weights, data.offset, None, True)
         return rows._replace(counts=data.counts, importance=data.importance), data.loss
     seen = new_rows(path, X, y, **by_row)

@@ -21,7 +21,7 @@ from .path import Path
 # how the last rows are called in print; other names have their underscores replaced by blanks
 PRINTED = {
     "n": "observations",
-    "n_nonzero": "coefficients",
+    "n_features": "coefficients",
     "loglik": "log-likelihood",
     "r2_adjusted": "adjusted R2",
     **{name: name.upper() for name in ("aic", "bic", "ebic", "gic")},
@@ -145,7 +145,7 @@ def compare(
             if isinstance(rule, str) and not within:
                 self = self._at(rule)[0]
     scores = scores_of(self, criteria)
-    at, labels = chosen(self, models, within, self.index)
+    at, labels = chosen(self, models, within, self.select)
     return side_by_side(self, at, labels, standardized, se, criterion=scores)
 
 
@@ -164,7 +164,7 @@ def side_by_side(
     scores: tables with a row for each solution of the path, by the name of the part that shows
     them; those without columns are left out.
     """
-    table = path.table.loc[at]
+    table = path.details.loc[at]
     own = _coefficients(path, at, standardized)
     parts = {"coefficient": own}
     if not isinstance(se, (bool, str)):
@@ -180,7 +180,7 @@ def side_by_side(
     out.index.names = [None, None]
     out.columns = labels
     about = f" of {path.meta.response}" if path.meta.response else ""
-    out.attrs["title"] = f"{path.loss} loss{about}" + (
+    out.attrs["title"] = f"{path.meta.loss} loss{about}" + (
         f", coefficients are about {path.meta.about}" if path.meta.about else ""
     )
     if se:
@@ -194,7 +194,7 @@ def side_by_side(
 def scores_of(path, criteria):
     """Criteria of all solutions of the path, no column for a loss without a likelihood."""
     names = checked_criteria(path, criteria)
-    return score_table(path)[names] if names else pd.DataFrame(index=path.table.index)
+    return score_table(path)[names] if names else pd.DataFrame(index=pd.RangeIndex(len(path)))
 
 
 def _coefficients(path, at, standardized):
@@ -221,7 +221,7 @@ def _refitted(path, at, own, standardized, se):
     for i in at:
         s = path.solutions[i]
         empty = not s.support.size and (path.meta.ordered or not path.meta.intercept)
-        found.append({} if empty else _with_errors(path, s, path.refit(index=i, **options)))
+        found.append({} if empty else _with_errors(path, s, path.model(index=i).refit(**options)))
         if standardized:
             found[-1] = _standardized(path, s, found[-1])
     tables = []
@@ -297,7 +297,7 @@ def checked_criteria(path, criteria):
     for name in criteria:
         if name not in known:
             raise ValueError(
-                f"criteria: {name!r} is not known for the {path.loss} loss; choose among "
+                f"criteria: {name!r} is not known for the {path.meta.loss} loss; choose among "
                 f"{', '.join(known)}"
             )
     return list(criteria)
@@ -338,7 +338,7 @@ def _row(path, model, within, index):
     if isinstance(model, Model):
         if model.path is not path:
             raise ValueError(f"{model!r} is a model of another path; compare models of one path")
-        return model.index
+        return model._index
     return index(**{**within, **model}) if isinstance(model, dict) else index(model, **within)
 
 
@@ -361,8 +361,8 @@ def _label(path, model, i):
 def _fit_rows(path, table):
     """Sizes and fit of the models: rows by name."""
     shown = {"n": [path.n] * len(table), "k": list(table.k)}
-    if (table.n_nonzero != table.k).any():
-        shown["n_nonzero"] = list(table.n_nonzero)
+    if (table.n_features != table.k).any():
+        shown["n_features"] = list(table.n_features)
     for name in ("lambda0", "lambda1", "lambda2"):
         if (table[name] > 0).any():
             shown[name] = list(table[name])

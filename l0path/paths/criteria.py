@@ -89,7 +89,7 @@ def score_table(
     if squared:
         sigma2 = noise_variance(path) if sigma2 is None else _positive(sigma2)
         out |= _squared_criteria(path, out["df"], sigma2)
-    table = pd.DataFrame(out, index=path.table.index)
+    table = pd.DataFrame(out, index=pd.RangeIndex(len(path)))
     if not separated:
         apart = np.array([s.separated for s in path.solutions], dtype=bool)
         table.loc[apart, table.columns != "df"] = np.nan
@@ -105,7 +105,7 @@ def score_table(
 def with_rows(path, solutions):
     """The path with these solutions as further rows, behind its own."""
     rows, record = [*path.solutions, *solutions], path.rounds.to_dict("records")
-    return type(path)(path.meta, rows, path.status, path.notes, record, path._source, end=path.end)
+    return type(path)(path.meta, rows, path.status, path.notes, record, path._source, end=path._end)
 
 
 def _same(value):
@@ -151,7 +151,7 @@ def _criteria(path, q, chosen, ebic_gamma):
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         counted = n if meta.traits.gaussian else meta.likelihood_size
-        kind = None if meta.traits.coupled else path.loss_record()
+        kind = None if meta.traits.coupled else path._loss_record()
         loglik = log_likelihood(kind, meta.log_constant, counted)(loss)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
@@ -212,7 +212,7 @@ def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
     meta = path.meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
-    loss = None if meta.traits.coupled else path.loss_record()
+    loss = None if meta.traits.coupled else path._loss_record()
     likelihood = log_likelihood(loss, meta.log_constant, counted)
     return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))
 
@@ -242,8 +242,6 @@ def select(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> int:
-    if callable(rule) or (isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)):
-        return self.index(rule)
     options = {"p_total": p_total, "sigma2": sigma2, "ebic_gamma": ebic_gamma}
     if rows is not None or separated:
         return best_row(self, rule, rows, separated=separated, **options)

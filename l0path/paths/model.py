@@ -9,27 +9,35 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import vector
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..inspection import Summary
     from .path import Path
 
 
 class Model:
     """One solution of a path: its columns, coefficients, and what was checked.
 
+    `path.model("bic")`, `path.model(k=5)` and `path[5]` give one. `details` has all numbers that
+    the path holds of the model; the most frequent ones are attributes.
+
     Attributes
     ----------
-    index : int
-        The row of `path.table`.
-    k, n_nonzero : int
-        The number of chosen columns (with groups: groups) that were not forced, and the number of
-        coefficients that are not 0.
-    slice : int
-        The number of the pair (lambda1, lambda2) on the path.
-    lambda0, lambda1, lambda2 : float
-        The penalties, in units of the mean loss.
+    path : Path
+        The path that the model is of. Where the best set of terms by a criterion is no row of the
+        path that was asked, it is a path with this further row.
+    details : Series
+        The row of `path.details`: also slice and penalties, the mean loss, the interval of lambda0
+        for which the model is the best one, how the fit ended, and flags. Its name is the row. With
+        terms of several columns, such as factors, and a criterion, `chosen_by` says which models
+        were compared, all sets of terms or the rows of the path alone, and why.
+    k : int
+        The number of chosen columns (with groups: groups) that were not forced.
     objective, loss : float
         The objective, and the weighted mean loss that is part of it.
     deviance_ratio : float
@@ -37,17 +45,8 @@ class Model:
     lower_bound, gap : float
         A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12). NaN
         where none was computed.
-    lambda0_low, lambda0_high : float
-        The values of lambda0 for which the model is the best of its path. NaN if there are none.
-    converged : bool
-        Whether the coefficients are those of the restricted optimum, to the accuracy asked for.
-    status, flags : str
-        How the fit of this model ended, and what was noticed, such as separated classes.
     optimality : str
         What was verified, such as "refit_swap" or "global" (docs/problem.md).
-    chosen_by : str
-        With terms of several columns, such as factors, and a criterion: which models it compared,
-        all sets of terms or the rows of the path alone, and why. Else "".
 
     Examples
     --------
@@ -60,70 +59,89 @@ class Model:
     ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
     """
 
-    k: int
-    n_nonzero: int
-    slice: int
-    lambda0: float
-    lambda1: float
-    lambda2: float
-    objective: float
-    loss: float
-    deviance_ratio: float
-    lambda0_low: float
-    lambda0_high: float
-    lower_bound: float
-    gap: float
-    converged: bool
-    status: str
-    optimality: str
-    flags: str
-
     def __init__(self, path: Path, index: int, chosen_by: str = "") -> None:
-        self.path, self.index, self.chosen_by = path, int(index), chosen_by
-        self._row = path._row(path.solutions[self.index])
+        self.path, self._index, self._chosen_by = path, int(index), chosen_by
 
-    def __getattr__(self, name):
-        row = self.__dict__.get("_row", {})
-        if name in row:
-            return row[name]
-        refuse_attribute(self, name, "path")
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
 
-    def __dir__(self):
-        return sorted({*super().__dir__(), *self.__dict__.get("_row", {})})
+        def __getattr__(self, name):
+            refuse_attribute(self, name, "path")
+
+    @property
+    def details(self) -> pd.Series:
+        """The row of `path.details`, and `chosen_by`."""
+        row = self.path.details.loc[self._index]
+        return (
+            row
+            if not self._chosen_by
+            else pd.concat([row, pd.Series({"chosen_by": self._chosen_by})]).rename(self._index)
+        )
+
+    @property
+    def k(self) -> int:
+        """The number of chosen columns, or groups, that were not forced."""
+        return self._solution.k
+
+    @property
+    def objective(self) -> float:
+        """The mean loss and the penalties, in units of the mean loss."""
+        return self._solution.objective
+
+    @property
+    def loss(self) -> float:
+        """The weighted mean loss, without penalties."""
+        return self._solution.loss
+
+    @property
+    def deviance_ratio(self) -> float:
+        """The share of the null deviance that the model explains; R^2 for the squared loss."""
+        return self.path.meta.deviance_ratio(self._solution.loss)
+
+    @property
+    def lower_bound(self) -> float:
+        """A lower bound of the objective of every model of this size; NaN without one."""
+        return self._solution.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """(objective - lower_bound) / max(|objective|, 1e-12); NaN without a bound."""
+        return self.path._row(self._solution)["gap"]
+
+    @property
+    def optimality(self) -> str:
+        """What was verified, such as "refit_swap" or "global"."""
+        return self._solution.optimality
+
+    @property
+    def _solution(self):
+        return self.path.solutions[self._index]
 
     @property
     def support(self) -> np.ndarray:
         """Indices of the chosen columns, ascending, forced ones included."""
-        return self.path.solutions[self.index].support.copy()
+        return self._solution.support.copy()
 
     @property
     def features(self) -> list[str]:
         """Names of the chosen columns."""
-        return [self.path.meta.names[j] for j in self.path.solutions[self.index].support]
+        return [self.path.meta.names[j] for j in self._solution.support]
 
     @property
     def groups(self) -> list:
         """Labels of the chosen groups, forced ones included; without groups, the `features`."""
-        chosen = self.path.solutions[self.index].groups
+        chosen = self._solution.groups
         if chosen is None:
             return self.features
         return [self.path.meta.groups.labels[g] for g in chosen]
 
     @property
-    def exchanges(self) -> int | None:
-        """The number m of exchanges that were tried where `optimality` is "refit_swap_m", else
-        None.
-        """
-        return self.path.solutions[self.index].exchanges
-
-    @property
     def intercept(self) -> float | pd.Series:
         """The intercept in the units of y, a Series for several responses or thresholds."""
-        value, meta = self.path.solutions[self.index].intercept, self.path.meta
+        value, meta = self._solution.intercept, self.path.meta
         if meta.responses is not None:
             return pd.Series(value, index=meta.response_index, name="intercept")
         if meta.ordered:
-            thresholds = self.path.solutions[self.index].thresholds
+            thresholds = self._solution.thresholds
             return pd.Series(thresholds, index=meta.first_names, name="threshold")
         return float(value)
 
@@ -132,7 +150,7 @@ class Model:
         """The intercept, as "(Intercept)", and the coefficients of the chosen columns, in units of
         y and X; a DataFrame with a column for each of several responses.
         """
-        return self.path.coef(index=self.index)
+        return self.path.coef(index=self._index)
 
     def predict(
         self, X: Matrix, type: str | None = None, *, offset: ArrayLike | None = None
@@ -153,22 +171,144 @@ class Model:
         ndarray of shape (m,) or Series
             A Series with the index of X for a DataFrame.
         """
-        return self.path.predict(X, index=self.index, type=type, offset=offset)
+        return self.path.predict(X, index=self._index, type=type, offset=offset)
 
-    def summary(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Any:
-        """The `Summary` of this model, as `Path.summary` makes it.
+    def score(
+        self,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | str | None = None,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
+        strata: ArrayLike | str | None = None,
+        times: ArrayLike | None = None,
+    ) -> pd.Series | pd.DataFrame:
+        """Every metric of this model on the rows X, y; for survival times also at given times.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The rows, as in `Path.predict` (a DataFrame by column names).
+        y : array-like of shape (m,), optional
+            Their responses, in the units or labels of the fit. After a fit by a formula None takes
+            the left side of X.
+        sample_weight, freq_weight, trials : array-like of shape (m,) or str, optional
+            As in `l0path.fit`, or names of columns of the DataFrame X. They multiply. None means 1
+            for each row.
+        offset : array-like of shape (m,) or str, optional
+            The offset. It is needed if the fit had one that X does not hold.
+        strata : array-like of shape (m,) or str, optional
+            If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+        times : array-like of shape (q,), optional
+            For loss="cox": times at which auc and brier are wanted, as in the Notes.
+
+        Returns
+        -------
+        Series, or with times DataFrame
+            For numeric responses deviance, mse, rmse, mae and r2. For classes deviance,
+            misclassification, accuracy and auc, and brier where there are probabilities. They are
+            the metrics of `cv_fit`; auc is NaN where the rows lack a class. For loss="cox"
+            deviance, twice the negative log partial likelihood of these rows for each event,
+            concordance, concordance_uno and integrated_brier (the mean of brier over time); NaN
+            where these rows do not define them.
+
+        Raises
+        ------
+        ValueError
+            If times are given and the loss is another one, or y has times of entry.
+
+        Notes
+        -----
+        With times the result has a row for each time t: how well the model separates the rows with
+        an event until then from the others. auc: the share of pairs of a row with an event until t
+        and one without, in the same stratum, of which the former is at higher risk. brier: the mean
+        of (S - [no event until t])^2, where S is `survival`. Weights account for censored rows: an
+        event at t_i counts 1 / G(t_i), and a row at risk after t 1 / G(t) in the Brier score.
+        G is the Kaplan-Meier estimate of the share of rows that are not censored yet, from the rows
+        X, y (those of the same stratum).
+
+        References
+        ----------
+        - Uno, Cai, Tian & Wei, Journal of the American Statistical Association 102, 2007 (auc).
+        - Graf, Schmoor, Sauerbrei & Schumacher, Statistics in Medicine 18, 1999 (brier).
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(k=6).score(data.X, data.y).round(2).to_dict()
+        {'deviance': 99600.4, 'mse': 99600.4, 'rmse': 315.6, 'mae': 218.61, 'r2': 0.51}
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [3.0], [1.0], [2.0], [0.0]])
+        >>> y = np.array([[5.0, 1], [2, 1], [3, 0], [4, 1], [6, 0]])  # time, event
+        >>> path = l0path.fit(X, y, loss="cox", lambda2=0.1)
+        >>> path.model(k=1).score(X, y, times=[2, 4]).round(2).to_dict("list")
+        {'auc': [1.0, 1.0], 'brier': [0.06, 0.04]}
+        """
+        from ..inspection import score
+
+        given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
+        return score(self, X, y, times=times, offset=offset, strata=strata, **given)
+
+    def summary(
+        self,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> Summary:
+        """`Summary` of this model: what each feature contributes, and which column could replace
+        it.
+
+        With groups, each row is about a chosen group.
 
         Parameters
         ----------
         X, y : array-like, optional
-            The data of the fit, needed after loading a path.
+            The data of the fit, needed after loading a path. Data that differ are refused.
 
         Returns
         -------
         Summary
-            A table with one row per feature.
+            Its `table` has one row per feature of the support, and the columns described in the
+            Notes.
+
+        Notes
+        -----
+        The columns of `table`:
+
+        - coef, standardized: the coefficient in units of y and X, and b_j = s_j beta_j.
+        - increase_if_dropped: the increase of loss + shrinkage when the feature is left out and all
+          others are fitted again. Forced columns have it too. NaN if the bounds of the coefficient
+          leave out 0.
+        - best_exchange: the column outside whose exchange for the feature, all others fitted again,
+          gives the least objective. None for forced columns, or when no column is left.
+        - exchange_change: the change of the objective by that exchange. A positive value is worse,
+          a negative value would improve the model.
+
+        With groups best_exchange is the label of a group, and in place of the first two columns are
+
+        - columns, norm: how many coefficients of the group are not zero, and the norm of its b_j. A
+          column of several chosen groups counts in each; its coefficient is in `.coef` once.
+
+        The exchanges are those of all p columns. They are exact for the squared loss without
+        lambda1 and bounds. Else the local quadratic model ranks them, and refits decide among the
+        best 20 of each feature, or among all where that is cheap. Exchanges of groups are all
+        refitted where that is cheap, else the best 20 of each group by score.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(k=2).summary().table[["increase_if_dropped", "best_exchange"]].round(1)
+                 increase_if_dropped best_exchange
+        feature
+        Hits             10519.2          Runs
+        CRBI             23597.1         CRuns
         """
-        return self.path.summary(index=self.index, X=X, y=y)
+        from ..inspection import summary
+
+        return summary(self, X=X, y=y)
 
     def refit(
         self,
@@ -179,27 +319,128 @@ class Model:
         freq_weight: ArrayLike | str | None = None,
         trials: ArrayLike | str | None = None,
         offset: ArrayLike | str | None = None,
+        cov_type: str | None = None,
+        cov_kwds: dict | None = None,
+        scale: float | str | None = None,
+        strata: ArrayLike | str | None = None,
+        rows: str | None = None,
         **options: Any,
     ) -> Any:
-        """Statsmodels results of the unpenalised fit on the columns of this model, as in
-        `Path.refit`.
+        """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
+
+        The intercept is as in the fit. Parameters are named as in `coef`, "(Intercept)" first.
+        lambda1, lambda2 and bounds play no part.
+
+        Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen
+        the columns: the results say so, in `results.selection` and in `results.summary()`,
+        "conditional on selection". With new X and y they say "held-out rows", and the inference is
+        honest as long as these rows had no part in the choice. Rows of the fit among the new ones
+        are recognised by their labels and values (without labels by their values), and counted.
 
         Parameters
         ----------
-        X, y : array-like, optional
-            Other rows than those of the fit, as in `Path.refit`.
-        sample_weight, freq_weight, trials, offset : array-like of shape (m,) or str, optional
-            Those of these rows, as in `Path.refit`.
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+            Rows other than those of the fit. After a fit by a formula X is a DataFrame.
+        y : array-like of shape (m,), optional
+            Their responses. After a fit by a formula y may be left out: it is the left side then.
+        sample_weight, freq_weight, trials : array-like of shape (m,) or str, optional
+            Those of these rows, as in `l0path.fit`, or names of columns of the DataFrame X. Weights
+            of importance, class weights among them, are divided by their mean.
+        offset : array-like of shape (m,), optional
+            The offset of these rows.
+        cov_type : str, optional
+            The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
+            (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
+            squared loss they are used with Student's t as classical ones are, clustered ones with
+            the number of clusters less one as degrees of freedom (use_t=False takes the normal
+            distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust",
+            "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and the sandwich
+            where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox regressions.
+        cov_kwds : dict, optional
+            Its options, such as {"groups": labels} for "cluster" (one label per row, after a
+            formula also of the rows of the data before incomplete ones were dropped; or the name of
+            a column of X, or of the data of the formula) or {"maxlags": 4}.
+        scale : float or str, optional
+            The dispersion. "X2" for the Poisson and logistic losses: Pearson's chi-squared over its
+            degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
+            model. "dev": the deviance over them. A number, which for the squared loss is a known
+            error variance. None leaves it to the model.
+        strata : array-like of shape (m,) or str, optional
+            After loss="cox" with strata: those of the rows X, or the name of a column of X.
+        rows : str, optional
+            "all" takes every row that is complete in the columns of the model: rows of X, or
+            without X those of the data of a formula (a fit to arrays has complete rows only). A fit
+            takes the rows that are complete in *all* columns. The results say how many of the rows
+            have chosen the columns. Their log-likelihood is that of other rows than the path's, so
+            that criteria do not compare.
         **options : Any
-            cov_type, cov_kwds, scale, and other options of statsmodels.
+            Other arguments of statsmodels' `fit`, such as `use_t=True` and `maxiter=`.
 
         Returns
         -------
         Any
-            The results of statsmodels.
+            The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that
+            X had (after a formula: of those on its right side), and
+            `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
+            column. For several responses a dict of results, by their names.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If an argument is not one of the above, and for losses without a likelihood (hinge
+            losses).
+
+        Notes
+        -----
+        The models of statsmodels:
+
+        - squared: OLS, and with weights WLS, of y - offset.
+        - logistic, binomial: GLM Binomial. poisson: GLM Poisson. gamma and tweedie: GLM Gamma and
+          Tweedie with the log link. Counts of rows are freq_weights, sample weights var_weights.
+        - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
+          residuals as scale.
+        - negative_binomial: NegativeBinomial, which estimates theta anew. quantile: QuantReg.
+          ordinal: OrderedModel. multinomial: MNLogit, whose coefficients are log odds against the
+          first class; it takes no offset. Sample weights multiply the log-likelihood of a row, and
+          both sides of a row of a quantile regression; RLM takes none. Rows that stand for several
+          are repeated.
+        - cox: PHReg. It takes no weights: with weights, or another cov_type, the columns are
+          refitted here, by maximum partial likelihood, with the results that R's coxph has
+          (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> results = path.model(k=2).refit()
+        >>> results.bse.round(3).to_dict()
+        {'(Intercept)': 55.982, 'Hits': 0.482, 'CRBI': 0.067}
+        >>> results.selection[:24]
+        'conditional on selection'
+        >>> path.model(k=2).refit(cov_type="HC3").bse.round(3).to_dict()
+        {'(Intercept)': 80.976, 'Hits': 0.72, 'CRBI': 0.103}
+        >>> train, test = data.X.index[::2], data.X.index[1::2]
+        >>> path = l0path.fit(data.X.loc[train], data.y[train])
+        >>> path.model(k=2).refit(data.X.loc[test], data.y[test]).selection[:13]
+        'held-out rows'
         """
-        rows = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-        return self.path.refit(index=self.index, X=X, y=y, offset=offset, **rows, **options)
+        from ..inspection import refit
+
+        return refit(
+            self,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            freq_weight=freq_weight,
+            trials=trials,
+            offset=offset,
+            cov_type=cov_type,
+            cov_kwds=cov_kwds,
+            scale=scale,
+            strata=strata,
+            rows=rows,
+            **options,
+        )
 
     def conf_int(
         self,
@@ -208,7 +449,7 @@ class Model:
         y: ArrayLike | None = None,
         **options: Any,
     ) -> pd.DataFrame:
-        """Confidence intervals of the coefficients by the unpenalised refit of `Path.refit`.
+        """Confidence intervals of the coefficients by the unpenalised refit of `refit`.
 
         The rows of the fit have chosen the columns, and intervals by them are too short; rows X and
         y that had no part in it give valid ones. `attrs["selection"]` of the table says which rows
@@ -219,9 +460,9 @@ class Model:
         level : float, default 0.95
             The level of each interval, between 0 and 1. They are not simultaneous.
         X, y : array-like, optional
-            Other rows than those of the fit, as in `Path.refit`.
+            Other rows than those of the fit, as in `refit`.
         **options : Any
-            As in `Path.refit`: cov_type, cov_kwds, rows, weights of the rows.
+            As in `refit`: cov_type, cov_kwds, rows, weights of the rows.
 
         Returns
         -------
@@ -255,23 +496,55 @@ class Model:
         return table
 
     def alternatives(
-        self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
+        self,
+        n: int = 10,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
     ) -> pd.DataFrame:
-        """The nearest models, one exchange away, as `Path.alternatives` lists them.
+        """The nearest models: the best of all exchanges of one feature for another column.
+
+        With groups a chosen group is exchanged for another group.
 
         Parameters
         ----------
         n : int, default 10
-            The number of models.
+            The number of exchanges, those with the least objective.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
 
         Returns
         -------
         DataFrame
-            One row per exchange, the best first.
+            One row per exchange, the best first. dropped, added: names, or labels of groups.
+            objective: that of the model after the exchange, all coefficients fitted again.
+            relative: its difference to the objective of the model, divided by what that has beyond
+            the least value of the loss, so that it does not depend on the units of y (negative:
+            better than the model). proven: whether no single exchange better than those listed was
+            missed.
+
+        Notes
+        -----
+        proven is True for the squared loss without lambda1 and bounds, where the table of
+        exchanges is exact, and where every exchange was refitted (20 000 or fewer, on few rows).
+        Else the local quadratic model (for groups: their scores) ranks all exchanges, n + 100 are
+        refitted, and proven is False.
+
+        Forced columns stay. Only one exchange is made: nothing is searched beyond. The table leaves
+        out columns that keep less than 3e-5 of their length beside the other chosen ones. Models
+        whose columns separate the classes are compared by the infimum of their objective.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(k=2).alternatives(n=2)[["dropped", "added", "relative", "proven"]].round(3)
+          dropped  added  relative  proven
+        0    Hits   Runs     0.012    True
+        1    CRBI  CRuns     0.018    True
         """
-        return self.path.alternatives(index=self.index, n=n, X=X, y=y)
+        from ..inspection import alternatives
+
+        return alternatives(self, n=n, X=X, y=y)
 
     def certify(self, **options: Any) -> Any:
         """The `Certificate` of this model, as `Path.certify` finds it.
@@ -286,39 +559,200 @@ class Model:
         Certificate
             What is proved about the model.
         """
-        return self.path.certify(index=self.index, **options)
+        return self.path.certify(index=self._index, **options)
 
-    def score(
+    def survival(
         self,
         X: Matrix,
-        y: ArrayLike | None = None,
         *,
-        sample_weight: ArrayLike | str | None = None,
-        freq_weight: ArrayLike | str | None = None,
-        trials: ArrayLike | str | None = None,
+        times: ArrayLike | None = None,
+        type: str = "survival",
         offset: ArrayLike | str | None = None,
         strata: ArrayLike | str | None = None,
-    ) -> pd.Series:
-        """Every metric of this model on other rows, as `Path.score` computes them.
+    ) -> pd.DataFrame:
+        """Probabilities of no event until given times, for new rows, by a model of loss="cox".
+
+        They are exp(-H) of the cumulative hazard H. The baseline hazard goes with the ties of the
+        fit: Breslow's estimator for "breslow", its correction for tied events (as in R's `survfit`)
+        for "efron".
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows, as in `Path.predict`.
+        times : array-like of shape (q,), optional
+            Times in the units of y. None takes the event times of the fit.
+        type : {"survival", "cumulative_hazard"}, default "survival"
+            The probabilities, or the cumulative hazards H.
+        offset : array-like of shape (m,) or str, optional
+            As in `Path.predict`.
+        strata : array-like of shape (m,) or str, optional
+            If the fit had strata: those of the new rows, or the name of a column of the DataFrame
+            X. The baseline hazard of a row is that of its stratum.
+
+        Returns
+        -------
+        DataFrame
+            A row for each row of X, a column for each time.
+
+        Raises
+        ------
+        ValueError
+            If the loss is another one, type is unknown, or strata are missing, or unknown to the
+            fit.
+
+        Examples
+        --------
+        >>> import numpy as np, l0path
+        >>> X = np.array([[0.0], [1.0], [0.0], [1.0]])
+        >>> y = np.array([[1.0, 1], [2, 1], [3, 0], [4, 1]])  # time, event
+        >>> model = l0path.fit(X, y, loss="cox").model(k=0)
+        >>> model.survival(X[:1], times=[0.5, 1, 2]).round(2).to_numpy()
+        array([[1.  , 0.78, 0.56]])
+        >>> model.survival(X[:1], times=[0.5, 1, 2], type="cumulative_hazard").round(2).to_numpy()
+        array([[0.  , 0.25, 0.58]])
+        """
+        from .new_rows import cumulative_hazard
+
+        if type not in ("survival", "cumulative_hazard"):
+            raise ValueError(
+                f"type={type!r} is not known; choose 'survival' or 'cumulative_hazard'"
+            )
+        hazard = cumulative_hazard(self, X, times=times, offset=offset, strata=strata)
+        return hazard if type == "cumulative_hazard" else np.exp(-hazard)
+
+    def confusion(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> pd.DataFrame:
+        """The table of true and predicted classes of rows.
 
         Parameters
         ----------
         X : array-like of shape (m, p), DataFrame, sparse matrix or design
             The rows, as in `Path.predict`.
-        y : array-like of shape (m,), optional
-            Their responses. After a fit by a formula None takes the left side of X.
-        sample_weight, freq_weight, trials, offset : array-like of shape (m,) or str, optional
-            As in `Path.score`.
-        strata : array-like of shape (m,) or str, optional
-            Their strata, if the fit had some.
+        y : array-like of shape (m,)
+            Their classes.
+        sample_weight, offset : array-like of shape (m,), optional
+            The weights and the offset of the rows.
 
         Returns
         -------
-        Series
-            One number per metric.
+        DataFrame
+            Sums of weights (1 for each row without), a row for each true class and a column for
+            each predicted one.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_wdbc()
+        >>> path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3)
+        >>> path.model(k=3).confusion(data.X, data.y).shape
+        (2, 2)
         """
-        rows = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-        return self.path.score(X, y, index=self.index, offset=offset, strata=strata, **rows)
+        predicted = self.predict(X, "class", offset=offset)
+        weights = np.ones(len(predicted)) if sample_weight is None else sample_weight
+        weights = vector(weights, len(predicted), "sample_weight")
+        table = pd.DataFrame({"true": np.asarray(y), "predicted": np.asarray(predicted)})
+        unknown = ~table["true"].isin(self.path.classes)
+        if unknown.any():
+            raise ValueError(
+                f"y holds the label {table['true'][unknown].iloc[0]!r}, which is not a class of "
+                "the fit"
+            )
+        out = table.assign(weight=weights).pivot_table(
+            index="true", columns="predicted", values="weight", aggfunc="sum", fill_value=0.0
+        )
+        labels = list(self.path.classes)
+        return out.reindex(index=labels, columns=labels, fill_value=0.0).rename_axis(
+            index="true", columns="predicted"
+        )
+
+    def plot(
+        self,
+        kind: str = "coef",
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        level: float = 0.95,
+        bins: int = 10,
+        groups: int = 3,
+        risk: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        strata: ArrayLike | str | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+    ) -> Axes:
+        """Plot this model and return the Axes.
+
+        Without X and y plots of predictions show the rows of the fit, which flatter the model.
+        Curves drawn into the same `ax` take colours and dashes in turn.
+
+        Parameters
+        ----------
+        kind : str, default "coef"
+            "coef": the coefficients, in standard deviations of their columns, in the colours of
+            their signs; with X and y, rows that had no part in the choice, the coefficients of a
+            refit to these rows, with intervals of this level. Intervals from the rows of the fit
+            would be too short, and are not drawn.
+            "roc": the ROC curve of two classes, by scikit-learn's RocCurveDisplay; the area under
+            it with its 95 % interval (`l0path.plots.auc`) is in the legend.
+            "calibration": what was observed against what was predicted: the share of positives
+            against the mean probability in bins of about equal weight, with 95 % Wilson intervals,
+            above a histogram of the probabilities; several classes have a curve for each, ordered
+            ones for each threshold, numbers their mean, quantiles the share of responses below them
+            (`l0path.plots.calibration`, `l0path.plots.calibration_of_means`).
+            "survival": for loss="cox", Kaplan-Meier curves with 95 % limits
+            (`l0path.plots.kaplan_meier`) of groups of rows by their linear predictor, and the
+            numbers at risk.
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+            The rows.
+        y : array-like of shape (m,), optional
+            Their responses or labels, or times and events.
+        level : float, default 0.95
+            The level of the intervals of "coef".
+        bins : int, default 10
+            The number of bins of "calibration". Equal predictions stay together, so there may be
+            fewer.
+        groups : int, default 3
+            The number of groups of "survival", of about equal size.
+        risk : array-like of shape (n,), optional
+            Of "survival": other risk scores of the rows of the fit in the place of those of the
+            model, such as `cv.held_out("1se")`; NaN leaves a row out.
+        sample_weight, offset, strata : array-like of shape (m,), optional
+            Weights, offset and strata of the rows X.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        label : str, optional
+            The label of a curve of "roc" or "calibration". None names the size.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If the kind is unknown or not defined for the loss.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> ax = path.model("bic").plot()
+        >>> ax.figure.savefig("model.png")  # doctest: +SKIP
+        """
+        from ..plots.model import plot_model
+
+        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
+        look = {"level": level, "bins": bins, "groups": groups, "risk": risk}
+        return plot_model(self, kind, X, y, ax=ax, label=label, **rows, **look)
 
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.
@@ -444,5 +878,5 @@ class Model:
         return (
             f"<l0path.Model: {about}k = {self.k}, loss {self.loss:.6g}, deviance ratio "
             f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}"
-            + (f"; {self.chosen_by}>" if self.chosen_by else ">")
+            + (f"; {self._chosen_by}>" if self._chosen_by else ">")
         )

@@ -1,15 +1,16 @@
-"""`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions.
+"""`Path`: all models of a fit as one object, and the methods that are about all sizes.
 
-Its methods stand in files by subject; those of packages above have a line that imports them.
+What is about one model is in `l0path.paths.model`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -18,22 +19,38 @@ from numpy.typing import ArrayLike
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.status import End, FitStatus
-from ..core.types import Matrix, Rule, Selector
-from ..problem.problem import Data, row_weights
-from ..problem.responses import reported
-from ..problem.several import summed_loss
-from ..problem.solution import Solution, present
-from .choosing import Choosing
-from .inspecting import Inspecting
+from ..core.tables import pandas_of
+from ..core.types import Matrix, Rule, Selector, Settings
+from ..designs import Derived, Reordered, as_design, derived
+from ..designs.names import column_names
+from ..formula import Encoded
+from ..problem.problem import Data
+from ..problem.responses import mean_at
+from ..problem.solution import Solution
+from ..relaxation.path_bounds import GLOBAL_GAP
 from .model import Model
-from .new_rows import NewRows, with_baselines
-from .predicting import Predicting
-from .records import Meta, Source, by_response, loss_of
-from .showing import Showing
+from .new_rows import with_baselines
+from .predicting import (
+    class_predictors,
+    linear_predictor,
+    offset_of_rows,
+    offset_of_table,
+    shares_in_one,
+)
+from .records import Meta, Source, by_response, loss_asked, loss_of
 
-TABLE = [
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..cross_validation import CVPath
+    from ..inspection import Certificate, ModelSet
+    from ..report import Page
+    from .comparison import Comparison
+
+TABLE = ["k", "n_features", "objective", "deviance_ratio", "optimality", "features"]
+DETAILS = [
     "k",
-    "n_nonzero",
+    "n_features",
     "slice",
     "lambda0",
     "lambda1",
@@ -48,6 +65,7 @@ TABLE = [
     "converged",
     "status",
     "optimality",
+    "exchanges",
     "flags",
     "features",
 ]
@@ -56,25 +74,25 @@ TABLE = [
 KNOWN_OF_ROWS = ("slice", "sigma2")  # numbers in `Source.extra` that stay when the data go
 
 
-class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
+class Path:
     """A whole path of models, one for every size or every value of lambda0.
 
-    A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as
-    "bic". Where there are several slices, slice=, lambda1= or lambda2= says which one is meant.
+    The path chooses, and the model answers: `path.model("bic")` or `path[5]` is one `Model`, which
+    has predictions, summaries, refits and plots of its own. A model is chosen by a selector: its
+    size (5, or k=5), lambda0=, index=, or a rule such as "bic". Where there are several slices,
+    slice=, lambda1= or lambda2= says which one is meant.
 
     Attributes
     ----------
     status : str
         How the path ended: "complete: ...", or what stopped it.
-    end : End
-        The same as a value: complete, separated (larger sizes separate the classes), time_limit,
-        stopped (by on_solution) or interrupted (Ctrl-C). `end.finished` says whether nothing cut
-        the path short.
     notes : list of str
         What was noticed.
     rounds : DataFrame
         The record of the search, one row per round.
     """
+
+    _default: ClassVar[str | None] = None  # the rule where no selector is given
 
     def __init__(
         self,
@@ -88,7 +106,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         end: End = End.COMPLETE,
     ) -> None:
         self.meta, self.solutions = meta, [s.in_texts() for s in solutions]
-        self.status, self.end, self.notes = status, End(end), list(notes)
+        self.status, self._end, self.notes = status, End(end), list(notes)
         self._rounds = list(rounds)
         self._source = source or Source()
         self._table = None
@@ -124,36 +142,37 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         return self.meta.classes
 
     @property
-    def responses(self) -> list[str] | None:
-        """The names of several responses, else None."""
-        return None if self.meta.responses is None else list(self.meta.responses)
-
-    @property
-    def penalty(self) -> str:
-        """The terms in force: "L0", "L0L1", "L0L2" or "L0L1L2"."""
-        return self.meta.penalty
-
-    @property
-    def n_dropped(self) -> int:
-        """The number of rows that a formula dropped because of missing values."""
-        return 0 if self.meta.formula is None else self.meta.formula.n_dropped
-
-    @property
-    def loss(self) -> str:
-        """The name of the loss."""
-        return self.meta.loss
+    def loss(self) -> Any:
+        """The loss as a record of `l0path.losses` with the numbers that the fit found, such as
+        `Huber(delta=...)`, which `fit(loss=path.loss)` takes; a loss of your own as it is.
+        """
+        return loss_asked(self.meta)
 
     @property
     def table(self) -> pd.DataFrame:
-        """A DataFrame with one row per solution.
+        """A DataFrame with one row per model; the row label is the index that selectors take.
 
-        The row label is the index that selectors take. The last column, `features`, names what was
-        chosen, forced ones included: columns, or with groups the groups or terms.
+        Its columns are the size k, n_features (the number of coefficients that are not 0), the
+        objective, the share of the null deviance that is explained, what was checked (`optimality`)
+        and the features that were chosen, forced ones included: columns, or with groups the groups
+        or terms. Where the path has several values of lambda0, lambda1 or lambda2, they stand
+        after k. `details` has all that is known of each model.
+        """
+        whole = self.details
+        vary = [f"lambda{i}" for i in range(3) if whole[f"lambda{i}"].nunique() > 1]
+        return whole[[TABLE[0], *vary, *TABLE[1:]]]
+
+    @property
+    def details(self) -> pd.DataFrame:
+        """`table` with all columns: also slices and penalties, the mean loss, the interval of
+        lambda0 for which a model is the best one, lower bound and gap, whether and how the fit
+        ended, the number of exchanges tried, and flags.
         """
         if self._table is None:
             rows = [self._row(s) for s in self.solutions]
-            self._table = pd.DataFrame(rows, columns=TABLE[:-1])
-            self._table[TABLE[-1]] = pd.Series(self._chosen(), dtype=object)
+            self._table = pd.DataFrame(rows, columns=DETAILS[:-1])
+            self._table["exchanges"] = pd.array(self._table["exchanges"], dtype="Int64")
+            self._table[DETAILS[-1]] = pd.Series(self._chosen(), dtype=object)
         return self._table.copy()
 
     def _chosen(self):
@@ -168,7 +187,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
         return {
             "k": s.k,
-            "n_nonzero": s.n_nonzero,
+            "n_features": s.n_nonzero,
             "slice": s.slice,
             "lambda0": s.lambda0,
             "lambda1": s.lambda1,
@@ -183,6 +202,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             "converged": s.status == FitStatus.CONVERGED,
             "status": s.status,
             "optimality": s.optimality,
+            "exchanges": s.exchanges,
             "flags": s.noticed,
         }
 
@@ -191,6 +211,10 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
 
     def __iter__(self):
         return (Model(self, i) for i in range(len(self)))
+
+    def __getitem__(self, k):
+        """The model of a size: `path[5]` is `path.model(k=5)`."""
+        return self.model(k=k)
 
     def __getstate__(self):
         formula, data = self.meta.formula, self._source.data
@@ -204,23 +228,8 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         if rows and self._source.data is not None:
             self.meta.formula.__dict__.update(rows)
 
-    def without_data(self) -> Path:
-        """The same path without X and y, as `l0path.load` gives it.
-
-        Its pickle has the size of the models alone. Methods that need the data take X= and y=.
-
-        Returns
-        -------
-        Path
-
-        Examples
-        --------
-        >>> import l0path, pickle
-        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
-        >>> whole, small = len(pickle.dumps(path)), len(pickle.dumps(path.without_data()))
-        >>> small < whole / 2
-        True
-        """
+    def _without_data(self):
+        """The same path without X and y, as `l0path.load` gives it."""
         out = copy.copy(self)
         known = {name: one for name, one in self._source.extra.items() if name in KNOWN_OF_ROWS}
         out.solutions, out._source = with_baselines(self), Source(extra=known)
@@ -232,18 +241,313 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         slices = len({s.slice for s in self.solutions})
         span = f"k = {spans(s.k for s in self.solutions)}" if self.solutions else "no solution"
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
-        dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
+        lost = 0 if self.meta.formula is None else self.meta.formula.n_dropped
+        dropped = f", {lost} rows dropped" if lost else ""
         about = f", {self.meta.about}" if self.meta.about else ""
         dropped += f", {self.meta.heredity} heredity" if self.meta.heredity else ""
         if self.meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
             about = f", {len(self.meta.responses)} {counted}"
         return (
-            f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.penalty}, n = {self.n}, "
-            f"p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
+            f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.meta.penalty}, "
+            f"n = {self.n}, p = {self.p}{dropped}; "
+            f"{len(self)} solutions, {span}{many}; {self.status}>"
         )
 
+    def _repr_html_(self):
+        """A header, the head of the table, and deviance ratio against k."""
+        from ..report import path_html
+
+        return path_html(self)
+
     # -- choosing one solution
+
+    def model(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> Model:
+        """The `Model` that a selector names.
+
+        Parameters
+        ----------
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.select`.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+
+        Returns
+        -------
+        Model
+            One solution of the path. Where terms have several columns (factors, groups), a
+            criterion chooses among all sets of at most 20 terms, and `details` says so, or why
+            it was among the rows of the path alone. A model that is no row is one of a path with
+            a further row, `model.path`.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(6)  # or path.model(k=6)
+        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, global; AtBat, Hits, Walks,
+        CRBI, Division_W, PutOuts>
+        >>> path.model("bic").features
+        ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
+        """
+        path, index, chosen_by = self._best(rule, **selector)
+        return Model(path, index, chosen_by)
+
+    def _at(self, rule=None, **selector):
+        """(path, row) of a selector: this path, or one with a further row (`best_model`)."""
+        return self._best(rule, **selector)[:2]
+
+    def _best(self, rule=None, **selector):
+        """`_at`, and what was compared, for `Model.details`."""
+        if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
+            rule = self._default
+        if isinstance(rule, str) and not selector and self.meta.unlike_terms:
+            from .criteria import RULES, best_model
+
+            if rule.lower() in RULES:
+                return best_model(self, rule)
+        return self, self.select(rule, **selector), ""
+
+    def _best_by(self, names, options):
+        """The best models by criteria, of all sets of terms: `inspection.all_models.best_by`."""
+        from ..inspection import best_by
+
+        return best_by(self, names, options)
+
+    def select(
+        self,
+        rule: Rule | None = None,
+        *,
+        k: int | None = None,
+        lambda0: float | None = None,
+        index: int | None = None,
+        slice: int | None = None,
+        lambda1: float | None = None,
+        lambda2: float | None = None,
+        rows: Sequence[int] | None = None,
+        **options: Any,
+    ) -> int:
+        """The row of `table` of the one model that a selector names.
+
+        A criterion chooses the model with its smallest value. Where terms have several columns
+        (factors, groups), the best model by a criterion need not be a row of the path. All sets of
+        at most 20 terms are compared, as in `Path.model`, unless there is shrinkage, bounds,
+        several slices, or no data because the path was loaded; there the choice is among the rows.
+
+        Models whose likelihood has no finite maximum, or says nothing, take no part: those whose
+        columns separate the classes (unless separated=True), those of zero loss (up to rounding,
+        squared loss), and those with df >= n.
+
+        Parameters
+        ----------
+        rule : int, str, or callable, optional
+            A size (5 is the same as k=5); a criterion, "aic", "aicc", "bic", "ebic", "gic", "mbic"
+            or "cp" (squared loss only); or a function of the path that returns a row.
+        k : int, optional
+            The size.
+        lambda0 : float, optional
+            A value of the grid (to 1e-8, relative), or on a path of sizes any value in a model's
+            interval [lambda0_low, lambda0_high).
+        index : int, optional
+            The row of `table`.
+        slice : int, optional
+            The number of the slice, where there are several.
+        lambda1, lambda2 : float, optional
+            The penalties of the slice, where there are several.
+        rows : sequence of int, optional
+            With a criterion: rows to choose among; no other model is compared. None means all.
+        **options : float or bool
+            With a criterion: p_total, sigma2, ebic_gamma and separated, as in `Path.score_table`.
+
+        Returns
+        -------
+        int
+            A row of `table`. Ties of a criterion (1e-10 relative) go to the fewest nonzeros, then
+            to the first row.
+
+        Raises
+        ------
+        LookupError
+            If no model, or several, match, where neighbours or slices are named; or if a set of
+            terms that is no row is better by the criterion: `Path.model` gives it.
+        TypeError
+            Unless exactly one of rule, k, lambda0 and index is given.
+        ValueError
+            If the criterion is unknown, or the loss has no likelihood.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.select(6), path.select(k=6), path.select(lambda0=1500.0)
+        (6, 6, 6)
+        >>> path.select("bic"), path.select("aic")
+        (6, 10)
+        """
+        criterion = isinstance(rule, str)
+        if not criterion and (options or rows is not None):
+            names = [*options, *(["rows"] if rows is not None else [])]
+            raise TypeError(f"{', '.join(names)} go with a criterion, such as select('bic')")
+        given = [
+            name
+            for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index))
+            if value is not None
+        ]
+        if len(given) != 1:
+            raise TypeError(
+                "choose a solution by exactly one of k=, lambda0=, index= or a rule such as "
+                f"'bic'; got {', '.join(given) or 'none'}"
+            )
+        if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+            given, k, rule = ["k"], int(rule), None
+        if index is not None:
+            if (
+                isinstance(index, (bool, np.bool_))
+                or not isinstance(index, (int, np.integer))
+                or not -len(self) <= index < len(self)
+            ):
+                raise LookupError(
+                    f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}"
+                )
+            return int(index) % len(self)
+        within = self._rows(slice, lambda1, lambda2)
+        if criterion:
+            from .criteria import select
+
+            if rows is None and any(value is not None for value in (slice, lambda1, lambda2)):
+                rows = within
+            return select(self, rule, rows=rows, **options)
+        if rule is not None:
+            return self._by_function(rule)
+        rows = within
+        slices = sorted({self.solutions[i].slice for i in rows})
+        if len(slices) > 1:
+            shown = "; ".join(
+                f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices)
+            )
+            raise LookupError(
+                f"{given[0]}={k if k is not None else lambda0!r} needs one slice, the path has "
+                f"{len(slices)}; add slice=, lambda1= or lambda2= ({shown})"
+            )
+        return self._by_size(k, rows) if k is not None else self._by_lambda0(lambda0, rows)
+
+    def _slices(self, slices):
+        seen = {s.slice: (s.slice, s.lambda1, s.lambda2) for s in self.solutions}
+        return [seen[s] for s in slices]
+
+    def _rows(self, slice, lambda1, lambda2):
+        rows = list(range(len(self)))
+        for name, value in (("slice", slice), ("lambda1", lambda1), ("lambda2", lambda2)):
+            if value is not None:
+                if not isinstance(value, (int, float, np.integer, np.floating)):
+                    raise TypeError(
+                        f"{name}={value!r} must be a number, that of a slice of the path"
+                    )
+                have = sorted({getattr(self.solutions[i], name) for i in rows})
+                rows = [
+                    i
+                    for i in rows
+                    if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)
+                ]
+                if not rows:
+                    raise LookupError(
+                        f"{name}={value!r} is not on the path; it has {name} in {have[:20]}"
+                    )
+        return rows
+
+    def _by_function(self, rule):
+        i = rule(self) if callable(rule) else None
+        if (
+            isinstance(i, (bool, np.bool_))
+            or not isinstance(i, (int, np.integer))
+            or not 0 <= i < len(self)
+        ):
+            if not callable(rule):
+                raise TypeError(
+                    f"rule={rule!r} must be a size, a criterion such as 'bic', or a function of "
+                    "the path that returns a row of path.table"
+                )
+            raise LookupError(
+                f"the rule {rule!r} returned {i!r}; it must return the index of a row of "
+                f"path.table, an integer in 0..{len(self) - 1}"
+            )
+        return int(i)
+
+    def _by_size(self, k, rows):
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+            raise TypeError(f"k={k!r} must be a whole number, the size of a model")
+        sized = [i for i in rows if self.solutions[i].k == k]
+        if not sized:
+            below, above = (
+                [self.solutions[i].k for i in rows if self.solutions[i].k < k],
+                [self.solutions[i].k for i in rows if self.solutions[i].k > k],
+            )
+            near = [
+                f"k={max(below)}" if below else "",
+                f"k={min(above)}" if above else "",
+            ]
+            found = [size for size in near if size]
+            sizes = f"size{' is' if len(found) == 1 else 's are'}"
+            raise LookupError(
+                f"k={k} is not on the path; the nearest {sizes} {' and '.join(found) or 'none'}"
+            )
+        return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
+
+    def _by_lambda0(self, value, rows):
+        if not isinstance(value, (int, float, np.number)) or not value >= 0:
+            raise LookupError(f"lambda0={value!r} must be a number >= 0")
+        if self.meta.grid == "lambda0":
+            hit = [
+                i
+                for i in rows
+                if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
+            ]
+            grid = np.array([self.solutions[i].lambda0 for i in rows])
+            near = _neighbours(grid, value)
+            remedy = f"the nearest on the grid are {near}; fit with lambda0={value:.6g}"
+        else:
+            hit = [
+                i
+                for i in rows
+                if self.solutions[i].lambda0_low <= value < self.solutions[i].lambda0_high
+            ]
+            low = min(
+                (
+                    self.solutions[i].lambda0_low
+                    for i in rows
+                    if not np.isnan(self.solutions[i].lambda0_low)
+                ),
+                default=np.nan,
+            )
+            remedy = f"the path covers lambda0 >= {low:.6g}; raise max_k to go below"
+        if not hit:
+            raise LookupError(f"lambda0={value!r} is not on the path: {remedy}")
+        return hit[0]
+
+    def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
+        """The column indices of a solution, ascending, forced ones included.
+
+        Parameters
+        ----------
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.select`.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+
+        Returns
+        -------
+        ndarray of int
+            Indices of columns of X.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.support(k=6)
+        array([ 0,  1,  5, 11, 14, 15])
+        """
+        path, index = self._at(rule, **selector)
+        return path.solutions[index].support.copy()
 
     @overload
     def coef(
@@ -272,7 +576,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         Parameters
         ----------
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.index`. Without any selector
+            A size, a criterion or a function of the path, as in `Path.select`. Without any selector
             all solutions are returned.
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
@@ -283,7 +587,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             so that they are log odds against it. None leaves them with the sum zero over the
             classes.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
 
         Returns
         -------
@@ -315,7 +619,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         CRBI           0.79   0.69
         """
         base = self._baseline(baseline)
-        if rule is None and not selector:
+        if rule is None and not selector and self._default is None:
             ever = (
                 np.arange(self.p)
                 if full
@@ -344,7 +648,11 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         if self.meta.responses is None or self.classes is None or label not in self.classes:
             raise ValueError(
                 f"baseline={label!r} is not a class of a multinomial fit"
-                + (f"; its classes are {', '.join(self.meta.responses)}" if self.responses else "")
+                + (
+                    f"; its classes are {', '.join(self.meta.responses)}"
+                    if self.meta.responses
+                    else ""
+                )
             )
         at = list(self.classes).index(label)
         return lambda values: values - values[:, [at]]
@@ -365,100 +673,829 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
         return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
 
-    def loss_record(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Any:
-        """The loss as a record for `l0path.problem.losses`.
-
-        Parameters
-        ----------
-        X, y : array-like, optional
-            The data of the fit. They are needed after loading a path of survival times alone, whose
-            loss depends on the times.
-
-        Returns
-        -------
-        NamedTuple
-            The loss with its parameters, such as `delta`.
-        """
-        if self.meta.traits.response == "survival":
-            return self.data(X, y).loss
-        return loss_of(self.meta)
-
-    def objective(
+    @overload
+    def predict(
         self,
+        X: Matrix,
+        rule: None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+    ) -> np.ndarray | pd.DataFrame: ...
+    @overload
+    def predict(
+        self,
+        X: Matrix,
         rule: Rule | None = None,
         *,
-        X: Matrix | None = None,
-        y: ArrayLike | None = None,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
         **selector: Unpack[Selector],
-    ) -> float:
-        """The objective of a solution, computed anew from its coefficients and the data.
-
-            loss + lambda1 ||b||_1 + lambda2 ||b||_2^2  (+ lambda0 sum_j f_j [b_j != 0] on a lambda0
-            grid)
+    ) -> np.ndarray | pd.Series: ...
+    def predict(
+        self,
+        X: Matrix,
+        rule: Rule | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series | pd.DataFrame:
+        """Predictions of one solution, or of all, for new rows.
 
         Parameters
         ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows. A DataFrame, or a design whose file names its columns, is taken by column
+            names, and needs only those that the model uses (without a selector: any model). Others
+            may be absent, or hold missing values, text or unknown levels. An array has all p
+            columns. After a fit by a formula X is a DataFrame of the columns that the terms of the
+            model use, in any order.
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.index`.
-        X, y : array-like, optional
-            The data of the fit, needed after loading a path.
+            A size, a criterion or a function of the path, as in `Path.select`. Without any selector
+            all solutions predict.
+        type : str, optional
+            "response" for the mean, "link" for the linear predictor, "class" for labels, or for
+            loss="cox" "risk" for exp(linear predictor), the hazard relative to that of a row of
+            zeros. None means "response" where the loss has a mean, and "link" for the hinge losses
+            and loss="cox".
+        offset : array-like of shape (m,) or str, optional
+            The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
+            unless that was a column, which is looked up in X, or a term of a formula, which is
+            computed anew.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
 
         Returns
         -------
-        float
-            The objective, in units of the mean loss.
+        ndarray, Series, or DataFrame
+            A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
+            selector one column per solution. With r responses a DataFrame with a column for each,
+            or an array of shape (m, r); without a selector (m, solutions, r). NaN for rows with
+            missing or infinite values in the columns that the model uses.
+
+        Raises
+        ------
+        ValueError
+            If columns that the model uses are absent, or hold levels that the fit has not seen. If
+            they hold missing values after a fit by a formula, or with type="class". Nothing is
+            guessed.
 
         Examples
         --------
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> round(path.objective(k=6), 1)
-        49800.2
+        >>> path.predict(data.X.head(2), k=6).round(1)
+        0    573.4
+        1    746.7
+        Name: Salary, dtype: float64
+        >>> path.predict(data.X.head(2)).shape  # every model
+        (2, 20)
         """
-        self, i = self._at(rule, **selector)
-        s = self.solutions[i]
-        data = self.data(X, y)
-        eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
-        b = (s.beta.T * self.meta.scale[s.support]).T
-        if data.responses is not None:
-            b = (b * np.sqrt(data.response_weights)).ravel()
-        value = (
-            summed_loss(reported(data.loss), data.y, eta, row_weights(data), data.response_weights)
-            + s.lambda1 * np.abs(b).sum()
-            + s.lambda2 * b @ b
+        bare = rule is None and not selector and self._default is None
+        chosen = range(len(self))
+        if not bare:
+            self, row = self._at(rule, **selector)
+            chosen = [row]
+        used = [self.solutions[i].support for i in chosen]
+        design, index = self._new_design(
+            X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
         )
-        if self.meta.grid == "lambda0":
-            forced = np.isin(s.support, self.meta.forced)
-            value += (
-                s.lambda0 * self.meta.groups.factor[s.groups].sum()
-                if self.meta.groups is not None
-                else s.lambda0 * self.meta.factor[s.support][~forced & present(s.beta)].sum()
+        with np.errstate(invalid="ignore"):  # rows with NaN or infinity have NaN predictions
+            eta = (
+                np.stack([self._link(design, self.solutions[i]) for i in chosen], axis=1)
+                if chosen
+                else np.empty((design.n, 0))
             )
-        return float(value)
+            shift = offset_of_rows(self, X, offset, design.n)
+            if shift is not None:
+                eta = eta + shift[:, None]
+            if self.meta.ordered and type != "link":
+                pairs = zip(chosen, eta.T, strict=True)
+                eta = [class_predictors(self.solutions[i], one) for i, one in pairs]
+                eta = np.stack(eta, axis=1)
+            out = self._transform(eta, type)
+        if out.ndim == 3 and index is not None:
+            return self._by_response(out, index, bare)
+        if bare:
+            return pd.DataFrame(out, index=index) if index is not None else out
+        return (
+            pd.Series(out[:, 0], index=index, name=self.meta.response)
+            if index is not None
+            else out[:, 0]
+        )
 
-    def data(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Data:
-        """The data of the fit.
+    def _by_response(self, out, index, bare):
+        """Predictions out (m, solutions, r) as a DataFrame."""
+        labels = self.meta.response_index
+        if not bare:
+            return pd.DataFrame(out[:, 0], index=index, columns=labels)
+        rows = pd.RangeIndex(len(self), name="index")
+        return pd.DataFrame(
+            out.reshape(len(index), -1), index=index, columns=by_response(rows, labels)
+        )
+
+    def _link(self, design, s):
+        return linear_predictor(design, None, s)
+
+    def _transform(self, eta, type):
+        loss, link = self.meta.loss, self.meta.traits.link
+        if type is None:
+            type = "response" if link else "link"
+        if type == "link":
+            return eta
+        if type == "risk" and self.meta.traits.response == "survival":
+            with np.errstate(over="ignore"):
+                return np.exp(eta)
+        if type == "response":
+            if self.meta.traits.response == "survival":
+                raise ValueError(
+                    "type='response' needs a loss with a mean, and cox has none: use type='risk' "
+                    "(the hazard beside the baseline) or 'link', or path.survival(X, ...) for "
+                    "probabilities"
+                )
+            if not link:
+                raise ValueError(
+                    f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
+                    "or 'class', or fit loss='logistic' for probabilities"
+                )
+            return mean_at(link, eta)
+        if type == "class":
+            if self.classes is None:
+                raise ValueError(
+                    f"type='class' needs a classification loss; this path has loss={loss!r}"
+                )
+            unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
+            if unknown.any():
+                raise ValueError(
+                    f"X has NaN in columns of the model in {unknown.sum()} rows, the first at "
+                    f"position {unknown.argmax()}, which have no class; drop or impute them, or "
+                    "take type='link'"
+                )
+            if self.meta.responses is not None or self.meta.ordered:
+                return np.asarray(self.classes)[eta.argmax(axis=-1)]
+            return np.asarray(self.classes)[(eta > 0).astype(int)]
+        if self.meta.traits.response == "survival":
+            raise ValueError(
+                f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
+                "path.survival(X, ...) or path.cumulative_hazard(X, ...)"
+            )
+        what = "is for loss='cox'" if type == "risk" else "is not known"
+        raise ValueError(
+            f"type={type!r} {what}; choose None, 'link', 'response' or, for classes, 'class'"
+        )
+
+    def _new_design(self, X, needed=None):
+        """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with
+        names (of a fit to an array: one that has all names), by position else. A fit to a derived
+        design takes X's own columns, a formula's a DataFrame of the columns it names (or the p
+        encoded columns of an array). needed: the features that will be read, so that tables by name
+        need to hold no others; None: all.
+        """
+        X, encoding = pandas_of(X), self.meta.formula
+        if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
+            X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
+            return as_design(X.X)[0], X.index
+        made = self.meta.names if isinstance(self.meta.names, Derived) else None
+        if made is not None and isinstance(getattr(X, "names", None), Derived):
+            if X.names != made:
+                raise ValueError(
+                    f"X has other {made.what} than the fit; pass X's own columns, which are then "
+                    "expanded as in the fit"
+                )
+            return X, None
+        names, by_name = (
+            (self.meta.names, self.meta.by_name) if made is None else (made.base, made.by_name)
+        )
+        if needed is not None:
+            needed = (
+                needed
+                if made is None
+                else np.unique(np.asarray(made.parents(needed), dtype=np.int64))
+            )
+        framed = isinstance(X, pd.DataFrame)
+        known = column_names(X.columns) if framed else getattr(X, "names", None)
+        index = X.index if framed else None
+        if index is not None or (isinstance(known, list) and known != names):
+            found = self._by_names(X, known, names, by_name, needed, made is not None)
+            if found is not None:
+                return found if made is None else derived(found, made), index
+        same = "the same columns in the same order"
+        if encoding is not None:
+            same = f"a DataFrame with the columns of the formula {encoding.text!r}"
+            if isinstance(X, np.ndarray) and X.dtype == object:
+                raise TypeError(f"X is an array of dtype object, which has no names; pass {same}")
+        design, _, index, _ = as_design(X)
+        if design.p != len(names):
+            raise ValueError(f"X has {design.p} columns, the fit had {len(names)}; pass {same}")
+        return design if made is None else derived(design, made), index
+
+    def _by_names(self, X, known, names, by_name, needed, whole):
+        """The design of a table (its columns: known) with the columns `names` of the fit, of which
+        only those `needed` need be there; None where it is to be read by position. whole: absent
+        columns are made zeros, for designs that are built of them.
+        """
+        place = {name: j for j, name in reversed(list(enumerate(known)))}
+        wanted = names if needed is None else [names[j] for j in needed]
+        missing = [name for name in wanted if name not in place]
+        if by_name and missing:
+            raise ValueError(
+                f"X lacks {len(missing)} of the columns "
+                f"{'of the fit' if needed is None else 'that the model uses'}: "
+                f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
+            )
+        if not by_name and (
+            missing or (len(known) == len(names) and any(name not in place for name in names))
+        ):
+            return None
+        if needed is None:
+            needed = np.arange(len(names))
+        at = [place[name] for name in wanted]
+        if not isinstance(X, pd.DataFrame):
+            places = np.full(len(names), -1)
+            places[needed] = at
+            return Reordered(X, places)
+        part = as_design(X.iloc[:, at] if at else np.zeros((len(X), 1)))[0]
+        if len(at) == len(names):
+            return part
+        if whole:
+            table = np.zeros((len(X), len(names)))
+            table[:, needed] = part.columns(np.arange(len(at)))
+            return as_design(table)[0]
+        places = np.full(len(names), -1)
+        places[needed] = np.arange(len(at))
+        return Reordered(part, places)
+
+    def _given(self, X, y, **by_row):
+        """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,
+        which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
+        is in X is found there.
+        """
+        X, y = pandas_of(X), pandas_of(y, "y")
+        y, by_row = shares_in_one(self.meta, y, by_row)
+        by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
+        if not isinstance(X, pd.DataFrame):
+            return X, y, by_row
+        if self.meta.formula is None:
+            kept = [name != self.meta.offset_name for name in column_names(X.columns)]
+            return X if all(kept) else X.loc[:, kept], y, by_row
+        of_table = y is None
+        X, y, by_row = self.meta.formula.rows(X, y, **by_row)
+        return X, *(shares_in_one(self.meta, y, by_row) if of_table else (y, by_row))
+
+    def score_table(
+        self,
+        p_total: int | None = None,
+        sigma2: float | None = None,
+        *,
+        ebic_gamma: float = 1.0,
+        separated: bool = False,
+    ) -> pd.DataFrame:
+        """Log-likelihood and information criteria of every solution, rows as `path.table`.
 
         Parameters
         ----------
+        p_total : int, optional
+            The number of columns at the beginning, when X holds those a screening left over; ebic,
+            gic and mbic then charge for all of them. None means p.
+        sigma2 : float, optional
+            The noise variance for cp, in squared units of y. None means RSS / (n - rank) of the
+            full model if n > p + 1 (and p <= 2000), else of the largest model on the path. NaN if
+            that takes the data and the path was loaded from a file.
+        ebic_gamma : float, default 1.0
+            The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power
+            of n.
+        separated : bool, default False
+            Whether rows whose columns separate the classes take part. Their likelihood has no
+            finite maximum, so otherwise everything but their df is NaN.
+
+        Returns
+        -------
+        DataFrame
+            A row for each solution. Where terms have several columns, the best model by a criterion
+            need not be one of them: `Path.model` compares all sets of terms. The columns are
+            loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
+            r2_adjusted and cp. df counts nonzero coefficients, intercepts or thresholds, and the
+            dispersion, scale or theta that the likelihood of some losses has (gamma, Tweedie,
+            quantile, negative binomial), but not the variance of the squared loss. The loglik of a
+            perfect fit is as large as rounding makes it, up to inf; `select` passes it over.
+
+        Raises
+        ------
+        ValueError
+            If the loss has no likelihood (such as the hinge and Huber losses). Choose there by
+            `l0path.cv_fit`.
+
+        Notes
+        -----
+        The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table
+        say what went in: n (n_eff), p (columns that compete: p_total less the forced ones),
+        ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these
+        quantities, df, m = df (+ 1 under the squared loss) and chosen, the number of nonzero
+        coefficients that were not forced.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.score_table()[["df", "aic", "bic", "cp"]].loc[5:7].round(1)
+           df     aic     bic    cp
+        5   6  3794.6  3816.1  21.6
+        6   7  3787.2  3812.2  14.0
+        7   8  3786.3  3814.9  13.1
+        >>> path.score_table().attrs["n"]
+        263.0
+        """
+        from .criteria import score_table
+
+        return score_table(self, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+
+    def near_best(
+        self,
+        k: int | None = None,
+        *,
+        within: float | None = None,
+        criterion: str | None = None,
+        max_models: int = 10_000,
+        time_limit: float | None = None,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> ModelSet:
+        """All models nearly as good as the best one, as a `ModelSet`.
+
+        With k these are the models S of k columns with objective(S) <= (1 + within) x the best
+        objective of the size (where the least value of the loss is not 0, this value is first taken
+        off both). With a criterion they are the models of any size with criterion(S) <= the best
+        value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
+        of single columns. Equal columns count as different ones. Models without a finite optimum
+        (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
+
+        Parameters
+        ----------
+        k : int, optional
+            The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
+        within : float, optional
+            The largest distance from the best model: a share of the objective beyond the least
+            value of the loss (None means 0.01), or a difference of the criterion (None means 2).
+        criterion : str, optional
+            As in `best_subset`, for all sizes.
+        max_models : int, default 10000
+            The most models. Where there are more, the search ends, and the set is not complete.
+        time_limit : float, optional
+            Seconds. None means no limit.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
 
         Returns
         -------
-        Data
-            The checked data in the units of X and y, with weights, offset and bounds.
+        ModelSet
+            The models, and what they have in common; `complete`: none is missing, else `reason`.
 
         Raises
         ------
         ValueError
-            If X or y are missing, or differ from those of the fit by a checksum of some columns.
-        """
-        from ..engine.posing import data_of_fit
+            If an argument is out of range, or the problem is not served (see `best_subset`).
 
-        return data_of_fit(self, X, y)
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.near_best(criterion="bic", within=2)
+        <l0path.ModelSet: 4 models, k = 6..8, within 2 of the best bic; no other is>
+        """
+        from ..inspection import near_best
+
+        return near_best(
+            self, k, within=within, criterion=criterion, X=X, y=y,
+            **{"max_models": max_models, "time_limit": time_limit},
+        )  # fmt: skip
+
+    def certify(
+        self,
+        rule: Rule | None = None,
+        *,
+        time_limit: float = 30,
+        n_best: int = 1,
+        criterion: str | None = None,
+        gap: float = GLOBAL_GAP,
+        node_limit: int | None = None,
+        box: float | str | None = None,
+        algorithm: Settings | None = None,
+        progress: bool = False,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> Certificate:
+        """`Certificate` of one solution: a bound for all models of its size, and what the best ones
+        share.
+
+        The lower bound holds for the objective of every model of the size (on a lambda0 grid: of
+        every model). First come rounds that improve the dual points and apply safe rules, which fix
+        columns, for as long as they gain something. Fixed columns leave the problem, which tightens
+        the bounds of the next round. Then branch and bound searches the remaining models, until the
+        gap is closed or a limit is met. Ctrl-C ends it too. In every case the certificate holds the
+        best model found and the bound reached. Survival times, ordered classes, several classes and
+        several responses are searched by leaps and bounds over fits: the fit of all columns that
+        are left bounds every model of some of them.
+
+        Parameters
+        ----------
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.select`.
+        time_limit : float or None, default 30
+            Seconds. None means no limit.
+        n_best : int, default 1
+            How many of the best supports are wanted, all of the size of the solution.
+            `certificate.best` lists them, and "optimal" then says that no other support is better
+            than the last of them.
+        criterion : str, optional
+            As in `best_subset`: the n_best best least squares models of *all* sizes.
+        gap : float, default 1e-6
+            The relative gap at which the search ends.
+        node_limit : int, optional
+            The largest number of nodes of the search. None means no limit.
+        box : float or str, optional
+            M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that
+            have no other bound (a squared loss with more rows than columns has one). "auto" takes
+            twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
+            says so, and nothing is called proven under it. None assumes nothing. Not for several
+            responses or classes.
+        algorithm : settings record, optional
+            `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first,
+            with the gap and node_limit given here.
+        progress : bool, default False
+            Whether a line on stderr (in a notebook below the cell) shows seconds, objective, bound,
+            gap and nodes.
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+
+        Returns
+        -------
+        Certificate
+            What is proved. The path does not change: `certificate.path` is a copy with the row
+            bounded and, where a better subset was found, replaced. Where the gap is closed to 1e-6
+            its optimality is "global".
+
+        Raises
+        ------
+        ValueError
+            If a limit, n_best or the gap is out of range, or a box is not positive or leaves the
+            solution out.
+        TypeError or LookupError
+            If the selector names no solution, or several.
+
+        References
+        ----------
+        - box="auto": Bertsimas, King & Mazumder, Annals of Statistics 44, 2016.
+        - n_best is nbest of `regsubsets` in the R package leaps.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> certificate = path.certify(k=3, n_best=2)
+        >>> certificate.status, certificate.proven
+        ('optimal', True)
+        >>> [model.features for model in certificate.best]
+        [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']]
+        """
+        from ..inspection import certify
+
+        return certify(
+            self,
+            rule,
+            time_limit=time_limit,
+            **{"n_best": n_best, "criterion": criterion, "gap": gap, "node_limit": node_limit},
+            box=box,
+            algorithm=algorithm,
+            progress=progress,
+            X=X,
+            y=y,
+            **selector,
+        )
+
+    def validate(
+        self,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        scoring: str | Callable | None = None,
+        sample_weight: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
+        strata: ArrayLike | str | None = None,
+        *,
+        freq_weight: ArrayLike | str | None = None,
+        trials: ArrayLike | str | None = None,
+    ) -> CVPath:
+        """Score every solution on validation rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The validation rows.
+        y : array-like of shape (m,), optional
+            Their responses. Labels must be classes of the fit; one of them alone will do where the
+            metric allows. After a fit by a formula None takes the left side of the DataFrame X, and
+            leaves incomplete rows out.
+        scoring : str, scorer, or callable, optional
+            The metric, as in `cv_fit`. None means "deviance".
+        sample_weight : array-like of shape (m,) or str, optional
+            Weights >= 0 of the rows, of which only the proportions matter. None means 1 for each.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the rows. It is needed if the fit had one.
+        strata : array-like of shape (m,) or str, optional
+            If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+        freq_weight, trials : array-like of shape (m,) or str, optional
+            How many rows each row stands for, and the numbers of trials of shares, as in
+            `l0path.fit`. They multiply the weights. None means 1 for each row.
+
+        Returns
+        -------
+        CVPath
+            The scores, with one column "validation" and n_folds = 1.
+
+        Notes
+        -----
+        For metrics that are means over rows (deviance, mse, mae, brier, misclassification)
+        cv_sd is the weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m
+        the number of rows of positive weight, each as often as freq_weight says. For other metrics
+        both are NaN, and "1se" raises an error.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> train, test = data.X.index[::2], data.X.index[1::2]
+        >>> path = l0path.fit(data.X.loc[train], data.y[train], max_k=8)
+        >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
+        ['Hits', 'CRBI']
+        """
+        from ..cross_validation import validate
+
+        return validate(
+            self,
+            X,
+            y,
+            scoring,
+            sample_weight,
+            offset,
+            strata,
+            freq_weight=freq_weight,
+            trials=trials,
+        )
+
+    def compare(
+        self,
+        models: Sequence[Rule | Model | dict],
+        *,
+        standardized: bool = False,
+        criteria: Sequence[str] = ("aic", "bic"),
+        se: bool | str = False,
+        **within: Unpack[Selector],
+    ) -> Comparison:
+        """Some models of the path side by side.
+
+        Parameters
+        ----------
+        models : list
+            Sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1},
+            {"index": 7}), or Models of this path, in the order of the columns.
+        standardized : bool, default False
+            Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
+        criteria : sequence of str, default ("aic", "bic")
+            Columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
+        se : bool or str, default False
+            True adds standard errors, those of `Path.refit`, and a name those of this `cov_type`,
+            such as "HC3". The coefficients are then those of the refits, which have no penalty; of
+            several classes log odds against the first one. They take no account of a choice by
+            these rows.
+        **within : int or float
+            slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
+            several.
+
+        Returns
+        -------
+        Comparison
+            A DataFrame with a column for each model. Its rows are the coefficients by name, NaN
+            (blank in print) where a model does not have the feature; `n`, `k`, the loss, the
+            objective where this is not the loss, and the deviance ratio; the criteria, where the
+            loss has a likelihood; what was checked (`optimality`), and the gap to the lower bound
+            where there is one. Printing, `to_latex()` and `to_markdown()` round; the cells are the
+            numbers themselves.
+
+        Raises
+        ------
+        TypeError, ValueError, or LookupError
+            If a selector names no solution, or several, or a criterion is unknown.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.compare([2, 3, 4])
+        squared loss of Salary
+        k                                 2        3        4
+        coefficient (Intercept)      -47.96   -71.46    13.92
+                    Hits              3.301    2.804    2.676
+                    CRBI             0.6899   0.6825   0.6818
+                    Division_W                         -140.0
+                    PutOuts                   0.2736   0.2735
+        fit         n                   263      263      263
+                    k                     2        3        4
+                    loss              58263    55607    53177
+                    deviance_ratio   0.4252   0.4514   0.4754
+        criterion   aic             3820.49  3810.21  3800.46
+                    bic             3831.20  3824.50  3818.32
+        check       optimality       global   global   global
+                    gap               1e-08    1e-08    1e-08
+        >>> table = path.compare([5, "bic"])
+        >>> table.loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
+        [0.491, 0.509]
+        """
+        from .comparison import compare
+
+        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
+
+    def plot(
+        self,
+        kind: str = "coef",
+        x: str = "k",
+        mark: dict | int | str | Callable | list | None = None,
+        slice: int | None = None,
+        ax: Axes | None = None,
+        standardized: bool = True,
+        *,
+        k: int | float | Sequence[int] | None = None,
+        labels: Mapping[str, str] | None = None,
+        response: str | None = None,
+        class_: Any = None,
+    ) -> Axes:
+        """Plot the path and return the Axes.
+
+        The numbers behind a plot are `l0path.plots.data(path, kind, x=..., slice=..., k=...)`.
+
+        Parameters
+        ----------
+        kind : str, default "coef"
+            "coef": coefficients, with names at the right margin, those of the columns of the marked
+            models, or the twelve largest of the last model; a coefficient that is in for one size
+            alone is a point; a feature has the same colour in all plots of a path, and the columns
+            of a group share one, distinguished by dashes and labels. "loss": mean loss and deviance
+            ratio. "criteria": information criteria, as differences from their minima. "lambda0":
+            the interval of lambda0 for which each size is best. "gap": the gap between objective
+            and lower bound, in percent of the objective. "support": which features, or groups, are
+            in, for every size, in the colours of the signs (blue: positive).
+        x : str, default "k"
+            "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
+            that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
+            is used by the kinds coef, loss, criteria and gap.
+        mark : dict, int, str, callable, or list, optional
+            A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
+            these: vertical lines. None marks nothing.
+        slice : int, optional
+            The slice of a path with several. None takes that of `mark`, else the one that
+            cross-validation chose where the path comes from `cv_fit`, else the one with most
+            solutions and least shrinkage (the title says which). loss and gap show all.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        standardized : bool, default True
+            Whether coefficients are standardised, or in units of y and X.
+        k : int, pair of int or range, optional
+            The largest size to draw, (smallest, largest) or a range; np.inf means all. None means
+            all, but for coefficients and supports with a `mark` five sizes beyond the largest one
+            marked (half of it again, if that is more), and without one up to 30 of a path beyond
+            k = 40 (the title says so). Labels are those of the largest
+            size drawn; minima of criteria are those of the whole path.
+        labels : dict, optional
+            {name: text} of features, or groups, to be renamed in the plot.
+        response : str, optional
+            Of several responses: the one whose coefficients are drawn, with their signs. None draws
+            the norms of the coefficients over all responses.
+        class_ : optional
+            The same of several classes.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If kind, x, response or class_ is unknown, or k is no range.
+        LookupError
+            If a mark is not drawn.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> ax = path.plot("coef", mark="bic")
+        >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
+        """
+        from ..plots import plot
+
+        return plot(
+            self,
+            kind,
+            x,
+            mark,
+            slice,
+            ax,
+            standardized,
+            **{"k": k, "labels": labels, "response": response, "class_": class_},
+        )
+
+    def explore(
+        self,
+        file: str | PathLike | None = None,
+        *,
+        alternatives: int = 5,
+        time_limit: float = 30,
+        title: str | None = None,
+        show: bool = False,
+        near_best: ModelSet | None = None,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        progress: bool = False,
+    ) -> Page:
+        """A page to look through the path with slider and keyboard: one HTML file that is complete.
+
+        For every model it shows its features with coefficients, where it lies on the curves of
+        coefficients, fit, held-out score and bound, and the exchanges of one feature that come
+        nearest. Slices have a selection list; best held-out score, one standard error and criteria
+        have buttons. Two models stand side by side, the chosen one is downloaded as CSV or (where
+        `Model.to_python` serves it) as code. The page of a `CVPath` has held-out scores and
+        prediction intervals. Of several responses or classes it shows the coefficients of one.
+
+        Parameters
+        ----------
+        file : str or path, optional
+            Where to write the page (it is overwritten). None writes nothing.
+        alternatives : int, default 5
+            Exchanges listed for each model, 0 for none (see `Path.alternatives`; not for groups,
+            nor without the data).
+        time_limit : float or None, default 30
+            Seconds for the exchanges, None for no limit. The models chosen by scores and criteria
+            come first, then the others by size. Ctrl-C ends them too.
+        title : str, optional
+            The title of the page.
+        show : bool, default False
+            Whether to open the page in a browser.
+        near_best : ModelSet, optional
+            Models nearly as good as the best one, of `Path.near_best`, for a section of their own:
+            the signs of their columns (the first 100 models, the 40 most frequent columns), how
+            often each column is in, and the sets of columns of which every model needs one.
+        X, y : array-like, optional
+            The data of the fit, needed for `alternatives` after loading a path.
+        progress : bool, default False
+            Whether a bar on stderr shows the exchanges.
+
+        Returns
+        -------
+        Page
+            The page, which a notebook shows in a frame.
+
+        Raises
+        ------
+        ValueError
+            If limits are out of range, or X and y are not those of the fit.
+        OSError
+            If the file cannot be written.
+        """
+        from ..report import explore
+
+        return explore(
+            self,
+            file,
+            alternatives=alternatives,
+            time_limit=time_limit,
+            title=title,
+            show=show,
+            near_best=near_best,
+            X=X,
+            y=y,
+            progress=progress,
+        )
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write, of any name; .npz is customary. It is replaced as a whole: where
+            writing fails, a path that was there stays.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written, for example because the disk is full.
+        """
+        from .storage import save
+
+        return save(self, file)
 
     def slice(self, i: int) -> Path:
         """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.
@@ -493,5 +1530,27 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             self.notes,
             self.rounds.to_dict("records"),
             self._source,
-            end=self.end,
+            end=self._end,
         )
+
+    def _loss_record(self, X=None, y=None):
+        """The record of the loss that the solvers take; X, y: as in `_data`."""
+        if self.meta.traits.response == "survival":
+            return self._data(X, y).loss
+        return loss_of(self.meta)
+
+    def _data(self, X=None, y=None) -> Data:
+        """The checked `Data` of the fit in the units of X and y, with weights, offset and bounds.
+        X and y are needed after loading a path without data, and refused where they differ from
+        those of the fit by a checksum.
+        """
+        from ..engine.posing import data_of_fit
+
+        return data_of_fit(self, X, y)
+
+
+def _neighbours(grid, value):
+    """The grid values next to `value`, for messages."""
+    below, above = grid[grid < value], grid[grid > value]
+    near = [*([below.max()] if below.size else []), *([above.min()] if above.size else [])]
+    return " and ".join(f"{x:.6g}" for x in near) or "none"

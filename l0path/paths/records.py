@@ -14,6 +14,7 @@ from ..core.arguments import shown
 from ..designs import in_memory
 from ..designs.names import INTERCEPT
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
+from ..problem.specified import RECORDS, Squared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +156,23 @@ def loss_of(meta):
     if meta.loss_numbers:
         return kind_named(meta.loss)(*meta.loss_numbers)
     return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
+
+
+def loss_asked(meta):
+    """The loss of a `Meta` as the record of `l0path.losses` that asks for it, with the numbers that
+    the fit found; a loss of the user's own as it is.
+    """
+    for record in RECORDS:
+        if record.name == meta.loss:
+            names = {inside: name for name, inside in record.inside.items()}
+            argument = meta.traits.parameter
+            given = {} if not argument else {names.get(argument, argument): meta.loss_parameter}
+            if meta.ties is not None:
+                given["ties"] = meta.ties
+            if meta.response_weights is not None and record is Squared:
+                given["response_weights"] = tuple(meta.response_weights)
+            return record(**given)
+    return loss_of(meta)
 
 
 @dataclass

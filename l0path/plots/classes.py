@@ -14,7 +14,6 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..engine.arguments import coded, sample_weights
-from ..paths import Path
 from ..paths.predicting import class_predictors, linear_predictor
 from ..paths.records import one_response, unordered
 from ..problem.families.trials import in_two_columns, shares_of
@@ -27,47 +26,24 @@ if TYPE_CHECKING:
 UNIT = (-0.02, 1.02)  # limits of axes of probabilities
 
 
-@described_by(Path.plot_roc)
-def plot_roc(
-    self: Path,
-    X: Matrix | None = None,
-    y: ArrayLike | None = None,
-    rule: Rule | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    ax: Axes | None = None,
-    label: str | None = None,
-    **selector: Unpack[Selector],
-) -> Axes:
-    _check(self, "link")
-    curve = _rows(self.model(rule, **selector), "link", X, y, sample_weight, offset)
-    return _roc(curve, ax, label, self.classes[1])
+def plot_roc(model, X, y, *, sample_weight, offset, ax, label):
+    """The ROC curve of a model, for `Model.plot`."""
+    _check(model.path, "link")
+    curve = _rows(model, "link", X, y, sample_weight, offset)
+    return _roc(curve, ax, label, model.path.classes[1])
 
 
-@described_by(Path.plot_calibration)
-def plot_calibration(
-    self: Path,
-    X: Matrix | None = None,
-    y: ArrayLike | None = None,
-    rule: Rule | None = None,
-    *,
-    bins: int = 10,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    ax: Axes | None = None,
-    label: str | None = None,
-    **selector: Unpack[Selector],
-) -> Axes:
-    _check(self, "response")
-    curve = _rows(self.model(rule, **selector), "response", X, y, sample_weight, offset)
-    return _calibration(curve, ax, label, bins, self)
+def plot_calibration(model, X, y, *, bins, sample_weight, offset, ax, label):
+    """The calibration of a model, for `Model.plot`."""
+    _check(model.path, "response")
+    curve = _rows(model, "response", X, y, sample_weight, offset)
+    return _calibration(curve, ax, label, bins, model.path)
 
 
 @described_by(CVPath.plot_roc)
 def plot_cv_roc(
     self: CVPath,
-    which: Rule | None = None,
+    rule: Rule | None = None,
     *,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
@@ -75,14 +51,14 @@ def plot_cv_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    curve = _held_out(self, which, X, y, "link", selector)
-    return _roc(curve, ax, label, self.path.classes[1])
+    curve = _held_out(self, rule, X, y, "link", selector)
+    return _roc(curve, ax, label, self.classes[1])
 
 
 @described_by(CVPath.plot_calibration)
 def plot_cv_calibration(
     self: CVPath,
-    which: Rule | None = None,
+    rule: Rule | None = None,
     *,
     bins: int = 10,
     X: Matrix | None = None,
@@ -91,8 +67,8 @@ def plot_cv_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    curve = _held_out(self, which, X, y, "response", selector)
-    return _calibration(curve, ax, label, bins, self.path)
+    curve = _held_out(self, rule, X, y, "response", selector)
+    return _calibration(curve, ax, label, bins, self)
 
 
 @described_by(NestedCV.plot_roc)
@@ -166,8 +142,8 @@ def _calibration(curve, ax, label, bins, path):
             look = {"ha": "right", "va": "bottom", "color": style.GREY}
             where = {"transform": ax.get_xaxis_transform(), "fontsize": style.FONT_SIZE}
             ax.text(far, 0.11, text, **look, **where)
-    if path.loss == "quantile":
-        level = path.loss_record().quantile
+    if path.meta.loss == "quantile":
+        level = path._loss_record().quantile
         _points(ax, calibration(target <= predicted, predicted, bins, weight), label)
         if first:
             ax.axhline(level, color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
@@ -251,12 +227,12 @@ def _check(path, type):
             one_response(path, "a calibration curve")
         if traits.response == "survival":
             raise ValueError(
-                f"loss={path.loss!r}: calibration curves are for probabilities, means and "
+                f"loss={path.meta.loss!r}: calibration curves are for probabilities, means and "
                 "quantiles; see plot_survival, and score_over_time for the Brier score"
             )
         if not traits.link:
             raise ValueError(
-                f"loss={path.loss!r} gives no probabilities to be calibrated; fit "
+                f"loss={path.meta.loss!r} gives no probabilities to be calibrated; fit "
                 "loss='logistic', or see plot_roc"
             )
         return
@@ -264,7 +240,7 @@ def _check(path, type):
     unordered(path, "a ROC curve")
     if path.classes is None:
         raise ValueError(
-            f"the path has loss={path.loss!r}; ROC curves are for two classes, such as "
+            f"the path has loss={path.meta.loss!r}; ROC curves are for two classes, such as "
             "loss='logistic'"
         )
 
@@ -282,7 +258,7 @@ def _rows(model, type, X, y, sample_weight, offset):
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
         if path.meta.trials is not None and in_two_columns(y):
-            y, trials = shares_of(y, None, len(y), path.loss)
+            y, trials = shares_of(y, None, len(y), path.meta.loss)
             given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float)
             sample_weight = trials * given
         score = np.asarray(model.predict(X, type, offset=offset))
@@ -298,21 +274,21 @@ def _rows(model, type, X, y, sample_weight, offset):
             "sample_weight and offset without X are those of the fit; leave them out, or pass X "
             "and y"
         )
-    data = path.data()
+    data = path._data()
     inside = data.weights > 0
-    s = path.solutions[model.index]
+    s = model._solution
     eta = class_predictors(s, linear_predictor(data.design, data.offset, s))
     score = path._transform(eta, type)[inside]
     return data.y[inside], score, data.weights[inside], f"{name}, rows of the fit"
 
 
-def _held_out(cv, which, X, y, type, selector):
+def _held_out(cv, rule, X, y, type, selector):
     """The same of held-out predictions, for rows in some fold."""
-    _check(cv.path, type)
-    i = cv.index(which, **selector)
-    score, data = np.asarray(cv.held_out(index=i, type=type, X=X, y=y)), cv.path.data(X, y)
+    _check(cv, type)
+    i = cv.select(rule, **selector)
+    score, data = np.asarray(cv.held_out(index=i, type=type, X=X, y=y)), cv._data(X, y)
     seen = _finite(score) & (data.weights > 0)
-    return data.y[seen], score[seen], data.weights[seen], f"k = {cv.path.solutions[i].k}, held-out"
+    return data.y[seen], score[seen], data.weights[seen], f"k = {cv.solutions[i].k}, held-out"
 
 
 def _drawn(ax, kind):

@@ -22,7 +22,7 @@ def loss(plot):
         marker = None if x == "lambda0" else "o"
         ax.plot(at, value, color=color, linewidth=1.5, marker=marker, markersize=3)
         ends.append((at[-1], value[-1], shrinkage_of(path, part), color))
-    plot.dress(f"mean {path.loss.replace('_', ' ')} loss", plot.title)
+    plot.dress(f"mean {path.meta.loss.replace('_', ' ')} loss", plot.title)
     if len(groups) == 1:
         deviance_axis(ax, path.meta.floor, path.meta.null_loss - path.meta.floor)
     else:

@@ -116,12 +116,12 @@ def _index(path, mark, slice):
     """The index that a mark names."""
     within = {} if slice is None else {"slice": slice}
     if isinstance(mark, dict):
-        return path.index(**{**within, **mark})
+        return path.select(**{**within, **mark})
     if isinstance(mark, (int, np.integer)) and not isinstance(mark, bool):
-        return path.index(index=mark)
+        return path.select(index=mark)
     if isinstance(mark, str):  # a point of the figure, which shows the rows of the path
         return path.select(mark, rows=path._rows(slice, None, None))
-    return path.index(mark, **within) if not callable(mark) else path.index(mark)
+    return path.select(mark, **within) if not callable(mark) else path.select(mark)
 
 
 def _name(path, mark, i):

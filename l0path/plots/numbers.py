@@ -97,7 +97,7 @@ def data(
     shown = np.array([low <= path.solutions[i].k <= high for i in frame.index], dtype=bool)
     if kind == "lambda0":
         return frame.loc[shown]
-    table = path.table.loc[frame.index]
+    table = path.details.loc[frame.index]
     if kind in ("loss", "gap"):
         for name in (
             "slice",
@@ -157,7 +157,7 @@ def coefficients(path, standardized, of=None):
         values = every.to_numpy().reshape(len(every), len(path), -1)
         every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
     every = every.iloc[len(path.meta.first_names) :]
-    return every.set_axis(path.table.index, axis=1)
+    return every.set_axis(pd.RangeIndex(len(path)), axis=1)
 
 
 def sizes(k):

@@ -30,8 +30,7 @@ def plot_cv(
     k: int | Sequence[int] | None = None,
     log: bool = False,
 ) -> Axes:
-    table = cv.table
-    path = cv.path
+    table = cv.scores
     if x is None:
         x = "k" if table["lambda0"].isna().all() else "lambda0"
     if x not in ("k", "lambda0"):
@@ -40,7 +39,7 @@ def plot_cv(
         raise ValueError("x='lambda0' needs a path on a lambda0 grid; use x='k'")
     low, high = sizes(k)
     chosen = {which: index for which in mark if (index := _index(cv, which)) is not None}
-    number = np.array([s.slice for s in path.solutions])
+    number = np.array([s.slice for s in cv.solutions])
     if slice is None:
         slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
     ax, _ = style.new_axes(ax)
@@ -63,7 +62,7 @@ def plot_cv(
     _limits(ax, drawn, log)
     axis(ax, x)
     many = len(set(number.tolist())) > 1
-    shown = path.solutions[np.flatnonzero(number == slice)[0]]
+    shown = cv.solutions[np.flatnonzero(number == slice)[0]]
     title = (
         f"slice {slice} of {len(set(number.tolist()))} with bars: "
         f"{shrinkage(shown.lambda1, shown.lambda2)}; others grey"
@@ -71,10 +70,10 @@ def plot_cv(
         else None
     )
     scoring = getattr(cv, "scoring", "score")
-    squared = scoring == "deviance" and path.meta.traits.gaussian
+    squared = scoring == "deviance" and cv.meta.traits.gaussian
     style.tidy(
         ax,
-        xlabel(path, x),
+        xlabel(cv, x),
         "held-out mean squared error" if squared else f"held-out {scoring}",
         title,
     )
@@ -87,7 +86,7 @@ def plot_cv(
 def _index(cv, which):
     """The index of a choice; None where it is not defined (one fold has no standard error)."""
     try:
-        return cv.index(which) if callable(cv.index) else cv.model(which).index
+        return cv.select(which)
     except LookupError:
         return None
 
@@ -95,7 +94,7 @@ def _index(cv, which):
 def _band(ax, cv, table, best):
     """The scores within one standard error of the best."""
     mean, se = table.loc[best, "cv_mean"], table.loc[best, "cv_se"]
-    edge = mean - se if cv.greater_is_better else mean + se
+    edge = mean - se if cv._greater else mean + se
     ax.axhspan(*sorted((mean, edge)), color=style.PALETTE[2], alpha=0.12, linewidth=0, zorder=0)
     ax.axhline(edge, color=style.PALETTE[2], linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, vector, whole
-from ..core.describing import described_by
-from ..core.types import Matrix, Rule, Selector
 from ..cross_validation.validation import held_out, new_rows
 from ..engine.arguments import row_weights
-from ..paths import Path
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.arguments import rows_of
 from . import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
@@ -101,38 +98,22 @@ def risk_groups(risk, groups):
     return np.searchsorted(np.unique(np.quantile(risk, inner)), risk, side="left")
 
 
-@described_by(Path.plot_survival)
-def plot_survival(
-    self: Path,
-    X: Matrix | None = None,
-    y: ArrayLike | None = None,
-    rule: Rule | None = None,
-    *,
-    groups: int = 3,
-    risk: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
-    strata: ArrayLike | str | None = None,
-    ax: Axes | None = None,
-    **selector: Unpack[Selector],
-) -> Axes:
-    if self.meta.traits.response != "survival":
-        raise ValueError(f"survival curves are those of loss='cox'; this path has {self.loss!r}")
-    groups = whole(groups, "groups", 1)
-    if risk is not None and (rule is not None or selector or X is not None):
+def plot_survival(model, X, y, *, groups, risk, ax, **beside):
+    """Survival curves of groups of rows by risk, for `Model.plot`; beside: the weights, offset and
+    strata of the rows X.
+    """
+    path = model.path
+    if path.meta.traits.response != "survival":
         raise ValueError(
-            "risk= takes the place of a model, for the rows of the fit: leave out X, y and the "
-            "size or rule"
+            f"survival curves are those of loss='cox'; this path has {path.meta.loss!r}"
         )
+    groups = whole(groups, "groups", 1)
+    if risk is not None and X is not None:
+        raise ValueError("risk= is about the rows of the fit: leave out X and y")
     if risk is not None:
-        score, loss, event, weights = _of_the_fit(self, risk)
+        score, loss, event, weights = _of_the_fit(path, risk)
     else:
-        score, loss, event, weights = _of_model(
-            *self._at(rule, **selector),
-            X,
-            y,
-            {"sample_weight": sample_weight, "offset": offset, "strata": strata},
-        )
+        score, loss, event, weights = _of_model(path, model._index, X, y, beside)
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)
     columns = [part for part in (start, loss.stop[seen], event[seen]) if part.size]
@@ -142,7 +123,7 @@ def plot_survival(
 
 def _of_the_fit(path, risk):
     """(risk, loss, events, weights) of the rows of the fit; NaN: not drawn."""
-    data = path.data()
+    data = path._data()
     given = vector(risk, data.design.n, "risk")
     finite(given[np.isfinite(given)], "risk")
     return given, data.loss, data.y, data.weights
@@ -157,7 +138,7 @@ def _of_model(path, i, X, y, beside):
     if X is None:
         if any(value is not None for value in beside.values()):
             raise ValueError("sample_weight, offset and strata go with X and y; leave them out")
-        data = path.data()
+        data = path._data()
         eta = linear_predictor(data.design, data.offset, path.solutions[i])
         return eta, data.loss, data.y, data.weights
     # strata do not matter for the order of the risks

@@ -3,7 +3,7 @@ and `explore`, a page to look through a path; and a model as code.
 """
 
 from .code import python_code, sql_expression
-from .explore import Page, explore, explore_cv
+from .explore import Page, explore
 from .html import certificate_html, cv_html, path_html, summary_html
 from .results_html import knockoffs_html, model_html, nested_html, stability_html
 from .sklearn_models import sklearn_model
@@ -13,7 +13,6 @@ __all__ = [
     "certificate_html",
     "cv_html",
     "explore",
-    "explore_cv",
     "knockoffs_html",
     "model_html",
     "nested_html",

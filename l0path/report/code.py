@@ -247,7 +247,7 @@ def _predictors(model, language, against=None):
     class as text). against: the number of a class whose predictor is taken off all of them.
     """
     path, used = model.path, {}
-    solution = path.solutions[model.index]
+    solution = path.solutions[model._index]
     if isinstance(path.meta.names, Derived):
         raise ValueError(
             "the features of this model are made of the columns of X by a design, which cannot be "

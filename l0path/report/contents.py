@@ -51,8 +51,9 @@ def page_data(path, cv):
         else [list(dict.fromkeys(groups)).index(label) for label in groups]
     )  # what shares a colour
     return {
-        "about": f"{path.loss.replace('_', ' ')} loss, penalty {path.penalty}, {path.n} rows, "
-        f"{path.p} columns of which {ever.size} enter; {len(path)} models; {path.status}",
+        "about": f"{path.meta.loss.replace('_', ' ')} loss, penalty {path.meta.penalty}, "
+        f"{path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; "
+        f"{path.status}",
         "foot": FOOT,
         "notes": [str(note) for note in [*path.notes, *(cv.notes if cv is not None else [])]],
         "unit": f"Number of {unit}s",
@@ -113,7 +114,7 @@ def _rows(path, cv, ever, log):
     """A record for each solution; x: where it lies on the axis, k or lambda0 (0 a third of the
     least positive one).
     """
-    meta, table, scores = path.meta, path.table, None if cv is None else cv.table
+    meta, table, scores = path.meta, path.details, None if cv is None else cv.scores
     at = {int(j): i for i, j in enumerate(ever)}
     least = min((s.lambda0 for s in path.solutions if s.lambda0 > 0), default=np.nan) / 3.0
     rows = []
@@ -254,7 +255,7 @@ def good_models(path, found):
     places = found.ordered()[0][:MOST_NAMED]
     rows = []
     for model, line in zip(found.models, table.itertuples(index=False), strict=False):
-        solution = model.path.solutions[model.index]
+        solution = model.path.solutions[model._index]
         units = units_of(path.meta, solution).tolist()
         sign = dict(zip(units, signs(path.meta, solution).tolist(), strict=True))
         score, apart = (short(float(v)) for v in (line[1], line[2]))

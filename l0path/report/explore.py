@@ -12,7 +12,6 @@ from os import PathLike
 from pathlib import Path
 from string import Template
 from tempfile import NamedTemporaryFile
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,7 +85,6 @@ class Page:
 def explore(
     self: FittedPath,
     file: str | PathLike | None = None,
-    cv: CVPath | None = None,
     *,
     alternatives: int = 5,
     time_limit: float = 30,
@@ -97,7 +95,8 @@ def explore(
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
-    _check(self, cv, alternatives, time_limit)
+    cv = self if isinstance(self, CVPath) else None
+    _check(alternatives, time_limit)
     good = good_models(self, near_best)
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
@@ -128,12 +127,7 @@ def explore(
     return page
 
 
-@described_by(CVPath.explore)
-def explore_cv(self: CVPath, file: str | PathLike | None = None, **options: Any) -> Page:
-    return explore(self.path, file, self, **options)
-
-
-def _check(path, cv, alternatives, time_limit):
+def _check(alternatives, time_limit):
     if (
         isinstance(alternatives, (bool, np.bool_))
         or not isinstance(alternatives, (int, np.integer))
@@ -149,18 +143,6 @@ def _check(path, cv, alternatives, time_limit):
         or not time_limit > 0
     ):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
-    if cv is None:
-        return
-    if not isinstance(cv, CVPath):
-        raise TypeError(f"cv must be the CVPath of cv_fit or validate, got {type(cv).__name__}")
-    keys = ["k", "slice", "lambda0", "lambda1", "lambda2"]
-    if cv.path is not path and not (
-        cv.path.names == path.names and cv.path.table[keys].equals(path.table[keys])
-    ):
-        raise ValueError(
-            "cv belongs to another path: its solutions are not those of this one; call explore of "
-            "cv, or of cv.path"
-        )
 
 
 def _without_alternatives(path, count, X):
@@ -186,7 +168,7 @@ def _alternatives(path, data, limit, bar, **options):
         for i in dict.fromkeys([*chosen, *by_size]):
             if time.perf_counter() > end:
                 break
-            found = path.alternatives(index=i, **options)
+            found = path.model(index=i).alternatives(**options)
             data["rows"][i] |= {
                 "alternatives": [
                     [str(row.dropped), str(row.added), short(row.objective), short(row.relative)]

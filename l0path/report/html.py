@@ -176,10 +176,10 @@ def _curves(path, values):
 @_safe
 def path_html(path):
     """A header, the head of the table, and deviance ratio against k."""
-    table = path.table
+    table = path.details
     names = [
         "k",
-        "n_nonzero",
+        "n_features",
         "slice",
         "lambda0",
         "objective",
@@ -229,12 +229,12 @@ def summary_html(summary):
 @_safe
 def cv_html(cv):
     """The choices, and the held-out score against k."""
-    table = cv.table
+    table = cv.scores
     chosen = {}
     for which in ("min", "1se"):
         try:
             chosen.setdefault(
-                cv.index(which) if callable(cv.index) else cv.model(which).index, []
+                cv.select(which) if hasattr(cv, "select") else cv.model(which)._index, []
             ).append(which)
         except LookupError:
             continue
@@ -242,7 +242,7 @@ def cv_html(cv):
         list(chosen),
         [
             name
-            for name in ("k", "n_nonzero", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se")
+            for name in ("k", "n_features", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se")
             if not table[name].isna().all()
         ],
     ]
@@ -261,9 +261,9 @@ def _scores(ax, cv, table, chosen):
     """Held-out scores of the slices, bars of one standard error in that of the first choice, a ring
     around each choice.
     """
-    _lines(ax, _curves(cv.path, table["cv_mean"].to_numpy()), "k", f"held-out {cv.scoring}")
+    _lines(ax, _curves(cv, table["cv_mean"].to_numpy()), "k", f"held-out {cv.scoring}")
     if chosen:
-        part = table[[s.slice == cv.path.solutions[chosen[0]].slice for s in cv.path.solutions]]
+        part = table[[s.slice == cv.solutions[chosen[0]].slice for s in cv.solutions]]
         if part["cv_se"].notna().any():
             ax.errorbar(
                 part["k"],

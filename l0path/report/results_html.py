@@ -38,7 +38,7 @@ def _bars(ax, values, line, xlabel):
 def model_html(model):
     """The coefficients of a `Model`, in the user's units and standardised."""
     every, standardised = (
-        model.path.coef(index=model.index, standardized=standardized)
+        model.path.coef(index=model._index, standardized=standardized)
         for standardized in (False, True)
     )
     if model.path.meta.responses is not None:

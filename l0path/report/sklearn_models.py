@@ -10,7 +10,7 @@ from ..paths.model import Model
 
 def sklearn_model(model: Model) -> Any:
     """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
-    path, solution = model.path, model.path.solutions[model.index]
+    path, solution = model.path, model.path.solutions[model._index]
     meta = path.meta
     if meta.traits.response in ("survival", "ordered"):
         raise ValueError(
