@@ -396,19 +396,19 @@ def show(path, cv, index, why, say):
         table = table.join(cv.scores[["cv_mean", "cv_se"]])
     with pd.option_context("display.max_rows", 200, "display.width", 160):
         say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
-    about = path.meta.about and f"; coefficients are about {path.meta.about}"
-    say(f"\nchosen: k = {path.solutions[index].k} ({why}){about}")
+    about = path._meta.about and f"; coefficients are about {path._meta.about}"
+    say(f"\nchosen: k = {path._solutions[index].k} ({why}){about}")
     say(path.coef(index=index).to_string(float_format=lambda x: f"{x:.6g}"))
 
 
 def write(path, cv, index, options, say):
     """Coefficients of all models, the table, the path file, the plots and the page."""
     options.out.mkdir(parents=True, exist_ok=True)
-    several = path.meta.responses is not None
+    several = path._meta.responses is not None
     chosen, every = path.coef(index=index), path.coef()
     if not several:
         chosen = chosen.rename("coefficient").to_frame()
-    if path.classes is not None and not several and not path.meta.ordered:
+    if path.classes is not None and not several and not path._meta.ordered:
         chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")
@@ -428,15 +428,14 @@ def write(path, cv, index, options, say):
         }
         if cv is not None:
             plots["cv.png"] = cv.plot
-        if path.meta.traits.response == "survival":
+        if path._meta.traits.response == "survival":
             unseen = None if cv is None else cv.held_out(index=index)
-            who = {"index": index} if cv is None else {"risk": unseen}
-            plots["survival.png"] = lambda: path.plot_survival(**who)
+            plots["survival.png"] = lambda: path.model(index=index).plot("survival", risk=unseen)
         for name, axes in plots.items():
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
-        (path if cv is None else cv).explore(
+        path.explore(
             options.out / "explore.html",
             title=f"{options.response or options.formula}: {options.file.name}",
             time_limit=10,

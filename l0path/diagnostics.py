@@ -132,7 +132,7 @@ def _relative_error(b, beta):
 def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
     if isinstance(source, Path):
-        index, first = source.table.index, len(source.meta.first_names)
+        index, first = source.table.index, len(source._meta.first_names)
         return (
             index,
             source.table["k"].to_numpy(),

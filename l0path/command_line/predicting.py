@@ -18,7 +18,7 @@ def remember(folder, path, index, levels, **columns):
     """
     facts = {
         "index": int(index),
-        "k": int(path.solutions[index].k),
+        "k": int(path._solutions[index].k),
         "levels": {str(name): [str(level) for level in known] for name, known in levels.items()},
         **columns,
     }
@@ -35,7 +35,7 @@ def run_predict(options, say=print):
     frame = ready(read(options.file, options, say), say)
     times, name, strata = _times(path, options), options.offset or facts.get("offset"), None
     beside = [name] if name else []
-    if times and path.meta.strata is not None:
+    if times and path._meta.strata is not None:
         strata = facts.get("strata")
         beside.append(strata)
     X, usable = _columns(path, index, frame, facts.get("levels", {}), beside)
@@ -49,9 +49,9 @@ def run_predict(options, say=print):
     if usable.any():
         value = np.asarray(path.predict(X[usable], index=index, offset=offset))
         names = ["prediction"]
-        if path.meta.responses is not None or path.meta.ordered:
+        if path._meta.responses is not None or path._meta.ordered:
             what = "prediction" if path.classes is None else "probability"
-            names = [f"{what} of {label}" for label in path.meta.response_index]
+            names = [f"{what} of {label}" for label in path._meta.response_index]
         out[names] = np.nan
         out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:
@@ -65,20 +65,20 @@ def run_predict(options, say=print):
             curves = path.survival(X[usable], index=index, times=times, **rows)
             for t in times:
                 out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
-    if path.meta.traits.response == "survival":
+    if path._meta.traits.response == "survival":
         out = out.rename(columns={"prediction": "linear predictor"})
-    if path.classes is not None and "prediction" in out and path.meta.traits.link:
+    if path.classes is not None and "prediction" in out and path._meta.traits.link:
         out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
     out.to_csv(options.out)
-    say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")
+    say(f"k = {path._solutions[index].k}: {usable.sum()} predictions written to {options.out}")
     return out
 
 
 def _times(path, options):
     """The times of --times."""
     texts = [text.strip() for text in options.times.split(",") if text.strip()]
-    if texts and path.meta.traits.response != "survival":
-        raise ValueError(f"--times is for survival times; this path has loss {path.meta.loss}")
+    if texts and path._meta.traits.response != "survival":
+        raise ValueError(f"--times is for survival times; this path has loss {path._meta.loss}")
     try:
         return [float(text) for text in texts]
     except ValueError:
@@ -101,8 +101,8 @@ def _index(path, options, facts):
 
 def _needed(path, index, frame, facts, beside):
     """Columns of the file that the model uses, and those beside it."""
-    if path.meta.formula is not None:
-        used = path.meta.formula.needed(path.solutions[index].support)
+    if path._meta.formula is not None:
+        used = path._meta.formula.needed(path._solutions[index].support)
     else:
         coded = {f"{c}_{v}": c for c, known in facts.get("levels", {}).items() for v in known}
         used = [coded.get(name, name) for name in path.model(index=index).features]
@@ -121,7 +121,7 @@ def _columns(path, index, frame, levels, beside):
             f"{', '.join(absent[:6])}"
         )
     usable = ~frame[needed].isna().any(axis=1).to_numpy()
-    if path.meta.formula is not None:
+    if path._meta.formula is not None:
         return frame, usable
     X = {}
     for name in path.model(index=index).features:

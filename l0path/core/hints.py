@@ -66,8 +66,39 @@ ATTRIBUTES = {
     "best_estimator_": "write .model(...)",
     "best_k": "write .model(...).k",
     "best_params_": "write .model(...)",
-    "lambda_min": "write .model(...).lambda0",
+    "lambda_min": "write .model(...).details",
 }
+# attributes of earlier versions of paths, cross-validations and models
+MOVED = {
+    "path": "a CVPath is itself a path: leave .path out",
+    "index": "write .select(...) for the row of a selector",
+    "objective": "write .model(...).objective",
+    "end": "write .status, which says how the path ended",
+    "penalty": "it is in print(path); the values are in .details",
+    "responses": "write .coef(...).columns",
+    "n_dropped": "it is in .notes",
+    "delta": "write .loss.delta",
+    "theta": "write .loss.theta",
+    "data": "the rows of the fit are those that you passed",
+    "loss_record": "write .loss",
+    "without_data": "write l0path.load of a file that .save(...) wrote",
+    "splits": "pass cv= a list of (train, test) to cv_fit, to have the rows of its folds",
+    "repeated": "it is in .notes",
+    "random_state": 'write .folds.attrs["random_state"]',
+    "greater_is_better": 'write .folds.attrs["greater_is_better"]',
+    "n_nonzero": 'write .details["n_features"]',
+    "score_over_time": "write .model(...).score(X, y, times=...)",
+    "cumulative_hazard": 'write .model(...).survival(X, type="cumulative_hazard")',
+    "plot_roc": 'write .model(...).plot("roc", X, y)',
+    "plot_calibration": 'write .model(...).plot("calibration", X, y)',
+    "plot_survival": 'write .model(...).plot("survival", X, y)',
+}
+# what one model answers, by the methods of earlier versions of a path
+OF_ONE_MODEL = ("alternatives", "confusion", "refit", "score", "summary", "survival", "conf_int")
+ROW = (
+    "slice lambda0 lambda1 lambda2 lambda0_low lambda0_high converged status exchanges flags "
+    "chosen_by"
+).split()
 
 
 def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
@@ -81,10 +112,21 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
     hint = ""
     if not name.startswith("_"):
         public = [known for known in dir(thing) if not known.startswith("_")]
+        moved = {**MOVED, **{one: f"ask one model: .model(...).{one}(...)" for one in OF_ONE_MODEL}}
+        if kind == "Model":
+            moved = {one: f'write .details["{one}"]' for one in ROW} | {
+                "index": "write .details.name",
+                "cumulative_hazard": 'write .survival(X, type="cumulative_hazard")',
+                "n_nonzero": MOVED["n_nonzero"],
+            }
+        elif kind not in ("Path", "CVPath"):
+            moved = {}
         called = re.match(r"write \.(\w+)", ATTRIBUTES.get(name, ""))
         near = difflib.get_close_matches(name, public, n=3)
         inside = getattr(type(thing.__dict__.get(part)), name, None)
-        if called and called[1] in public:
+        if name in moved:
+            hint = f"; {moved[name]}"
+        elif called and called[1] in public:
             hint = f"; {ATTRIBUTES[name]}"
         elif inside is not None:
             hint = f"; its {part} has: .{part}.{name}"

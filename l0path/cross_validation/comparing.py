@@ -71,7 +71,7 @@ def rescore(
             "set: cv[3].score(X, y) has all metrics of a model there, path.validate(X, y, "
             "scoring=...) one metric of all models"
         )
-    metric, data = metric_of(scoring, self.meta.loss), self._data(X, y)
+    metric, data = metric_of(scoring, self._meta.loss), self._data(X, y)
     scores = fold_scores(self, data, self._splits, self._fits, metric)
     return CVPath(
         self._path,
@@ -103,7 +103,7 @@ def metrics(
     if by_default:
         loss = self._data(X, y).loss
         late = loss.traits.response == "survival" and loss.start.size > 0
-        scoring = metrics_for(self.meta.loss, late)
+        scoring = metrics_for(self._meta.loss, late)
     out = self.table[["k"]].copy()
     for one in scoring:
         try:
@@ -143,7 +143,7 @@ def difference(
             "se_corrected": corrected,
             "n_folds": float(count),
         },
-        name=f"{self.scoring}: k = {self.solutions[i].k} less k = {other.solutions[j].k}",
+        name=f"{self.scoring}: k = {self._solutions[i].k} less k = {other._solutions[j].k}",
     )
 
 

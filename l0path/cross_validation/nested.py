@@ -5,7 +5,8 @@ included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -30,13 +31,15 @@ from ..problem.specified import LossRecord
 from .processes import draw_seed, warn_once
 from .run import cv_fit
 from .scoring import HeldOutRows, in_classes, metric_of, score, times_of_fold
-from .showing_outer import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CHOICE = ["k", "n_features", "lambda0", "lambda1", "lambda2"]
 
 
-class NestedCV(ShowingOuterScores):
+class NestedCV:
     """Result of `nested_cv`: scores of a choice of model on rows that it has not seen.
 
     Attributes
@@ -66,10 +69,6 @@ class NestedCV(ShowingOuterScores):
         "complete: ...", or what stopped the run. Then everything here is of the outer folds that
         finished.
     """
-
-    # bound in `l0path/__init__`
-    plot_calibration: Callable[..., Any]
-    plot_roc: Callable[..., Any]
 
     def __init__(
         self,
@@ -115,6 +114,72 @@ class NestedCV(ShowingOuterScores):
         Training sets overlap, so it is optimistic. NaN for one fold.
         """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[1])
+
+    def plot_roc(self, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+        """ROC curve of the held-out predictions of a nested cross-validation.
+
+        Each row is ranked by the model of the outer fold that has seen it neither in the fit nor in
+        the choice of the model.
+
+        Parameters
+        ----------
+        ax, label : as in Model.plot
+            The Axes to draw into (None makes a figure), and the label of the curve.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots.classes import plot_nested_roc
+
+        return plot_nested_roc(self, ax=ax, label=label)
+
+    def plot_calibration(
+        self, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
+    ) -> Axes:
+        """Calibration curve of the held-out predictions of a nested cross-validation.
+
+        Parameters
+        ----------
+        bins : int, default 10
+            The number of bins, as in `Model.plot`.
+        ax, label : as in Model.plot
+            The Axes to draw into (None makes a figure), and the label of the curve.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots.classes import plot_nested_calibration
+
+        return plot_nested_calibration(self, bins=bins, ax=ax, label=label)
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
+
+        It holds the table, the chosen models, the folds and the held-out predictions.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write. One that is there is replaced as a whole.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from .storage import save_nested
+
+        return save_nested(self, file)
+
+    def _repr_html_(self):
+        """The model chosen in each outer fold of a `NestedCV` and its score."""
+        from ..report import nested_html
+
+        return nested_html(self)
 
     def __len__(self):
         return len(self.table)
@@ -294,7 +359,7 @@ class OuterLoop:
                     break
                 if inner.end == End.INTERRUPTED:
                     # some of its inner folds finished: not the choice that was asked for
-                    self.end = inner.end.reason
+                    self.end = inner._end.reason
                     break
                 self.warned.append([(w.category, str(w.message)) for w in caught])
                 self.cut_short += inner.end != End.COMPLETE
@@ -318,11 +383,11 @@ class OuterLoop:
         eta = linear_predictor(
             path._new_design(self.rows_of(rows))[0],
             None if data.offset is None else data.offset[rows],
-            path.solutions[i],
+            path._solutions[i],
         )
         times = times_of_fold(data, eta, (train, test)) if survival else None
         eta = eta[test] if survival else eta
-        y, eta = in_classes(data.loss, path.solutions[i], data.y[test], eta)
+        y, eta = in_classes(data.loss, path._solutions[i], data.y[test], eta)
         held_out = HeldOutRows(y, eta, data.weights[test], path, times)
         self.rows.append(
             {

@@ -90,8 +90,8 @@ class CVPath(Path):
         notes: Sequence[str] = (),
         over_rows: tuple | None = None,
     ) -> None:
-        super().__init__(path.meta, (), status, notes, path._rounds, path._source, end=End(end))
-        self.solutions, self._path = path.solutions, path
+        super().__init__(path._meta, (), status, notes, path._rounds, path._source, end=End(end))
+        self._solutions, self._path = path._solutions, path
         self.folds, self._repeated, self.scoring = folds, repeated, scoring
         self.folds.attrs.update(random_state=random_state, greater_is_better=greater_is_better)
         self._greater, self._splits, self._seed = greater_is_better, splits, random_state
@@ -99,7 +99,7 @@ class CVPath(Path):
         self._fits, self._spread = fits, over_rows
         self._notes = list(notes)  # without those about the choice, which depend on the metric
         try:
-            best = path.solutions[self.select("min")]
+            best = path._solutions[self.select("min")]
         except LookupError:
             return
         self.notes += self._edges(best)
@@ -170,10 +170,10 @@ class CVPath(Path):
         rows = self._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
         mean, _, se = self._scores()
         loss = -mean if self._greater else mean
-        count = [s.n_nonzero for s in self.solutions]
+        count = [s.n_nonzero for s in self._solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
         # a separated model is none to recommend, unless there is no other
-        rows = [i for i in rows if not self.solutions[i].separated] or rows
+        rows = [i for i in rows if not self._solutions[i].separated] or rows
         if not rows:
             raise LookupError(f"rule={rule!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)
@@ -229,7 +229,7 @@ class CVPath(Path):
         i = self.select(rule, **selector)
         data = self._data(X, y)
         shape = data.y.shape
-        if self.meta.ordered and type != "link":
+        if self._meta.ordered and type != "link":
             shape = len(data.y), len(self.classes)
         total, times = np.zeros(shape), np.zeros(shape)
         for (_, test), fits in zip(self._splits, self._fits, strict=True):
@@ -555,7 +555,7 @@ class CVPath(Path):
         >>> ax.get_xlabel()
         'predictors in the model, k'
         """
-        from ..plots import plot_cv
+        from ..plots.scores import plot_cv
 
         if kind == "scores":
             marked = ("min", "1se") if mark is None else [mark] if isinstance(mark, str) else mark
@@ -604,7 +604,7 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_roc("min")
         """
-        from ..plots import plot_cv_roc
+        from ..plots.classes import plot_cv_roc
 
         return plot_cv_roc(self, rule, X=X, y=y, ax=ax, label=label, **selector)
 
@@ -645,7 +645,7 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_calibration("min", bins=5)
         """
-        from ..plots import plot_cv_calibration
+        from ..plots.classes import plot_cv_calibration
 
         return plot_cv_calibration(self, rule, bins=bins, X=X, y=y, ax=ax, label=label, **selector)
 
@@ -670,7 +670,7 @@ class CVPath(Path):
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
-        meta = self.meta
+        meta = self._meta
         if meta.formula is None or meta.formula.index is None:
             return values
         if values.ndim == 2:
@@ -681,7 +681,7 @@ class CVPath(Path):
         """Notes where the best solution lies at an edge of the values that were tried."""
         notes = []
         for name in ("lambda1", "lambda2"):
-            tried = sorted({getattr(s, name) for s in self.solutions})
+            tried = sorted({getattr(s, name) for s in self._solutions})
             at = getattr(best, name)
             if len(tried) > 1 and at in (tried[0], tried[-1]):
                 notes.append(
@@ -689,8 +689,8 @@ class CVPath(Path):
                     f"{name} tried, {at:.4g}; widen the grid"
                 )
         sizes, meta, plan = (
-            {s.k for s in self.solutions},
-            self.meta,
+            {s.k for s in self._solutions},
+            self._meta,
             self._source.plan,
         )
         groups = meta.groups
@@ -730,7 +730,7 @@ class CVPath(Path):
             )
         folds = f"{self.folds.shape[1]} folds" if self._splits is not None else "validation rows"
         return (
-            f"<l0path.CVPath: {self.meta.loss} loss, {folds}, scoring {self.scoring}; "
+            f"<l0path.CVPath: {self._meta.loss} loss, {folds}, scoring {self.scoring}; "
             f"{'; '.join(parts) or 'no score'}; {self.status}>"
         )
 

@@ -189,7 +189,7 @@ def cv_fit(
     if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     score(
-        metric, held_out_rows(path, asked.data, path.solutions[0], splits[0])
+        metric, held_out_rows(path, asked.data, path._solutions[0], splits[0])
     )  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
     all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
@@ -249,15 +249,15 @@ def tasks(path, part):
     the same lambda0 values in each slice. part: the `Request` of the path, for further fits.
     """
     plan, pairs, grids = part.plan, {}, {}
-    for s in path.solutions:
+    for s in path._solutions:
         pairs[s.slice] = (s.lambda1, s.lambda2)
         grids.setdefault(s.slice, []).append(s.lambda0)
     if plan.grid != "lambda0":
-        plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
+        plan = replace(plan, sizes=None, max_k=max(s.k for s in path._solutions))
         slices = tuple(pairs.values())
         return [FoldTask(tuple(pairs), replace(part, plan=plan, slices=slices))]
     if plan.max_k is None:
-        plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff))
+        plan = replace(plan, max_k=default_max_k(path._meta.groups, path.p, path._meta.n_eff))
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
@@ -293,7 +293,7 @@ def _solve(todo, train, deadline, clock=None):
         counts = np.bincount(train, minlength=task.request.data.design.n).astype(np.float64)
         plan = replace(task.request.plan, time_limit=left)
         path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
-        solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
+        solutions += [s._replace(slice=task.numbers[s.slice]) for s in path._solutions]
         late = deadline is not None and time.time() >= deadline
         if late or not path._end.finished:
             interrupted = path._end == End.INTERRUPTED
@@ -381,14 +381,14 @@ def assemble(path, folds, outcomes, end, metric, seed):
     repeated, fits, notes = np.zeros((len(path), len(outcomes)), dtype=bool), [], []
     for column, outcome in enumerate(outcomes):
         matched, repeated[:, column] = match(
-            outcome.solutions, path.solutions, path.meta.grid == "lambda0"
+            outcome.solutions, path._solutions, path._meta.grid == "lambda0"
         )
         fits.append(matched)
     scores = fold_scores(path, folds.data, [splits[i] for i in numbers], fits, metric)
     index = path.table.index
     short = repeated.any(axis=0)
     if short.any():
-        first = path.solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
+        first = path._solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
         notes.append(
             f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = "
             f"{first.k}); their last solution is repeated, see cv._repeated"

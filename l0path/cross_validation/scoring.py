@@ -126,8 +126,8 @@ def deviance_rows(held):
     """The unit deviance of every row."""
     if held.path.classes is not None and held.y.ndim == 2:
         return 2.0 * log_losses(held.y, held.eta)
-    if held.path.meta.responses is not None:
-        return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
+    if held.path._meta.responses is not None:
+        return (held.y - held.eta) ** 2 @ held.path._meta.response_weights
     out, loss = np.empty(held.y.size), held.path._loss_record()
     losses(loss, held.y, held.eta, out)
     return unit_deviance(loss, held.y, held.eta, out)
@@ -200,7 +200,7 @@ def _loss_of_rows(held):
     value = mean_of_rows(loss, held.y, held.eta, weights)
     if np.isnan(value):
         raise UndefinedScore(
-            f"the loss {held.path.meta.loss!r} of {held.y.size} held-out rows alone is NaN; use "
+            f"the loss {held.path._meta.loss!r} of {held.y.size} held-out rows alone is NaN; use "
             "fewer folds, or other ones"
         )
     return value
@@ -405,7 +405,7 @@ def _stand_in(loss):
 
     class Real(RegressorMixin, Shown):
         def predict(self, X):
-            eta = X[:, 0] if self.path.meta.responses is None else X
+            eta = X[:, 0] if self.path._meta.responses is None else X
             return self.path._transform(eta, "response")
 
     class Classes(ClassifierMixin, Shown):

@@ -46,12 +46,12 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
                 known[id(s)] = len(distinct)
                 distinct.append(s)
         places.append([known[id(s)] for s in matched])
-    spread = np.full((2, len(self.path)), np.nan) if self._spread is None else self._spread
+    spread = np.full((2, len(self._path)), np.nan) if self._spread is None else self._spread
     arrays = {
         "folds": self.folds.to_numpy(dtype=float),
         "repeated": self._repeated.to_numpy(dtype=bool),
         "repeats": np.asarray(self._repeats, dtype=np.int64),
-        "places": np.array(places, dtype=np.int64).reshape(len(places), len(self.path)),
+        "places": np.array(places, dtype=np.int64).reshape(len(places), len(self._path)),
         "spread": np.asarray(spread, dtype=float),
         **_packed(self._splits or []),
     }
@@ -67,7 +67,7 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
         "split": self._splits is not None,
         "over_rows": self._spread is not None,
     }
-    fits = {"fits": Path(self.meta, distinct)} if distinct else {}  # none of a validation set
+    fits = {"fits": Path(self._meta, distinct)} if distinct else {}  # none of a validation set
     _write(file, header, arrays, {"path": self._path, **fits})
 
 
@@ -99,7 +99,9 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
 
 @described_by(Model.save)
 def save_model(self: Model, file: str | PathLike) -> None:
-    _write(file, {"format": FORMATS["model"], "index": self._index}, {}, {"path": self.path})
+    path = self.path
+    stored = path._path if isinstance(path, CVPath) else path
+    _write(file, {"format": FORMATS["model"], "index": self._index}, {}, {"path": stored})
 
 
 def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | NestedCV | Model:
@@ -236,7 +238,7 @@ def _cv(header, stored, path, fits):
         if places.size and not 0 <= places.min() <= places.max() < len(fits):
             raise ValueError("scores, folds and models do not fit together")
         _check_same_kind(path, fits, ("p", "loss", "classes", "responses"))
-        matched = [[fits.solutions[i] for i in row] for row in places]
+        matched = [[fits._solutions[i] for i in row] for row in places]
     spread = stored.array("spread", np.float64, (2, len(path)))
     index = pd.RangeIndex(len(path))
     columns = pd.Index(header["columns"], name="fold" if header["split"] else None)
@@ -261,7 +263,7 @@ def _cv(header, stored, path, fits):
 
 def _check_same_kind(path, fits, names):
     """ValueError where models of folds differ from the path in one of the facts `names`."""
-    one, other = path.meta, fits.meta
+    one, other = path._meta, fits._meta
     for name in names:
         if getattr(one, name) != getattr(other, name):
             raise ValueError(f"models of folds have another {name} than the path")
@@ -281,7 +283,7 @@ def _nested(header, stored, models):
         columns=columns,
         index=pd.RangeIndex(count, name="fold"),
     )
-    meta = models[0].path.meta
+    meta = models[0].path._meta
     columns = meta.classes if meta.ordered else meta.responses
     held_out = stored.array(
         "held_out", np.float64, (MOST_ROWS,) if columns is None else (MOST_ROWS, len(columns))

@@ -56,30 +56,30 @@ def new_rows(path, X, y, **by_row):
     if X is None or y is None:
         raise ValueError("y is missing: pass the responses of these rows together with X=")
     design, _ = path._new_design(X)
-    y, trials = shares_of(y, by_row["trials"], design.n, path.meta.loss)
+    y, trials = shares_of(y, by_row["trials"], design.n, path._meta.loss)
     weights, counts, importance = row_weights(
         by_row["sample_weight"], by_row["freq_weight"], trials, design.n
     )
-    if path.meta.has_offset and offset is None:
+    if path._meta.has_offset and offset is None:
         raise missing_offset(path, X, "score")
-    shift = None if offset is None else given_offset(path.meta, offset, design.n)
-    if path.meta.traits.response == "survival":
-        events, loss = loss_of_new_rows(y, weights, counts, by_row["strata"], path.meta)
+    shift = None if offset is None else given_offset(path._meta, offset, design.n)
+    if path._meta.traits.response == "survival":
+        events, loss = loss_of_new_rows(y, weights, counts, by_row["strata"], path._meta)
         return UnseenRows(design, events, weights, counts, None, importance, shift, loss)
     if strata is not None:
-        raise ValueError(f"strata is for loss='cox', and this path has loss={path.meta.loss!r}")
-    target = coded(y, design.n, path.meta)
+        raise ValueError(f"strata is for loss='cox', and this path has loss={path._meta.loss!r}")
+    target = coded(y, design.n, path._meta)
     return UnseenRows(design, target, weights, counts, trials, importance, shift, None)
 
 
 def held_out(path, rows, i):
     """The `HeldOutRows` of `UnseenRows` with solution i."""
-    eta, times = linear_predictor(rows.design, rows.offset, path.solutions[i]), None
+    eta, times = linear_predictor(rows.design, rows.offset, path._solutions[i]), None
     if rows.loss is not None:
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
         times = ScoredTimes(rows.loss, rows.y, eta, none, rows.weights, baseline)
-    if path.meta.ordered:
-        y, eta = in_classes(path._loss_record(), path.solutions[i], rows.y, eta)
+    if path._meta.ordered:
+        y, eta = in_classes(path._loss_record(), path._solutions[i], rows.y, eta)
         return HeldOutRows(y, eta, rows.weights, path, times)
     return HeldOutRows(rows.y, eta, rows.weights, path, times)
 

@@ -275,7 +275,7 @@ def data_of_fit(path, X=None, y=None):
             + (f" ({lost})" if lost else "")
             + ": pass X= and y=, those of the fit"
         )
-    if path.meta.checksum and checksum(data) != path.meta.checksum:
+    if path._meta.checksum and checksum(data) != path._meta.checksum:
         raise ValueError(
             "X or y differ from those of the fit (checksum); pass the X and y that the "
             "path was fitted on, unchanged"
@@ -288,7 +288,7 @@ def _data_given_anew(path, X, y, offset, trials):
     no column of the table held, are not stored, so such paths need a new fit. trials: those of
     counts in two columns, else None.
     """
-    meta, X = given_anew(path.meta), pandas_of(X)
+    meta, X = given_anew(path._meta), pandas_of(X)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     unknown = (

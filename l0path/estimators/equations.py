@@ -158,7 +158,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         self.proven_ = np.array([proven for _, _, proven in found])
         self.coef_ = np.zeros((len(found), X.shape[1]))
         for row, (_, model, _) in zip(self.coef_, found, strict=True):
-            solution = model.path.solutions[model._index]
+            solution = model.path._solutions[model._index]
             row[solution.support] = solution.beta
         intercepts = [model.intercept for _, model, _ in found]
         self.intercept_ = np.array(intercepts) if self.fit_intercept else 0.0
@@ -188,9 +188,9 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
             always_include=self.always_include,
             sample_weight=weights,
         )
-        last = path.solutions[-1].k
+        last = path._solutions[-1].k
         model = path.model(self.criterion) if size is None else path.model(min(size, last))
-        proven = path.solutions[model._index].optimality == Optimality.GLOBAL
+        proven = path._solutions[model._index].optimality == Optimality.GLOBAL
         if proven or not self.prove:
             return path, model, proven
         certificate = path.certify(index=model._index, time_limit=self.time_limit)

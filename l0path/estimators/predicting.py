@@ -68,9 +68,9 @@ class ClassifierMethods(ClassifierMixin):
             logarithms); of several classes the largest of a row is favoured.
         """
         eta = self._predict(X, "link")
-        if self.path_.meta.ordered:
+        if self.path_._meta.ordered:
             places = [self.path_.classes.index(label) for label in self.classes_]
-            logs = class_predictors(self.path_.solutions[self.model_.index], eta)[:, places]
+            logs = class_predictors(self.path_._solutions[self.model_.index], eta)[:, places]
             return logs if len(places) > 2 else logs[:, 1] - logs[:, 0]
         if eta.ndim == 2:
             return eta

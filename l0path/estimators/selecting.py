@@ -246,13 +246,13 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
     def _take(self, path, index):
         """Set the fitted attributes."""
         self.path_, self.model_ = path, path.model(index=index)
-        s = path.solutions[index]
+        s = path._solutions[index]
         coef, intercept = np.zeros((path.p, *s.beta.shape[1:])), s.intercept
         coef[s.support] = s.beta
-        if path.meta.responses is not None:
+        if path._meta.responses is not None:
             coef = np.ascontiguousarray(coef.T)
-        two = isinstance(self, ClassifierMixin) and path.meta.responses is None
-        if path.meta.ordered:
+        two = isinstance(self, ClassifierMixin) and path._meta.responses is None
+        if path._meta.ordered:
             intercept = -s.thresholds
         elif two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
             coef, intercept = -coef, -intercept
@@ -377,7 +377,7 @@ class ModelOfOneSize(SelectedColumns):
             self._tell(path)
         if self.lambda0 is not None:
             return self._take(path, 0)
-        sizes = [s.k for s in path.solutions]
+        sizes = [s.k for s in path._solutions]
         return self._take(
             path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes)))
         )
@@ -407,7 +407,7 @@ class ModelOfOneSize(SelectedColumns):
                 f"time_limit={self.time_limit:g} s was over before the first model; raise it"
             ) from None
         warnings.warn(
-            f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} "
+            f"time_limit={self.time_limit:g} s was over at k = {path._solutions[-1].k} "
             f"({path.status}); raise time_limit, or lower k or max_k",
             ConvergenceWarning,
             stacklevel=3,

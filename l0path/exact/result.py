@@ -135,7 +135,7 @@ def models_without_optimum(problem, path):
     recession = problem.loss.traits.recession
     do = "make the likelihood monotone" if recession == MONOTONE else "separate the classes"
     do = f"send {SENT[recession]}" if recession in SENT else do
-    apart = [s for s in path.solutions if s.status == FitStatus.SEPARATED]
+    apart = [s for s in path._solutions if s.status == FitStatus.SEPARATED]
     if not apart:
         return (
             f"some models have no finite optimum, or none that was reached, as where columns {do}: "

@@ -70,15 +70,15 @@ def pair_up(data, A, copies, rows, columns, rng):
 
 def importance(path, statistic):
     """Z (p,) of each column of a path: see `knockoff_filter`. Over several slices the largest."""
-    weights = path.meta.response_weights
-    Z, top = np.zeros(path.p), max(s.k for s in path.solutions)
+    weights = path._meta.response_weights
+    Z, top = np.zeros(path.p), max(s.k for s in path._solutions)
     slices = {}
-    for s in path.solutions:
+    for s in path._solutions:
         slices.setdefault(s.slice, []).append(s)
     for part in slices.values():
         own = np.zeros(path.p)
         for s in part:
-            b = lengths(s.beta, weights) * path.meta.scale[s.support]
+            b = lengths(s.beta, weights) * path._meta.scale[s.support]
             J, b = s.support[b > 0], b[b > 0]
             own[J] = (
                 own[J] + b if statistic == "coefficient" else np.maximum(own[J], top + 1.0 - s.k)

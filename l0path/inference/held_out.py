@@ -96,7 +96,7 @@ def _by_refit(path, s, rows, nothing):
         if w.category is not SingularMatrixWarning:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     exog = results.model.exog
-    columns = slice(int(path.meta.intercept), exog.shape[1])  # a dispersion may come after them
+    columns = slice(int(path._meta.intercept), exog.shape[1])  # a dispersion may come after them
     params, bse, pvalues = (
         v.to_numpy()[columns].reshape(s.support.size, -1)
         for v in (results.params, results.bse, results.pvalues)

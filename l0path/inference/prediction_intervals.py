@@ -64,7 +64,7 @@ def predict_interval(
         raise ValueError(f"method={method!r} is not known; choose 'cv+' or 'minmax'")
     _refuse_unserved(self)
     i = self.select(rule, **selector)
-    fits = Path(self.meta, [matched[i] for matched in self._fits])
+    fits = Path(self._meta, [matched[i] for matched in self._fits])
     if data is None and self._source.data is None:
         raise ValueError(
             "the data are not kept with a loaded cross-validation: pass data=(X, y), those of the "
@@ -90,7 +90,7 @@ def predict_interval(
 
 def _possible(path, low, high):
     """The parts of intervals in which responses can be; no end is -0.0."""
-    least, most = ENDS_OF_RESPONSES.get(path.meta.traits.response, (-np.inf, np.inf))
+    least, most = ENDS_OF_RESPONSES.get(path._meta.traits.response, (-np.inf, np.inf))
     return np.clip(low, least, most) + 0.0, np.clip(high, least, most) + 0.0
 
 
@@ -120,16 +120,16 @@ def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray
     """
     _refuse_unserved(cv)
     path, rows = cv, cv._data()
-    fits = Path(path.meta, [matched[i] for matched in cv._fits])
+    fits = Path(path._meta, [matched[i] for matched in cv._fits])
 
     def predicted(solution):
         return path._transform(linear_predictor(rows.design, rows.offset, solution), None)
 
-    middle, seen = predicted(path.solutions[i]), np.flatnonzero(rows.weights > 0)
+    middle, seen = predicted(path._solutions[i]), np.flatnonzero(rows.weights > 0)
     order = seen[np.argsort(middle[seen], kind="stable")]
     at = order[np.unique(np.linspace(0, order.size - 1, count).round().astype(int))]
     held = _held_out(cv, fits, rows, lambda y, eta: np.abs(y - path._transform(eta, None)))
-    new = np.column_stack([predicted(solution)[at] for solution in fits.solutions])
+    new = np.column_stack([predicted(solution)[at] for solution in fits._solutions])
     low, high = _by_row(new, held, 1.0 - level)
     return np.column_stack([middle[at], rows.y[at], *_possible(path, low, high)])
 
@@ -142,7 +142,7 @@ def _level(level):
 
 
 def _refuse_unserved(cv):
-    meta = cv.meta
+    meta = cv._meta
     if cv._splits is None:
         raise ValueError(
             "predict_interval needs the folds of cv_fit; the rows of validate belong to no fold"
@@ -173,14 +173,14 @@ def _held_out(cv, fits, rows, scores):
     """The `ScoredRows` rows; scores(y, eta) (m,) are those of m rows with predictor eta."""
     n = len(rows.y)
     # how many rows each row stands for, 1 each without weights, times an importance of mean 1
-    whole = rows.weights * (cv.meta.n_eff / rows.weights.sum())
+    whole = rows.weights * (cv._meta.n_eff / rows.weights.sum())
     times = np.zeros(n)
     for _, test in cv._splits:
         np.add.at(times, test, 1.0)
     fold, score, weight = [], [], []
     for f, (_, test) in enumerate(cv._splits):
         test = np.asarray(test)[whole[test] > 0]
-        one = fits.solutions[f]
+        one = fits._solutions[f]
         eta = class_predictors(one, linear_predictor(rows.design, rows.offset, one)[test])
         fold.append(np.full(test.size, f))
         score.append(scores(rows.y[test], eta))
@@ -215,7 +215,7 @@ def _quantiles(values, weight, alpha):
 
 def _sets(cv, fits, rows, X, offset, alpha):
     """A DataFrame of bool with a column for each class: whether it is in the set of a new row."""
-    classes, kind = list(cv.classes), "response" if cv.meta.traits.link else "link"
+    classes, kind = list(cv.classes), "response" if cv._meta.traits.link else "link"
 
     def scores(values):  # (m, classes), small for a class that fits
         if kind == "link":  # a hinge
@@ -228,8 +228,8 @@ def _sets(cv, fits, rows, X, offset, alpha):
         return np.take_along_axis(of_all, at.astype(int)[:, None], axis=1)[:, 0]
 
     held, index, below = _held_out(cv, fits, rows, own), None, 0.0
-    for f, s in enumerate(fits.solutions):
-        values = Path(cv.meta, [s]).predict(X, type=kind, index=0, offset=offset)
+    for f, s in enumerate(fits._solutions):
+        values = Path(cv._meta, [s]).predict(X, type=kind, index=0, offset=offset)
         index = values.index if isinstance(values, (pd.Series, pd.DataFrame)) else index
         here = held.fold == f
         order = np.argsort(held.score[here])

@@ -55,7 +55,7 @@ class ShowingFrequencies:
         >>> stable = l0path.stability_selection(data.X, data.y, **options)
         >>> ax = stable.plot()
         """
-        from ..plots import plot_stability
+        from ..plots.inference import plot_stability
 
         return plot_stability(self, kind, n=n, ax=ax, labels=labels)
 
@@ -99,7 +99,7 @@ class ShowingCompetition:
         >>> chosen = l0path.knockoff_filter(data.X, data.y, fdr=0.2, random_state=1)
         >>> ax = chosen.plot()
         """
-        from ..plots import plot_knockoffs
+        from ..plots.inference import plot_knockoffs
 
         return plot_knockoffs(self, n=n, ax=ax, labels=labels)
 

@@ -289,8 +289,8 @@ def one_split(asked, child, fraction, choice, deadline):
     if k is None:
         path, i = path._at(choice.rule)
     else:  # a path that ended early has a smaller last size
-        i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
-    s = path.solutions[i]
+        i = min(range(len(path)), key=lambda i: (abs(path._solutions[i].k - k), i))
+    s = path._solutions[i]
     held = data.weights.copy()
     held[train] = 0.0
     return tested(path, s, data, held)

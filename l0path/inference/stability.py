@@ -384,7 +384,7 @@ def _bootstrap(data, fraction, rng):
 def reach(path):
     """The largest size that every slice of the path has."""
     largest = {}
-    for s in path.solutions:
+    for s in path._solutions:
         largest[s.slice] = max(largest.get(s.slice, 0), s.k)
     return min(largest.values(), default=0)
 
@@ -393,9 +393,9 @@ def by_size(path, max_k):
     """Unforced columns (or groups) with a nonzero coefficient at each size 1..max_k, in any slice;
     a slice that ends early keeps its last model.
     """
-    meta, out = path.meta, [np.empty(0, dtype=np.int64)] * max_k
+    meta, out = path._meta, [np.empty(0, dtype=np.int64)] * max_k
     slices = {}
-    for s in path.solutions:
+    for s in path._solutions:
         slices.setdefault(s.slice, {})[s.k] = (
             s.support[present(s.beta)] if meta.groups is None else s.groups
         )

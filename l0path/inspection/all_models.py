@@ -164,10 +164,10 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
     models, best, bound = found.models, found.scores, found.bound
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
-    groups, first = task.problem.groups, path.meta.forced
+    groups, first = task.problem.groups, path._meta.forced
     inside, free = models[0].support, task.problem.selectable
     if groups is not None:
-        inside, free = models[0].path.solutions[0].groups, groups.selectable(task.problem.usable)
+        inside, free = models[0].path._solutions[0].groups, groups.selectable(task.problem.usable)
         first = np.flatnonzero(groups.factor == 0)
     inside = inside[~np.isin(inside, first)]
     others = np.setdiff1d(np.flatnonzero(free), inside)
@@ -202,7 +202,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
     that a search smooths: every set whose smoothed loss leaves a chance is fitted by the loss
     itself. None where no such search serves the path.
     """
-    began, before = time.perf_counter(), path.solutions[index]
+    began, before = time.perf_counter(), path._solutions[index]
     try:
         task = SetSearch(path, X, y)
         score = task.of_size(before.k)
@@ -211,17 +211,17 @@ def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
         return None
     proven = found.ended == SearchEnd.CLOSED
     best, scores = found.models[: int(n_best)], found.scores
-    s = best[0].path.solutions[best[0].index]
+    s = best[0].path._solutions[best[0].index]
     s = (
         s._replace(lambda0_low=math.nan, lambda0_high=math.nan)
         if (s.objective < before.objective - 1e-12 * abs(before.objective))
         else before
     )
     s = bounded(task.reporting.problem, s, s.objective if proven else found.bound)
-    rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
+    rows = [*path._solutions[:index], s, *path._solutions[index + 1 :]]
     notes, rounds = [*path.notes], path.rounds.to_dict("records")
     rows = rehulled(rows, task.problem) if s.loss != before.loss else rows
-    whole = Path(path.meta, rows, path.status, notes, rounds, path._source, end=path._end)
+    whole = Path(path._meta, rows, path.status, notes, rounds, path._source, end=path._end)
     model = Model(whole, index)
     unique = proven and (len(scores) < 2 or scores[1] > scores[0] + GLOBAL_GAP * abs(scores[0]))
     unique = unique and NOT_UNIQUE not in s.flags
@@ -237,7 +237,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
         lower_bound=s.lower_bound,
         gap=relative_gap(s.objective, s.lower_bound),
         proven=proven,
-        deviance_ratio_bound=path.meta.deviance_ratio(s.loss if proven else s.lower_bound),
+        deviance_ratio_bound=path._meta.deviance_ratio(s.loss if proven else s.lower_bound),
         best=[model] if n_best == 1 else best,
         nodes=found.nodes,
         seconds=time.perf_counter() - began,
@@ -288,7 +288,7 @@ def near_best(
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
-        perfect = floor + problem.left_of_perfect(self.meta.null_loss - floor)
+        perfect = floor + problem.left_of_perfect(self._meta.null_loss - floor)
 
         def limit(best):
             most = best + within * (best - floor)
@@ -368,14 +368,14 @@ def _search(path, names, options):
 
 def _why_not_compared(path):
     """Why the sets of terms of a path are not compared by criteria, in short; "" if they are."""
-    meta, first = path.meta, path.solutions[0]
+    meta, first = path._meta, path._solutions[0]
     chosen = int((np.isfinite(meta.groups.factor) & (meta.groups.factor > 0)).sum())
     if chosen > MOST_TERMS:
         return (
             f"there are {chosen} terms, more than {MOST_TERMS}; path.certify(criterion=...) "
             "compares all sets"
         )
-    if meta.grid != "support" or any(s.slice != first.slice for s in path.solutions):
+    if meta.grid != "support" or any(s.slice != first.slice for s in path._solutions):
         return "the path has several slices, or a grid of lambda0"
     if first.lambda1 or first.lambda2:
         return "models are shrunken, and criteria are for those that are not"
@@ -426,15 +426,15 @@ class SetSearch:
         self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
         self.reporting = Reporting(self.problem, self.data, row_weights(self.data))
-        rows = [s for s in path.solutions if s.slice == path.solutions[0].slice]
-        if len(rows) < len(path.solutions):
+        rows = [s for s in path._solutions if s.slice == path._solutions[0].slice]
+        if len(rows) < len(path._solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
-        if path.meta.grid != "support":
+        if path._meta.grid != "support":
             raise ValueError("models of a lambda0 grid are not compared; fit without lambda0=")
-        if path.meta.loss in OWN_LOSSES:
+        if path._meta.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
-                f"{path.meta.loss!r}, which is your own, has none; path.alternatives(k=) compares "
+                f"{path._meta.loss!r}, which is your own, has none; path.alternatives(k=) compares "
                 "models one exchange away"
             )
         first = rows[0]
@@ -465,14 +465,14 @@ class SetSearch:
         """A criterion over all sizes for which it is defined; its arguments are those of
         `Path.score_table`.
         """
-        path, n = self.path, self.path.meta.n_eff
-        if name == "cp" and not path.meta.traits.gaussian:
+        path, n = self.path, self.path._meta.n_eff
+        if name == "cp" and not path._meta.traits.gaussian:
             raise ValueError(
                 "criterion='cp' is for a squared loss: it needs a noise variance; use 'aic'"
             )
         if self.most:
             value, _ = self.refit(self._every_unit())
-            if not 1.0 - path.meta.deviance_ratio(value) > PERFECT:
+            if not 1.0 - path._meta.deviance_ratio(value) > PERFECT:
                 raise ValueError(
                     "the model of all columns fits perfectly, so that criteria choose nothing; "
                     "leave some columns out with exclude="
@@ -480,19 +480,19 @@ class SetSearch:
         if name == "cp" and sigma2 is None:
             sigma2 = noise_variance(path)
         penalty = self._penalty(name, p_total, ebic_gamma)
-        if path.meta.traits.gaussian:
-            every = observations(path.meta)  # of several responses
+        if path._meta.traits.gaussian:
+            every = observations(path._meta)  # of several responses
             less = 0.0
             if name != "cp":
-                less = every * (math.log(every / n) - path.meta.log_constant)
-            if path.meta.responses is not None and name != "cp":
-                less += n * float(np.log(path.meta.response_weights).sum())
+                less = every * (math.log(every / n) - path._meta.log_constant)
+            if path._meta.responses is not None and name != "cp":
+                less += n * float(np.log(path._meta.response_weights).sum())
             return Score(penalty - less, every, 0.5 * sigma2 / n if name == "cp" else 0.0)
         twice = minus_twice_log_likelihood(path)
-        slope = twice(1.0) - twice(0.0) if path.meta.traits.dispersion == 0 else 0.0
+        slope = twice(1.0) - twice(0.0) if path._meta.traits.dispersion == 0 else 0.0
         if slope:  # proportional to the loss, up to a constant
             return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
-        return LikelihoodScore(penalty, twice, self.reporting.problem.floor, path.meta.null_loss)
+        return LikelihoodScore(penalty, twice, self.reporting.problem.floor, path._meta.null_loss)
 
     def _every_unit(self):
         """All columns, or groups, that a model may have."""
@@ -510,7 +510,7 @@ class SetSearch:
         if self.problem.groups is None:
             held = int(self.problem.usable[self.problem.forced].sum())
             penalty = criteria_of_sizes(path, name, sizes, sizes + held, **same)
-            room = sizes + held + path.meta.intercept < path.meta.n_eff
+            room = sizes + held + path._meta.intercept < path._meta.n_eff
             return np.where(room, penalty, math.inf)
         if self.counts is None:
             self.counts = CoefficientCounts(self.problem)
@@ -520,7 +520,7 @@ class SetSearch:
         penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
         free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
         there = d >= count.least(free, free)[:, None]
-        return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
+        return np.where(there & (d + path._meta.intercept < path._meta.n_eff), penalty, math.inf)
 
     def refit(self, support):
         """(value, fit) of a support, by the loss that results are about."""
@@ -592,7 +592,7 @@ class SetSearch:
             search = make_search(self.model, 0.0, 0.0, BestOfEach(wanted))
             if search is None:
                 raise ValueError(too_dependent(self.problem, self.data.names))
-            for s in self.path.solutions:
+            for s in self.path._solutions:
                 if s.status == FitStatus.CONVERGED:
                     search.know(s.groups)
             ended = search.run(CHOICE_OPERATIONS)
@@ -603,7 +603,7 @@ class SetSearch:
             why = WHY_ENDED[ended]
         elif ended == SearchEnd.NO_OPTIMUM and search.unconverged:
             why = "the fits of some sets of terms did not converge"
-        weights, before, out = row_weights(self.data), self.path.solutions[0], []
+        weights, before, out = row_weights(self.data), self.path._solutions[0], []
         for one in wanted:
             score, size, _, fitted = one.found[0] if one.found else (math.inf, 0, (), None)
             place = before._replace(k=size)
@@ -616,7 +616,7 @@ class SetSearch:
         score, or the path proved that there is none so good; held: units in every set.
         """
         best = wanted.found[0] if wanted.found else (math.inf, -1, (), None)
-        for s in self.path.solutions:
+        for s in self.path._solutions:
             if s.status != FitStatus.CONVERGED:
                 continue
             value = s.loss + s.shrinkage
@@ -624,7 +624,7 @@ class SetSearch:
             size = units.size - held
             if size >= len(wanted.score.penalty):
                 continue
-            slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path.meta.null_loss)
+            slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path._meta.null_loss)
             if wanted.score_of(units, size, value + slack) < best[0]:
                 return True
             proven = s.optimality == Optimality.GLOBAL
@@ -647,7 +647,7 @@ class SetSearch:
         """Start from the best models of the path, and those one column away from the best one."""
         rows = [
             (s, s.support if self.problem.groups is None else s.groups)
-            for s in self.path.solutions
+            for s in self.path._solutions
             if s.status == FitStatus.CONVERGED
         ]
         sizes = [units.size - search.held.size for _, units in rows]
@@ -666,7 +666,7 @@ class SetSearch:
     def _found(self, wanted, bound, ended, nodes, searched):
         """The models of the sets found, as a path of their own."""
         path, weights = self.path, row_weights(self.data)
-        before = path.solutions[0]
+        before = path._solutions[0]
         problem, data = self.reporting.problem, self.reporting.data
         rows = [
             in_place_of(before._replace(k=size), fitted, problem, data, weights)
@@ -675,7 +675,7 @@ class SetSearch:
         status = f"the {len(rows)} best models found"
         source = path._source  # that of a loaded path gets the data
         source = source if source.data is not None else replace(source, data=self.data)
-        ranked = Path(path.meta, rows, status, path.notes, (), source)
+        ranked = Path(path._meta, rows, status, path.notes, (), source)
         return BestModels(
             [Model(ranked, i) for i in range(len(rows))],
             np.array([one[0] for one in wanted.found]),

@@ -125,7 +125,7 @@ class Certificate:
     def _list(self):
         """A line for each of several best models."""
         several = self.best if len(self.best) > 1 else []
-        shown = ((m.features if m.path.meta.groups is None else m.groups) for m in several)
+        shown = ((m.features if m.path._meta.groups is None else m.groups) for m in several)
         return [
             f"{i}. objective {m.objective:.6g}: {', '.join(map(str, names))}"
             for i, (m, names) in enumerate(zip(several, shown, strict=True), 1)
@@ -133,12 +133,12 @@ class Certificate:
 
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
-        meta = self.model.path.meta
+        meta = self.model.path._meta
         return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
 
     def _fixed(self):
         """A sentence about the columns of all best models."""
-        unit = "columns" if self.model.path.meta.groups is None else "groups"
+        unit = "columns" if self.model.path._meta.groups is None else "groups"
         if self.unique:
             return "the only best model: every other one has a larger objective"
         names = self._names(self.fixed_in)
@@ -166,7 +166,8 @@ class Certificate:
             found = f"{self.search}, {self.seconds:.2g} s"
             lines = [f"<l0path.Certificate: {shown}", value, found, *self.assumptions[1:]]
             return "\n  ".join(lines) + ">"
-        what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
+        lambda0 = m._solution.lambda0
+        what = f"lambda0 = {lambda0:.4g}, k = {m.k}" if math.isfinite(lambda0) else f"k = {m.k}"
         bound = (
             f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}"
             if math.isfinite(self.gap)
@@ -217,7 +218,7 @@ def certify(
             f"certify needs the conjugate of the loss, which loss={self.loss!r} of your own has "
             "not; fit with a loss of the package for proofs"
         )
-    if not np.isfinite(self.solutions[index].objective):
+    if not np.isfinite(self._solutions[index].objective):
         raise ValueError(
             "the losses of this model leave the range of floating point numbers, so nothing can be "
             "proven of it; rescale its columns, or change the bounds of those that are forced"
@@ -226,12 +227,12 @@ def certify(
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
-            refuse_groups(data, settings, self.solutions[index].lambda1)
-        data = _left(self, data, self.solutions[index], n_best == 1 and box is None)
+            refuse_groups(data, settings, self._solutions[index].lambda1)
+        data = _left(self, data, self._solutions[index], n_best == 1 and box is None)
         problem = pose(data)
         reporting = Reporting(problem, data, row_weights(data))
         alone = algorithm is None and box is None and node_limit is None
-        if reporting.needed and alone and self.meta.grid == "support":
+        if reporting.needed and alone and self._meta.grid == "support":
             from .all_models import certify_size
 
             exact = certify_size(self, index, n_best=n_best, time_limit=time_limit, X=X, y=y)
@@ -241,7 +242,7 @@ def certify(
             search = CertificateSearch(
                 problem,
                 data,
-                reporting.searched(self.solutions[index]),
+                reporting.searched(self._solutions[index]),
                 clock=clock,
                 box=box,
                 settings=settings,
@@ -288,7 +289,7 @@ def _check(path, settings, n_best, time_limit):
             "IntegralityGeneration(...) of l0path.solvers"
         )
     if isinstance(settings, IntegralityGeneration) and (
-        path.meta.responses is not None or path.meta.traits.coupled
+        path._meta.responses is not None or path._meta.traits.coupled
     ):
         raise ValueError(
             "integrality generation serves one response and losses that are sums over rows; leave "
@@ -344,7 +345,7 @@ def _of_the_loss(reporting, before, s, found):
 def _certificate(search, path, index, seconds, reporting):
     """The `Certificate` of a search, with the path's copy."""
     found, data, problem = search.result, search.data, search.bounds.whole
-    before, weights = path.solutions[index], row_weights(data)
+    before, weights = path._solutions[index], row_weights(data)
     s = certified(search.solution, found, problem, data, weights)
     if reporting.needed:
         s, found = _of_the_loss(reporting, before, s, found)
@@ -352,10 +353,10 @@ def _certificate(search, path, index, seconds, reporting):
     if found.conditional:
         notes.append(f"row {index}: {found.assumptions[0]}")
     rounds = path.rounds.to_dict("records")
-    rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
+    rows = [*path._solutions[:index], s, *path._solutions[index + 1 :]]
     model = Model(
         Path(
-            path.meta,
+            path._meta,
             rehulled(rows, problem) if s.loss != before.loss else rows,
             path.status,
             notes,
@@ -372,7 +373,7 @@ def _certificate(search, path, index, seconds, reporting):
         if rows and np.array_equal(rows[0].support, s.support):  # what is known of it
             rows[0] = s
         ranked = Path(
-            path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
+            path._meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )
         best = [Model(ranked, i) for i in range(len(rows))]
     known = math.isfinite(s.lower_bound)
@@ -389,7 +390,7 @@ def _certificate(search, path, index, seconds, reporting):
         lower_bound=s.lower_bound,
         gap=gap,
         proven=proven,
-        deviance_ratio_bound=path.meta.deviance_ratio(
+        deviance_ratio_bound=path._meta.deviance_ratio(
             s.loss if found.unique and proven else min(found.loss, s.loss)
         ),
         best=best,

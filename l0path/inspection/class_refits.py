@@ -85,7 +85,7 @@ def fit_classes(path, s, table, how):
         from .weighted_regressions import WeightedMNLogit
 
         model = WeightedMNLogit(y, table.exog, row_weights=table.weights)
-    first = [np.atleast_2d(s.intercept)] if path.meta.intercept else []
+    first = [np.atleast_2d(s.intercept)] if path._meta.intercept else []
     start = np.vstack([*first, s.beta])
     how = {"start_params": (start[:, 1:] - start[:, :1]).ravel(order="F"), "disp": 0} | how
     with recorded() as caught:
@@ -95,13 +95,13 @@ def fit_classes(path, s, table, how):
             results = None
     overflows = any(issubclass(w.category, RuntimeWarning) for w in caught)
     if results is None or overflows or not results.mle_retvals["converged"]:
-        A = table.exog.to_numpy()[:, int(path.meta.intercept) :]
+        A = table.exog.to_numpy()[:, int(path._meta.intercept) :]
         infinite = infinite_coefficients(
             path._loss_record(),
             np.eye(len(path.classes))[codes],
             A,
-            [path.meta.names[j] for j in s.support],
-            intercept=path.meta.intercept,
+            [path._meta.names[j] for j in s.support],
+            intercept=path._meta.intercept,
         )
         raise NoOptimumError(
             "the refit, which has no penalty, did not converge: "

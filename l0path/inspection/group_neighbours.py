@@ -28,10 +28,10 @@ class GroupNeighbours:
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
-        self.solution = s = path.solutions[index]
-        self.problem, self.names = pose(data), path.meta.groups.labels
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.groups.labels
         self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
-        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.value = s.loss + s.shrinkage
         center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
         self.model.grow(s.groups)

@@ -151,19 +151,19 @@ class ModelSet:
 
     @property
     def _solutions(self):
-        return [model.path.solutions[model._index] for model in self.models]
+        return [model.path._solutions[model._index] for model in self.models]
 
     @property
     def _labels(self):
         """The names of the columns, or the labels of the groups, as an index."""
-        meta = self._path.meta
+        meta = self._path._meta
         name = "feature" if meta.groups is None else "group"
         return pd.Index(labels_of(meta), name=name, dtype=object)
 
     @property
     def _member(self):
         """(models, units) whether a column, or a group, is in a model."""
-        meta = self._path.meta
+        meta = self._path._meta
         out = np.zeros((len(self), len(labels_of(meta))), dtype=bool)
         for row, solution in zip(out, self._solutions, strict=True):
             row[units_of(meta, solution)] = True
@@ -177,7 +177,7 @@ class ModelSet:
         """
         best = self.scores[0]
         apart = self.scores - best
-        shown = ("features",) if self._path.meta.groups is None else ("groups", "features")
+        shown = ("features",) if self._path._meta.groups is None else ("groups", "features")
         return pd.DataFrame(
             {
                 "k": [model.k for model in self.models],
@@ -243,9 +243,9 @@ class ModelSet:
                     f"weights of kind {kind!r} are not known; use 'akaike', 'bic', 'equal', or "
                     "numbers"
                 )
-            if not self._path.meta.traits.likelihood:
+            if not self._path._meta.traits.likelihood:
                 raise ValueError(
-                    f"loss={self._path.meta.loss!r} has no likelihood, so models have no weights "
+                    f"loss={self._path._meta.loss!r} has no likelihood, so models have no weights "
                     f"of kind {kind!r}: pass weights='equal', or numbers >= 0, one for each model, "
                     "to average(...) or predict(...)"
                 )
@@ -280,7 +280,7 @@ class ModelSet:
             models, its `spread` (the standard deviation between them), and the `weight` of the
             models that have it.
         """
-        w, meta = self.weights(weights), self._path.meta
+        w, meta = self.weights(weights), self._path._meta
         first, per = len(meta.first_names), 1 if meta.responses is None else len(meta.responses)
         coef = np.zeros((len(self), first + len(meta.names), per))
         inside = np.zeros((len(self), len(meta.names)), dtype=bool)
@@ -333,7 +333,7 @@ class ModelSet:
         index = each[0].index if isinstance(each[0], (pd.Series, pd.DataFrame)) else None
         spread = np.sqrt(np.tensordot(w, (values - mean) ** 2, axes=1))
         if mean.ndim > 1:
-            names = self._path.meta.response_index
+            names = self._path._meta.response_index
             tables = {"mean": mean, "spread": spread}
             tables = {name: pd.DataFrame(t, index, names) for name, t in tables.items()}
             return pd.concat(tables, axis=1)
@@ -406,7 +406,7 @@ class ModelSet:
 
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
-        meta = self._path.meta
+        meta = self._path._meta
         sign = np.zeros(self._member.shape)
         for row, solution in zip(sign, self._solutions, strict=True):
             row[units_of(meta, solution)] = signs(meta, solution)

@@ -42,16 +42,16 @@ def fit_data(path, X=None, y=None):
         return replace(data, copies=None)
     return replace(
         data,
-        factor=path.meta.factor,
-        forced=path.meta.forced,
-        excluded=np.isinf(path.meta.factor) | path.meta.excluded,
+        factor=path._meta.factor,
+        forced=path._meta.forced,
+        excluded=np.isinf(path._meta.factor) | path._meta.excluded,
     )
 
 
 def check_refitted(path, fit, value):
     """Refuse the solution of a loaded path that its refit lies below."""
     if path._source.data is None and fit.value < value - 1e-6 * max(
-        abs(value), 1e-6 * path.meta.null_loss
+        abs(value), 1e-6 * path._meta.null_loss
     ):
         raise ValueError(
             "the path was fitted with bounds that a path file does not hold; fit again to use this "
@@ -67,11 +67,11 @@ class Neighbours:
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
-        self.solution = s = path.solutions[index]
-        self.problem, self.names = pose(data), path.meta.names
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.names
         self.model = make_model(self.problem)
         self.model.grow(s.support)
-        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
         self.value = s.loss + s.shrinkage
         center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)

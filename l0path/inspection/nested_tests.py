@@ -143,9 +143,9 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     elif p_values is False:
         reason = ""
     origin = refits[0].origin
-    about = origin.path.meta.response or "y"
+    about = origin.path._meta.response or "y"
     kind = {"F": "F tests", "Wald": "Wald tests"}.get(test, "Likelihood-ratio tests")
-    nested = f"{kind} of nested models of {about}, loss={origin.path.meta.loss!r}"
+    nested = f"{kind} of nested models of {about}, loss={origin.path._meta.loss!r}"
     table.attrs = {"title": nested, "test": test, "note": reason, "df_denominator": below}
     return table
 
@@ -182,7 +182,7 @@ def _columns(origin):
     path, rows = origin.path, origin.rows
     keep = _kept(rows)
     A, names = exog_of(path, origin.solution, rows, keep)
-    A, meta = np.array(A, dtype=np.float64), path.meta
+    A, meta = np.array(A, dtype=np.float64), path._meta
     if meta.traits.response == "survival":
         for s in np.unique(origin.loss.stratum[keep]):
             mine = origin.loss.stratum[keep] == s
@@ -203,7 +203,7 @@ def _kept(rows):
 def _refuse_unlike(refits):
     """Refuse refits that differ in what must be the same."""
     first = refits[0]
-    name = first.origin.path.meta.loss
+    name = first.origin.path._meta.loss
     if name in NO_LIKELIHOOD:
         raise ValueError(
             f"anova needs a likelihood, and loss={name!r} {NO_LIKELIHOOD[name]}; test columns by "
@@ -233,11 +233,11 @@ def _loss_of(results):
     """A loss by its name and the numbers that refits do not estimate anew."""
     origin = results.origin
     path = origin.path
-    if path.meta.ties:
-        return f"{path.meta.loss} (ties={path.meta.ties!r})"
-    number = None if path.theta is not None else path.meta.loss_parameter
+    if path._meta.ties:
+        return f"{path._meta.loss} (ties={path._meta.ties!r})"
+    number = None if path._meta.number("theta") is not None else path._meta.loss_parameter
     classes = "" if path.classes is None else f" of {', '.join(map(repr, path.classes))}"
-    return path.meta.loss + classes + ("" if number is None else f" ({number:g})")
+    return path._meta.loss + classes + ("" if number is None else f" ({number:g})")
 
 
 def _option(results, what):
@@ -276,7 +276,7 @@ def _difference(a, b):
 def _response(origin):
     """The arrays that a response is made of."""
     loss = origin.loss
-    if origin.path.meta.traits.response == "survival":
+    if origin.path._meta.traits.response == "survival":
         return origin.rows.y, loss.start, loss.stop, loss.stratum
     return (origin.rows.y,)
 
@@ -324,7 +324,7 @@ def _reason(refits):
 
 def _has_scale(results):
     """Whether a test is about sums of squares, or deviances, over a dispersion."""
-    if results.origin.path.meta.traits.gaussian:
+    if results.origin.path._meta.traits.gaussian:
         return True
     kind = getattr(getattr(results, "model", None), "scaletype", None)
     return kind is not None or name_of(results.origin.loss) in FREE_SCALE
@@ -332,7 +332,7 @@ def _has_scale(results):
 
 def _by_variance(refits, spaces, ranks):
     """F, or with a known dispersion chi-squared, tests of residual sums of squares or deviances."""
-    squared = refits[0].origin.path.meta.traits.gaussian
+    squared = refits[0].origin.path._meta.traits.gaussian
     fits = np.array([float(one.ssr if squared else one.deviance) for one in refits])
     last = refits[-1]
     n = float(last.nobs)

@@ -145,7 +145,7 @@ def _intervals(method, results, alpha=0.05, **of):
 def refit_each(path, s, rows, how, refit_rows):
     """{name: results of statsmodels} of several responses, on the columns that they share."""
     out, n = {}, len(rows.y)
-    for j, name in enumerate(path.meta.responses):
+    for j, name in enumerate(path._meta.responses):
         offset = None if rows.offset is None else rows.offset.reshape(n, -1)[:, j]
         one = s._replace(beta=s.beta[:, j], intercept=s.intercept[j])
         part = rows._replace(y=rows.y[:, j], offset=offset)
@@ -164,7 +164,7 @@ def describe_survival(results, path, s, rows, loss=None):
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path._loss_record() if loss is None else loss)
     _name_intervals(results)
-    shown = _summary if path.meta.ordered else _summary2
+    shown = _summary if path._meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
 
 
@@ -173,12 +173,12 @@ def label(s, path, rows, infinite=()):
     the loss is estimated anew, and which coefficients are infinite (names).
     """
     anew = ""
-    if path.theta is not None:
+    if path._meta.number("theta") is not None:
         anew = (
             f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
-            f"theta = {path.theta:.4g}"
+            f"theta = {path._meta.number('theta'):.4g}"
         )
-    apart = "; " + separated(path.meta, infinite) if infinite else ""
+    apart = "; " + separated(path._meta, infinite) if infinite else ""
     return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows) + apart
 
 
@@ -196,7 +196,7 @@ def pseudo_likelihood(path, rows):
     """Whether weights of importance make a pseudo-likelihood of a loss whose dispersion is
     known.
     """
-    traits = path.meta.traits
+    traits = path._meta.traits
     return rows.importance and traits.likelihood and not traits.free_scale
 
 
@@ -219,7 +219,7 @@ def selected(s, path, rows):
     """Whether some of the rows have chosen the columns among others; None where it is not known
     whether these are rows of the fit.
     """
-    if s.support.size in (path.meta.forced.size, path.p):
+    if s.support.size in (path._meta.forced.size, path.p):
         return False
     return True if rows.same else None if rows.chose is None else rows.chose > 0
 
@@ -248,7 +248,7 @@ def _chosen_by(s, path, rows):
             "errors and p-values hold if these rows had no part in choosing the columns"
         )
     if not selected(s, path, rows):
-        forced = chosen == path.meta.forced.size
+        forced = chosen == path._meta.forced.size
         return (
             "no selection among the columns: the model holds "
             + (f"all {path.p}" if not forced else "those of always_include alone" if chosen
@@ -318,11 +318,11 @@ def terms_of(path, s):
     """`ModelTerms` of a model: those of the formula that have a column in it, else one for each
     column.
     """
-    formula, shift = path.meta.formula, int(path.meta.intercept)
-    names = [path.meta.names[j] for j in s.support]
+    formula, shift = path._meta.formula, int(path._meta.intercept)
+    names = [path._meta.names[j] for j in s.support]
     at = {int(j): i + shift for i, j in enumerate(s.support)}
     if formula is None:
-        made = [(ModelTerm(str(path.meta.names[j]), (path.meta.names[j],)), [j]) for j in at]
+        made = [(ModelTerm(str(path._meta.names[j]), (path._meta.names[j],)), [j]) for j in at]
     else:
         factors = {str(term): tuple(f.expr for f in term.factors) for term in formula.parsed()[1]}
         made = [
@@ -355,9 +355,9 @@ def _intercept():
 
 def exog_of(path, s, rows, keep):
     """The columns of the support with their names, the intercept first where the fit had one."""
-    names = [path.meta.names[j] for j in s.support]
+    names = [path._meta.names[j] for j in s.support]
     A = rows.design.columns(s.support)[keep]
-    if path.meta.intercept:
+    if path._meta.intercept:
         A, names = np.column_stack([np.ones(len(A)), A]), ["(Intercept)", *names]
     return A, names
 
@@ -372,7 +372,7 @@ def labels_by_row(name, path, rows):
     data, incomplete ones included.
     """
     array = np.asarray(rows.labels[name])
-    formula = path.meta.formula
+    formula = path._meta.formula
     if array.ndim < 1 or (
         len(array) != rows.design.n
         and (formula is None or not rows.same or len(array) != _rows_before(formula))

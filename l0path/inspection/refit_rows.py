@@ -37,7 +37,7 @@ def prepared(path, s, X, y, by_row, whole):
         of a formula where X is None.
     """
     X, y = pandas_of(X), pandas_of(y, "y")
-    formula = path.meta.formula
+    formula = path._meta.formula
     if X is not None:
         by_row = _found(path, X, by_row, WEIGHTS)
     if whole and X is None:
@@ -65,7 +65,7 @@ def prepared(path, s, X, y, by_row, whole):
         return encoded, y, {**dict.fromkeys(by_row), **given}
     by_row = _found(path, X, by_row)
     if whole:
-        names = [path.meta.names[j] for j in s.support]
+        names = [path._meta.names[j] for j in s.support]
         keep = complete_rows(X, names if isinstance(X, pd.DataFrame) else s.support, y)
         X, y, by_row = _at(X, keep), _at(y, keep), {n: _at(v, keep) for n, v in by_row.items()}
     return X, y, by_row
@@ -112,7 +112,7 @@ def _found(path, X, by_row, those=LABELS):
 
 def column_of(path, X, name, column):
     """The labels (n,) in a column, as cov_kwds[name] asks, or weights by name."""
-    formula = path.meta.formula
+    formula = path._meta.formula
     table = formula.table if X is None and formula is not None else X
     known = column_names(table.columns) if isinstance(table, pd.DataFrame) else []
     if column in known:

@@ -70,24 +70,24 @@ def refit(
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     self, s = model.path, model._solution
     by_row = {"sample_weight": sample_weight, "freq_weight": freq_weight, "offset": offset}
-    if cov_type is None and self.meta.formula is not None:
-        table = self.meta.formula.table if X is None else pandas_of(X)
-        clusters = self.meta.formula.labels("cluster", table)
+    if cov_type is None and self._meta.formula is not None:
+        table = self._meta.formula.table if X is None else pandas_of(X)
+        clusters = self._meta.formula.labels("cluster", table)
         if clusters is not None:
             cov_type, cov_kwds = "cluster", {**(cov_kwds or {}), "groups": clusters}
-    if self.meta.traits.response == "survival":
+    if self._meta.traits.response == "survival":
         if trials is not None:
             raise ValueError("trials= goes with shares under loss='binomial'; leave it out")
         given = X, y, {**by_row, "strata": strata}, rows == ALL
         return refit_survival(self, s, given, (cov_type, cov_kwds, scale), options)
     if strata is not None:
-        raise ValueError(f"strata is for loss='cox', and this path has loss={self.meta.loss!r}")
-    if not self.meta.traits.link:
+        raise ValueError(f"strata is for loss='cox', and this path has loss={self._meta.loss!r}")
+    if not self._meta.traits.link:
         raise ValueError(
-            f"refit needs a likelihood, which loss={self.meta.loss!r} does not have; fit with "
+            f"refit needs a likelihood, which loss={self._meta.loss!r} does not have; fit with "
             "loss='logistic' for standard errors"
         )
-    if not s.support.size and not self.meta.intercept:
+    if not s.support.size and not self._meta.intercept:
         raise ValueError(
             "the model has neither columns nor an intercept, so there is nothing to refit; choose "
             "a larger k"
@@ -100,10 +100,10 @@ def refit(
     taken = recognised(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **options}
     how = {name: value for name, value in how.items() if value is not None}
-    if self.meta.responses is not None and self.meta.classes is None:
+    if self._meta.responses is not None and self._meta.classes is None:
         return refit_each(self, s, taken, how, refit_rows)
     results = refit_rows(self, s, taken, **how)
-    (describe_survival if self.meta.ordered else describe)(results, self, s, taken)
+    (describe_survival if self._meta.ordered else describe)(results, self, s, taken)
     return results
 
 
@@ -111,24 +111,24 @@ def new_rows(path, X, y, by_row):
     """Rows of X and y given anew, checked as `fit` checks them; by_row: sample_weight, freq_weight,
     trials and offset, None for those that are not given.
     """
-    if X is None or (y is None and path.meta.formula is None):
+    if X is None or (y is None and path._meta.formula is None):
         raise ValueError("pass X= and y= together")
     same_index(X=X, y=y, **by_row)
     X, y, by_row = path._given(X, y, **by_row)
     if y is None:
         raise ValueError("pass X= and y= together")
     design, index = path._new_design(X)
-    y, trials = shares_of(y, by_row["trials"], design.n, path.meta.loss)
+    y, trials = shares_of(y, by_row["trials"], design.n, path._meta.loss)
     weights, counts, importance = weights_of_rows(
         by_row["sample_weight"], by_row["freq_weight"], trials, design.n
     )
     offset = by_row["offset"]
-    shift = None if offset is None else given_offset(path.meta, offset, design.n)
-    target = coded(y, design.n, path.meta)
+    shift = None if offset is None else given_offset(path._meta, offset, design.n)
+    target = coded(y, design.n, path._meta)
     same = (
-        bool(path.meta.checksum)
+        bool(path._meta.checksum)
         and design.n == path.n
-        and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
+        and checksum(SimpleNamespace(design=design, response=(target,))) == path._meta.checksum
     )
     return RefitRows(design, target, weights, shift, index, same, counts, trials, importance)
 
@@ -155,12 +155,12 @@ def _rows(path, X, y, by_row):
     rows = new_rows(path, X, y, by_row)
     if rows.same and data is not None and not given:
         return _rows(path, None, None, by_row)._replace(index=rows.index)
-    if path.meta.has_offset and rows.offset is None:
+    if path._meta.has_offset and rows.offset is None:
         raise missing_offset(path, X, "refit")
-    if rows.same and path.meta.weighted and not rows.importance and rows.counts is None:
+    if rows.same and path._meta.weighted and not rows.importance and rows.counts is None:
         raise ValueError(WEIGHTED)
-    if rows.same and not path.meta.weighted and rows.trials is not None:
-        if not math.isclose(float(rows.trials.sum()), path.meta.trials):
+    if rows.same and not path._meta.weighted and rows.trials is not None:
+        if not math.isclose(float(rows.trials.sum()), path._meta.trials):
             raise ValueError(
                 "the fit had numbers of trials, which a path file does not hold: pass trials= as "
                 "in the fit"
@@ -184,16 +184,16 @@ def _table(path, s, rows, robust):
     """(`RefitTable`, places of its rows). robust: whether the covariance is made of scores of rows,
     so that a row that stands for several is repeated, as it is where statsmodels takes no counts.
     """
-    link, keep = path.meta.traits.link, np.flatnonzero(rows.weights > 0)
+    link, keep = path._meta.traits.link, np.flatnonzero(rows.weights > 0)
     w, counts = rows.importances(keep), None if rows.counts is None else rows.counts[keep]
     if counts is not None and (counts == 1).all():
         counts = None
     A, names = exog_of(path, s, rows, keep)
     # several and ordered classes, quantiles, Huber's and squared loss, and theta that is estimated
-    alone = link not in ("logit", "log") or path.theta is not None
+    alone = link not in ("logit", "log") or path._meta.number("theta") is not None
     again = counts is not None and (robust or alone)
     if again and counts.sum() * A.shape[1] > REPEAT:
-        if robust or not path.meta.traits.gaussian:
+        if robust or not path._meta.traits.gaussian:
             raise ValueError(
                 "this refit needs a row for each that freq_weight counts, which are "
                 f"{counts.sum():.3g} here; "
@@ -208,11 +208,11 @@ def _table(path, s, rows, robust):
         at = np.repeat(np.arange(keep.size), counts.astype(np.int64))
         A, keep, w, counts = A[at], keep[at], None if w is None else w[at], None
     index = pd.RangeIndex(len(A)) if rows.index is None or again else rows.index[keep]
-    y, name = rows.y[keep], path.meta.response or "y"
+    y, name = rows.y[keep], path._meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
     if link == "identity" and offset is not None:
         y, name = y - offset, f"{name} - offset"
-    if path.classes is not None and not path.meta.ordered:
+    if path.classes is not None and not path._meta.ordered:
         y = (y > 0).astype(float) if y.ndim == 1 else y.argmax(axis=1)
     exog, endog = pd.DataFrame(A, columns=names, index=index), pd.Series(y, index=index, name=name)
     if rows.trials is not None:
@@ -261,7 +261,7 @@ def _tell(caught, path, results):
         return
     warn_user(
         ConvergenceWarning(
-            f"the refit of loss={path.meta.loss!r} did not converge, so its coefficients and "
+            f"the refit of loss={path._meta.loss!r} did not converge, so its coefficients and "
             f"standard errors may be off (statsmodels: {'; '.join(said)}); allow more "
             "iterations, or choose a smaller k"
         )
@@ -363,7 +363,7 @@ def _(loss, sm, path, s, table, how):
             f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
             "place; leave scale out"
         )
-    start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
+    start = np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
     model = _negative_binomial(sm, table)
     how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, "maxiter": 1000} | how
     if "method" in how:
@@ -449,7 +449,7 @@ def _quantile_coefficients(Z, y, quantile):
 @fitted.register(Multinomial)
 @fitted.register(Ordinal)
 def _(loss, sm, path, s, table, how):
-    return (fit_ordered if path.meta.ordered else fit_classes)(path, s, table, how)
+    return (fit_ordered if path._meta.ordered else fit_classes)(path, s, table, how)
 
 
 def _fitted_glm(model, how):
@@ -513,13 +513,13 @@ def _robust(sm, path, s, endog, exog, how):
     """RLM whose threshold is the fit's delta in units of y: HuberT(delta / scale) at a fixed scale,
     the MAD of the path's residuals.
     """
-    start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
+    start = np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
     residual = endog.to_numpy() - exog.to_numpy() @ start
     scale = float(sm.robust.scale.mad(residual, center=0.0))
     if not scale:  # not known to statsmodels before 0.15, which has the MAD of the start without it
-        scale = float(path.meta.loss_parameter)
+        scale = float(path._meta.loss_parameter)
         how = {"start_scale": scale, **how}
-    model = sm.RLM(endog, exog, M=sm.robust.norms.HuberT(t=path.meta.loss_parameter / scale))
+    model = sm.RLM(endog, exog, M=sm.robust.norms.HuberT(t=path._meta.loss_parameter / scale))
     return model.fit(
         **{
             "maxiter": 1000,

@@ -21,11 +21,11 @@ class ResponseNeighbours(Neighbours):
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
-        self.solution = s = path.solutions[index]
-        self.problem, self.names = pose(data), path.meta.names
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.names
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = make_model(self.problem)
-        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.exact, self.value = self.problem.quadratic, s.loss + s.shrinkage
         self.fit = None
         self.fit = self.refit(s.support)
@@ -68,11 +68,11 @@ class ResponseGroupNeighbours(GroupNeighbours):
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
-        self.solution = s = path.solutions[index]
-        self.problem, self.names = pose(data), path.meta.groups.labels
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.groups.labels
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
-        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.value, self.units = s.loss + s.shrinkage, s.groups
         self.fit = self.model.refit(s.groups)
         check_refitted(path, self.fit, self.value)

@@ -28,9 +28,9 @@ def score(
 ) -> pd.Series | pd.DataFrame:
     """Every metric, or with times those over time, for `Model.score`."""
     path = model.path
-    if times is not None and path.meta.traits.response != "survival":
+    if times is not None and path._meta.traits.response != "survival":
         raise ValueError(
-            f"times={times!r} is for loss='cox', and this path has loss={path.meta.loss!r}: leave "
+            f"times={times!r} is for loss='cox', and this path has loss={path._meta.loss!r}: leave "
             "it out"
         )
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
@@ -40,7 +40,7 @@ def score(
         at, auc, brier = over_time(held.times, times)
         return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))
     out = {}
-    for name in scoring.metrics_for(path.meta.loss):
+    for name in scoring.metrics_for(path._meta.loss):
         out[name] = _value(name, held)
         if name == "mse":
             out["rmse"] = np.sqrt(out["mse"])
@@ -52,6 +52,6 @@ def score(
 def _value(name, held):
     """One metric; NaN where these rows do not define it (auc without a class, r2 of one row)."""
     try:
-        return scoring.score(scoring.metric_of(name, held.path.meta.loss), held)
+        return scoring.score(scoring.metric_of(name, held.path._meta.loss), held)
     except (Undefined, scoring.UndefinedScore):
         return np.nan

@@ -31,10 +31,10 @@ def infinite_in(results, path, s, rows, loss=None):
     keep = np.flatnonzero(rows.weights > 0)
     A, k = rows.design.columns(s.support)[keep], s.support.size
     params = np.asarray(results.params, dtype=np.float64)
-    explicit = path.meta.intercept and not path.meta.ordered and path.meta.ties is None
+    explicit = path._meta.intercept and not path._meta.ordered and path._meta.ties is None
     beta = params[int(explicit) :][:k]  # thresholds, and numbers of the loss, come after
     eta = A @ beta + (params[0] if explicit else 0.0)
-    if path.meta.ordered or path.meta.ties:  # their constant is not in params
+    if path._meta.ordered or path._meta.ties:  # their constant is not in params
         eta = eta - eta.mean(axis=0)
     if loss.traits.recession == NO_RECESSION or not far_out(loss, eta):
         return []
@@ -42,8 +42,8 @@ def infinite_in(results, path, s, rows, loss=None):
         restricted(loss, rows.y, keep),
         rows.y[keep],
         A,
-        [path.meta.names[j] for j in s.support],
-        intercept=path.meta.intercept,
+        [path._meta.names[j] for j in s.support],
+        intercept=path._meta.intercept,
         weights=rows.weights[keep],
         offset=None if rows.offset is None else rows.offset[keep],
     )

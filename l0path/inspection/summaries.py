@@ -159,8 +159,8 @@ def _cut(name, longest=40):
 def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -> Summary:
     """The `Summary` of a model, for `Model.summary`."""
     self = model.path
-    near = neighbours_of(self, model._index, X, y)
-    solution, groups = near.solution, self.meta.groups
+    near, row = neighbours_of(self, model._index, X, y), self._row(model._solution)
+    solution, groups = near.solution, self._meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
     table = pd.DataFrame(
@@ -179,34 +179,34 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         dtype=object,
     )
     header = {
-        "loss_name": self.meta.loss,
-        "about": self.meta.about,
+        "loss_name": self._meta.loss,
+        "about": self._meta.about,
         "exchanges": model._solution.exchanges,
-        "heredity": self.meta.heredity,
-        "penalty": self.meta.penalty,
+        "heredity": self._meta.heredity,
+        "penalty": self._meta.penalty,
         "n": self.n,
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
         "columns": int(present(solution.beta).sum()),
-        "delta": self.delta,
-        "beyond_delta": _beyond(self, solution, self.data(X, y)),
-        **{name: getattr(model, name) for name in SHOWN_OF_MODEL},
-        "intercept": model.intercept if self.meta.first_names else None,
-        "thresholds": self.meta.ordered,
+        "delta": self._meta.number("delta"),
+        "beyond_delta": _beyond(self, solution, self._data(X, y)),
+        **{name: row[name] for name in SHOWN_OF_MODEL},
+        "intercept": model.intercept if self._meta.first_names else None,
+        "thresholds": self._meta.ordered,
     }
     if groups is not None:
         coef.insert(0, "group", _groups_of(solution, groups))
-    shown = groups is not None or self.meta.responses is not None
+    shown = groups is not None or self._meta.responses is not None
     return Summary(table, header, coef if shown else None)
 
 
 def _coefficients(path, solution):
     """(coefficients of a solution, what its table shows of them), two DataFrames."""
-    names, groups = [path.meta.names[j] for j in solution.support], path.meta.groups
+    names, groups = [path._meta.names[j] for j in solution.support], path._meta.groups
     index = pd.Index(names, name="feature", dtype=object)
-    size = (solution.beta.T * path.meta.scale[solution.support]).T
-    if path.meta.responses is not None:
-        coef = pd.DataFrame(solution.beta, index=index, columns=path.meta.response_index)
+    size = (solution.beta.T * path._meta.scale[solution.support]).T
+    if path._meta.responses is not None:
+        coef = pd.DataFrame(solution.beta, index=index, columns=path._meta.response_index)
         norm = pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
         return coef, norm if groups is None else _of_groups(solution, groups, size)
     coef = pd.DataFrame({"coef": solution.beta, "standardized": size}, index=index)
@@ -259,20 +259,22 @@ def _groups_of(solution, groups):
 def neighbours_of(path, index, X=None, y=None):
     """The exchanges around a solution, of columns or of groups."""
     kinds = (Neighbours, GroupNeighbours)
-    if path.meta.responses is not None:
+    if path._meta.responses is not None:
         kinds = (ResponseNeighbours, ResponseGroupNeighbours)
-    return kinds[path.meta.groups is not None](path, index, X, y)
+    return kinds[path._meta.groups is not None](path, index, X, y)
 
 
 def _beyond(path, s, data):
     """Number of observations of positive weight that a Huber fit counts linearly; None for other
     losses.
     """
-    if path.delta is None:
+    if path._meta.number("delta") is None:
         return None
     eta = s.intercept + (data.design.dot(s.support, s.beta) if s.support.size else 0.0)
     eta = eta if data.offset is None else eta + data.offset
-    return int(np.count_nonzero((np.abs(data.y - eta) > path.delta) & (data.weights > 0)))
+    return int(
+        np.count_nonzero((np.abs(data.y - eta) > path._meta.number("delta")) & (data.weights > 0))
+    )
 
 
 def _all_refitted(near):
@@ -342,7 +344,7 @@ def alternatives(
     frame = pd.DataFrame(
         [row[:3] for row in rows], columns=["dropped", "added", "objective"]
     ).astype({"dropped": object, "added": object, "objective": float})
-    floor = self.meta.floor
+    floor = self._meta.floor
     above = base - floor if np.isfinite(floor) else abs(base)
     frame["relative"] = (frame["objective"] - base) / max(above, 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))

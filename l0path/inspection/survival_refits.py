@@ -136,11 +136,11 @@ def survival_rows(path, X, y, **by_row):
     loss = seen.loss
     response = (seen.y, loss.start, loss.stop, loss.stratum)
     same = (
-        bool(path.meta.checksum)
+        bool(path._meta.checksum)
         and seen.design.n == path.n
-        and checksum(SimpleNamespace(design=seen.design, response=response)) == path.meta.checksum
+        and checksum(SimpleNamespace(design=seen.design, response=response)) == path._meta.checksum
     )
-    if same and path.meta.weighted and not seen.importance and seen.counts is None:
+    if same and path._meta.weighted and not seen.importance and seen.counts is None:
         raise ValueError(WEIGHTED)
     rows = RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same)
     return rows._replace(counts=seen.counts, importance=seen.importance), loss
@@ -430,7 +430,7 @@ def survival_results(rows, cov_type, clusters, origin):
         nobs=float(rows.copies.sum()),
         events=float(rows.copies @ rows.y),
         cov_type=cov_type,
-        ties=origin.path.meta.ties,
+        ties=origin.path._meta.ties,
         selection=label(origin.solution, origin.path, origin.rows, infinite),
         origin=origin,
     )

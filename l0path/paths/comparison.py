@@ -179,9 +179,9 @@ def side_by_side(
     out = Comparison(pd.concat(parts).astype(object))
     out.index.names = [None, None]
     out.columns = labels
-    about = f" of {path.meta.response}" if path.meta.response else ""
-    out.attrs["title"] = f"{path.meta.loss} loss{about}" + (
-        f", coefficients are about {path.meta.about}" if path.meta.about else ""
+    about = f" of {path._meta.response}" if path._meta.response else ""
+    out.attrs["title"] = f"{path._meta.loss} loss{about}" + (
+        f", coefficients are about {path._meta.about}" if path._meta.about else ""
     )
     if se:
         out.attrs["title"] += (
@@ -201,7 +201,7 @@ def _coefficients(path, at, standardized):
     """Coefficients of rows of the path by name, of several responses by "name, response"; NaN where
     a model does not have the feature.
     """
-    chosen, meta = [path.solutions[i] for i in at], path.meta
+    chosen, meta = [path._solutions[i] for i in at], path._meta
     ever = np.unique(np.concatenate([s.support for s in chosen])).astype(int)
     values = [path._coef(s, ever, standardized) for s in chosen]
     for one, s in zip(values, chosen, strict=True):
@@ -219,8 +219,8 @@ def _refitted(path, at, own, standardized, se):
     options = {} if se is True else {"cov_type": se}
     found = []
     for i in at:
-        s = path.solutions[i]
-        empty = not s.support.size and (path.meta.ordered or not path.meta.intercept)
+        s = path._solutions[i]
+        empty = not s.support.size and (path._meta.ordered or not path._meta.intercept)
         found.append({} if empty else _with_errors(path, s, path.model(index=i).refit(**options)))
         if standardized:
             found[-1] = _standardized(path, s, found[-1])
@@ -243,7 +243,7 @@ def _with_errors(path, s, results):
     """{response or class: (names of rows, coefficients (m,), their covariance (m, m))} of a
     refit.
     """
-    meta = path.meta
+    meta = path._meta
     names = [str(meta.names[j]) for j in s.support]
     first = meta.first_names
     if isinstance(results, dict):
@@ -274,15 +274,15 @@ def _standardized(path, s, found):
     """The same in units of standardised columns, with the intercept, or thresholds, at their
     means.
     """
-    scale, center, out = path.meta.scale[s.support], path.meta.center[s.support], {}
-    k, first = s.support.size, len(path.meta.first_names)
+    scale, center, out = path._meta.scale[s.support], path._meta.center[s.support], {}
+    k, first = s.support.size, len(path._meta.first_names)
     for label, (names, params, V) in found.items():
         T = np.eye(len(params))
         at, levels = (
-            (slice(k), slice(k, None)) if path.meta.ordered else (slice(first, None), slice(first))
+            (slice(k), slice(k, None)) if path._meta.ordered else (slice(first, None), slice(first))
         )
         T[at, at] = np.diag(scale)
-        T[levels, at] = -center if path.meta.ordered else center
+        T[levels, at] = -center if path._meta.ordered else center
         out[label] = names, T @ params, T @ V @ T.T
     return out
 
@@ -291,13 +291,13 @@ def checked_criteria(path, criteria):
     """Names of criteria, checked; none for a loss without a likelihood."""
     if isinstance(criteria, str) or not np.iterable(criteria):
         raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
-    if not path.meta.traits.likelihood:
+    if not path._meta.traits.likelihood:
         return []
     known = list(score_table(path, sigma2=1.0).columns)
     for name in criteria:
         if name not in known:
             raise ValueError(
-                f"criteria: {name!r} is not known for the {path.meta.loss} loss; choose among "
+                f"criteria: {name!r} is not known for the {path._meta.loss} loss; choose among "
                 f"{', '.join(known)}"
             )
     return list(criteria)
@@ -344,7 +344,7 @@ def _row(path, model, within, index):
 
 def _label(path, model, i):
     """The head of a column that is not named by a size alone."""
-    s = path.solutions[i]
+    s = path._solutions[i]
     size = f"k = {s.k}"
     if isinstance(model, str):
         return f"{model} ({size})"
@@ -352,9 +352,9 @@ def _label(path, model, i):
         return f"{getattr(model, '__name__', 'rule')} ({size})"
     if _size(model):
         return size
-    several = len({other.slice for other in path.solutions}) > 1
+    several = len({other.slice for other in path._solutions}) > 1
     where = f"slice {s.slice}, " if several else ""
-    on_grid = f"lambda0 = {s.lambda0:.4g}, " if path.meta.grid == "lambda0" else ""
+    on_grid = f"lambda0 = {s.lambda0:.4g}, " if path._meta.grid == "lambda0" else ""
     return f"{where}{on_grid}{size}"
 
 

@@ -78,12 +78,12 @@ def score_table(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> pd.DataFrame:
-    path, meta = self, self.meta
+    path, meta = self, self._meta
     _has_likelihood(meta)
     q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
-    chosen = [_chosen(meta, s) for s in path.solutions]
+    chosen = [_chosen(meta, s) for s in path._solutions]
     out = _criteria(path, q, np.array(chosen), ebic_gamma)
     squared = meta.traits.gaussian
     if squared:
@@ -91,7 +91,7 @@ def score_table(
         out |= _squared_criteria(path, out["df"], sigma2)
     table = pd.DataFrame(out, index=pd.RangeIndex(len(path)))
     if not separated:
-        apart = np.array([s.separated for s in path.solutions], dtype=bool)
+        apart = np.array([s.separated for s in path._solutions], dtype=bool)
         table.loc[apart, table.columns != "df"] = np.nan
     table.attrs = {"n": float(meta.n_eff), "p": q, "ebic_gamma": float(ebic_gamma)} | (
         {"sigma2": float(sigma2)} if squared else {}
@@ -104,8 +104,8 @@ def score_table(
 
 def with_rows(path, solutions):
     """The path with these solutions as further rows, behind its own."""
-    rows, record = [*path.solutions, *solutions], path.rounds.to_dict("records")
-    return type(path)(path.meta, rows, path.status, path.notes, record, path._source, end=path._end)
+    rows, record = [*path._solutions, *solutions], path.rounds.to_dict("records")
+    return type(path)(path._meta, rows, path.status, path.notes, record, path._source, end=path._end)
 
 
 def _same(value):
@@ -142,11 +142,11 @@ def predictors(meta):
 
 def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
-    meta, n, squared = path.meta, observations(path.meta), path.meta.traits.gaussian
-    loss = np.array([s.loss for s in path.solutions]) * (meta.n_eff / n)
-    df = np.array([s.n_nonzero for s in path.solutions]) + float(intercepts(meta))
+    meta, n, squared = path._meta, observations(path._meta), path._meta.traits.gaussian
+    loss = np.array([s.loss for s in path._solutions]) * (meta.n_eff / n)
+    df = np.array([s.n_nonzero for s in path._solutions]) + float(intercepts(meta))
     if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
-        free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path.solutions]
+        free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path._solutions]
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -193,7 +193,7 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
     -------
     ndarray of shape (m,)
     """
-    meta = path.meta
+    meta = path._meta
     _has_likelihood(meta)
     r = 1 if meta.responses is None else len(meta.responses)
     if name == "cp":
@@ -203,14 +203,14 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
         SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
         for d in coefficients
     ]
-    like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
+    like = SimpleNamespace(meta=path._meta, solutions=models, _loss_record=path._loss_record)
     found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
     return found[name] + 2.0 * found["loglik"]
 
 
 def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
-    meta = path.meta
+    meta = path._meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
     loss = None if meta.traits.coupled else path._loss_record()
     likelihood = log_likelihood(loss, meta.log_constant, counted)
@@ -219,8 +219,8 @@ def minus_twice_log_likelihood(path):
 
 def _squared_criteria(path, df, sigma2):
     """{name: (m,)} of what a squared loss has besides; sigma2: the noise variance."""
-    meta, n = path.meta, observations(path.meta)
-    rss = 2.0 * meta.n_eff * np.array([s.loss for s in path.solutions])
+    meta, n = path._meta, observations(path._meta)
+    rss = 2.0 * meta.n_eff * np.array([s.loss for s in path._solutions])
     null = 2.0 * meta.null_loss * meta.n_eff / max(n - intercepts(meta), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = rss / np.where(n > df, n - df, 1.0) / null
@@ -282,11 +282,11 @@ def best_model(path, rule, **options):
     except LookupError as error:
         row, missing = None, error
     name, said = rule.lower(), ""
-    if path.meta.unlike_terms and len(path):
+    if path._meta.unlike_terms and len(path):
         found, why = path._best_by(
             [name], {"p_total": None, "sigma2": None, "ebic_gamma": 1.0} | options
         )
-        sets = "sets of terms" + (" that keep the hierarchy" if path.meta.heredity else "")
+        sets = "sets of terms" + (" that keep the hierarchy" if path._meta.heredity else "")
         said = f"the best by {name} of all {sets}"
         if why:
             said = f"the best by {name} of the rows of the path, not of all {sets}: {why}"
@@ -315,9 +315,9 @@ def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"
         )
-    if name == "cp" and not path.meta.traits.gaussian:
+    if name == "cp" and not path._meta.traits.gaussian:
         raise ValueError(
-            f"rule='cp' is defined for the squared loss, this path has loss={path.meta.loss!r}; "
+            f"rule='cp' is defined for the squared loss, this path has loss={path._meta.loss!r}; "
             "use 'aic', 'bic' or 'ebic'"
         )
     if name != "cp":
@@ -343,14 +343,14 @@ def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0
         if math.isfinite(best)
         else candidates
     )
-    return min(tied, key=lambda i: (path.solutions[i].n_nonzero, i))
+    return min(tied, key=lambda i: (path._solutions[i].n_nonzero, i))
 
 
 def usable(path, i, separated=False):
     """Whether a criterion may choose row i: not separated (unless asked), not perfect, fewer
     coefficients than rows.
     """
-    s, meta = path.solutions[i], path.meta
+    s, meta = path._solutions[i], path._meta
     scaled = meta.traits.gaussian or meta.traits.dispersion
     perfect = scaled and s.loss - meta.floor <= PERFECT * (meta.null_loss - meta.floor)
     unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
@@ -370,13 +370,13 @@ def noise_variance(path):
     """RSS / (n - rank) of the regression on all columns if n > p + 1, else of the model of the path
     with most nonzeros; NaN without data or degrees of freedom.
     """
-    meta, n = path.meta, path.meta.n_eff
+    meta, n = path._meta, path._meta.n_eff
     r = 1 if meta.responses is None else len(meta.responses)
     if n > meta.p + 1 and meta.p <= WIDEST:
         full = next(
             (
                 s
-                for s in path.solutions
+                for s in path._solutions
                 if s.n_nonzero == meta.p * r and s.lambda1 == s.lambda2 == 0
             ),
             None,
@@ -388,7 +388,7 @@ def noise_variance(path):
             extra["sigma2"] = _full_variance(path._source.data)
         return extra.get("sigma2", math.nan)
     largest = max(
-        (s for i, s in enumerate(path.solutions) if usable(path, i)),
+        (s for i, s in enumerate(path._solutions) if usable(path, i)),
         key=lambda s: (s.n_nonzero, -s.loss),
         default=None,
     )

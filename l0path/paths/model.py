@@ -70,12 +70,11 @@ class Model:
     @property
     def details(self) -> pd.Series:
         """The row of `path.details`, and `chosen_by`."""
-        row = self.path.details.loc[self._index]
-        return (
-            row
-            if not self._chosen_by
-            else pd.concat([row, pd.Series({"chosen_by": self._chosen_by})]).rename(self._index)
-        )
+        row = self.path._row(self._solution)
+        row["features"] = ", ".join(map(str, self.groups))
+        if self._chosen_by:
+            row["chosen_by"] = self._chosen_by
+        return pd.Series(row, name=self._index, dtype=object)
 
     @property
     def k(self) -> int:
@@ -95,7 +94,7 @@ class Model:
     @property
     def deviance_ratio(self) -> float:
         """The share of the null deviance that the model explains; R^2 for the squared loss."""
-        return self.path.meta.deviance_ratio(self._solution.loss)
+        return self.path._meta.deviance_ratio(self._solution.loss)
 
     @property
     def lower_bound(self) -> float:
@@ -114,7 +113,7 @@ class Model:
 
     @property
     def _solution(self):
-        return self.path.solutions[self._index]
+        return self.path._solutions[self._index]
 
     @property
     def support(self) -> np.ndarray:
@@ -124,7 +123,7 @@ class Model:
     @property
     def features(self) -> list[str]:
         """Names of the chosen columns."""
-        return [self.path.meta.names[j] for j in self._solution.support]
+        return [self.path._meta.names[j] for j in self._solution.support]
 
     @property
     def groups(self) -> list:
@@ -132,12 +131,12 @@ class Model:
         chosen = self._solution.groups
         if chosen is None:
             return self.features
-        return [self.path.meta.groups.labels[g] for g in chosen]
+        return [self.path._meta.groups.labels[g] for g in chosen]
 
     @property
     def intercept(self) -> float | pd.Series:
         """The intercept in the units of y, a Series for several responses or thresholds."""
-        value, meta = self._solution.intercept, self.path.meta
+        value, meta = self._solution.intercept, self.path._meta
         if meta.responses is not None:
             return pd.Series(value, index=meta.response_index, name="intercept")
         if meta.ordered:
@@ -874,7 +873,7 @@ class Model:
 
     def __repr__(self):
         shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
-        about = f"{self.path.meta.about}, " if self.path.meta.about else ""
+        about = f"{self.path._meta.about}, " if self.path._meta.about else ""
         return (
             f"<l0path.Model: {about}k = {self.k}, loss {self.loss:.6g}, deviance ratio "
             f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}"

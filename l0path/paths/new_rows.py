@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def cumulative_hazard(model, X, *, times, offset, strata):
     """The cumulative hazards of new rows, as `Model.survival` gives them."""
     path, i = model.path, model._index
-    meta = path.meta
+    meta = path._meta
     if meta.traits.response != "survival":
         raise ValueError(f"hazards are those of loss='cox'; this path has loss={meta.loss!r}")
     if times is not None:
@@ -40,7 +40,7 @@ def cumulative_hazard(model, X, *, times, offset, strata):
 
 def baseline_of_model(path, i):
     """The `Baseline` of a solution: that of the rows of the fit, or the one that was stored."""
-    s, data = path.solutions[i], path._source.data
+    s, data = path._solutions[i], path._source.data
     if s.baseline is None and data is None:
         raise ValueError(
             "the file of this path holds no baseline hazard; fit again and save the path anew"
@@ -54,8 +54,8 @@ def with_baselines(path):
     """
     data = path._source.data
     if data is None or data.loss.traits.response != "survival":
-        return path.solutions
-    return [s._replace(baseline=_baseline(data, s)) for s in path.solutions]
+        return path._solutions
+    return [s._replace(baseline=_baseline(data, s)) for s in path._solutions]
 
 
 def _baseline(data, s):

@@ -105,7 +105,7 @@ class Path:
         *,
         end: End = End.COMPLETE,
     ) -> None:
-        self.meta, self.solutions = meta, [s.in_texts() for s in solutions]
+        self._meta, self._solutions = meta, [s.in_texts() for s in solutions]
         self.status, self._end, self.notes = status, End(end), list(notes)
         self._rounds = list(rounds)
         self._source = source or Source()
@@ -124,29 +124,29 @@ class Path:
     @property
     def names(self) -> list[str]:
         """Names of the p columns."""
-        return list(self.meta.names)
+        return list(self._meta.names)
 
     @property
     def n(self) -> int:
         """The number of rows of X."""
-        return self.meta.n
+        return self._meta.n
 
     @property
     def p(self) -> int:
         """The number of columns of X."""
-        return self.meta.p
+        return self._meta.p
 
     @property
     def classes(self) -> tuple | None:
         """The labels (negative, positive) of a classification, else None."""
-        return self.meta.classes
+        return self._meta.classes
 
     @property
     def loss(self) -> Any:
         """The loss as a record of `l0path.losses` with the numbers that the fit found, such as
         `Huber(delta=...)`, which `fit(loss=path.loss)` takes; a loss of your own as it is.
         """
-        return loss_asked(self.meta)
+        return loss_asked(self._meta)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -169,7 +169,7 @@ class Path:
         ended, the number of exchanges tried, and flags.
         """
         if self._table is None:
-            rows = [self._row(s) for s in self.solutions]
+            rows = [self._row(s) for s in self._solutions]
             self._table = pd.DataFrame(rows, columns=DETAILS[:-1])
             self._table["exchanges"] = pd.array(self._table["exchanges"], dtype="Int64")
             self._table[DETAILS[-1]] = pd.Series(self._chosen(), dtype=object)
@@ -177,9 +177,9 @@ class Path:
 
     def _chosen(self):
         """The features of each solution as one text: names of columns, or labels of groups."""
-        groups = self.meta.groups
-        labels = self.meta.names if groups is None else groups.labels
-        chosen = [(s.support if groups is None else s.groups).tolist() for s in self.solutions]
+        groups = self._meta.groups
+        labels = self._meta.names if groups is None else groups.labels
+        chosen = [(s.support if groups is None else s.groups).tolist() for s in self._solutions]
         name = {j: str(labels[j]) for j in {j for own in chosen for j in own}}  # some are made
         return [", ".join([name[j] for j in own]) for own in chosen]
 
@@ -194,7 +194,7 @@ class Path:
             "lambda2": s.lambda2,
             "objective": s.objective,
             "loss": s.loss,
-            "deviance_ratio": self.meta.deviance_ratio(s.loss),
+            "deviance_ratio": self._meta.deviance_ratio(s.loss),
             "lambda0_low": s.lambda0_low,
             "lambda0_high": s.lambda0_high,
             "lower_bound": s.lower_bound,
@@ -207,7 +207,7 @@ class Path:
         }
 
     def __len__(self):
-        return len(self.solutions)
+        return len(self._solutions)
 
     def __iter__(self):
         return (Model(self, i) for i in range(len(self)))
@@ -217,39 +217,39 @@ class Path:
         return self.model(k=k)
 
     def __getstate__(self):
-        formula, data = self.meta.formula, self._source.data
+        formula, data = self._meta.formula, self._source.data
         rows = {} if formula is None or data is None else formula.rows_of_fit()
-        kept = {"_table": None, "_formula_rows": rows, "solutions": with_baselines(self)}
+        kept = {"_table": None, "_formula_rows": rows, "_solutions": with_baselines(self)}
         return self.__dict__ | kept
 
     def __setstate__(self, state):
         rows = state.pop("_formula_rows", {})
         self.__dict__.update(state)
         if rows and self._source.data is not None:
-            self.meta.formula.__dict__.update(rows)
+            self._meta.formula.__dict__.update(rows)
 
     def _without_data(self):
         """The same path without X and y, as `l0path.load` gives it."""
         out = copy.copy(self)
         known = {name: one for name, one in self._source.extra.items() if name in KNOWN_OF_ROWS}
-        out.solutions, out._source = with_baselines(self), Source(extra=known)
-        if self.meta.formula is not None:
-            out.meta = replace(self.meta, formula=copy.copy(self.meta.formula))
+        out._solutions, out._source = with_baselines(self), Source(extra=known)
+        if self._meta.formula is not None:
+            out._meta = replace(self._meta, formula=copy.copy(self._meta.formula))
         return out
 
     def __repr__(self):
-        slices = len({s.slice for s in self.solutions})
-        span = f"k = {spans(s.k for s in self.solutions)}" if self.solutions else "no solution"
+        slices = len({s.slice for s in self._solutions})
+        span = f"k = {spans(s.k for s in self._solutions)}" if self._solutions else "no solution"
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
-        lost = 0 if self.meta.formula is None else self.meta.formula.n_dropped
+        lost = 0 if self._meta.formula is None else self._meta.formula.n_dropped
         dropped = f", {lost} rows dropped" if lost else ""
-        about = f", {self.meta.about}" if self.meta.about else ""
-        dropped += f", {self.meta.heredity} heredity" if self.meta.heredity else ""
-        if self.meta.responses is not None:
+        about = f", {self._meta.about}" if self._meta.about else ""
+        dropped += f", {self._meta.heredity} heredity" if self._meta.heredity else ""
+        if self._meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
-            about = f", {len(self.meta.responses)} {counted}"
+            about = f", {len(self._meta.responses)} {counted}"
         return (
-            f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.meta.penalty}, "
+            f"<l0path.Path: {self._meta.loss} loss{about}, penalty {self._meta.penalty}, "
             f"n = {self.n}, p = {self.p}{dropped}; "
             f"{len(self)} solutions, {span}{many}; {self.status}>"
         )
@@ -301,7 +301,7 @@ class Path:
         """`_at`, and what was compared, for `Model.details`."""
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
-        if isinstance(rule, str) and not selector and self.meta.unlike_terms:
+        if isinstance(rule, str) and not selector and self._meta.unlike_terms:
             from .criteria import RULES, best_model
 
             if rule.lower() in RULES:
@@ -420,7 +420,7 @@ class Path:
         if rule is not None:
             return self._by_function(rule)
         rows = within
-        slices = sorted({self.solutions[i].slice for i in rows})
+        slices = sorted({self._solutions[i].slice for i in rows})
         if len(slices) > 1:
             shown = "; ".join(
                 f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices)
@@ -432,7 +432,7 @@ class Path:
         return self._by_size(k, rows) if k is not None else self._by_lambda0(lambda0, rows)
 
     def _slices(self, slices):
-        seen = {s.slice: (s.slice, s.lambda1, s.lambda2) for s in self.solutions}
+        seen = {s.slice: (s.slice, s.lambda1, s.lambda2) for s in self._solutions}
         return [seen[s] for s in slices]
 
     def _rows(self, slice, lambda1, lambda2):
@@ -443,11 +443,11 @@ class Path:
                     raise TypeError(
                         f"{name}={value!r} must be a number, that of a slice of the path"
                     )
-                have = sorted({getattr(self.solutions[i], name) for i in rows})
+                have = sorted({getattr(self._solutions[i], name) for i in rows})
                 rows = [
                     i
                     for i in rows
-                    if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)
+                    if abs(getattr(self._solutions[i], name) - value) <= 1e-8 * abs(value)
                 ]
                 if not rows:
                     raise LookupError(
@@ -476,11 +476,11 @@ class Path:
     def _by_size(self, k, rows):
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
             raise TypeError(f"k={k!r} must be a whole number, the size of a model")
-        sized = [i for i in rows if self.solutions[i].k == k]
+        sized = [i for i in rows if self._solutions[i].k == k]
         if not sized:
             below, above = (
-                [self.solutions[i].k for i in rows if self.solutions[i].k < k],
-                [self.solutions[i].k for i in rows if self.solutions[i].k > k],
+                [self._solutions[i].k for i in rows if self._solutions[i].k < k],
+                [self._solutions[i].k for i in rows if self._solutions[i].k > k],
             )
             near = [
                 f"k={max(below)}" if below else "",
@@ -491,31 +491,31 @@ class Path:
             raise LookupError(
                 f"k={k} is not on the path; the nearest {sizes} {' and '.join(found) or 'none'}"
             )
-        return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
+        return min(sized, key=lambda i: (self._solutions[i].loss + self._solutions[i].shrinkage, i))
 
     def _by_lambda0(self, value, rows):
         if not isinstance(value, (int, float, np.number)) or not value >= 0:
             raise LookupError(f"lambda0={value!r} must be a number >= 0")
-        if self.meta.grid == "lambda0":
+        if self._meta.grid == "lambda0":
             hit = [
                 i
                 for i in rows
-                if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
+                if abs(self._solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
             ]
-            grid = np.array([self.solutions[i].lambda0 for i in rows])
+            grid = np.array([self._solutions[i].lambda0 for i in rows])
             near = _neighbours(grid, value)
             remedy = f"the nearest on the grid are {near}; fit with lambda0={value:.6g}"
         else:
             hit = [
                 i
                 for i in rows
-                if self.solutions[i].lambda0_low <= value < self.solutions[i].lambda0_high
+                if self._solutions[i].lambda0_low <= value < self._solutions[i].lambda0_high
             ]
             low = min(
                 (
-                    self.solutions[i].lambda0_low
+                    self._solutions[i].lambda0_low
                     for i in rows
-                    if not np.isnan(self.solutions[i].lambda0_low)
+                    if not np.isnan(self._solutions[i].lambda0_low)
                 ),
                 default=np.nan,
             )
@@ -547,7 +547,7 @@ class Path:
         array([ 0,  1,  5, 11, 14, 15])
         """
         path, index = self._at(rule, **selector)
-        return path.solutions[index].support.copy()
+        return path._solutions[index].support.copy()
 
     @overload
     def coef(
@@ -623,34 +623,34 @@ class Path:
             ever = (
                 np.arange(self.p)
                 if full
-                else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
+                else np.unique(np.concatenate([s.support for s in self._solutions])).astype(int)
             )
-            names = self.meta.rows_of_coefficients(ever)
-            columns = [base(self._coef(s, ever, standardized)) for s in self.solutions]
+            names = self._meta.rows_of_coefficients(ever)
+            columns = [base(self._coef(s, ever, standardized)) for s in self._solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
             labels = self._labels()
-            if self.meta.responses is not None:
-                labels = by_response(labels, self.meta.response_index)
+            if self._meta.responses is not None:
+                labels = by_response(labels, self._meta.response_index)
             return pd.DataFrame(values, index=names, columns=labels)
         self, i = self._at(rule, **selector)
-        s = self.solutions[i]
+        s = self._solutions[i]
         which = np.arange(self.p) if full else s.support
-        index = self.meta.rows_of_coefficients(which)
+        index = self._meta.rows_of_coefficients(which)
         values = base(self._coef(s, which, standardized))
-        if self.meta.responses is not None:
-            return pd.DataFrame(values, index=index, columns=self.meta.response_index)
-        return pd.Series(values, index=index, name=self.meta.about or i)
+        if self._meta.responses is not None:
+            return pd.DataFrame(values, index=index, columns=self._meta.response_index)
+        return pd.Series(values, index=index, name=self._meta.about or i)
 
     def _baseline(self, label):
         """The coefficients of the baseline class, subtracted from those of all classes."""
         if label is None:
             return lambda values: values
-        if self.meta.responses is None or self.classes is None or label not in self.classes:
+        if self._meta.responses is None or self.classes is None or label not in self.classes:
             raise ValueError(
                 f"baseline={label!r} is not a class of a multinomial fit"
                 + (
-                    f"; its classes are {', '.join(self.meta.responses)}"
-                    if self.meta.responses
+                    f"; its classes are {', '.join(self._meta.responses)}"
+                    if self._meta.responses
                     else ""
                 )
             )
@@ -659,19 +659,19 @@ class Path:
 
     def _labels(self):
         """Labels of the solutions as columns of a table: sizes, (slice, k), or rows."""
-        sizes = pd.Index([s.k for s in self.solutions], name="k", dtype=np.int64)
-        slices = [s.slice for s in self.solutions]
+        sizes = pd.Index([s.k for s in self._solutions], name="k", dtype=np.int64)
+        slices = [s.slice for s in self._solutions]
         if len(set(slices)) > 1:
             sizes = pd.MultiIndex.from_arrays([slices, sizes], names=["slice", "k"])
-        on_grid = self.meta.grid == "lambda0" or not sizes.is_unique
+        on_grid = self._meta.grid == "lambda0" or not sizes.is_unique
         return pd.RangeIndex(len(slices), name="index") if on_grid else sizes
 
     def _coef(self, s, which, standardized):
         beta = np.zeros((self.p, *s.beta.shape[1:]))
-        beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
-        shift = self.meta.center[s.support] @ s.beta if standardized else 0.0
+        beta[s.support] = (s.beta.T * (self._meta.scale[s.support] if standardized else 1.0)).T
+        shift = self._meta.center[s.support] @ s.beta if standardized else 0.0
         first = [s.intercept + shift] if s.thresholds is None else s.thresholds - shift
-        return np.concatenate([first, beta[which]] if self.meta.first_names else [beta[which]])
+        return np.concatenate([first, beta[which]] if self._meta.first_names else [beta[which]])
 
     @overload
     def predict(
@@ -757,22 +757,22 @@ class Path:
         if not bare:
             self, row = self._at(rule, **selector)
             chosen = [row]
-        used = [self.solutions[i].support for i in chosen]
+        used = [self._solutions[i].support for i in chosen]
         design, index = self._new_design(
             X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
         )
         with np.errstate(invalid="ignore"):  # rows with NaN or infinity have NaN predictions
             eta = (
-                np.stack([self._link(design, self.solutions[i]) for i in chosen], axis=1)
+                np.stack([self._link(design, self._solutions[i]) for i in chosen], axis=1)
                 if chosen
                 else np.empty((design.n, 0))
             )
             shift = offset_of_rows(self, X, offset, design.n)
             if shift is not None:
                 eta = eta + shift[:, None]
-            if self.meta.ordered and type != "link":
+            if self._meta.ordered and type != "link":
                 pairs = zip(chosen, eta.T, strict=True)
-                eta = [class_predictors(self.solutions[i], one) for i, one in pairs]
+                eta = [class_predictors(self._solutions[i], one) for i, one in pairs]
                 eta = np.stack(eta, axis=1)
             out = self._transform(eta, type)
         if out.ndim == 3 and index is not None:
@@ -780,14 +780,14 @@ class Path:
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
         return (
-            pd.Series(out[:, 0], index=index, name=self.meta.response)
+            pd.Series(out[:, 0], index=index, name=self._meta.response)
             if index is not None
             else out[:, 0]
         )
 
     def _by_response(self, out, index, bare):
         """Predictions out (m, solutions, r) as a DataFrame."""
-        labels = self.meta.response_index
+        labels = self._meta.response_index
         if not bare:
             return pd.DataFrame(out[:, 0], index=index, columns=labels)
         rows = pd.RangeIndex(len(self), name="index")
@@ -799,16 +799,16 @@ class Path:
         return linear_predictor(design, None, s)
 
     def _transform(self, eta, type):
-        loss, link = self.meta.loss, self.meta.traits.link
+        loss, link = self._meta.loss, self._meta.traits.link
         if type is None:
             type = "response" if link else "link"
         if type == "link":
             return eta
-        if type == "risk" and self.meta.traits.response == "survival":
+        if type == "risk" and self._meta.traits.response == "survival":
             with np.errstate(over="ignore"):
                 return np.exp(eta)
         if type == "response":
-            if self.meta.traits.response == "survival":
+            if self._meta.traits.response == "survival":
                 raise ValueError(
                     "type='response' needs a loss with a mean, and cox has none: use type='risk' "
                     "(the hazard beside the baseline) or 'link', or path.survival(X, ...) for "
@@ -832,10 +832,10 @@ class Path:
                     f"position {unknown.argmax()}, which have no class; drop or impute them, or "
                     "take type='link'"
                 )
-            if self.meta.responses is not None or self.meta.ordered:
+            if self._meta.responses is not None or self._meta.ordered:
                 return np.asarray(self.classes)[eta.argmax(axis=-1)]
             return np.asarray(self.classes)[(eta > 0).astype(int)]
-        if self.meta.traits.response == "survival":
+        if self._meta.traits.response == "survival":
             raise ValueError(
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
                 "path.survival(X, ...) or path.cumulative_hazard(X, ...)"
@@ -852,11 +852,11 @@ class Path:
         encoded columns of an array). needed: the features that will be read, so that tables by name
         need to hold no others; None: all.
         """
-        X, encoding = pandas_of(X), self.meta.formula
+        X, encoding = pandas_of(X), self._meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
             X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
             return as_design(X.X)[0], X.index
-        made = self.meta.names if isinstance(self.meta.names, Derived) else None
+        made = self._meta.names if isinstance(self._meta.names, Derived) else None
         if made is not None and isinstance(getattr(X, "names", None), Derived):
             if X.names != made:
                 raise ValueError(
@@ -865,7 +865,7 @@ class Path:
                 )
             return X, None
         names, by_name = (
-            (self.meta.names, self.meta.by_name) if made is None else (made.base, made.by_name)
+            (self._meta.names, self._meta.by_name) if made is None else (made.base, made.by_name)
         )
         if needed is not None:
             needed = (
@@ -932,16 +932,16 @@ class Path:
         is in X is found there.
         """
         X, y = pandas_of(X), pandas_of(y, "y")
-        y, by_row = shares_in_one(self.meta, y, by_row)
+        y, by_row = shares_in_one(self._meta, y, by_row)
         by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
         if not isinstance(X, pd.DataFrame):
             return X, y, by_row
-        if self.meta.formula is None:
-            kept = [name != self.meta.offset_name for name in column_names(X.columns)]
+        if self._meta.formula is None:
+            kept = [name != self._meta.offset_name for name in column_names(X.columns)]
             return X if all(kept) else X.loc[:, kept], y, by_row
         of_table = y is None
-        X, y, by_row = self.meta.formula.rows(X, y, **by_row)
-        return X, *(shares_in_one(self.meta, y, by_row) if of_table else (y, by_row))
+        X, y, by_row = self._meta.formula.rows(X, y, **by_row)
+        return X, *(shares_in_one(self._meta, y, by_row) if of_table else (y, by_row))
 
     def score_table(
         self,
@@ -1394,7 +1394,7 @@ class Path:
         >>> ax = path.plot("coef", mark="bic")
         >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
         """
-        from ..plots import plot
+        from ..plots.draw import plot
 
         return plot(
             self,
@@ -1524,8 +1524,8 @@ class Path:
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i, None, None)
         return Path(
-            self.meta,
-            [self.solutions[r]._replace(slice=0) for r in rows],
+            self._meta,
+            [self._solutions[r]._replace(slice=0) for r in rows],
             self.status,
             self.notes,
             self.rounds.to_dict("records"),
@@ -1535,9 +1535,9 @@ class Path:
 
     def _loss_record(self, X=None, y=None):
         """The record of the loss that the solvers take; X, y: as in `_data`."""
-        if self.meta.traits.response == "survival":
+        if self._meta.traits.response == "survival":
             return self._data(X, y).loss
-        return loss_of(self.meta)
+        return loss_of(self._meta)
 
     def _data(self, X=None, y=None) -> Data:
         """The checked `Data` of the fit in the units of X and y, with weights, offset and bounds.

@@ -54,7 +54,7 @@ def offset_of_table(path, X, given):
     """The offset of new rows without the terms of a formula: `given`, which may name a column of
     the DataFrame X, else the column that the fit named, if X has it; None without.
     """
-    name = given if isinstance(given, str) else path.meta.offset_name if given is None else None
+    name = given if isinstance(given, str) else path._meta.offset_name if given is None else None
     if name is None:
         return given
     X = pandas_of(X)
@@ -73,7 +73,7 @@ def missing_offset(path, X, purpose):
     """The error that asks for the argument offset= of new rows; the terms offset(...) of a formula
     are named where it has some, because they do not stand for the argument.
     """
-    meta, beside = path.meta, ""
+    meta, beside = path._meta, ""
     if meta.formula is not None and meta.formula.offsets:
         terms = " and ".join(f"offset({expression})" for expression in meta.formula.offsets)
         beside = f" besides {terms} of its formula, which is made from X and added"
@@ -93,7 +93,7 @@ def offset_of_rows(path, X, given, n):
     """
     X = pandas_of(X)
     same_index(X=X, offset=given)
-    meta, given = path.meta, offset_of_table(path, X, given)
+    meta, given = path._meta, offset_of_table(path, X, given)
     if given is None and meta.has_offset:
         raise missing_offset(path, X, "predict")
     total = None if given is None else given_offset(meta, given, n)

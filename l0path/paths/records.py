@@ -75,6 +75,10 @@ class Meta:
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True))
 
+    def number(self, name):
+        """The number of the loss of this name, such as "delta"; None where it has no such one."""
+        return self.loss_parameter if self.traits.parameter == name else None
+
     @property
     def unlike_terms(self):
         """Whether groups, or terms, that may be chosen have several columns, so that the best model
@@ -226,15 +230,15 @@ def by_response(labels, responses):
 
 def unordered(path, what):
     """Raise ValueError in methods that are not available for ordered classes."""
-    if path.meta.ordered:
-        raise ValueError(f"{what} is not served for loss={path.meta.loss!r}")
+    if path._meta.ordered:
+        raise ValueError(f"{what} is not served for loss={path._meta.loss!r}")
 
 
 def one_response(path, what, remedy=""):
     """Raise ValueError in methods for one response where a path has several."""
-    names = path.meta.responses
-    if names is not None and path.meta.classes is not None:
-        raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))
+    names = path._meta.responses
+    if names is not None and path._meta.classes is not None:
+        raise ValueError(f"{what} is not served for loss={path._meta.loss!r}" + (remedy or ""))
     if names is not None:
         raise ValueError(
             f"{what} is not served for {len(names)} responses"

@@ -154,68 +154,68 @@ def writer(self: Path) -> partial:
     """A function of a stream that writes the file of a path; ValueError for a loss whose code is
     the user's.
     """
-    if self.meta.loss in OWN_LOSSES:
+    if self._meta.loss in OWN_LOSSES:
         raise ValueError(
-            f"loss={self.meta.loss!r} is your own, and code is never stored on disk; keep "
+            f"loss={self._meta.loss!r} is your own, and code is never stored on disk; keep "
             "path.coef() and path.table, for example by to_csv"
         )
-    formula = self.meta.formula
-    meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
+    formula = self._meta.formula
+    meta = dataclasses.asdict(dataclasses.replace(self._meta, formula=None)) | {
         "formula": None if formula is None else formula.stored()
     }
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
-    several = self.meta.responses is not None
+    several = self._meta.responses is not None
     if several:
-        shape = (len(self.solutions), len(self.meta.responses))
+        shape = (len(self._solutions), len(self._meta.responses))
         arrays["meta_response_weights"] = meta["response_weights"]
-        arrays["intercepts"] = np.array([s.intercept for s in self.solutions]).reshape(shape)
+        arrays["intercepts"] = np.array([s.intercept for s in self._solutions]).reshape(shape)
     meta.pop("response_weights")
     meta["classes"] = _labels(meta["classes"])
-    if isinstance(self.meta.names, Numbered):
+    if isinstance(self._meta.names, Numbered):
         meta["names"] = None
-    elif isinstance(self.meta.names, Derived):
-        names = self.meta.names
+    elif isinstance(self._meta.names, Derived):
+        names = self._meta.names
         kind = next(kind for kind, made in DERIVED.items() if isinstance(names, made))
         meta["names"] = {"base": names.base, "by_name": names.by_name} | (
             {} if kind == "pairs" else {"kind": kind}
         )
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
-    groups = self.meta.groups
+    groups = self._meta.groups
     meta["groups"] = None if groups is None else _labels(groups.labels)
     if groups is not None and groups.hierarchy is not None:
         arrays["groups_needs"] = np.argwhere(groups.hierarchy.needs).astype(np.int64)
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
-    arrays |= _group_arrays(groups, self.solutions)
-    meta["strata"] = _labels(self.meta.strata)
+    arrays |= _group_arrays(groups, self._solutions)
+    meta["strata"] = _labels(self._meta.strata)
     arrays |= _rows(meta) | _baselines(with_baselines(self))
-    if self.meta.ordered and self.solutions:
-        arrays["thresholds"] = np.array([s.thresholds for s in self.solutions])
+    if self._meta.ordered and self._solutions:
+        arrays["thresholds"] = np.array([s.thresholds for s in self._solutions])
     header = {
         "format": "l0path path",
         "version": VERSION,
         "meta": meta,
         "status": self.status,
-        "end": str(self.end),
+        "end": str(self._end),
         "notes": self.notes,
         "rounds": self.rounds.to_dict("records"),
         "sigma2": _noise_variance(self),
-        "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
+        "text": [[s.status, s.optimality, list(s.flags)] for s in self._solutions],
     }
     numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
-    plain = [s._replace(intercept=0.0) for s in self.solutions] if several else self.solutions
+    plain = [s._replace(intercept=0.0) for s in self._solutions] if several else self._solutions
     arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in plain]).reshape(
-        len(self.solutions), len(numbers)
+        len(self._solutions), len(numbers)
     )
-    arrays["sizes"] = np.array([s.support.size for s in self.solutions], dtype=np.int64)
-    arrays["support"] = np.concatenate([s.support for s in self.solutions] or [np.empty(0)]).astype(
+    arrays["sizes"] = np.array([s.support.size for s in self._solutions], dtype=np.int64)
+    arrays["support"] = np.concatenate([s.support for s in self._solutions] or [np.empty(0)]).astype(
         np.int64
     )
     arrays["beta"] = np.concatenate(
-        [s.beta.ravel() for s in self.solutions] or [np.empty(0)]
+        [s.beta.ravel() for s in self._solutions] or [np.empty(0)]
     ).astype(np.float64)
     text = json.dumps(header, default=_plain).encode()
     arrays["header"] = np.frombuffer(text, dtype=np.uint8)
-    more = json_bytes(text) + MODEL_BYTES * len(self.solutions)
+    more = json_bytes(text) + MODEL_BYTES * len(self._solutions)
     return partial(write_arrays, arrays, more)
 
 
@@ -223,7 +223,7 @@ def _noise_variance(path):
     """The noise variance for Cp of a path, for which the data are needed; None where there is none,
     or it is not known and takes long.
     """
-    meta, source = path.meta, path._source
+    meta, source = path._meta, path._source
     known = "sigma2" in source.extra or meta.n * meta.p**2 <= QUICK
     if not (meta.traits.gaussian and known):
         return None

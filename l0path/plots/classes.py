@@ -142,7 +142,7 @@ def _calibration(curve, ax, label, bins, path):
             look = {"ha": "right", "va": "bottom", "color": style.GREY}
             where = {"transform": ax.get_xaxis_transform(), "fontsize": style.FONT_SIZE}
             ax.text(far, 0.11, text, **look, **where)
-    if path.meta.loss == "quantile":
+    if path._meta.loss == "quantile":
         level = path._loss_record().quantile
         _points(ax, calibration(target <= predicted, predicted, bins, weight), label)
         if first:
@@ -156,7 +156,7 @@ def _calibration(curve, ax, label, bins, path):
         start = table["prediction"].iloc[0]
         look = {"color": style.PALE, "linewidth": 0.9, "zorder": 1, "label": "_perfect"}
         ax.axline((start, start), slope=1.0, **look)
-    what = "share" if path.meta.traits.response == "shares" else "mean"
+    what = "share" if path._meta.traits.response == "shares" else "mean"
     return _finish(ax, f"predicted {what}", f"observed {what}", "upper left")
 
 
@@ -177,7 +177,7 @@ def _of_classes(events, weight, ax, label, bins):
 
 def _events(path, target, predicted):
     """[(name, whether it happened (m,), its probability (m,))] of the classes."""
-    if path.meta.ordered:
+    if path._meta.ordered:
         above = np.minimum(np.cumsum(predicted[:, :0:-1], axis=1)[:, ::-1], 1.0)
         lower = enumerate(path.classes[:-1])
         return [(f"a class above {name}", target > j, above[:, j]) for j, name in lower]
@@ -221,18 +221,18 @@ def _points(ax, table, label):
 
 
 def _check(path, type):
-    traits = path.meta.traits
+    traits = path._meta.traits
     if type == "response":
         if path.classes is None:
             one_response(path, "a calibration curve")
         if traits.response == "survival":
             raise ValueError(
-                f"loss={path.meta.loss!r}: calibration curves are for probabilities, means and "
+                f"loss={path._meta.loss!r}: calibration curves are for probabilities, means and "
                 "quantiles; see plot_survival, and score_over_time for the Brier score"
             )
         if not traits.link:
             raise ValueError(
-                f"loss={path.meta.loss!r} gives no probabilities to be calibrated; fit "
+                f"loss={path._meta.loss!r} gives no probabilities to be calibrated; fit "
                 "loss='logistic', or see plot_roc"
             )
         return
@@ -240,7 +240,7 @@ def _check(path, type):
     unordered(path, "a ROC curve")
     if path.classes is None:
         raise ValueError(
-            f"the path has loss={path.meta.loss!r}; ROC curves are for two classes, such as "
+            f"the path has loss={path._meta.loss!r}; ROC curves are for two classes, such as "
             "loss='logistic'"
         )
 
@@ -257,8 +257,8 @@ def _rows(model, type, X, y, sample_weight, offset):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-        if path.meta.trials is not None and in_two_columns(y):
-            y, trials = shares_of(y, None, len(y), path.meta.loss)
+        if path._meta.trials is not None and in_two_columns(y):
+            y, trials = shares_of(y, None, len(y), path._meta.loss)
             given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=float)
             sample_weight = trials * given
         score = np.asarray(model.predict(X, type, offset=offset))
@@ -267,7 +267,7 @@ def _rows(model, type, X, y, sample_weight, offset):
                 f"predictions of {(~_finite(score)).sum()} rows are not finite; drop or impute "
                 "rows of X with NaN or infinite values in the columns of the model"
             )
-        target = coded(y, len(score), path.meta)
+        target = coded(y, len(score), path._meta)
         return target, score, sample_weights(sample_weight, len(score)), name
     if sample_weight is not None or offset is not None:
         raise ValueError(
@@ -288,7 +288,7 @@ def _held_out(cv, rule, X, y, type, selector):
     i = cv.select(rule, **selector)
     score, data = np.asarray(cv.held_out(index=i, type=type, X=X, y=y)), cv._data(X, y)
     seen = _finite(score) & (data.weights > 0)
-    return data.y[seen], score[seen], data.weights[seen], f"k = {cv.solutions[i].k}, held-out"
+    return data.y[seen], score[seen], data.weights[seen], f"k = {cv._solutions[i].k}, held-out"
 
 
 def _drawn(ax, kind):

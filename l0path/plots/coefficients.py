@@ -59,7 +59,7 @@ def coef(plot):
     kind = "standardised coefficient" if plot.standardized else "coefficient"
     if plot.norms:
         kind = f"norm of the {kind}s ({plot.norms})"
-    about = plot.of if plot.of is not None else path.meta.about
+    about = plot.of if plot.of is not None else path._meta.about
     plot.dress(kind + (f", {about}" if about else ""), plot.title)
     # the last curves drawn are those of `top`, in turn
     plot.end_labels(
@@ -104,7 +104,7 @@ def support(plot):
     relative = b.T.to_numpy() / np.maximum(b.abs().max(axis=1).to_numpy(), 1e-300)
     shade = np.sign(relative) * (0.25 + 0.75 * np.abs(relative))  # small ones stay visible
     # groups, and columns of several responses, have a norm and no sign
-    signed = path.meta.groups is None and not plot.norms
+    signed = path._meta.groups is None and not plot.norms
     mesh = ax.imshow(
         np.where(relative == 0, np.nan, shade),
         cmap=style.signs(),
@@ -124,7 +124,7 @@ def support(plot):
     style.tidy(ax, xlabel(path, "k"), "", plot.title)
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
-        what = "predictors" if path.meta.groups is None else "groups"
+        what = "predictors" if path._meta.groups is None else "groups"
         ax.text(
             0.01,
             0.01,

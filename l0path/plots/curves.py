@@ -22,9 +22,9 @@ def loss(plot):
         marker = None if x == "lambda0" else "o"
         ax.plot(at, value, color=color, linewidth=1.5, marker=marker, markersize=3)
         ends.append((at[-1], value[-1], shrinkage_of(path, part), color))
-    plot.dress(f"mean {path.meta.loss.replace('_', ' ')} loss", plot.title)
+    plot.dress(f"mean {path._meta.loss.replace('_', ' ')} loss", plot.title)
     if len(groups) == 1:
-        deviance_axis(ax, path.meta.floor, path.meta.null_loss - path.meta.floor)
+        deviance_axis(ax, path._meta.floor, path._meta.null_loss - path._meta.floor)
     else:
         plot.end_labels([ends[g] for g in spaced(len(groups))])
 
@@ -64,7 +64,7 @@ def criteria(plot):
     ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
     plot.dress("difference from the minimum", plot.title)
     least = {
-        name: path.solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None
+        name: path._solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None
         for name in names
     }
     texts = [
@@ -84,10 +84,10 @@ def lambda0(plot):
         at, size = np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(k, 2)
         ax.plot(at, size, color=style.PALE, linewidth=0.9, zorder=1)
         ax.hlines(k, frame["low"], frame["high"], color=color, linewidth=2.4, zorder=2)
-        number = path.solutions[frame.index[0]].slice
+        number = path._solutions[frame.index[0]].slice
         sizes = sorted(
             s.k
-            for s in path.solutions
+            for s in path._solutions
             if s.slice == number and np.isnan(s.lambda0_low) and k.min() <= s.k <= k.max()
         )
         if sizes:

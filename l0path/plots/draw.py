@@ -49,7 +49,7 @@ def plot(
     ]
     one = kind not in ("loss", "gap")
     if slice is None and one:
-        slice = self.solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
+        slice = self._solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
     cut = ""
     if k is None and kind in ("coef", "support"):
         k, cut = _readable(self, slice, [i for _, i in marks])
@@ -77,8 +77,8 @@ def plot(
             else "no solution",
         )
         return ax
-    inside = dict.fromkeys(j for _, i in marks for j in self.solutions[i].support.tolist())
-    named = tuple(self.meta.names[j] for j in inside) if kind == "coef" else ()
+    inside = dict.fromkeys(j for _, i in marks for j in self._solutions[i].support.tolist())
+    named = tuple(self._meta.names[j] for j in inside) if kind == "coef" else ()
     DRAW[kind](
         Drawing(self, ax, new, frame, x, title, standardized, Labels(labels or {}), of, named)
     )
@@ -91,10 +91,10 @@ def plot(
 
 def _readable(path, slice, marked):
     """(largest size drawn, words for the title) where nobody asked for sizes."""
-    largest = max((s.k for s in path.solutions if s.slice == slice), default=0)
+    largest = max((s.k for s in path._solutions if s.slice == slice), default=0)
     most, spare = READABLE, 10
     if marked:  # some sizes beyond the largest one that is marked
-        k = max(path.solutions[i].k for i in marked)
+        k = max(path._solutions[i].k for i in marked)
         most, spare = k + max(BEYOND, k // 2), 2
     if largest <= most + spare:
         return None, ""
@@ -132,18 +132,18 @@ def _name(path, mark, i):
         if callable(mark)
         else None
     )
-    if isinstance(mark, str) and path.meta.unlike_terms:
+    if isinstance(mark, str) and path._meta.unlike_terms:
         rule = f"{mark} of these"
     return (
-        f"k = {path.solutions[i].k}"
+        f"k = {path._solutions[i].k}"
         if rule in (None, "<lambda>")
-        else f"{rule}: k = {path.solutions[i].k}"
+        else f"{rule}: k = {path._solutions[i].k}"
     )
 
 
 def _title(path, slice):
     """The slice that is shown, where there are several."""
-    slices = {s.slice: (s.lambda1, s.lambda2) for s in path.solutions}
+    slices = {s.slice: (s.lambda1, s.lambda2) for s in path._solutions}
     if len(slices) < 2:
         return None
     return f"slice {slice} of {len(slices)}: " + shrinkage(*slices[slice])

@@ -67,7 +67,7 @@ class Drawing:
     @property
     def norms(self):
         """What is normed where coefficients have no sign, "" where they have one."""
-        meta = self.path.meta
+        meta = self.path._meta
         if meta.responses is None or self.of is not None:
             return ""
         what = "classes" if meta.classes is not None else "responses"
@@ -86,7 +86,7 @@ class Drawing:
 def xlabel(path, x):
     return (
         "terms or groups in the model, k"
-        if x == "k" and path.meta.groups is not None
+        if x == "k" and path._meta.groups is not None
         else X_LABELS[x]
     )
 
@@ -150,7 +150,7 @@ def spaced(count):
 
 def shrinkage_of(path, part):
     """The shrinkage of the slice that rows of `l0path.plots.data` belong to, as text."""
-    solution = path.solutions[part.index[0]]
+    solution = path._solutions[part.index[0]]
     return shrinkage(solution.lambda1, solution.lambda2)
 
 

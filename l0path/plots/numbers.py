@@ -94,7 +94,7 @@ def data(
         slice = default_slice(path)
     rows = path._rows(slice, None, None)
     frame = _lambda0(path, rows) if kind == "lambda0" else _axis(path, rows, x)
-    shown = np.array([low <= path.solutions[i].k <= high for i in frame.index], dtype=bool)
+    shown = np.array([low <= path._solutions[i].k <= high for i in frame.index], dtype=bool)
     if kind == "lambda0":
         return frame.loc[shown]
     table = path.details.loc[frame.index]
@@ -110,7 +110,7 @@ def data(
             frame[name] = table[name]
     elif kind == "criteria":
         scores = score_table(path).loc[frame.index]
-        separated = np.array([path.solutions[i].separated for i in frame.index], dtype=bool)
+        separated = np.array([path._solutions[i].separated for i in frame.index], dtype=bool)
         for name in [name for name in CRITERIA if name in scores]:
             value = scores[name].where(np.isfinite(scores[name]) & ~separated)
             frame[name] = value - value.min()
@@ -121,7 +121,7 @@ def data(
         frame = pd.concat(
             [
                 frame,
-                _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef,
+                _norms(path, coef) if kind == "support" and path._meta.groups is not None else coef,
             ],
             axis=1,
         )
@@ -130,7 +130,7 @@ def data(
 
 def one_of(path, response, class_):
     """The name of the response, or the class, that is meant, as text; None for no one."""
-    meta = path.meta
+    meta = path._meta
     given = response if class_ is None else class_
     if given is None:
         return None
@@ -149,14 +149,14 @@ def coefficients(path, standardized, of=None):
     those of one of them (its name as text), or the norm of the coefficients of a feature over them.
     """
     every = path.coef(standardized=standardized)
-    if path.meta.responses is not None and of is not None:
+    if path._meta.responses is not None and of is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
-        at = [str(one) for one in path.meta.response_index].index(of)
+        at = [str(one) for one in path._meta.response_index].index(of)
         every = pd.DataFrame(values[:, :, at], index=every.index)
-    elif path.meta.responses is not None:
+    elif path._meta.responses is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
         every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
-    every = every.iloc[len(path.meta.first_names) :]
+    every = every.iloc[len(path._meta.first_names) :]
     return every.set_axis(pd.RangeIndex(len(path)), axis=1)
 
 
@@ -188,11 +188,11 @@ def families(path, names):
     """{feature: label of its group}, of the first that is chosen in the last model with it; without
     groups {feature: feature}.
     """
-    groups = path.meta.groups
+    groups = path._meta.groups
     if groups is None:
         return {name: name for name in names}
-    at, out = {name: j for j, name in enumerate(path.meta.names)}, {}
-    for s in path.solutions:
+    at, out = {name: j for j, name in enumerate(path._meta.names)}, {}
+    for s in path._solutions:
         for g in s.groups[::-1]:
             out |= dict.fromkeys(groups.of(g).tolist(), groups.labels[g])
     return {name: str(out[at[name]]) for name in names}
@@ -200,7 +200,7 @@ def families(path, names):
 
 def _sizes(path, s):
     """|b_j| of a solution, the norm over several responses."""
-    b = np.abs((s.beta.T * path.meta.scale[s.support]).T)
+    b = np.abs((s.beta.T * path._meta.scale[s.support]).T)
     return b if b.ndim == 1 else np.linalg.norm(b, axis=1)
 
 
@@ -209,13 +209,13 @@ def ranks(path):
     smallest size that has it, then by its largest coefficient in a model of that size.
     """
     first = {}
-    for s in path.solutions:
+    for s in path._solutions:
         b = _sizes(path, s)
         for j, size in zip(s.support.tolist(), b.tolist(), strict=True):
             if size > 0:
                 first[j] = min(first.get(j, (s.k, -size)), (s.k, -size))
     order = sorted(first, key=lambda j: (*first[j], j))
-    names = [path.meta.names[j] for j in order]
+    names = [path._meta.names[j] for j in order]
     family = families(path, names)
     return {label: i for i, label in enumerate(dict.fromkeys(family[name] for name in names))}
 
@@ -224,10 +224,10 @@ def _norms(path, coef):
     """A column per group that ever enters: the norm of its coefficients (models by features) where
     it is chosen.
     """
-    groups, out = path.meta.groups, {}
-    at = {path.meta.names[j]: j for j in range(path.p)}
+    groups, out = path._meta.groups, {}
+    at = {path._meta.names[j]: j for j in range(path.p)}
     columns = np.array([at[name] for name in coef.columns], dtype=int)
-    chosen = [path.solutions[i].groups for i in coef.index]
+    chosen = [path._solutions[i].groups for i in coef.index]
     for g in np.unique(np.concatenate([*chosen, np.empty(0, dtype=int)])).astype(int).tolist():
         inside = np.array([g in those for those in chosen])
         out[str(groups.labels[g])] = np.where(
@@ -244,7 +244,7 @@ def default_slice(path):
     """
     if "slice" in path._source.extra:
         return path._source.extra["slice"]
-    slices = [s.slice for s in path.solutions]
+    slices = [s.slice for s in path._solutions]
     return max(sorted(set(slices)), key=lambda s: (slices.count(s), s)) if slices else None
 
 
@@ -252,15 +252,15 @@ def intervals(path, rows):
     """(n, 2) of [low, high) of lambda0 in which each of these rows is best: the hull's on a support
     grid, from its value down to the next on a lambda0 grid.
     """
-    if path.meta.grid == "support":
+    if path._meta.grid == "support":
         return np.array(
-            [[path.solutions[i].lambda0_low, path.solutions[i].lambda0_high] for i in rows]
+            [[path._solutions[i].lambda0_low, path._solutions[i].lambda0_high] for i in rows]
         ).reshape(-1, 2)
-    value = np.array([path.solutions[i].lambda0 for i in rows])
+    value = np.array([path._solutions[i].lambda0 for i in rows])
     high, low = value.copy(), np.append(value[1:], 0.0)
     start = np.array(
         [
-            i == 0 or path.solutions[rows[i - 1]].slice != path.solutions[rows[i]].slice
+            i == 0 or path._solutions[rows[i - 1]].slice != path._solutions[rows[i]].slice
             for i in range(len(rows))
         ],
         dtype=bool,
@@ -286,7 +286,7 @@ def _axis(path, rows, x):
     """A frame with the x of each row; lambda0 leaves out rows that are best for none, and adds low
     and high.
     """
-    solutions = [path.solutions[i] for i in rows]
+    solutions = [path._solutions[i] for i in rows]
     if x == "lambda0":
         edges = intervals(path, rows)
         hull = np.flatnonzero(~np.isnan(edges).any(axis=1))
@@ -315,10 +315,10 @@ def _axis(path, rows, x):
 
 def _lambda0(path, rows):
     frame = _axis(path, rows, "lambda0")
-    frame.insert(0, "k", [path.solutions[i].k for i in frame.index])
+    frame.insert(0, "k", [path._solutions[i].k for i in frame.index])
     return (
         frame.drop(columns="lambda0")
-        if path.meta.grid == "support"
+        if path._meta.grid == "support"
         else frame.drop(columns=["low", "high"])
     )
 

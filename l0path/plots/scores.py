@@ -39,7 +39,7 @@ def plot_cv(
         raise ValueError("x='lambda0' needs a path on a lambda0 grid; use x='k'")
     low, high = sizes(k)
     chosen = {which: index for which in mark if (index := _index(cv, which)) is not None}
-    number = np.array([s.slice for s in cv.solutions])
+    number = np.array([s.slice for s in cv._solutions])
     if slice is None:
         slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
     ax, _ = style.new_axes(ax)
@@ -62,7 +62,7 @@ def plot_cv(
     _limits(ax, drawn, log)
     axis(ax, x)
     many = len(set(number.tolist())) > 1
-    shown = cv.solutions[np.flatnonzero(number == slice)[0]]
+    shown = cv._solutions[np.flatnonzero(number == slice)[0]]
     title = (
         f"slice {slice} of {len(set(number.tolist()))} with bars: "
         f"{shrinkage(shown.lambda1, shown.lambda2)}; others grey"
@@ -70,7 +70,7 @@ def plot_cv(
         else None
     )
     scoring = getattr(cv, "scoring", "score")
-    squared = scoring == "deviance" and cv.meta.traits.gaussian
+    squared = scoring == "deviance" and cv._meta.traits.gaussian
     style.tidy(
         ax,
         xlabel(cv, x),

@@ -103,9 +103,9 @@ def plot_survival(model, X, y, *, groups, risk, ax, **beside):
     strata of the rows X.
     """
     path = model.path
-    if path.meta.traits.response != "survival":
+    if path._meta.traits.response != "survival":
         raise ValueError(
-            f"survival curves are those of loss='cox'; this path has {path.meta.loss!r}"
+            f"survival curves are those of loss='cox'; this path has {path._meta.loss!r}"
         )
     groups = whole(groups, "groups", 1)
     if risk is not None and X is not None:
@@ -133,16 +133,16 @@ def _of_model(path, i, X, y, beside):
     """The same by solution i, for the rows given, or those of the fit; beside: their weights,
     offset and strata.
     """
-    if (X is None) != (y is None) and path.meta.formula is None:
+    if (X is None) != (y is None) and path._meta.formula is None:
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is None:
         if any(value is not None for value in beside.values()):
             raise ValueError("sample_weight, offset and strata go with X and y; leave them out")
         data = path._data()
-        eta = linear_predictor(data.design, data.offset, path.solutions[i])
+        eta = linear_predictor(data.design, data.offset, path._solutions[i])
         return eta, data.loss, data.y, data.weights
     # strata do not matter for the order of the risks
-    labels = path.meta.strata
+    labels = path._meta.strata
     if beside["strata"] is None and labels is not None:
         beside = beside | {"strata": np.full(len(X if y is None else y), labels[0])}
     held = held_out(path, new_rows(path, X, y, **beside), i)

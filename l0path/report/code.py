@@ -85,7 +85,7 @@ SQL = Language(
 
 def python_code(model: Model) -> str:
     """The text of a module with a function `predict(data)`; see `Model.to_python`."""
-    meta = model.path.meta
+    meta = model.path._meta
     names, etas = _predictors(model, PYTHON)
     several = meta.responses is not None
     argument = ", offset" if meta.has_offset else ""
@@ -163,7 +163,7 @@ def _python_means(meta, thresholds):
 
 def _thresholds(model):
     """The thresholds of a model of ordered classes, ascending."""
-    labels = model.path.meta.first_names
+    labels = model.path._meta.first_names
     return model.coef[labels].to_numpy(dtype=float).tolist()
 
 
@@ -177,7 +177,7 @@ def python_pieces(path: Path, columns: np.ndarray) -> dict:
     ValueError
         Where `Model.to_python` has no code.
     """
-    meta, used = path.meta, {}
+    meta, used = path._meta, {}
     if isinstance(meta.names, Derived):
         raise ValueError("the features are made of the columns of X by a design")
     terms = [_feature(path, int(j), PYTHON, used) for j in columns]
@@ -198,7 +198,7 @@ def python_pieces(path: Path, columns: np.ndarray) -> dict:
 
 def sql_expression(model: Model) -> str:
     """An SQL expression over the columns of a table; see `Model.to_sql`."""
-    meta = model.path.meta
+    meta = model.path._meta
     if meta.has_offset:
         raise ValueError(
             "the fit had an offset, which an SQL expression does not have; fit with a formula "
@@ -223,7 +223,7 @@ def sql_expression(model: Model) -> str:
 
 def _against(model, one):
     """The linear predictors of the other classes less that of class `one`: [(class, text)]."""
-    every = np.arange(len(model.path.meta.classes))
+    every = np.arange(len(model.path._meta.classes))
     less = _predictors(model, SQL, one)[1]
     return [(other, less[other]) for other in every if other != one]
 
@@ -247,13 +247,13 @@ def _predictors(model, language, against=None):
     class as text). against: the number of a class whose predictor is taken off all of them.
     """
     path, used = model.path, {}
-    solution = path.solutions[model._index]
-    if isinstance(path.meta.names, Derived):
+    solution = path._solutions[model._index]
+    if isinstance(path._meta.names, Derived):
         raise ValueError(
             "the features of this model are made of the columns of X by a design, which cannot be "
             "written out; save the path and use predict"
         )
-    formula = path.meta.formula
+    formula = path._meta.formula
     features = [_feature(path, j, language, used) for j in solution.support]
     expressions = formula.offsets if formula is not None else ()
     offsets = [_factor(text, formula, language, used) for text in expressions]
@@ -271,7 +271,7 @@ def _predictors(model, language, against=None):
 
 def _feature(path, j, language, used):
     """The expression of feature j; columns of the table that it reads join `used`."""
-    name, formula = path.meta.names[j], path.meta.formula
+    name, formula = path._meta.names[j], path._meta.formula
     if formula is None:
         used[name] = None
         return language.column(name)

@@ -29,16 +29,16 @@ def short(value):
 
 def page_data(path, cv):
     """The data of the page without alternatives, ready for JSON."""
-    meta = path.meta
+    meta = path._meta
     ever = _entered(path)
-    log = meta.grid == "lambda0" and any(s.lambda0 > 0 for s in path.solutions)
+    log = meta.grid == "lambda0" and any(s.lambda0 > 0 for s in path._solutions)
     slices = []
-    for number in sorted({s.slice for s in path.solutions}):
-        rows = [i for i, s in enumerate(path.solutions) if s.slice == number]
+    for number in sorted({s.slice for s in path._solutions}):
+        rows = [i for i, s in enumerate(path._solutions) if s.slice == number]
         slices.append(
             {
-                "label": f"λ₁ = {path.solutions[rows[0]].lambda1:.4g}, λ₂ = "
-                f"{path.solutions[rows[0]].lambda2:.4g}",
+                "label": f"λ₁ = {path._solutions[rows[0]].lambda1:.4g}, λ₂ = "
+                f"{path._solutions[rows[0]].lambda2:.4g}",
                 "rows": rows,
             }
         )
@@ -51,7 +51,7 @@ def page_data(path, cv):
         else [list(dict.fromkeys(groups)).index(label) for label in groups]
     )  # what shares a colour
     return {
-        "about": f"{path.meta.loss.replace('_', ' ')} loss, penalty {path.meta.penalty}, "
+        "about": f"{path._meta.loss.replace('_', ' ')} loss, penalty {path._meta.penalty}, "
         f"{path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; "
         f"{path.status}",
         "foot": FOOT,
@@ -82,11 +82,11 @@ def _survival(path):
     """Survival curves of every model for rows of low, medium and high risk: times, names, and
     curves[model][risk][time]; None for other losses, without the data, or with strata.
     """
-    data, meta = path._source.data, path.meta
+    data, meta = path._source.data, path._meta
     if data is None or meta.traits.response != "survival" or meta.strata is not None:
         return None
     curves, times = [], None
-    for i, s in enumerate(path.solutions):
+    for i, s in enumerate(path._solutions):
         eta = linear_predictor(data.design, data.offset, s)[data.weights > 0]
         risks = np.quantile(eta, (0.1, 0.5, 0.9), method="nearest")
         baseline = baseline_of_model(path, i)
@@ -102,10 +102,10 @@ def _survival(path):
 def _entered(path):
     """The columns that ever enter, in the order of their entry, which spreads the colours."""
     ever = np.unique(
-        np.concatenate([np.empty(0, dtype=int), *(s.support for s in path.solutions)])
+        np.concatenate([np.empty(0, dtype=int), *(s.support for s in path._solutions)])
     ).astype(int)
     first = np.full(ever.size, len(path))
-    for i, s in reversed(list(enumerate(path.solutions))):
+    for i, s in reversed(list(enumerate(path._solutions))):
         first[np.searchsorted(ever, s.support)] = i
     return ever[np.argsort(first, kind="stable")]
 
@@ -114,11 +114,11 @@ def _rows(path, cv, ever, log):
     """A record for each solution; x: where it lies on the axis, k or lambda0 (0 a third of the
     least positive one).
     """
-    meta, table, scores = path.meta, path.details, None if cv is None else cv.scores
+    meta, table, scores = path._meta, path.details, None if cv is None else cv.scores
     at = {int(j): i for i, j in enumerate(ever)}
-    least = min((s.lambda0 for s in path.solutions if s.lambda0 > 0), default=np.nan) / 3.0
+    least = min((s.lambda0 for s in path._solutions if s.lambda0 > 0), default=np.nan) / 3.0
     rows = []
-    for i, s in enumerate(path.solutions):
+    for i, s in enumerate(path._solutions):
         numbers = {
             "lambda0": s.lambda0,
             "objective": s.objective,
@@ -173,7 +173,7 @@ def band(path, cv):
     """Prediction intervals of `cv.predict_interval` of a few rows of the fit, for every model:
     [prediction, observed, low, high] by prediction. None where there are none, or no data.
     """
-    data, meta = path._source.data, path.meta
+    data, meta = path._source.data, path._meta
     if cv is None or data is None or path.classes is not None:
         return None
     try:
@@ -201,12 +201,12 @@ def _middle(slices):
 
 def _groups(path, columns):
     """Labels of the groups that each column is in, None without groups."""
-    groups = path.meta.groups
+    groups = path._meta.groups
     if groups is None:
         return None
     inside = {int(j): [] for j in columns}
     for g in (
-        np.unique(np.concatenate([np.empty(0, dtype=int), *(s.groups for s in path.solutions)]))
+        np.unique(np.concatenate([np.empty(0, dtype=int), *(s.groups for s in path._solutions)]))
         .astype(int)
         .tolist()
     ):
@@ -255,15 +255,15 @@ def good_models(path, found):
     places = found.ordered()[0][:MOST_NAMED]
     rows = []
     for model, line in zip(found.models, table.itertuples(index=False), strict=False):
-        solution = model.path.solutions[model._index]
-        units = units_of(path.meta, solution).tolist()
-        sign = dict(zip(units, signs(path.meta, solution).tolist(), strict=True))
+        solution = model.path._solutions[model._index]
+        units = units_of(path._meta, solution).tolist()
+        sign = dict(zip(units, signs(path._meta, solution).tolist(), strict=True))
         score, apart = (short(float(v)) for v in (line[1], line[2]))
         rows.append([int(line[0]), score, apart, [int(sign.get(int(j), 0)) for j in places]])
     return {
         "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
         "score": found.score,
-        "unit": "column" if path.meta.groups is None else "group",
+        "unit": "column" if path._meta.groups is None else "group",
         "marks": sorted({sign for row in rows for sign in row[3] if sign}),
         "relative": found.score == "objective",
         "names": [str(name) for name in share.index],

@@ -149,7 +149,7 @@ def _without_alternatives(path, count, X):
     """The reason why the page has no exchanges, "" where they are to be computed."""
     if count == 0:
         return "Not asked for (alternatives=0)."
-    if path.meta.groups is not None:
+    if path._meta.groups is not None:
         return "Not offered for groups."
     if X is None and path._source.data is None:
         return "The data are not kept with a loaded path: pass X= and y= to explore."
@@ -161,7 +161,7 @@ def _alternatives(path, data, limit, bar, **options):
     have none.
     """
     chosen = [choice["index"] for choice in data["choices"]]
-    by_size = sorted(range(len(path)), key=lambda i: (path.solutions[i].k, i))
+    by_size = sorted(range(len(path)), key=lambda i: (path._solutions[i].k, i))
     end = np.inf if limit is None else time.perf_counter() + limit
     data["swapnote"] = f"Not computed for this model within time_limit={limit} s."
     try:

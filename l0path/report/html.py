@@ -149,7 +149,7 @@ def _curves(path, values):
     """(k, value, name) of each slice, at most seven, spread over all; no names where there is one
     slice.
     """
-    slices = sorted({s.slice for s in path.solutions})
+    slices = sorted({s.slice for s in path._solutions})
     shown = (
         [
             slices[i]
@@ -160,15 +160,15 @@ def _curves(path, values):
         if slices
         else []
     )
-    rows = [[i for i, s in enumerate(path.solutions) if s.slice == slice] for slice in shown]
+    rows = [[i for i, s in enumerate(path._solutions) if s.slice == slice] for slice in shown]
     names = [
-        f"λ₁ {path.solutions[of[0]].lambda1:.3g}, λ₂ {path.solutions[of[0]].lambda2:.3g}"
+        f"λ₁ {path._solutions[of[0]].lambda1:.3g}, λ₂ {path._solutions[of[0]].lambda2:.3g}"
         if len(rows) > 1
         else None
         for of in rows
     ]
     return [
-        ([path.solutions[i].k for i in of], [values[i] for i in of], name)
+        ([path._solutions[i].k for i in of], [values[i] for i in of], name)
         for of, name in zip(rows, names, strict=True)
     ]
 
@@ -263,7 +263,7 @@ def _scores(ax, cv, table, chosen):
     """
     _lines(ax, _curves(cv, table["cv_mean"].to_numpy()), "k", f"held-out {cv.scoring}")
     if chosen:
-        part = table[[s.slice == cv.solutions[chosen[0]].slice for s in cv.solutions]]
+        part = table[[s.slice == cv._solutions[chosen[0]].slice for s in cv._solutions]]
         if part["cv_se"].notna().any():
             ax.errorbar(
                 part["k"],
@@ -290,7 +290,7 @@ def certificate_html(certificate):
     bound lie.
     """
     c, m = certificate, certificate.model
-    names, unit = c._names(c.fixed_in), "columns" if m.path.meta.groups is None else "groups"
+    names, unit = c._names(c.fixed_in), "columns" if m.path._meta.groups is None else "groups"
     rows = [
         ("objective", c.incumbent),
         ("lower bound", c.lower_bound),

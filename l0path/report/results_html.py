@@ -41,10 +41,10 @@ def model_html(model):
         model.path.coef(index=model._index, standardized=standardized)
         for standardized in (False, True)
     )
-    if model.path.meta.responses is not None:
+    if model.path._meta.responses is not None:
         return _page(model, _table(every), "")
     coef = pd.DataFrame({"coefficient": every, "standardised": standardised})
-    rest = coef["standardised"].iloc[len(model.path.meta.first_names) :]
+    rest = coef["standardised"].iloc[len(model.path._meta.first_names) :]
     largest = rest.reindex(rest.abs().sort_values(ascending=False, kind="stable").index).head(HEAD)
     svg = (
         picture(

@@ -10,8 +10,8 @@ from ..paths.model import Model
 
 def sklearn_model(model: Model) -> Any:
     """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
-    path, solution = model.path, model.path.solutions[model._index]
-    meta = path.meta
+    path, solution = model.path, model.path._solutions[model._index]
+    meta = path._meta
     if meta.traits.response in ("survival", "ordered"):
         raise ValueError(
             f"to_sklearn is not served for loss={meta.loss!r}: scikit-learn has no estimator of "

@@ -1,0 +1,90 @@
+"""Plots of one model: its coefficients, and the curves of its predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from . import style
+from .classes import plot_calibration, plot_roc
+from .survival import plot_survival
+
+KINDS = ("coef", "roc", "calibration", "survival")
+
+
+def plot_model(
+    model, kind, X, y, *, level, bins, groups, risk, sample_weight, offset, strata, ax, label
+):
+    """One of the plots of `Model.plot`."""
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose among {', '.join(map(repr, KINDS))}")
+    if kind != "survival" and risk is not None:
+        raise ValueError(f"risk= is for kind='survival'; leave it out for kind={kind!r}")
+    rows = {"sample_weight": sample_weight, "offset": offset}
+    if kind == "survival":
+        rows["strata"] = strata
+        return plot_survival(model, X, y, groups=groups, risk=risk, ax=ax, **rows)
+    if kind == "coef":
+        given = {name: v for name, v in {**rows, "strata": strata}.items() if v is not None}
+        return _coefficients(model, X, y, level, given, ax)
+    if strata is not None:
+        raise ValueError(f"strata= is for kind='survival'; leave it out for kind={kind!r}")
+    if kind == "roc":
+        return plot_roc(model, X, y, ax=ax, label=label, **rows)
+    return plot_calibration(model, X, y, bins=bins, ax=ax, label=label, **rows)
+
+
+def _coefficients(model, X, y, level, given, ax):
+    """Coefficients as points, the largest at the top, with intervals where other rows give them."""
+    path, s = model.path, model._solution
+    meta = path._meta
+    if X is None and given:
+        raise ValueError(f"{', '.join(given)} go with X and y; leave them out")
+    names = [str(meta.names[j]) for j in s.support]
+    scale = meta.scale[s.support]
+    several = meta.responses is not None
+    table = pd.DataFrame(
+        s.beta.reshape(len(names), -1) * scale[:, None],
+        index=names,
+        columns=meta.response_index if several else ["b"],
+    )
+    low = high = None
+    if X is not None:
+        if several:
+            raise ValueError(
+                "intervals are drawn for one response; leave out X and y, or use conf_int(X=, y=)"
+            )
+        ends = model.conf_int(level, X, y, **given)
+        middle = ends.mean(axis=1)
+        found = [name for name in names if name in ends.index]
+        table = pd.DataFrame({"b": middle.loc[found] * scale[[names.index(f) for f in found]]})
+        names, scale = found, scale[[names.index(name) for name in found]]
+        low, high = (ends.loc[names, side].to_numpy() * scale for side in ("lower", "upper"))
+    order = np.argsort(-np.abs(table.to_numpy()).max(axis=1, initial=0.0), kind="stable")
+    place = np.empty(len(names))
+    place[order] = np.arange(len(names))
+    ax, _ = style.new_axes(ax, (6.4, 1.3 + 0.3 * max(len(names), 3)))
+    ax.axvline(0.0, color=style.PALE, linewidth=0.9, zorder=1)
+    if several:
+        for r, response in enumerate(table.columns):
+            color = style.PALETTE[r % len(style.PALETTE)]
+            ax.plot(table.iloc[:, r], place, "o", color=color, markersize=5, label=str(response))
+        if len(names):
+            ax.legend(frameon=False, fontsize=style.FONT_SIZE)
+    else:
+        values = table["b"].to_numpy()
+        colors = np.where(values >= 0, style.POSITIVE, style.NEGATIVE)
+        if low is not None:
+            ax.hlines(place, low, high, colors=list(colors), linewidth=1.6, zorder=2)
+        ax.scatter(values, place, c=list(colors), s=26, zorder=3)
+        entries = [(style.POSITIVE, 1.0, "positive"), (style.NEGATIVE, 1.0, "negative")]
+        if len(names):
+            style.key(ax, entries, loc="best")
+    ax.set_yticks(place, names)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    xlabel = "coefficient x standard deviation of the column"
+    if low is not None:
+        xlabel += f"\nrefit to other rows, {100 * level:g} % intervals"
+    about = f", {meta.about}" if meta.about else ""
+    style.tidy(ax, xlabel, "", f"k = {model.k}, {meta.loss.replace('_', ' ')} loss{about}")
+    return ax
