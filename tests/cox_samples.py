@@ -49,12 +49,12 @@ def fitted(X, times, **arguments):
 
 def least(X, times, path, **settings):
     """The enumerated least values of the sizes of a path."""
-    return survival.enumerated(X, times, [s.k for s in path.solutions], **settings)
+    return survival.enumerated(X, times, [s.k for s in path._solutions], **settings)
 
 
 def compare(path, expected):
     """Every size as low as enumerated, and none lower."""
-    found = path.table["objective"].to_numpy()
+    found = path.details["objective"].to_numpy()
     assert found == pytest.approx(np.array(expected), rel=1e-8, abs=1e-9)
     assert (found >= np.array(expected) * (1 - 1e-10) - 1e-10).all()
 

@@ -97,7 +97,7 @@ def cases(loss):
 
 def unit(case):
     """The size of the loss: what tolerances are relative to."""
-    return abs(case.path.meta.null_loss)
+    return abs(case.path._meta.null_loss)
 
 
 def best_of_size(case, k):

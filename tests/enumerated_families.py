@@ -71,7 +71,7 @@ def of_sum(loss, i, rng):
     same, given = oracles.restricted_keywords(d), oracles.fit_keywords(d)
 
     def value(support, path):
-        width = {"gamma": path.loss_record().width} if loss == "quantile" else {}
+        width = {"gamma": path._loss_record().width} if loss == "quantile" else {}
         try:
             return oracles.restricted(d["X"], d["y"], support, **(same | width))[0]
         except RuntimeError:  # it found no minimum
@@ -269,11 +269,11 @@ def compared(one):
         path = l0path.fit(
             one.X, one.y, max_k=99, algorithm=LocalSearch(effort="high"), certify=False, **one.given
         )
-    kept = [s for s in path.solutions if not s.separated]
+    kept = [s for s in path._solutions if not s.separated]
     sizes = {s.k: s.objective for s in kept}
-    if path.loss == "quantile":  # the support is the best one of the smoothed loss
+    if path.loss.name == "quantile":  # the support is the best one of the smoothed loss
         sizes = {s.k: one.value(s.support, path) for s in kept}
-    ends = any(s.separated for s in path.solutions)
+    ends = any(s.separated for s in path._solutions)
     out = []
     for k, best in enumerate(best_of_sizes(one, path)):
         if k not in sizes and ends:

@@ -116,7 +116,7 @@ def result(name):
         arguments["loss"] = l0path.losses.Huber(arguments.pop("delta"))
     path = l0path.fit(stored_as(X, storage), y, **arguments)
     rows = []
-    for index in path.table.index:
+    for index in path.details.index:
         model = path.model(index=index)
         bound = float(model.lower_bound)
         rows.append(

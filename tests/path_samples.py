@@ -40,7 +40,7 @@ def framed_path():
 def same_solutions(a, b):
     """Bit by bit, NaN equal to NaN."""
     assert len(a) == len(b)
-    for s, t in zip(a.solutions, b.solutions, strict=True):
+    for s, t in zip(a._solutions, b._solutions, strict=True):
         for field in s._fields:
             one, two = getattr(s, field), getattr(t, field)
             if isinstance(one, np.ndarray):

@@ -1,9 +1,9 @@
 """Data that several files of tests of plots draw."""
 
-from types import SimpleNamespace
-
 import numpy as np
 from lazy import lazy
+
+import l0path
 
 plt = lazy("matplotlib.pyplot")
 
@@ -15,16 +15,22 @@ def response(X, seed=1):
     )
 
 
+class FakeCV(l0path.CVPath):
+    """A cross-validation with made-up scores, in `made`, and made-up choices."""
+
+    scores = property(lambda self: self.made)
+
+    def select(self, rule=None, **selector):
+        return self.choices[rule] if rule in self.choices else super().select(rule, **selector)
+
+
 def fake_cv(path, best, near):
-    table = path.table[["k", "lambda0", "lambda1", "lambda2", "n_nonzero"]].copy()
+    table = path.details[["k", "lambda0", "lambda1", "lambda2", "n_features"]].copy()
     table["cv_mean"] = (
-        (table["k"] - path.solutions[best].k) ** 2 * 0.1 + 1.0 + 0.01 * path.table["slice"]
+        (table["k"] - path._solutions[best].k) ** 2 * 0.1 + 1.0 + 0.01 * path.details["slice"]
     )
     table["cv_se"] = 0.2
-    return SimpleNamespace(
-        table=table,
-        path=path,
-        scoring="mse",
-        greater_is_better=False,
-        index=lambda which: {"min": best, "1se": near}[which],
-    )
+    FakeCV.choices, folds = {"min": best, "1se": near}, table[["cv_mean"]]
+    cv = FakeCV(path, folds, folds > np.inf, scoring="mse", greater_is_better=False)
+    cv.made, cv.choices = table, {"min": best, "1se": near}
+    return cv

@@ -59,7 +59,7 @@ def test_the_l0_benchmark_scores_what_the_solver_minimises():
     empty = objective.evaluate_result(**objective.get_one_result())
     more = {"lambda2": problem["lambda2"], "fit_intercept": False, "standardize": False}
     path = l0path.fit(X, y, certify=False, **more)
-    values = [s.objective + problem["lambda0"] * s.k for s in path.solutions]
+    values = [s.objective + problem["lambda0"] * s.k for s in path._solutions]
     assert found["value"] == pytest.approx(min(values), rel=1e-9) and found["chosen"] >= 2
     assert found["value"] < empty["value"]
 

@@ -39,13 +39,13 @@ def test_other_metrics_are_those_of_a_cross_validation_of_their_own():
     some = {"cv": 4, "max_k": 4, "random_state": 3, "n_repeats": 2}
     cv, own = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, scoring="mae", **some)
     again = cv.rescore("mae")
-    pd.testing.assert_frame_equal(again.table, own.table)
-    assert again.index("1se") == own.index("1se") and again.notes == own.notes
+    pd.testing.assert_frame_equal(again.details, own.scores)
+    assert again.select("1se") == own.select("1se") and again.notes == own.notes
     both = cv.metrics(["mae", "r2"])
-    np.testing.assert_allclose(both["mae_se"], own.table["cv_se"])
+    np.testing.assert_allclose(both["mae_se"], own.scores["cv_se"])
     assert both.columns.tolist() == ["k", "mae", "mae_se", "r2", "r2_se"]
     assert cv.metrics().columns[1::2].tolist() == ["deviance", "mse", "mae", "r2"]
-    train, test = cv.splits[0]
+    train, test = cv._splits[0]
     path = l0path.fit(X[train], y[train], max_k=4)
     assert again.folds.iloc[2, 0] == pytest.approx(
         mean_absolute_error(y[test], path.predict(X[test], k=2))
@@ -58,7 +58,7 @@ def test_areas_by_fold_are_scikit_learns():
     again = cv.rescore("auc")
     assert again.greater_is_better
     held = cv.held_out(k=2)
-    for fold, (_, test) in enumerate(cv.splits):
+    for fold, (_, test) in enumerate(cv._splits):
         assert again.folds.iloc[2, fold] == pytest.approx(
             roc_auc_score(y[test] == "well", held[test])
         )
@@ -68,7 +68,7 @@ def test_a_paired_difference_is_taken_fold_by_fold():
     X, y = sample()
     some = {"cv": 5, "max_k": 4, "random_state": 1}
     a, b = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, lambda2=0.3, **some)
-    d = a.folds.loc[a.index("min")] - b.folds.loc[b.index("1se")]
+    d = a.folds.loc[a.select("min")] - b.folds.loc[b.select("1se")]
     out = a.difference(b, "min", "1se")
     assert out["difference"] == pytest.approx(d.mean()) and out["n_folds"] == 5
     assert out["se"] == pytest.approx(d.std(ddof=1) / np.sqrt(5))
@@ -76,7 +76,7 @@ def test_a_paired_difference_is_taken_fold_by_fold():
     same = a.difference(a, "min", "min")
     assert same["difference"] == 0 and same["se"] == 0
     paired = a.difference(a, lambda path: 2, lambda path: 3)["se"]
-    assert paired < np.hypot(a.table.cv_se[2], a.table.cv_se[3])
+    assert paired < np.hypot(a.scores.cv_se[2], a.scores.cv_se[3])
     # repeats cut the same rows anew, and do not shrink the standard error
     many = l0path.cv_fit(X, y, n_repeats=4, **some)
     d = (many.folds.loc[1] - many.folds.loc[2]).to_numpy().reshape(4, 5)
@@ -93,9 +93,9 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="rescore"):
         cv.difference(cv.rescore("mae"))
     with pytest.raises(TypeError, match="pass a CVPath"):
-        cv.difference(cv.path)
+        cv.difference(cv)
     with pytest.raises(ValueError, match=r"path\.validate"):
-        cv.path.validate(X, y).rescore("mae")
+        cv.validate(X, y).rescore("mae")
     with pytest.raises(ValueError, match="scoring='auc'"):
         cv.rescore("auc")
 
@@ -159,10 +159,10 @@ def test_a_cross_validation_comes_back_as_it_was(kind, tmp_path):
     cv.save(tmp_path / "cv")
     again = l0path.load(tmp_path / "cv")
     assert type(again) is l0path.CVPath and [p.name for p in tmp_path.iterdir()] == ["cv"]
-    pd.testing.assert_frame_equal(again.table, cv.table)
+    pd.testing.assert_frame_equal(again.details, cv.scores)
     pd.testing.assert_frame_equal(again.folds, cv.folds)
     assert again.notes == cv.notes and repr(again) == repr(cv)
-    assert again.index("1se") == cv.index("1se")
+    assert again.select("1se") == cv.select("1se")
     np.testing.assert_array_equal(again.held_out(X=X, y=y), cv.held_out())
     np.testing.assert_array_equal(again.rescore(X=X, y=y).folds, cv.folds)
     assert again.difference(cv)["difference"] == 0
@@ -174,11 +174,11 @@ def test_validations_and_nested_cross_validations_come_back(tmp_path):
     some = {"loss": "logistic", "lambda2": 0.01, "max_k": 3}
     validated = l0path.fit(X[:40], y[:40], **some).validate(X[40:], y[40:])
     validated.save(tmp_path / "v")
-    pd.testing.assert_frame_equal(l0path.load(tmp_path / "v").table, validated.table)
+    pd.testing.assert_frame_equal(l0path.load(tmp_path / "v").details, validated.scores)
     nested = l0path.nested_cv(X, y, outer=3, cv=3, random_state=0, **some)
     nested.save(tmp_path / "n")
     again = l0path.load(tmp_path / "n")
-    pd.testing.assert_frame_equal(again.table, nested.table)
+    pd.testing.assert_frame_equal(again.details, nested.table)
     assert repr(again) == repr(nested) and (again.se, again.mean) == (nested.se, nested.mean)
     np.testing.assert_array_equal(again.held_out, nested.held_out)
     for one, other in zip(again.models, nested.models, strict=True):
@@ -233,17 +233,17 @@ def test_models_of_a_cross_validation_side_by_side():
     X = pd.DataFrame(rng.standard_normal((60, 5)), columns=list("abcde"))
     y = X["a"] - X["d"] + rng.standard_normal(60)
     cv = l0path.cv_fit(X, y, cv=4, random_state=0, max_k=4)
-    table = cv.compare(["min", "1se", 3, {"k": 1}, cv.path.model(4)], criteria=["bic"])
+    table = cv.compare(["min", "1se", 3, {"k": 1}, cv.model(4)], criteria=["bic"])
     sizes = [cv.model("min").k, cv.model("1se").k, 3, 1, 4]
     assert table.loc["fit"].loc["k"].tolist() == sizes
     assert table.columns[:2].tolist() == [f"min (k = {sizes[0]})", f"1se (k = {sizes[1]})"]
     held_out = table.loc["cross-validation"]
     for column, k in zip(table, sizes, strict=True):
-        row = cv.table[cv.table["k"] == k].iloc[0]
+        row = cv.scores[cv.scores["k"] == k].iloc[0]
         assert held_out[column].tolist() == [row["cv_mean"], row["cv_se"]]
         np.testing.assert_array_equal(table[column]["coefficient"].dropna(), cv.coef(k=k))
     np.testing.assert_allclose(
-        table.loc["criterion"].loc["bic"].astype(float), cv.path.score_table()["bic"][sizes]
+        table.loc["criterion"].loc["bic"].astype(float), cv.score_table()["bic"][sizes]
     )
     assert cv.compare([1, 2]).columns.tolist() == [1, 2]
     assert "held-out score" in table.to_latex() and "held-out deviance" in repr(table)

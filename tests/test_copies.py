@@ -39,8 +39,8 @@ def check_sizes(X, y, options, shape=None, sizes=None):
     path = l0path.fit(X if shape is None else shape(X), y, certify=True, max_k=5, **asked(options))
     best = oracles.best_subsets(X, y, 5, **words(options))
     wanted = sorted(best) if sizes is None else range(sizes + 1)
-    assert path.table.k.tolist() == list(wanted), path.notes
-    for s in path.solutions:
+    assert path.details.k.tolist() == list(wanted), path.notes
+    for s in path._solutions:
         value = best[s.k][0]
         assert s.objective == pytest.approx(value, rel=2e-6), (s.k, s.support, best[s.k])
         assert not s.lower_bound > value * (1 + 1e-6) + 1e-12
@@ -69,7 +69,7 @@ def test_copies_are_left_out_where_they_change_no_optimum(name):
     copies = [j for j in (0, 2, 4) if j not in out and j not in forced]
     kept = forced[0] if forced else copies[0]
     spare = [j for j in copies if j != kept]
-    assert not any(j in s.support for s in path.solutions for j in spare)
+    assert not any(j in s.support for s in path._solutions for j in spare)
     told = [note for note in path.notes if "left out" in note]
     assert len(told) == bool(spare)
     assert all(f"x{j} (equal to x{kept})" in told[0] for j in spare)
@@ -119,7 +119,7 @@ def test_the_cheapest_copy_stays(order, lambda2):
     X, factor = X[:, order], np.array([10.0, 1.0, 1.0, 1.0, 5.0])[order]
     values = [0.15, 0.05, 0.01]
     path = l0path.fit(X, y, penalty_factor=factor, lambda0=values, lambda2=lambda2, certify=True)
-    for s, lambda0 in zip(path.solutions, values, strict=True):
+    for s, lambda0 in zip(path._solutions, values, strict=True):
         value, support = oracles.best_penalised(
             X, y, lambda0, penalty_factor=factor, lambda2=lambda2
         )
@@ -131,18 +131,18 @@ def test_the_cheapest_copy_stays(order, lambda2):
 def test_slices_with_and_without_a_ridge():
     X, y = data()
     path = l0path.fit(X, y, lambda2=[0.2, 0.0], max_k=5)
-    for s in path.solutions:
+    for s in path._solutions:
         best = oracles.best_subsets(X, y, s.k, lambda2=s.lambda2)[s.k][0]
         assert s.objective == pytest.approx(best, rel=1e-7)
-    assert path.slice(0).table.k.max() == 5 and path.slice(1).table.k.max() >= 3
+    assert path.slice(0).details.k.max() == 5 and path.slice(1).details.k.max() >= 3
 
 
 def test_exact_and_certify_see_copies_under_a_ridge():
     X, y = data()
     best = oracles.best_subsets(X, y, 5, lambda2=0.5)
     exact = l0path.fit(X, y, lambda2=0.5, algorithm="exact", max_k=5)
-    assert exact.table.optimality.eq("global").all() and exact.table.k.max() == 5
-    np.testing.assert_allclose(exact.table.objective, [best[k][0] for k in range(6)], rtol=1e-6)
+    assert exact.details.optimality.eq("global").all() and exact.details.k.max() == 5
+    np.testing.assert_allclose(exact.details.objective, [best[k][0] for k in range(6)], rtol=1e-6)
     certificate = l0path.fit(X, y, lambda2=0.5).certify(k=2)
     assert certificate.proven and certificate.incumbent == pytest.approx(best[2][0], rel=1e-6)
     assert not np.isin(certificate.fixed_out, best[2][1]).any()
@@ -152,10 +152,10 @@ def test_copies_stand_in_for_the_column_that_stayed():
     X, y = data()
     path = l0path.fit(X, y)
     assert path.support(k=2).tolist() == [0, 1]
-    near = path.alternatives(k=2, n=2)
+    near = path.model(k=2).alternatives(n=2)
     assert near.dropped.tolist() == ["x0", "x0"] and near.added.tolist() == ["x2", "x4"]
     np.testing.assert_allclose(near.relative, 0.0, atol=1e-9)
-    assert path.summary(k=2).table.best_exchange["x0"] in ("x2", "x4")
+    assert path.model(k=2).summary().table.best_exchange["x0"] in ("x2", "x4")
     ranked = path.certify(k=2, n_best=4)
     assert {tuple(model.support) for model in ranked.best[:3]} == {(0, 1), (1, 2), (1, 4)}
     assert ranked.proven and any("each can stand in" in a for a in path.certify(k=2).assumptions)
@@ -165,7 +165,7 @@ def test_an_assumed_box_counts_each_copy():
     """Two copies within |b| <= M reach 2 M, so a bound for models in the box is one of both."""
     X, y = data()
     path = l0path.fit(X, y)
-    box = 1.05 * float(np.abs(path.solutions[1].beta[0]) * X[:, 0].std())
+    box = 1.05 * float(np.abs(path._solutions[1].beta[0]) * X[:, 0].std())
     found = path.certify(k=2, box=box)
     low, high = -box / X.std(axis=0), box / X.std(axis=0)
     best = oracles.best_subsets(X, y, 2, lower=low, upper=high)[2][0]
@@ -177,7 +177,7 @@ def test_a_loaded_path_knows_its_copies(tmp_path):
     path = l0path.fit(X, y)
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
-    assert loaded.alternatives(k=2, n=2, X=X, y=y).equals(path.alternatives(k=2, n=2))
+    assert loaded.model(k=2).alternatives(n=2, X=X, y=y).equals(path.model(k=2).alternatives(n=2))
     certificate = loaded.certify(k=2, X=X, y=y)
     assert certificate.proven and certificate.assumptions == path.certify(k=2).assumptions
 
@@ -187,11 +187,11 @@ def test_folds_treat_copies_as_the_path_does(lambda2):
     X, y = data()
     fold = np.arange(N) % 4
     cv = l0path.cv_fit(X, y, cv=fold, lambda2=lambda2, max_k=5)
-    assert cv.path.table.k.max() == (5 if lambda2 else 3)
+    assert cv.details.k.max() == (5 if lambda2 else 3)
     here = fold != 0
     own = l0path.fit(X[here], y[here], lambda2=lambda2, max_k=5)
     errors = [
-        np.mean((y[~here] - np.asarray(own.predict(X[~here], k=k))) ** 2) for k in cv.path.table.k
+        np.mean((y[~here] - np.asarray(own.predict(X[~here], k=k))) ** 2) for k in cv.details.k
     ]
     np.testing.assert_allclose(cv.folds.iloc[:, 0], errors, rtol=1e-6)
 

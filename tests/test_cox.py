@@ -24,7 +24,7 @@ def test_every_size_is_as_low_as_enumeration_finds(case, ties):
         X, times, max_k=3, loss=l0path.losses.Cox(ties=ties), algorithm=LocalSearch(effort="high")
     )
     compare(path, least(X, times, path, efron=ties == "efron"))
-    assert path.meta.n_eff == (
+    assert path._meta.n_eff == (
         times.event.sum()
         if np.array_equal(times.weights, np.round(times.weights))
         else (times.event > 0).sum()
@@ -79,7 +79,7 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         **how,
     )
     Z = survival.standardised(X, times.weights)[0]
-    found = [s for s in path.solutions if s.status != "separated"]
+    found = [s for s in path._solutions if s.status != "separated"]
     assert found
     for s in found:
         least = least_of_groups(times, Z, labels, s.k, forced, efron=ties == "efron", **how)
@@ -95,18 +95,20 @@ def test_a_factor_of_a_formula_is_one_group():
     path = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", max_k=2)
     dummies = np.column_stack([data["ward"] == "y", data["ward"] == "z", X[:, :2]]).astype(float)
     Z, labels = survival.standardised(dummies, times.weights)[0], [[0, 1], [2], [3]]
-    for s in path.solutions:
+    for s in path._solutions:
         least = least_of_groups(times, Z, labels, s.k)
         assert s.objective == pytest.approx(least, rel=1e-8)
-    assert path.cumulative_hazard(data.head(2), k=2).shape[0] == 2
+    assert path.model(k=2).survival(data.head(2), type="cumulative_hazard").shape[0] == 2
     grid = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", lambda0="grid")
     values = [least_of_groups(times, Z, labels, k) for k in range(4)]
-    for s in grid.solutions:
+    for s in grid._solutions:
         best = min(value + k * s.lambda0 for k, value in enumerate(values))
         assert s.objective == pytest.approx(best, rel=1e-8)
     cv = l0path.cv_fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", cv=3, max_k=2)
-    assert cv.table["cv_mean"].notna().all()
-    assert path.summary(k=2).table.index.size > 0 and len(path.alternatives(k=1)) > 0
+    assert cv.scores["cv_mean"].notna().all()
+    assert (
+        path.model(k=2).summary().table.index.size > 0 and len(path.model(k=1).alternatives()) > 0
+    )
 
 
 def test_bounds():
@@ -130,13 +132,13 @@ def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
     how = {"lambda2": (0.05, 0.5, 3.0)[seed % 3], "lambda1": (0.0, 0.01)[seed % 2]}
     path = fitted(X, times, max_k=3, certify=True, offset=offset, **how)
     expected = np.array(least(X, times, path, offset=offset, **how))
-    lower = path.table["lower_bound"].to_numpy()
+    lower = path.details["lower_bound"].to_numpy()
     assert np.isfinite(lower).all() and (lower <= expected + 1e-9).all()
     assert lower[0] == pytest.approx(expected[0])  # the tangent at the null model
     if how["lambda2"] > 1:
-        assert (path.table["gap"] < 0.1).all()
+        assert (path.details["gap"] < 0.1).all()
     grid = fitted(X, times, lambda0="grid", max_k=3, certify=True, offset=offset, **how)
-    for s in grid.solutions:
+    for s in grid._solutions:
         best = (expected + s.lambda0 * np.arange(4)).min()
         assert s.lower_bound <= best + 1e-9
 
@@ -146,11 +148,11 @@ def test_bounds_of_coefficients_give_lower_bounds_without_a_ridge():
     s = survival.standardised(X, times.weights)[1]
     path = fitted(X, times, max_k=3, lower=-0.1 / s, upper=0.05 / s, certify=True)
     expected = np.array(least(X, times, path, low=-0.1, high=0.05))
-    lower = path.table["lower_bound"].to_numpy()
+    lower = path.details["lower_bound"].to_numpy()
     assert (lower <= expected + 1e-9).all() and (lower > expected - 0.1).all()
     X = np.random.default_rng(0).standard_normal((len(X), len(X)))  # more columns than events
     plain = fitted(X, times, max_k=2, certify=True)
-    assert plain.table["lower_bound"][2:].isna().all()
+    assert plain.details["lower_bound"][2:].isna().all()
     assert any("no lower bounds" in note for note in plain.notes)
 
 
@@ -158,7 +160,7 @@ def test_sparse_columns_are_the_same_model():
     X, times = drawn(1)
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     dense, sparse = (fitted(A, times, max_k=3) for A in (X, sp.csr_matrix(X)))
-    assert sparse.table["loss"].to_numpy() == pytest.approx(dense.table["loss"].to_numpy())
+    assert sparse.details["loss"].to_numpy() == pytest.approx(dense.details["loss"].to_numpy())
     assert sparse.coef(k=3).to_numpy() == pytest.approx(dense.coef(k=3).to_numpy(), rel=1e-6)
 
 
@@ -167,7 +169,7 @@ def test_columns_that_no_risk_set_sees_are_never_chosen():
     X[:, 2] = np.array([3.0, -1.0, 5.0])[times.stratum]  # constant within each stratum
     early = times.stop < times.stop[times.event > 0].min()
     path = fitted(X, times, max_k=4)
-    assert all(2 not in s.support for s in path.solutions)
+    assert all(2 not in s.support for s in path._solutions)
     assert any("never chosen" in note for note in path.notes)
     assert not early.any() or path.p == 6
 
@@ -184,8 +186,8 @@ def test_a_weight_of_two_is_a_row_twice_with_breslow_ties():
         loss=l0path.losses.Cox(ties="breslow"),
     )
     for column in ("objective", "deviance_ratio"):
-        assert one.table[column].to_numpy() == pytest.approx(other.table[column].to_numpy())
-    assert one.meta.n_eff == other.meta.n_eff
+        assert one.details[column].to_numpy() == pytest.approx(other.details[column].to_numpy())
+    assert one._meta.n_eff == other._meta.n_eff
     assert one.score_table()["bic"].to_numpy() == pytest.approx(
         other.score_table()["bic"].to_numpy()
     )
@@ -206,7 +208,7 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     ).fit()
     assert path.coef(k=3).to_numpy() == pytest.approx(results.params, abs=1e-6)
     assert path.score_table()["loglik"].to_numpy()[-1] == pytest.approx(results.llf, abs=1e-6)
-    again = path.refit(k=3)
+    again = path.model(k=3).refit()
     assert again.params == pytest.approx(results.params, abs=1e-8)
     assert again.selection.startswith("conditional on selection")
     assert again.selection[:11].capitalize() in str(again.summary())
@@ -219,7 +221,7 @@ def test_a_monotone_likelihood_is_named_and_passed():
     y = np.column_stack([stop, X[:, 2]])
     with pytest.warns(SeparationWarning, match="make the likelihood monotone by x2"):
         path = l0path.fit(X, y, loss="cox", max_k=2)
-    assert path.table["status"].tolist() == ["converged", "separated", "separated"]
+    assert path.details["status"].tolist() == ["converged", "separated", "separated"]
     assert "monotone" in path.status
     assert 2 in path.support(k=2)
     times = survival.Times(np.full(30, -np.inf), stop, X[:, 2], np.ones(30), np.zeros(30, int))
@@ -235,5 +237,5 @@ def test_columns_are_not_seen_where_every_event_is_alone_at_risk():
         path = l0path.fit(
             X, y, loss="cox", strata=strata, always_include=[1], max_k=2, offset=50 * X[:, 0]
         )
-        assert len(path) == 1 and path.table.n_nonzero[0] == 0
+        assert len(path) == 1 and path.details.n_features[0] == 0
         assert path.notes[0] == "3 columns constant in every risk set, never chosen: x0, x1, x2"

@@ -24,7 +24,7 @@ def test_forms_of_the_response(form):
     X, times = drawn(1)
     expected = fitted(X, times, max_k=2).table["loss"].to_numpy()
     path = l0path.fit(X, FORMS[form](times.stop, times.event), loss="cox", max_k=2)
-    assert path.table["loss"].to_numpy() == pytest.approx(expected)
+    assert path.details["loss"].to_numpy() == pytest.approx(expected)
 
 
 def test_starts_and_stops_are_found_by_their_names():
@@ -34,7 +34,7 @@ def test_starts_and_stops_are_found_by_their_names():
     path = l0path.fit(X, y, loss="cox", max_k=2)
     for order in (["stop", "start", "event"], ["event", "stop", "start"]):
         other = l0path.fit(X, y[order], loss="cox", max_k=2)
-        assert other.table["objective"].tolist() == path.table["objective"].tolist()
+        assert other.details["objective"].tolist() == path.details["objective"].tolist()
 
 
 def test_formulas():
@@ -46,7 +46,7 @@ def test_formulas():
         "Surv(start, stop, died) ~ a + b + c + d", data, loss="cox", strata="ward", max_k=2
     )
     expected = fitted(X[:, :4], times, max_k=2)
-    assert path.table["loss"].to_numpy() == pytest.approx(expected.table["loss"].to_numpy())
+    assert path.details["loss"].to_numpy() == pytest.approx(expected.details["loss"].to_numpy())
     risk = path.predict(data.head(3), k=2, type="risk")
     assert np.log(risk).to_numpy() == pytest.approx(path.predict(data.head(3), k=2).to_numpy())
 
@@ -58,7 +58,7 @@ def test_responses_that_say_little_are_noted():
     assert not l0path.fit(X, one, loss="cox", max_k=0).notes
     tied = l0path.fit(X, np.ones((36, 2)), loss="cox", max_k=1)
     assert "no column raises the partial likelihood" in tied.notes[0]
-    assert np.ptp(tied.table["objective"]) < 1e-12
+    assert np.ptp(tied.details["objective"]) < 1e-12
 
 
 REFUSED = {
@@ -101,14 +101,14 @@ def test_a_column_of_x_holds_the_strata():
     table = pd.DataFrame(X, columns=list("abcdef")).assign(ward=ward)
     path = l0path.fit(table, y, loss="cox", strata="ward", max_k=2)
     same = l0path.fit(table.drop(columns="ward"), y, loss="cox", strata=ward, max_k=2)
-    pd.testing.assert_frame_equal(path.table, same.table)
-    curves = [one.survival(table, k=2, times=[1.0], strata="ward") for one in (path, same)]
+    pd.testing.assert_frame_equal(path.details, same.details)
+    curves = [one.model(k=2).survival(table, times=[1.0], strata="ward") for one in (path, same)]
     pd.testing.assert_frame_equal(*curves)
     by_name = l0path.cv_fit(table, y, loss="cox", strata="ward", max_k=1, cv=2, random_state=0)
     by_row = l0path.cv_fit(
         table[list("abcdef")], y, loss="cox", strata=ward, max_k=1, cv=2, random_state=0
     )
-    pd.testing.assert_frame_equal(by_name.table, by_row.table)
+    pd.testing.assert_frame_equal(by_name.scores, by_row.scores)
     with pytest.raises(
         ValueError, match="strata='wards' names 0 columns of X; pass the name of one"
     ):

@@ -15,7 +15,7 @@ def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
     X, times = drawn(8, n=48)
     y = response(times)
     cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0)
-    for number, (train, test) in enumerate(cv.splits):
+    for number, (train, test) in enumerate(cv._splits):
         fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
         for k in range(3):
             eta = X @ fold.coef(k=k, full=True).to_numpy()
@@ -35,7 +35,7 @@ def test_concordance_of_folds_counts_pairs():
     cv = l0path.cv_fit(
         X, response(times), loss="cox", cv=3, max_k=2, random_state=0, scoring="concordance"
     )
-    eta, (_, test) = cv.held_out(k=2), cv.splits[0]
+    eta, (_, test) = cv.held_out(k=2), cv._splits[0]
     right = total = 0.0
     for i in test:
         for j in test:
@@ -47,7 +47,7 @@ def test_concordance_of_folds_counts_pairs():
                 total += 1
                 right += (eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j])
     assert cv.folds.loc[2, 0] == pytest.approx(right / total)
-    assert cv.greater_is_better
+    assert cv._greater
 
 
 def test_folds_without_events_are_refused():
@@ -70,13 +70,13 @@ def test_hazards_are_those_of_the_ties(ties):
     eta, at = X @ path.coef(k=2, full=True).to_numpy(), np.unique(times.stop[times.event > 0])
     steps = [survival.hazard_step(times, eta, t, ties == "efron") for t in at]
     expected = np.exp(eta[:4])[:, None] * np.cumsum(steps)
-    found = path.cumulative_hazard(X[:4], k=2)
+    found = path.model(k=2).survival(X[:4], type="cumulative_hazard")
     assert found.columns.to_numpy() == pytest.approx(at)
     assert found.to_numpy() == pytest.approx(expected)
-    between = path.survival(X[:4], k=2, times=[at[0] - 0.5, at[1] + 0.5])
+    between = path.model(k=2).survival(X[:4], times=[at[0] - 0.5, at[1] + 0.5])
     assert between.to_numpy() == pytest.approx(np.exp(-np.c_[0 * eta[:4], expected[:, 1]]))
     with pytest.raises(ValueError, match="loss='cox'"):
-        l0path.fit(X, times.stop, max_k=1).survival(X, k=1)
+        l0path.fit(X, times.stop, max_k=1).model(k=1).survival(X)
 
 
 def test_hazards_of_strata_and_of_stored_paths(tmp_path):
@@ -97,17 +97,19 @@ def test_hazards_of_strata_and_of_stored_paths(tmp_path):
     expected = np.exp(eta)[:, None] * np.cumsum(expected, axis=1)
     path.save(tmp_path / "path.npz")
     for one in (path, l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(path))):
-        found = one.cumulative_hazard(X, k=2, strata=labels)
+        found = one.model(k=2).survival(X, strata=labels, type="cumulative_hazard")
         assert found.columns.to_numpy() == pytest.approx(at)
         assert found.to_numpy() == pytest.approx(expected)
     frame = pd.DataFrame(X, columns=path.names).assign(ward=labels)
-    assert path.cumulative_hazard(frame, k=2, strata="ward").to_numpy() == pytest.approx(expected)
+    assert path.model(k=2).survival(
+        frame, strata="ward", type="cumulative_hazard"
+    ).to_numpy() == pytest.approx(expected)
     with pytest.raises(ValueError, match="pass strata=, one label for each row of X, of 'a', 'b'"):
-        path.survival(X, k=2)
+        path.model(k=2).survival(X)
     with pytest.raises(ValueError, match="strata holds 'c', which is no stratum of the fit"):
-        path.survival(X[:1], k=2, strata=["c"])
+        path.model(k=2).survival(X[:1], strata=["c"])
     with pytest.raises(ValueError, match="had no strata; leave strata out"):
-        l0path.fit(X, response(times), loss="cox", max_k=1).survival(X, k=1, strata=labels)
+        l0path.fit(X, response(times), loss="cox", max_k=1).model(k=1).survival(X, strata=labels)
 
 
 def test_a_stratum_without_rows_of_positive_weight_has_no_hazard():
@@ -121,5 +123,5 @@ def test_a_stratum_without_rows_of_positive_weight_has_no_hazard():
         sample_weight=weights,
         max_k=1,
     )
-    hazards = path.cumulative_hazard(X[:3], k=1, strata=[0, 1, 2]).to_numpy()
+    hazards = path.model(k=1).survival(X[:3], strata=[0, 1, 2], type="cumulative_hazard").to_numpy()
     assert not hazards[2].any() and (hazards[:2, -1] > 0).all()

@@ -264,7 +264,7 @@ def calls(loaded, X, y):
         out += [lambda: (loaded.features, loaded.coef, loaded.gap), lambda: loaded.predict(X)]
     elif hasattr(loaded, "folds"):
         path = loaded.path
-        out += [lambda: loaded.table, lambda: loaded.model(), lambda: loaded.index("1se")]
+        out += [lambda: loaded.details, lambda: loaded.model(), lambda: loaded.select("1se")]
         out += [lambda: loaded.predict(X), lambda: loaded.coef(), lambda: loaded.held_out()]
     elif hasattr(loaded, "models"):
         path = loaded.models[0].path
@@ -276,12 +276,12 @@ def calls(loaded, X, y):
             lambda i=i: path.model(index=i).to_python(),
             lambda i=i: path.model(index=i).to_sql(),
             lambda i=i: path.model(index=i).to_sklearn(),
-            lambda i=i: path.score(X, y, index=i),
-            lambda i=i: path.survival(X, index=i),
+            lambda i=i: path.model(index=i).score(X, y),
+            lambda i=i: path.model(index=i).survival(X),
         ]
-    out += [lambda: path.table, lambda: path.coef(), lambda: path.score_table()]
-    out += [lambda: path.index("bic"), lambda: path.rounds, lambda: path.names]
-    return [*out, lambda: path.compare([0, 1]), lambda: path.loss_record(), lambda: path.explore()]
+    out += [lambda: path.details, lambda: path.coef(), lambda: path.score_table()]
+    out += [lambda: path.select("bic"), lambda: path.rounds, lambda: path.names]
+    return [*out, lambda: path.compare([0, 1]), lambda: path._loss_record(), lambda: path.explore()]
 
 
 def in_our_words(error):
@@ -368,6 +368,6 @@ def test_the_loss_of_a_loaded_survival_path_takes_the_data(tmp_path):
     path.save(tmp_path / "path")
     back = l0path.load(tmp_path / "path")
     with pytest.raises(ValueError, match="pass X= and y="):
-        back.loss_record()
-    again = back.loss_record(pd.DataFrame(X, columns=list("abcd")), y)
-    np.testing.assert_array_equal(again.stop, path.loss_record().stop)
+        back._loss_record()
+    again = back._loss_record(pd.DataFrame(X, columns=list("abcd")), y)
+    np.testing.assert_array_equal(again.stop, path._loss_record().stop)

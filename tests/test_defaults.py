@@ -72,14 +72,14 @@ def test_what_none_stands_for():
     X = pd.DataFrame(l0path.simulate.linear(n=300, p=120, k=3, random_state=0).X)
     y = X[0] - X[5] + l0path.simulate.linear(n=300, p=120, k=3, random_state=1).y * 0.01
     small = X.iloc[:30, :20]
-    assert l0path.fit(small, y[:30]).table.k.max() == 15  # n // 2
-    assert l0path.fit(X.iloc[:, :4], y).table.k.max() == 4  # p
-    assert l0path.L0Regressor(3).fit(small, y[:30]).path_.table.k.max() == 3  # k
+    assert l0path.fit(small, y[:30]).details.k.max() == 15  # n // 2
+    assert l0path.fit(X.iloc[:, :4], y).details.k.max() == 4  # p
+    assert l0path.L0Regressor(3).fit(small, y[:30]).path_.details.k.max() == 3  # k
     classes = y > y.median()
     for path in (l0path.fit(small, y[:30]), l0path.fit(X.iloc[:, 7:11], classes, loss="logistic")):
-        assert (path.table.lambda2 == 0).all() and (path.table.lambda1 == 0).all()
+        assert (path.details.lambda2 == 0).all() and (path.details.lambda1 == 0).all()
     model = l0path.L0Classifier(2).fit(X.iloc[:, :6], classes)
-    assert (model.path_.table.lambda2 == CLASS_RIDGE).all()
+    assert (model.path_.details.lambda2 == CLASS_RIDGE).all()
 
 
 def test_the_ridge_of_classes_changes_coefficients_by_two_or_three_hundredths():

@@ -73,8 +73,8 @@ def test_more_columns_than_rows_in_a_box():
     options = {"lower": -0.1, "upper": 0.1}
     path = l0path.fit(X, y, max_k=7, certify=True, **options)
     best = oracles.best_subsets(X, y, 7, **options)
-    assert path.table.k.tolist() == list(range(8)) and path.status.startswith("complete")
-    for s in path.solutions:
+    assert path.details.k.tolist() == list(range(8)) and path.status.startswith("complete")
+    for s in path._solutions:
         assert s.objective == pytest.approx(best[s.k][0], rel=1e-6)
 
 
@@ -94,7 +94,7 @@ def test_on_a_lambda0_grid(kind, algorithm):
             certify=True,
             **options,
         )
-        for s, lambda0 in zip(path.solutions, values, strict=True):
+        for s, lambda0 in zip(path._solutions, values, strict=True):
             value, _ = oracles.best_penalised(
                 X, y, lambda0, penalty_factor=factor, **words(options)
             )
@@ -111,7 +111,7 @@ def test_of_other_algorithms(algorithm):
     settings = "exact" if algorithm == "exact" else l0path.solvers.LocalSearch(effort="high")
     best = oracles.best_subsets(X, y, 5, **BOX)
     path = l0path.fit(X, y, algorithm=settings, max_k=5, **BOX)
-    np.testing.assert_allclose(path.table.objective, [best[k][0] for k in range(6)], rtol=1e-6)
+    np.testing.assert_allclose(path.details.objective, [best[k][0] for k in range(6)], rtol=1e-6)
     assert path.certify(k=3).incumbent == pytest.approx(best[3][0], rel=1e-6)
 
 
@@ -119,7 +119,7 @@ def test_groups_of_dependent_columns_in_a_box():
     X, y = problem("twice")
     whole = {"g": [0, 1], "h": [2, 3], "i": [4]}
     path = l0path.fit(X, y, groups=["g", "g", "h", "h", "i"], max_k=3, **BOX)
-    assert path.table.k.tolist() == [0, 1, 2, 3]
+    assert path.details.k.tolist() == [0, 1, 2, 3]
     sets = {1: [["g"], ["h"], ["i"]], 2: [["g", "h"], ["g", "i"], ["h", "i"]], 3: [list(whole)]}
     for k, few in sets.items():
         columns = [[j for g in labels for j in whole[g]] for labels in few]
@@ -142,14 +142,14 @@ def test_without_them_a_path_ends_at_a_perfect_fit():
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(4, 7)), rng.normal(size=4)
     path = l0path.fit(X, y, max_k=7)
-    assert path.table.k.max() == 3
+    assert path.details.k.max() == 3
     assert any("sizes end at k = 3, where the fit is perfect" in note for note in path.notes)
 
 
 def test_alternatives_count_combinations_in_a_box():
     X, y = problem("a sum")
     path = l0path.fit(X, y, **BOX)
-    near = path.alternatives(k=2, n=20)
+    near = path.model(k=2).alternatives(n=20)
     assert len(near) == 2 * 3 and near.proven.all()
     for row in near.itertuples():
         J = [j for j in path.support(k=2) if f"x{j}" != row.dropped] + [int(row.added[1:])]

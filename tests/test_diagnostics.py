@@ -66,7 +66,7 @@ def test_path_keeps_its_labels_and_drops_the_intercept():
 
 def test_k_of_a_path_is_that_of_its_table():
     path = FakePath(MODELS[:, :2], [0, 1])
-    path.table["k"] = [0, 2]  # a size whose best model has fewer nonzeros
+    path.details["k"] = [0, 2]  # a size whose best model has fewer nonzeros
     assert support_recovery(path, BETA)["k"].tolist() == [0, 2]
 
 

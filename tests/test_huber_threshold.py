@@ -23,7 +23,7 @@ X, Y = sample()
 
 
 def threshold(X=X, y=Y, **arguments):
-    return l0path.fit(X, y, **{"loss": "huber", "max_k": 1, **arguments}).delta
+    return l0path.fit(X, y, **{"loss": "huber", "max_k": 1, **arguments}).loss.delta
 
 
 def of_rlm(y, Z):
@@ -39,12 +39,12 @@ def test_stackloss_is_that_of_rlm():
     coef = path.coef(k=2)
     assert list(coef.index[1:]) == ["AIRFLOW", "WATERTEMP"]
     np.testing.assert_allclose(coef, [-49.880, 0.7951, 0.9220], rtol=1e-3)
-    summary = path.summary(k=2)
+    summary = path.model(k=2).summary()
     residual = data.endog - path.predict(data.exog, k=2)
-    beyond = int((np.abs(residual) > path.delta).sum())
+    beyond = int((np.abs(residual) > path.loss.delta).sum())
     assert summary.header["beyond_delta"] == beyond == 3
-    assert f"delta = {path.delta:.4g}: 3 of 21 observations are beyond" in repr(summary)
-    assert l0path.fit(data.exog, data.endog, max_k=1).delta is None
+    assert f"delta = {path.loss.delta:.4g}: 3 of 21 observations are beyond" in repr(summary)
+    assert l0path.fit(data.exog, data.endog, max_k=1).loss.delta is None
 
 
 @pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.slow)])
@@ -108,12 +108,14 @@ def test_forced_groups_boxes_and_shrinkage():
 
 def test_the_threshold_is_one_number_of_the_path_and_its_folds():
     path = l0path.fit(X, Y, loss="huber")
-    assert path.delta == threshold() == l0path.fit(X, Y, loss="huber", lambda0="grid").delta
-    again = l0path.fit(X, Y, loss=l0path.losses.Huber(path.delta))
-    np.testing.assert_array_equal(path.table.objective, again.table.objective)
+    assert (
+        path.loss.delta == threshold() == l0path.fit(X, Y, loss="huber", lambda0="grid").loss.delta
+    )
+    again = l0path.fit(X, Y, loss=l0path.losses.Huber(path.loss.delta))
+    np.testing.assert_array_equal(path.details.objective, again.details.objective)
     ids = np.arange(Y.size) % 3
     default = l0path.cv_fit(X, Y, loss="huber", cv=ids, max_k=4)
-    given = l0path.cv_fit(X, Y, loss=l0path.losses.Huber(path.delta), cv=ids, max_k=4)
+    given = l0path.cv_fit(X, Y, loss=l0path.losses.Huber(path.loss.delta), cv=ids, max_k=4)
     np.testing.assert_array_equal(default.folds, given.folds)
 
 
@@ -122,10 +124,12 @@ def test_where_more_than_half_of_the_residuals_are_zero():
     path = l0path.fit(X, y, loss="huber", max_k=2)
     (note,) = [note for note in path.notes if "floor" in note]
     expected = 0.01345 * np.abs(y - 1.0).mean()
-    assert path.delta == pytest.approx(expected, rel=1e-12) and f"{path.delta:.4g}" in note
-    assert (path.table.status == "converged").all()
-    assert l0path.fit(X, np.ones(Y.size), loss="huber", max_k=1).delta == 1.0
+    assert (
+        path.loss.delta == pytest.approx(expected, rel=1e-12) and f"{path.loss.delta:.4g}" in note
+    )
+    assert (path.details.status == "converged").all()
+    assert l0path.fit(X, np.ones(Y.size), loss="huber", max_k=1).loss.delta == 1.0
     exact = l0path.fit(X, X @ np.arange(10.0), loss="huber", max_k=10)
-    assert exact.delta > 0 and exact.table.loss.iloc[-1] < 1e-12
+    assert exact.loss.delta > 0 and exact.details.loss.iloc[-1] < 1e-12
     limited = l0path.fit(X, Y, loss="huber", time_limit=1e-9)
-    assert limited.delta > 0
+    assert limited.loss.delta > 0

@@ -55,7 +55,7 @@ def test_a_record_with_its_defaults_is_the_name(loss):
     record = next(r for r in records() if getattr(r, "name", "") == loss)()
     one, two = (l0path.fit(X, y, loss=value, max_k=3, lambda2=0.01) for value in (loss, record))
     assert one.loss == two.loss == loss
-    np.testing.assert_array_equal(one.table.objective, two.table.objective)
+    np.testing.assert_array_equal(one.details.objective, two.details.objective)
 
 
 def test_records_are_values():
@@ -69,13 +69,13 @@ def test_records_are_values():
 
 def test_a_grid_of_lambda0_ends_at_its_ratio():
     X, y = medium(2, p=10)
-    whole = l0path.fit(X, y, lambda0="grid").table.lambda0
-    short = l0path.fit(X, y, lambda0=l0path.grid(ratio=0.1)).table.lambda0
+    whole = l0path.fit(X, y, lambda0="grid").details.lambda0
+    short = l0path.fit(X, y, lambda0=l0path.grid(ratio=0.1)).details.lambda0
     assert short.tolist() == [value for value in whole if value >= 0.1 * whole.max()]
     assert 1 < len(short) < len(whole)
-    few = l0path.fit(X, y, lambda0=l0path.grid(n=3)).table.lambda0
+    few = l0path.fit(X, y, lambda0=l0path.grid(n=3)).details.lambda0
     assert few.tolist() == whole.iloc[:3].tolist()
-    by_descent = l0path.fit(X, y, lambda0=l0path.grid(ratio=0.1), algorithm="cd").table.lambda0
+    by_descent = l0path.fit(X, y, lambda0=l0path.grid(ratio=0.1), algorithm="cd").details.lambda0
     assert by_descent.min() >= 0.1 * by_descent.max() > 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from recomputed import objective_of
 
 import l0path
 from l0path.__main__ import main
@@ -22,7 +23,7 @@ HOW = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
 
 def test_alternatives_hold_the_objective():
     path = l0path.fit(X, SCORE + RNG.standard_normal(90), lambda2=0.3)
-    model, near = path.model(k=2), path.alternatives(k=2, n=3)
+    model, near = path.model(k=2), path.model(k=2).alternatives(n=3)
     assert list(near.columns) == ["dropped", "added", "objective", "relative", "proven"]
     assert model.objective > 1.05 * model.loss
     np.testing.assert_allclose(near.objective, model.objective * (1.0 + near.relative))
@@ -38,7 +39,12 @@ def test_the_positive_class_is_said_everywhere():
     path = l0path.fit(X, Y, **HOW)
     about = "P(group = 'control')"
     assert path.classes == ("PD", "control")
-    for text in (repr(path), repr(path.model(k=2)), str(path.summary(k=2)), str(path.coef(k=2))):
+    for text in (
+        repr(path),
+        repr(path.model(k=2)),
+        str(path.model(k=2).summary()),
+        str(path.coef(k=2)),
+    ):
         assert about in text
     assert about in path.plot("coef").get_ylabel()
     hinge = l0path.fit(X, Y.to_numpy(), loss="squared_hinge", lambda2=0.1, max_k=2)
@@ -60,18 +66,15 @@ def test_pos_label_turns_the_model_around(loss):
 def test_pos_label_in_the_other_doors(tmp_path):
     boxed = {**HOW, "lower": 0.0, "pos_label": "PD"}
     cv = l0path.cv_fit(X, Y, cv=3, random_state=1, **boxed)
-    assert (
-        cv.path.classes == ("control", "PD")
-        and (cv.path.coef().drop("(Intercept)") >= 0).to_numpy().all()
-    )
+    assert cv.classes == ("control", "PD") and (cv.coef().drop("(Intercept)") >= 0).to_numpy().all()
     nested = l0path.nested_cv(X, Y, outer=3, cv=3, random_state=1, **boxed)
     assert all(model.path.classes == ("control", "PD") for model in nested.models)
     data = X.assign(group=Y)
     assert l0path.fit("group ~ a + b + d", data, **boxed).classes == ("control", "PD")
-    cv.path.save(tmp_path / "path.npz")
+    cv.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
     assert loaded.classes == ("control", "PD")
-    assert loaded.objective(k=1, X=X, y=Y) == pytest.approx(cv.path.objective(k=1))
+    assert objective_of(loaded, k=1, X=X, y=Y) == pytest.approx(objective_of(cv, k=1))
 
 
 @pytest.mark.parametrize("kind", ["L0Classifier", "L0ClassifierCV"])
@@ -115,11 +118,11 @@ def test_command_line_says_the_positive_class(tmp_path, capsys):
 
 def test_a_refit_says_that_the_ridge_is_gone():
     y = SCORE + RNG.standard_normal(90)
-    ridge = l0path.fit(X, y, lambda2=1.0).refit(k=2)
+    ridge = l0path.fit(X, y, lambda2=1.0).model(k=2).refit()
     words = "shrunk by lambda2 = 1"
     assert words in ridge.selection and words in " ".join(str(ridge.summary()).split())
     assert ridge.selection.startswith("conditional on selection")
-    assert "shrunk" not in l0path.fit(X, y).refit(k=2).selection
+    assert "shrunk" not in l0path.fit(X, y).model(k=2).refit().selection
 
 
 def test_levels_of_column_names_are_joined():

@@ -48,8 +48,8 @@ def copies(seed, apart, n=200):
 def test_columns_far_from_the_origin(seed, away):
     X, y = far(seed, away)
     path = l0path.fit(X, y, fit_intercept=False)
-    assert path.table.k.tolist() == [0, 1, 2, 3, 4]
-    for s in path.solutions[1:]:
+    assert path.details.k.tolist() == [0, 1, 2, 3, 4]
+    for s in path._solutions[1:]:
         value, support = least(X, y, s.k, False)
         assert s.objective == pytest.approx(value, rel=1e-6) and s.support.tolist() == list(support)
 
@@ -59,7 +59,7 @@ def test_the_model_without_columns_is_global_beside_near_copies(loss):
     X, y = copies(3, 1e-7)
     y = np.column_stack([y, X[:, 2] - y]) if loss == "squared" else np.digitize(y, [-0.5, 0.5])
     for given in ({}, {"always_include": [2]}):
-        table = l0path.fit(X, y, loss=loss, lambda2=1e-9, max_k=1, certify=False, **given).table
+        table = l0path.fit(X, y, loss=loss, lambda2=1e-9, max_k=1, certify=False, **given).details
         assert table.optimality.tolist() == ["unverified" if given else "global", "unverified"]
 
 
@@ -69,14 +69,14 @@ def test_near_copies(seed, apart):
     X, y = copies(seed, apart)
     for sign in (1.0, -2.0):
         path = l0path.fit(X * [1.0, sign, 1.0], y)
-        assert path.table.k.tolist() == [0, 1, 2, 3]
-        for s in path.solutions[1:]:
+        assert path.details.k.tolist() == [0, 1, 2, 3]
+        for s in path._solutions[1:]:
             value, support = least(X, y, s.k, True)
             assert s.objective == pytest.approx(value, rel=1e-6)
             assert s.support.tolist() == list(support) or s.k == 1
         if abs(apart) < 1e-4:
             assert any("x0, x1" in note and "almost" in note for note in path.notes)
-            assert not path.table.optimality.eq("refit_swap").any()
+            assert not path.details.optimality.eq("refit_swap").any()
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-7])
@@ -87,7 +87,7 @@ def test_near_sums(apart):
     X = np.column_stack([a, b, c, a + b + apart * e])
     y = e + 0.1 * rng.normal(size=100)
     path = l0path.fit(X, y)
-    assert path.table.k.tolist() == [0, 1, 2, 3, 4]
+    assert path.details.k.tolist() == [0, 1, 2, 3, 4]
     for k in (3, 4):
         assert path.model(k=k).objective == pytest.approx(least(X, y, k, True)[0], rel=1e-6)
     assert any("x0, x1, x3" in note for note in path.notes) == (apart < 1e-4)
@@ -99,7 +99,7 @@ def test_true_copies_are_none():
     a, b = rng.normal(size=(2, 50))
     X = np.column_stack([a, a / 3.0, b, -0.1 * a])
     path = l0path.fit(X, a + b + 0.1 * rng.normal(size=50))
-    assert path.table.k.max() == 2 and not any("almost" in note for note in path.notes)
+    assert path.details.k.max() == 2 and not any("almost" in note for note in path.notes)
 
 
 def optimum(Z, y, loss, lambda2=0.0):
@@ -138,8 +138,8 @@ def every(X, y, units, forced, loss, lambda2=0.0):
 
 def check_claims(path, units, forced, values):
     """No row claims more than the optima of all sets of units tell."""
-    assert path.table.k.tolist() == list(range(len(units) - len(forced) + 1))
-    for s in path.solutions:
+    assert path.details.k.tolist() == list(range(len(units) - len(forced) + 1))
+    for s in path._solutions:
         chosen = {u for u, J in enumerate(units) if set(J) <= set(s.support.tolist())}
         assert s.objective == pytest.approx(values[tuple(sorted(chosen))], rel=3e-6)
         near = [v for S, v in values.items() if len(S) == len(chosen)]
@@ -195,7 +195,7 @@ def test_near_copies_within_bounds(apart):
     y, bound = response(X, apart, "squared"), 0.6 / apart
     path = l0path.fit(X, y, lower=-bound, upper=bound)
     Z, target = X - X.mean(axis=0), y - y.mean()
-    for s in path.solutions[1:]:
+    for s in path._solutions[1:]:
         found = {
             S: lsq_linear(Z[:, S], target, (-bound, bound), method="bvls", tol=1e-14).cost / 80
             for S in combinations(range(3), s.k)
@@ -230,9 +230,9 @@ def test_other_algorithms_do_not_end_at_near_copies(algorithm, apart):
     """Sizes go on to the last column, whose model is fitted from the rows."""
     X, y = copies(3, apart)
     path = l0path.fit(X, y, algorithm=algorithm)
-    assert path.table.k.tolist() == [0, 1, 2, 3]
+    assert path.details.k.tolist() == [0, 1, 2, 3]
     assert path.model(k=3).objective == pytest.approx(least(X, y, 3, True)[0], rel=1e-6)
-    for s in path.solutions[1:]:
+    for s in path._solutions[1:]:
         own = least(X[:, s.support], y, s.support.size, True)[0]
         assert s.objective == pytest.approx(own, rel=1e-6)
         assert s.optimality not in ("refit_swap", "refit_swap_m", "swap", "cd")
@@ -241,9 +241,9 @@ def test_other_algorithms_do_not_end_at_near_copies(algorithm, apart):
 def test_near_copies_on_a_lambda0_grid_claim_no_exchange():
     X, y = copies(4, 1e-6)
     path = l0path.fit(X, y, lambda0="grid", penalty_factor=[1.0, 1.0, 2.0])
-    assert set(path.table.optimality) <= {"unverified", "global"}
+    assert set(path.details.optimality) <= {"unverified", "global"}
     assert any("x0, x1" in note and "almost" in note for note in path.notes)
-    for s in path.solutions:
+    for s in path._solutions:
         own = least(X[:, s.support], y, s.support.size, True)[0] if s.k else np.var(y) / 2
         assert s.loss == pytest.approx(own, rel=1e-6)
 
@@ -254,8 +254,8 @@ def test_beyond_a_condition_of_1e12_nothing_is_claimed(apart, algorithm):
     """Sizes go on, and models are fitted as well as can be; a note names the columns."""
     X, y = copies(5, apart)
     path = l0path.fit(X, y, algorithm=algorithm)
-    assert path.table.k.tolist() == [0, 1, 2, 3]
-    assert set(path.table.optimality[2:]) == {"unverified"}  # one column alone has no other
+    assert path.details.k.tolist() == [0, 1, 2, 3]
+    assert set(path.details.optimality[2:]) == {"unverified"}  # one column alone has no other
     assert any("x0, x1" in note and "1e-12" in note for note in path.notes)
     assert path.model(k=3).objective < 0.5 * path.model(k=1).objective
 
@@ -307,14 +307,14 @@ def test_columns_in_every_model_may_be_almost_equal():
     X[:, 1] = X[:, 0] + 2.2e-6 * apart
     y = 10.0 * apart + 0.1 * X[:, 4] + 0.05 * rng.standard_normal(141)
     path = l0path.fit(X, y, always_include=[0, 1])
-    assert path.table.k.max() == 4
+    assert path.details.k.max() == 4
     other = X.copy()
     other[:, 1] = apart  # which spans the same
     same = l0path.fit(other, y, always_include=[0, 1])
-    np.testing.assert_allclose(path.table.objective, same.table.objective, rtol=1e-6)
-    for row in path.table.itertuples():
+    np.testing.assert_allclose(path.details.objective, same.details.objective, rtol=1e-6)
+    for row in path.details.itertuples():
         if row.optimality == "global":
-            assert row.lower_bound <= same.table.objective[row.k] * (1.0 + 1e-8)
+            assert row.lower_bound <= same.details.objective[row.k] * (1.0 + 1e-8)
 
 
 def one_far_row(seed, n=30, p=5, responses=1, far=10.0, origin=1e5):

@@ -50,7 +50,7 @@ def check(path, values):
     """The rows' objectives are the optima of their supports; no claim is refuted by another."""
     note = [text for text in path.notes if "almost linear combinations" in text]
     assert len(note) == 1 and "x2" in note[0]
-    for s in path.solutions:
+    for s in path._solutions:
         chosen = tuple(np.asarray(s.support).tolist())
         exact = 1e-6 * abs(values[chosen]) + 1e-9
         assert abs(s.objective - values[chosen]) <= exact and s.status == "converged"
@@ -83,5 +83,5 @@ def test_restricted_optima_and_claims(loss, case, kind, apart):
     if np.isfinite(bound):
         options |= {"lower": -bound, "upper": bound}
     path = l0path.fit(X, y, max_k=3, **options)
-    assert path.table.k.tolist() == [0, 1, 2, 3]
+    assert path.details.k.tolist() == [0, 1, 2, 3]
     check(path, every(X, y, low, high, True, kind != "far", loss=loss, **words))

@@ -127,9 +127,9 @@ def of_others(frame):
 DOORS = {
     "fit": lambda X, y, data: l0path.fit(X, y).coef(),
     "formula": lambda X, y, data: l0path.fit("y ~ a + f", data).coef(),
-    "cv_fit": lambda X, y, data: l0path.cv_fit(X, y, cv=3, random_state=0).table.cv_mean,
+    "cv_fit": lambda X, y, data: l0path.cv_fit(X, y, cv=3, random_state=0).scores.cv_mean,
     "cv_fit formula": lambda X, y, data: (
-        l0path.cv_fit("y ~ a + f", data, cv=3, random_state=0).table.cv_mean
+        l0path.cv_fit("y ~ a + f", data, cv=3, random_state=0).scores.cv_mean
     ),
     "nested_cv": lambda X, y, data: l0path.nested_cv(X, y, outer=3, cv=3, random_state=0).table,
     "stability_selection": lambda X, y, data: (
@@ -141,10 +141,10 @@ DOORS = {
     "predict": lambda X, y, data: support_path().predict(X, k=2),
     "Model.predict": lambda X, y, data: support_path().model(k=2).predict(X),
     "predict formula": lambda X, y, data: formula_path().predict(data, k=2),
-    "score": lambda X, y, data: support_path().score(X, y, k=2),
-    "validate": lambda X, y, data: support_path().validate(X, y).table.cv_mean,
-    "refit": lambda X, y, data: support_path().refit(k=2, X=X, y=y).params,
-    "score formula": lambda X, y, data: formula_path().score(data, k=2),
+    "score": lambda X, y, data: support_path().model(k=2).score(X, y),
+    "validate": lambda X, y, data: support_path().validate(X, y).scores.cv_mean,
+    "refit": lambda X, y, data: support_path().model(k=2).refit(X=X, y=y).params,
+    "score formula": lambda X, y, data: formula_path().model(k=2).score(data),
     "offset": lambda X, y, data: l0path.fit(X, y, offset="b").coef(),
 }
 
@@ -167,7 +167,7 @@ def test_categories_and_missing_values_are_kept():
     path = l0path.fit("y ~ a + f", data)
     for table in (polars.from_pandas(data), arrow.Table.from_pandas(data)):
         other = l0path.fit("y ~ a + f", table)
-        assert other.n_dropped == 1
+        assert other._meta.formula.n_dropped == 1
         pd.testing.assert_frame_equal(other.coef(), path.coef())
     flags = polars.DataFrame({"on": [True, False] * 40, "v": DATA["a"].to_numpy()})
     assert l0path.fit(flags, Y.to_numpy()).names == ["on", "v"]

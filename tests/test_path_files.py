@@ -110,7 +110,7 @@ def test_a_model_comes_back_with_its_path(tmp_path):
     back = l0path.load(tmp_path / "model.npz")
     assert isinstance(back, l0path.Model) and repr(back) == repr(model)
     pd.testing.assert_series_equal(back.coef, model.coef, check_exact=True)
-    pd.testing.assert_frame_equal(back.path.table, model.path.table, check_exact=True)
+    pd.testing.assert_frame_equal(back.path.details, model.path.details, check_exact=True)
     assert back.predict(X).equals(model.predict(X))
 
 

@@ -34,16 +34,16 @@ def test_cv_se_is_that_of_one_cut_whatever_the_number_of_repeats():
     X, y = sample()
     fit = {"max_k": 5, "random_state": 3}
     one = l0path.cv_fit(X, y, cv=5, **fit)
-    np.testing.assert_allclose(one.table.cv_sd, one.folds.std(axis=1, ddof=1), rtol=1e-12)
-    np.testing.assert_allclose(one.table.cv_se, one.table.cv_sd / np.sqrt(5), rtol=1e-12)
+    np.testing.assert_allclose(one.scores.cv_sd, one.folds.std(axis=1, ddof=1), rtol=1e-12)
+    np.testing.assert_allclose(one.scores.cv_se, one.scores.cv_sd / np.sqrt(5), rtol=1e-12)
     many = l0path.cv_fit(X, y, cv=5, n_repeats=8, **fit)
-    assert many.repeats.tolist() == np.repeat(np.arange(8), 5).tolist()
+    assert many._repeats.tolist() == np.repeat(np.arange(8), 5).tolist()
     sd, se = by_hand(many.folds, 5)
-    np.testing.assert_allclose(many.table.cv_sd, sd, rtol=1e-12)
-    np.testing.assert_allclose(many.table.cv_se, se, rtol=1e-12)
+    np.testing.assert_allclose(many.scores.cv_sd, sd, rtol=1e-12)
+    np.testing.assert_allclose(many.scores.cv_se, se, rtol=1e-12)
     splitter = model_selection.RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
     theirs = l0path.cv_fit(X, y, cv=splitter, **fit)
-    np.testing.assert_allclose(theirs.table.cv_se, by_hand(theirs.folds, 5)[1], rtol=1e-12)
+    np.testing.assert_allclose(theirs.scores.cv_se, by_hand(theirs.folds, 5)[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("repeats", [(1, 6), pytest.param((1, 10, 40), marks=pytest.mark.slow)])

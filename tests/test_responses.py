@@ -6,6 +6,7 @@ import pytest
 from asked import asked
 from class_samples import best_of_size
 from class_samples import responses_drawn as drawn
+from recomputed import objective_of
 
 import l0path
 from l0path.problem.problem import pose
@@ -27,17 +28,17 @@ def test_every_size_is_the_enumerated_best(seed):
     path = l0path.fit(
         X, Y, max_k=4, algorithm=l0path.solvers.LocalSearch(effort="high"), **asked(given)
     )
-    for s in path.solutions:
+    for s in path._solutions:
         best, _ = best_of_size(X, Y, s.k, **same)
         assert s.objective == pytest.approx(best, rel=1e-9), (seed, s.k)
-        assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-10)
+        assert objective_of(path, index=s.k) == pytest.approx(s.objective, rel=1e-10)
 
 
 def test_a_proven_exchange_has_none_better():
     for seed in range(4, 8):
         X, Y, _ = drawn(seed, p=8)
         path = l0path.fit(X, Y, max_k=3, algorithm=l0path.solvers.LocalSearch(effort="fast"))
-        for s in path.solutions[1:]:
+        for s in path._solutions[1:]:
             assert s.optimality in ("refit_swap", "global")
             for out in s.support:
                 for into in np.setdiff1d(np.arange(8), s.support):
@@ -61,14 +62,14 @@ def test_few_columns_are_proven_by_default(seed):
     if seed == 7:
         same["lambda2"] = given["lambda2"] = 0.0
     path = l0path.fit(X, Y, max_k=4, **given)
-    for s in path.solutions:
+    for s in path._solutions:
         best, _ = best_of_size(X, Y, s.k, **same)
         assert s.optimality == "global" and s.objective == pytest.approx(best, rel=1e-9)
         assert s.lower_bound <= best * (1 + 1e-10) and s.lower_bound >= best * (1 - 2e-8)
     grid = l0path.fit(X, Y, lambda0="grid", max_k=4, **given)
-    assert set(grid.table.optimality) <= {"global", "refit_swap"}
+    assert set(grid.details.optimality) <= {"global", "refit_swap"}
     quiet = l0path.fit(X, Y, max_k=4, certify=False, **given)
-    assert quiet.table.optimality[2] == "refit_swap"
+    assert quiet.details.optimality[2] == "refit_swap"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -87,7 +88,7 @@ def test_lower_bounds_by_tangents_are_never_above_the_enumerated_optimum(seed):
         loss=l0path.losses.Squared(response_weights=v),
         always_include=forced or None,
     )
-    rows = list(path.solutions)
+    rows = list(path._solutions)
     assert bound_by_tangents(pose(path._source.data), rows, lambda: False) == []
     for s in rows:
         best = best_of_size(X, Y, s.k, v=v, forced=forced, **how)[0]
@@ -100,15 +101,15 @@ def test_more_columns_have_lower_bounds_with_a_ridge():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 60))
     path = l0path.fit(X, X[:, :2] @ np.ones((2, 3)), max_k=2, lambda2=1.0, certify=True)
-    assert (path.table["gap"] < 0.5).all() and path.table["lower_bound"].notna().all()
+    assert (path.details["gap"] < 0.5).all() and path.details["lower_bound"].notna().all()
     plain = l0path.fit(X, X[:, :2] + rng.standard_normal((40, 2)), max_k=2, certify=True)
-    assert plain.table["lower_bound"][2:].isna().all() and "no lower bounds" in plain.notes[-1]
+    assert plain.details["lower_bound"][2:].isna().all() and "no lower bounds" in plain.notes[-1]
 
 
 def test_forced_columns_that_are_copies():
     X, Y, _ = drawn(1)  # column 3 equals column 0
     path = l0path.fit(X, Y, max_k=3, always_include=[0, 3])
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.objective == pytest.approx(best_of_size(X, Y, s.k, forced=(0, 3))[0], rel=1e-9)
 
 
@@ -125,21 +126,21 @@ def test_rotations_and_spare_responses_change_nothing():
     turned = l0path.fit(X, Y @ Q, max_k=5, lambda2=0.01)
     wide = l0path.fit(X, Y @ Q[:, :2] @ rng.standard_normal((2, 40)), max_k=5, lambda2=0.01)
     narrow = l0path.fit(X, Y @ Q[:, :2], max_k=5, lambda2=0.01)
-    for s, t in zip(path.solutions, turned.solutions, strict=True):
+    for s, t in zip(path._solutions, turned._solutions, strict=True):
         assert s.support.tolist() == t.support.tolist()
         assert s.objective == pytest.approx(t.objective, rel=1e-12)
         np.testing.assert_allclose(s.beta @ Q, t.beta, atol=1e-12)
-    assert wide.solutions[5].beta.shape == (5, 40)  # of rank 2
+    assert wide._solutions[5].beta.shape == (5, 40)  # of rank 2
     assert narrow.n == wide.n and len(wide) == len(narrow)
     flat = l0path.fit(X, np.ones((25, 2)), max_k=3)
-    assert len(flat) == 1 and flat.solutions[0].loss < 1e-28
+    assert len(flat) == 1 and flat._solutions[0].loss < 1e-28
 
 
 def test_order_of_columns_and_responses_changes_nothing():
     X, Y, rng = drawn(8, p=8)
     order, turn = rng.permutation(8), [2, 0, 1]
     path, other = l0path.fit(X, Y, max_k=4), l0path.fit(X[:, order], Y[:, turn], max_k=4)
-    for s, t in zip(path.solutions, other.solutions, strict=True):
+    for s, t in zip(path._solutions, other._solutions, strict=True):
         assert sorted(order[t.support].tolist()) == s.support.tolist()
         again = np.argsort(order[t.support])
         np.testing.assert_allclose(t.beta[again], s.beta[:, turn], rtol=1e-9)
@@ -152,7 +153,7 @@ def test_results_have_a_column_for_each_response(tmp_path):
     path = l0path.fit(
         table, framed, max_k=3, loss=l0path.losses.Squared(response_weights={"v": 2.0})
     )
-    assert path.responses == names and path.coef(k=2).shape == (3, 3)
+    assert path._meta.responses == names and path.coef(k=2).shape == (3, 3)
     assert path.coef().columns.names == ["k", "response"]
     predicted = path.predict(table, k=2)
     by_hand = path.coef(k=2).iloc[0] + table[path.model(2).features] @ path.coef(k=2).iloc[1:]
@@ -161,12 +162,12 @@ def test_results_have_a_column_for_each_response(tmp_path):
     assert path.predict(table)[2, "v"].tolist() == pytest.approx(predicted["v"].tolist())
     assert path.model(2).intercept["u"] == path.coef(k=2).loc["(Intercept)", "u"]
     loss = 0.5 * ((framed - predicted) ** 2).mean() @ [1.0, 2.0, 1.0]
-    assert path.table.loss[2] == pytest.approx(loss)
+    assert path.details.loss[2] == pytest.approx(loss)
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
     assert loaded.coef().equals(path.coef())
-    assert loaded.objective(k=2, X=table, y=framed) == pytest.approx(path.table.objective[2])
-    assert path.score(table, framed, k=2)["mse"] == pytest.approx(
+    assert objective_of(loaded, k=2, X=table, y=framed) == pytest.approx(path.details.objective[2])
+    assert path.model(k=2).score(table, framed)["mse"] == pytest.approx(
         ((framed - predicted) ** 2).to_numpy().mean()
     )
 
@@ -174,7 +175,7 @@ def test_results_have_a_column_for_each_response(tmp_path):
 def test_criteria_are_those_of_all_numbers_of_y():
     X, Y, _ = drawn(0)
     scores = l0path.fit(X, Y, max_k=3).score_table()
-    rss = 60 * l0path.fit(X, Y, max_k=3).table.loss[2]
+    rss = 60 * l0path.fit(X, Y, max_k=3).details.loss[2]
     loglik = -45 * (np.log(2 * np.pi * rss / 90) + 1)
     assert scores.loglik[2] == pytest.approx(loglik) and scores.df[2] == 9
     assert scores.bic[2] == pytest.approx(9 * np.log(90) - 2 * loglik)
@@ -190,7 +191,7 @@ def test_cross_validation_adds_the_responses():
         rest = Y[folds == fold] - alone.predict(X[folds == fold], k=2)
         assert cv.folds.loc[2, fold] == pytest.approx((rest**2).sum(axis=1).mean())
         np.testing.assert_allclose(Y[folds == fold] - held_out[folds == fold], rest)
-    assert cv.rescore("r2").table.cv_mean.shape == (4,)
+    assert cv.rescore("r2").scores.cv_mean.shape == (4,)
 
 
 def test_the_regressor_takes_several_responses():
@@ -242,7 +243,7 @@ def test_near_combinations_are_global_only_where_they_are_the_best():
     X, Y, rng = drawn(0)
     X[:, 5] = X[:, 0] + 1e-6 * rng.standard_normal(30)
     path = l0path.fit(X, Y, max_k=3)
-    for s in path.solutions:
+    for s in path._solutions:
         best = best_of_size(X, Y, s.k)[0]
         assert s.objective >= best * (1 - 1e-10)
         assert s.optimality != "global" or s.objective == pytest.approx(best, rel=1e-9)
@@ -255,8 +256,8 @@ def test_near_combinations_enter_where_they_help(forced, lambda2):
     X, Y = np.column_stack([a, a + 1e-5 * e, c]), np.column_stack([e, 2.0 * e])
     Y += 0.1 * np.transpose(noise)
     path = l0path.fit(X, Y, always_include=forced, lambda2=lambda2, certify=False)
-    assert path.table.k.tolist() == list(range(4 - len(forced)))
-    for s in path.solutions:
+    assert path.details.k.tolist() == list(range(4 - len(forced)))
+    for s in path._solutions:
         best, support = best_of_size(X, Y, s.k, forced=forced, lambda2=lambda2)
         assert s.objective == pytest.approx(best, rel=1e-7) and s.support.tolist() == support
 
@@ -270,16 +271,16 @@ def test_a_formula_takes_several_responses(tmp_path):
     whole = data.dropna()
     Y = np.column_stack([whole["y 1"], np.exp(whole.z), whole.z])
     plain = l0path.fit(whole[["a", "b", "c"]], Y, max_k=2)
-    np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-12)
-    assert path.n_dropped == 1 and path.responses == ["y 1", "np.exp(z)", "z"]
+    np.testing.assert_allclose(path.details.objective, plain.details.objective, rtol=1e-12)
+    assert path._meta.formula.n_dropped == 1 and path._meta.responses == ["y 1", "np.exp(z)", "z"]
     np.testing.assert_allclose(path.predict(data, k=1), plain.predict(data[["a", "b", "c"]], k=1))
-    assert path.score(data, k=1)["mse"] == pytest.approx(
-        plain.score(whole[["a", "b", "c"]], Y, k=1)["mse"]
+    assert path.model(k=1).score(data)["mse"] == pytest.approx(
+        plain.model(k=1).score(whole[["a", "b", "c"]], Y)["mse"]
     )
     path.save(tmp_path / "path.npz")
     again = l0path.load(tmp_path / "path.npz")
-    assert again.coef(k=1).equals(path.coef(k=1)) and again.score(data, k=1).equals(
-        path.score(data, k=1)
+    assert again.coef(k=1).equals(path.coef(k=1)) and again.model(k=1).score(data).equals(
+        path.model(k=1).score(data)
     )
     cv = l0path.cv_fit("`y 1` + z ~ a + b + c", data, cv=3, random_state=0)
     assert cv.held_out().columns.tolist() == ["y 1", "z"] and len(cv.held_out()) == 49
@@ -291,7 +292,7 @@ def test_refits_are_least_squares_of_each_response():
     X, Y, rng = drawn(0)
     w, names = rng.uniform(0.5, 2.0, len(X)), ["a", "b", "c"]
     path = l0path.fit(X, pd.DataFrame(Y, columns=names), max_k=2, sample_weight=w)
-    found = path.refit(k=2)
+    found = path.model(k=2).refit()
     assert list(found) == names
     A = sm.add_constant(X[:, path.support(k=2)])
     for j, name in enumerate(names):
@@ -299,7 +300,7 @@ def test_refits_are_least_squares_of_each_response():
         np.testing.assert_allclose(found[name].params, known.params, rtol=1e-9)
         np.testing.assert_allclose(found[name].bse, known.bse, rtol=1e-9)
         assert name in str(found[name].summary()) and "too optimistic" in str(found[name].summary())
-    new = l0path.fit(X, Y, max_k=2).refit(k=2, X=X[:20], y=Y[:20], cov_type="HC1")
+    new = l0path.fit(X, Y, max_k=2).model(k=2).refit(X=X[:20], y=Y[:20], cov_type="HC1")
     A = sm.add_constant(X[:20][:, path.support(k=2)])
     np.testing.assert_allclose(new["y1"].bse, sm.OLS(Y[:20, 1], A).fit(cov_type="HC1").bse)
 

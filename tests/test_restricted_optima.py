@@ -143,7 +143,7 @@ def check(seeds):
             path = l0path.fit(
                 X, y, always_include=range(X.shape[1]), k=0, **asked({**given, "gamma": GAMMA})
             )
-        s = path.solutions[-1]
+        s = path._solutions[-1]
         if s.status != "converged":
             continue
         converged += 1
@@ -182,7 +182,7 @@ def test_a_bound_at_zero_does_not_hold_a_coefficient_back():
             )
             record = loss_with(loss, delta=0.05)
             free = l0path.fit(sign * x[:, None], y, loss=record, fit_intercept=False, k=1)
-            s, t = path.solutions[-1], free.solutions[-1]
+            s, t = path._solutions[-1], free._solutions[-1]
             assert s.objective == pytest.approx(t.objective, rel=1e-8)
             assert abs(s.beta[0]) > 0.5
 
@@ -247,7 +247,7 @@ def test_no_exchange_improves_where_every_one_was_tried():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             path = l0path.fit(X, y, loss="poisson", max_k=2)
-            for s in path.solutions[1:]:
+            for s in path._solutions[1:]:
                 if s.status != "converged":
                     continue
                 for out in s.support:
@@ -255,5 +255,5 @@ def test_no_exchange_improves_where_every_one_was_tried():
                         J = np.append(s.support[s.support != out], into)
                         other = l0path.fit(
                             X[:, J], y, loss="poisson", always_include=range(J.size), k=0
-                        ).solutions[-1]
+                        )._solutions[-1]
                         assert other.objective >= s.objective - 1e-7 * abs(s.objective)

@@ -44,14 +44,14 @@ def test_a_row_of_weight_0_is_no_row(loss, wild, kind):
         got = l0path.fit(kind(X0), y0, loss=loss, sample_weight=w, max_k=3)
         grid = l0path.fit(kind(X0), y0, loss=loss, sample_weight=w, lambda0=[0.1, 0.01])
     want = l0path.fit(kind(X), y, loss=loss, max_k=3)
-    np.testing.assert_allclose(got.table.objective, want.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(got.details.objective, want.details.objective, rtol=1e-9)
     if loss in ("squared", "logistic", "poisson"):
         assert got.select("bic") == want.select("bic")
-    assert [s.support.tolist() for s in got.solutions] == [
-        s.support.tolist() for s in want.solutions
+    assert [s.support.tolist() for s in got._solutions] == [
+        s.support.tolist() for s in want._solutions
     ]
     expected = l0path.fit(kind(X), y, loss=loss, lambda0=[0.1, 0.01])
-    np.testing.assert_allclose(grid.table.objective, expected.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(grid.details.objective, expected.details.objective, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -66,15 +66,15 @@ def test_a_held_out_row_changes_no_model_and_one_of_weight_0_no_score(loss):
         warnings.simplefilter("ignore")
         cv = l0path.cv_fit(wild, y, cv=folds, **given)
     alone = l0path.fit(wild[1:], y[1:], **given)
-    for held, s in zip(cv._fits[0], alone.solutions, strict=True):
+    for held, s in zip(cv._fits[0], alone._solutions, strict=True):
         np.testing.assert_array_equal(held.support, s.support)
         assert held.objective == pytest.approx(s.objective, rel=1e-9)
     path = l0path.fit(X, y, loss=loss, max_k=2)
     X0, y0, w = with_a_wild_row(X, y, 800.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        scores = path.score(X0, y0, sample_weight=w, k=2)
-    np.testing.assert_allclose(scores, path.score(X, y, k=2), rtol=1e-12)
+        scores = path.model(k=2).score(X0, y0, sample_weight=w)
+    np.testing.assert_allclose(scores, path.model(k=2).score(X, y), rtol=1e-12)
 
 
 MASKED = {
@@ -114,7 +114,7 @@ def test_masked_entries_are_refused_by_predictions_folds_and_estimators():
     with pytest.raises(ValueError, match="sample_weight is a masked array with 2 masked"):
         l0path.estimators.L0Regressor().fit(X, y, sample_weight=hidden)
     whole = np.ma.masked_array(y, np.zeros(20, dtype=bool))  # nothing is hidden
-    assert l0path.fit(X, whole).table.equals(l0path.fit(X, y).table)
+    assert l0path.fit(X, whole).details.equals(l0path.fit(X, y).details)
 
 
 @pytest.mark.parametrize("tol", [1.0001e-4, 1.1, np.inf, np.nan, 0.0, -1e-8, "small", None])
@@ -144,15 +144,15 @@ def test_an_offset_that_no_loss_can_be_computed_for_is_named(loss, size):
         warnings.simplefilter("ignore", RuntimeWarning)
         path = l0path.fit(X, y, loss=loss, offset=offset, sample_weight=w, max_k=1)
     want = l0path.fit(np.delete(X, 3, 0), np.delete(y, 3), loss=loss, max_k=1)
-    np.testing.assert_allclose(path.table.objective, want.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(path.details.objective, want.details.objective, rtol=1e-9)
 
 
 def test_a_large_offset_of_a_poisson_model_is_taken_up_by_the_intercept():
     X, y = an_instance("poisson")
     shifted = l0path.fit(X, y, loss="poisson", offset=np.full(40, 600.0), max_k=2)
     plain = l0path.fit(X, y, loss="poisson", max_k=2)
-    assert (shifted.table.status == "converged").all()
-    for s, t in zip(shifted.solutions, plain.solutions, strict=True):
+    assert (shifted.details.status == "converged").all()
+    for s, t in zip(shifted._solutions, plain._solutions, strict=True):
         assert s.intercept == pytest.approx(t.intercept - 600.0, abs=1e-6)
 
 
@@ -186,7 +186,7 @@ def test_a_null_model_that_did_not_converge_bounds_nothing():
             algorithm=l0path.solvers.LocalSearch(max_iter=1),
             max_k=1,
         )
-    null = path.solutions[0]
+    null = path._solutions[0]
     assert null.status == "not_converged" and np.isnan(null.lower_bound)
     assert null.optimality != "global"
 
@@ -199,4 +199,4 @@ def test_nesterov_steps_of_counts_that_overflow_give_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         path = l0path.fit(X, y, loss="poisson", algorithm="pg_ll", max_k=2)
-    assert np.isfinite(path.table.objective).all()
+    assert np.isfinite(path.details.objective).all()

@@ -53,18 +53,18 @@ def check(kind, seeds, **arguments):
         X, y, own, fit, more = sample(kind, seed)
         want = every_infimum(kind, X, own, **more)
         path = quiet(X, y, **fit, **arguments)
-        off = want[()] - path.solutions[0].loss  # a constant
+        off = want[()] - path._solutions[0].loss  # a constant
         best = [min(v for S, v in want.items() if len(S) == k) - off for k in range(X.shape[1] + 1)]
-        for s in path.solutions:
+        for s in path._solutions:
             value = want[tuple(s.support.tolist())] - off
             assert s.objective == pytest.approx(value, rel=2e-7, abs=2e-7), (kind, seed, s.k)
             assert s.objective <= best[s.k] + 1e-6 * (1 + abs(best[s.k])), (kind, seed, s.k)
             assert np.isnan(s.lower_bound) or s.lower_bound <= best[s.k] + 1e-7
             separated += s.separated
             proven += s.separated and s.optimality == "global"
-        ks = [s.k for s in path.solutions]
+        ks = [s.k for s in path._solutions]
         assert ks == list(range(len(ks)))
-        assert len(ks) == X.shape[1] + 1 or min(best) >= path.solutions[-1].objective - 1e-7
+        assert len(ks) == X.shape[1] + 1 or min(best) >= path._solutions[-1].objective - 1e-7
     return separated, proven
 
 
@@ -93,7 +93,7 @@ def test_iris_has_the_models_of_nnet():
 
     iris = load_iris(as_frame=True)
     path = quiet(iris.data, iris.target.astype(str), loss="multinomial")
-    assert path.table.loss.to_numpy()[1:] == pytest.approx(
+    assert path.details.loss.to_numpy()[1:] == pytest.approx(
         [0.111403, 0.068545, 0.044219, 0.039662], abs=1e-6
     )
     assert path.model(k=1).features == ["petal width (cm)"]
@@ -106,12 +106,12 @@ def test_quasi_complete_separation_names_its_columns():
     with pytest.warns(SeparationWarning, match="separate the classes quasi-completely by x3;"):
         path = l0path.fit(X, y, loss="logistic")
     assert "quasi-completely by x3;" in path.status and "lambda2=1e-3" in path.status
-    apart = path.table.status == "separated"
-    assert apart.sum() >= 3 and all("x3" in f for f in path.table.features[apart])
-    assert path.table.k.tolist() == list(range(6)) and path.end == "complete"
+    apart = path.details.status == "separated"
+    assert apart.sum() >= 3 and all("x3" in f for f in path.details.features[apart])
+    assert path.details.k.tolist() == list(range(6)) and path._end == "complete"
     with pytest.warns(SeparationWarning, match="separate the classes completely"):
         whole = l0path.fit(X, X[:, 1] > 0, loss="logistic")
-    assert "separate the classes completely" in whole.status and whole.end == "separated"
+    assert "separate the classes completely" in whole.status and whole._end == "separated"
     with pytest.warns(SeparationWarning, match="2 supports of this size"):
         l0path.fit(np.column_stack([X[:, 1], X[:, 1] ** 3]), X[:, 1] > 0, loss="logistic")
 
@@ -122,7 +122,7 @@ def test_hinges_have_an_optimum_of_loss_zero(loss):
     path = l0path.fit(X, X[:, 1] > 0, loss=loss)  # without a warning
     last = path.model(index=-1)
     assert last.k == 1 and last.loss <= 1e-12
-    assert last.status == "converged" and path.status.startswith("complete")
+    assert last.details["status"] == "converged" and path.status.startswith("complete")
 
 
 def factors(n=120, seed=3):
@@ -143,24 +143,24 @@ def test_levels_are_named_the_reference_level_too():
     frame = factors()
     with pytest.warns(SeparationWarning, match=r"by a\[u\] \(the reference level\)"):
         path = l0path.fit("y ~ a + x", frame, loss="logistic", always_include=["a"])
-    assert path.table.k.tolist() == [0, 1] and "a[v]" not in path.status
+    assert path.details.k.tolist() == [0, 1] and "a[v]" not in path.status
     with pytest.warns(SeparationWarning, match=r"by a\[u\] \(the reference level\), b\[w\];"):
         path = l0path.fit("y ~ a + b + x + z", frame, loss="logistic")
-    assert path.table.k.tolist() == list(range(5))
+    assert path.details.k.tolist() == list(range(5))
 
 
 def test_a_forced_factor_with_an_empty_cell_gives_all_sizes():
     frame = factors()
     path = quiet("y ~ a + x + z", frame, loss="logistic", always_include=["a"])
     inside = frame[frame.a != "u"]  # what R's glm converges to, too
-    for s, features in zip(path.solutions, ([], ["x"], ["x", "z"]), strict=True):
+    for s, features in zip(path._solutions, ([], ["x"], ["x", "z"]), strict=True):
         rest = l0path.fit(
             "y ~ " + " + ".join(["a", *features]),
             inside.assign(a=inside.a.cat.remove_categories("u")),
             loss="logistic",
             always_include=["a", *features],
         )
-        assert s.loss == pytest.approx(rest.solutions[0].loss * len(inside) / len(frame), rel=1e-9)
+        assert s.loss == pytest.approx(rest._solutions[0].loss * len(inside) / len(frame), rel=1e-9)
     assert path.coef(k=2)["x"] == pytest.approx(rest.coef(index=0)["x"], rel=1e-6)
 
 
@@ -192,7 +192,7 @@ def test_bounds_cut_the_cone():
         box = np.full(5, np.inf)
         box[3] = upper
         path = quiet(X, y, loss="logistic", upper=box, always_include=[3])
-        assert all(s.separated == apart for s in path.solutions)
+        assert all(s.separated == apart for s in path._solutions)
 
 
 def test_an_offset_stays_in_the_infimum():
@@ -200,7 +200,7 @@ def test_an_offset_stays_in_the_infimum():
     offset = np.random.default_rng(5).normal(size=30)
     want = every_infimum("logistic", X[:, [0, 3]], 2.0 * y - 1.0, offset=offset)
     path = quiet(X[:, [0, 3]], y, loss="logistic", offset=offset)
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.loss == pytest.approx(want[tuple(s.support)], abs=1e-9)
 
 
@@ -208,24 +208,24 @@ def test_cross_validation_does_not_choose_a_separated_model():
     X, y = empty_cell()
     with pytest.warns(SeparationWarning):
         cv = l0path.cv_fit(X, y, loss="logistic", cv=3, random_state=0)
-    apart = cv.path.table.status == "separated"
+    apart = cv.details.status == "separated"
     assert apart.any()
     cv.folds.loc[apart] = -1.0  # the best score of all
-    assert not apart[cv.index("min")] and not apart[cv.index("1se")]
-    assert cv.index(index=int(np.flatnonzero(apart)[0])) == np.flatnonzero(apart)[0]
+    assert not apart[cv.select("min")] and not apart[cv.select("1se")]
+    assert cv.select(index=int(np.flatnonzero(apart)[0])) == np.flatnonzero(apart)[0]
 
 
 def test_separated_rows_are_out_of_the_criteria_unless_asked_for():
     X, y = empty_cell()
     path = quiet(X, y, loss="logistic")
-    apart = (path.table.status == "separated").to_numpy()
-    hull = path.table.dropna(subset="lambda0_low")
+    apart = (path.details.status == "separated").to_numpy()
+    hull = path.details.dropna(subset="lambda0_low")
     assert hull.lambda0_low.iloc[-1] == 0.0 and apart.sum() >= 3
     assert (hull.lambda0_low.to_numpy()[:-1] == hull.lambda0_high.to_numpy()[1:]).all()
     scores, asked = path.score_table(), path.score_table(separated=True)
     assert scores[apart].drop(columns="df").isna().all(axis=None)
     assert scores[~apart].equals(asked[~apart]) and np.isfinite(asked.to_numpy()).all()
-    assert asked.loglik.to_numpy() == pytest.approx(-len(y) * path.table.loss.to_numpy())
+    assert asked.loglik.to_numpy() == pytest.approx(-len(y) * path.details.loss.to_numpy())
     assert not apart[path.select("aic")]
     row = int(np.flatnonzero(apart)[0])
     with pytest.raises(LookupError, match="no model to choose"):
@@ -251,9 +251,9 @@ def test_birth_weights_go_on_beyond_an_empty_cell(shared):
     with pytest.warns(SeparationWarning, match=r"quasi-completely by .*ht:ftv\[T.2\+\]"):
         path = l0path.fit(formula, frame, loss="logistic", max_k=14)
     assert path.status.startswith("complete") and len(path) == 15
-    assert (path.table.status == "separated").any()
-    assert (np.diff(path.table.loss) < 1e-9).all()
-    assert path.table.status[path.select("aic")] == "converged"
+    assert (path.details.status == "separated").any()
+    assert (np.diff(path.details.loss) < 1e-9).all()
+    assert path.details.status[path.select("aic")] == "converged"
 
 
 def test_risk_sets_in_a_perfect_order_have_their_infimum():
@@ -262,7 +262,7 @@ def test_risk_sets_in_a_perfect_order_have_their_infimum():
     X = np.column_stack([np.arange(n), np.random.default_rng(0).standard_normal(n)])
     y = np.column_stack([n - np.arange(n) * 1.0, np.ones(n)])
     path = quiet(X, y, loss="cox")
-    last = path.solutions[-1]
-    assert last.k == 1 and path.end == "separated" and last.separated
+    last = path._solutions[-1]
+    assert last.k == 1 and path._end == "separated" and last.separated
     assert last.loss == pytest.approx(0.0, abs=1e-9) and np.isfinite(last.beta).all()
     assert np.isfinite(path.predict(X, index=-1, type="link")).all()

@@ -45,15 +45,15 @@ def test_refusals_name_the_argument_or_the_loss(loss):
 def test_lower_bounds_of_groups_are_where_the_table_has_them(loss):
     X, y = drawn(loss)
     path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=2, certify=True, groups=GROUPS)
-    bounds = path.table.lower_bound[1:]
+    bounds = path.details.lower_bound[1:]
     if loss in UNBOUNDED:  # but for one group that was compared with all others
         assert (
             bounds[2:].isna().all()
-            and path.table.optimality[2] != "global"
+            and path.details.optimality[2] != "global"
             and any("bounded curvature" in note for note in path.notes)
         )
     else:
-        assert (bounds <= path.table.objective[1:]).all()
+        assert (bounds <= path.details.objective[1:]).all()
 
 
 @pytest.mark.parametrize("loss", ["ordinal", "cox"])
@@ -63,6 +63,6 @@ def test_what_the_table_serves_runs_for_coupled_losses(loss):
         if refusal(loss, **given):
             continue
         path = l0path.fit(X, y, loss=loss, max_k=2, **{"lambda2": 0.05, **given})
-        assert len(path) >= 3 and np.isfinite(path.table.objective).all(), name
+        assert len(path) >= 3 and np.isfinite(path.details.objective).all(), name
     with pytest.raises(ValueError, match="unequal costs"):
         l0path.fit(X, y, loss=loss, groups=GROUPS, penalty_factor=[1, 2, 1, 2], lambda0="grid")

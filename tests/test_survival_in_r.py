@@ -54,10 +54,10 @@ def test_coefficients_and_likelihoods(case):
     assert loglik[[0, -1]] == pytest.approx(expected[["loglik0", "loglik"]], abs=1e-6)
     kept = {"sample_weight": weights} | ({"strata": "ward"} if "strata" in case else {})
     for k, name in ((0, "loglik0"), (3, "loglik")):
-        deviance = path.score(rows(), k=k, **kept)["deviance"]
+        deviance = path.model(k=k).score(rows(), **kept)["deviance"]
         events = weights @ rows()["event"] / weights.mean()
         assert -deviance * events / 2 == pytest.approx(expected[name], abs=1e-6)
-    found = path.score(rows(), k=3, **kept)["concordance"]
+    found = path.model(k=3).score(rows(), **kept)["concordance"]
     assert found == pytest.approx(expected["concordance"], abs=1e-9)
 
 
@@ -65,13 +65,18 @@ def test_coefficients_and_likelihoods(case):
 def test_baseline_hazards(case):
     path, three = fitted(case), rows().head(3)
     strata = {"strata": "ward"} if "strata" in case else {}
-    found = path.cumulative_hazard(three, k=3, times=[2, 5, 9], **strata).to_numpy().ravel()
+    found = (
+        path.model(k=3)
+        .survival(three, times=[2, 5, 9], **strata, type="cumulative_hazard")
+        .to_numpy()
+        .ravel()
+    )
     expected = [values()[case][f"hazard {i} {t}"] for i in (1, 2, 3) for t in (2, 5, 9)]
     assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_concordance_of_uno():
-    found = fitted("efron plain equal").score(rows(), k=3)["concordance_uno"]
+    found = fitted("efron plain equal").model(k=3).score(rows())["concordance_uno"]
     assert found == pytest.approx(values()["uno"]["concordance"], abs=1e-9)
 
 

@@ -38,15 +38,15 @@ def test_scores_of_new_rows_are_those_of_scikit_survival(ties):
         k=[4],
         algorithm=l0path.solvers.LocalSearch(tol=1e-12),
     )
-    over = path.score_over_time(X[TEST], y[TEST], k=4, times=expected["times"])
+    over = path.model(k=4).score(X[TEST], y[TEST], times=expected["times"])
     assert over["auc"].to_numpy() == pytest.approx(expected["auc"])
     assert over["brier"].to_numpy() == pytest.approx(expected["brier"], rel=1e-6)
-    found = path.score(X[TEST], y[TEST], k=4)
+    found = path.model(k=4).score(X[TEST], y[TEST])
     assert found["concordance"] == pytest.approx(expected["concordance"])
     assert found["concordance_uno"] == pytest.approx(expected["uno"])
     between = np.trapezoid(over["brier"], over.index) / np.ptp(over.index)
     assert between == pytest.approx(expected["integrated_brier"], rel=1e-6)
-    whole = path.score_over_time(X[TEST], y[TEST], k=4)["brier"]
+    whole = path.model(k=4).score(X[TEST], y[TEST], times="events")["brier"]
     between = np.trapezoid(whole, whole.index) / np.ptp(whole.index)
     assert found["integrated_brier"] == pytest.approx(between)
     eta = X[TEST] @ path.coef(k=4).to_numpy()
@@ -140,8 +140,8 @@ def test_scores_over_time_by_their_definition_with_weights_and_strata():
     kept = {"sample_weight": times.weights, "strata": ward}
     path = l0path.fit(X, y, loss="cox", max_k=2, **kept)
     eta, at = np.asarray(path.predict(X, k=2)), [2.0, 4.0, 5.0]
-    found = path.score_over_time(X, y, k=2, times=at, **kept)
-    curves = path.survival(X, k=2, times=at, strata=ward).to_numpy()
+    found = path.model(k=2).score(X, y, times=at, **kept)
+    curves = path.model(k=2).survival(X, times=at, strata=ward).to_numpy()
     for t, curve in zip(at, curves.T, strict=True):
         assert found.loc[t].to_numpy() == pytest.approx(by_definition(times, eta, curve, t))
     right = total = 0.0
@@ -155,7 +155,7 @@ def test_scores_over_time_by_their_definition_with_weights_and_strata():
                 pair = times.weights[i] * times.weights[j] / share**2
                 total += pair
                 right += pair * ((eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j]))
-    assert path.score(X, y, k=2, **kept)["concordance_uno"] == pytest.approx(right / total)
+    assert path.model(k=2).score(X, y, **kept)["concordance_uno"] == pytest.approx(right / total)
 
 
 def test_rows_of_weight_zero_and_loaded_paths_change_no_score(tmp_path):
@@ -164,11 +164,13 @@ def test_rows_of_weight_zero_and_loaded_paths_change_no_score(tmp_path):
     path = l0path.fit(X[:30], y[:30], loss="cox", max_k=2)
     weights = np.where(np.arange(20) % 3 == 0, 0.0, times.weights[30:])
     seen = weights > 0
-    found = path.score(X[30:], y[30:], k=2, sample_weight=weights)
-    few = path.score(X[30:][seen], y[30:][seen], k=2, sample_weight=weights[seen])
+    found = path.model(k=2).score(X[30:], y[30:], sample_weight=weights)
+    few = path.model(k=2).score(X[30:][seen], y[30:][seen], sample_weight=weights[seen])
     assert found.to_numpy() == pytest.approx(few.to_numpy())
     path.save(tmp_path / "path.npz")
-    again = l0path.load(tmp_path / "path.npz").score(X[30:], y[30:], k=2, sample_weight=weights)
+    again = (
+        l0path.load(tmp_path / "path.npz").model(k=2).score(X[30:], y[30:], sample_weight=weights)
+    )
     assert again.to_numpy() == pytest.approx(found.to_numpy())
 
 
@@ -178,9 +180,9 @@ def test_validation_scores_every_model():
     path = l0path.fit(X[:30], y[:30], loss="cox", max_k=2)
     for name in ("deviance", "concordance", "concordance_uno", "integrated_brier"):
         cv = path.validate(X[30:], y[30:], scoring=name)
-        each = [path.score(X[30:], y[30:], k=k)[name] for k in range(3)]
-        assert cv.table["cv_mean"].to_numpy() == pytest.approx(each)
-        assert cv.greater_is_better == name.startswith("concordance")
+        each = [path.model(k=k).score(X[30:], y[30:])[name] for k in range(3)]
+        assert cv.scores["cv_mean"].to_numpy() == pytest.approx(each)
+        assert cv._greater == name.startswith("concordance")
 
 
 def test_a_formula_finds_times_and_strata_in_the_table():
@@ -192,8 +194,8 @@ def test_a_formula_finds_times_and_strata_in_the_table():
     path = l0path.fit("Surv(time, died) ~ a + b + c", data, loss="cox", strata="ward", max_k=2)
     full = data.dropna()
     y = full[["time", "died"]].to_numpy()
-    expected = path.score(full, y, k=2, strata=full["ward"])
-    found = path.score(data, k=2, strata="ward")
+    expected = path.model(k=2).score(full, y, strata=full["ward"])
+    found = path.model(k=2).score(data, strata="ward")
     assert found.to_numpy() == pytest.approx(expected.to_numpy())
 
 
@@ -214,23 +216,23 @@ def test_what_late_entry_and_other_losses_do_not_have():
     X, times = drawn(entry=True)
     y = np.column_stack([times.start, times.stop, times.event])
     path = l0path.fit(X, y, loss="cox", max_k=2)
-    found = path.score(X, y, k=2)
+    found = path.model(k=2).score(X, y)
     assert found[["concordance_uno", "integrated_brier"]].isna().all()
     assert found[["deviance", "concordance"]].notna().all()
     with pytest.raises(ValueError, match="rows that enter late"):
-        path.score_over_time(X, y, k=2)
+        path.model(k=2).score(X, y, times="events")
     cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=1, random_state=0)
     assert cv.metrics().columns.tolist()[1::2] == ["deviance", "concordance"]
     other = l0path.fit(X, times.stop, max_k=1)
-    with pytest.raises(ValueError, match="score_over_time is for loss='cox'"):
-        other.score_over_time(X, times.stop, k=1)
+    with pytest.raises(ValueError, match="times='events' is for loss='cox'"):
+        other.model(k=1).score(X, times.stop, times="events")
     with pytest.raises(ValueError, match="strata is for loss='cox'"):
-        other.score(X, times.stop, k=1, strata=times.stratum)
+        other.model(k=1).score(X, times.stop, strata=times.stratum)
     right = l0path.fit(X, y[:, 1:], loss="cox", max_k=1)
     with pytest.raises(ValueError, match="is not before the last time"):
-        right.score_over_time(X, y[:, 1:], k=1, times=[1.0, 1e3])
+        right.model(k=1).score(X, y[:, 1:], times=[1.0, 1e3])
     with pytest.raises(ValueError, match="y has no event"):
-        right.score(X, np.column_stack([times.stop, 0 * times.stop]), k=1)
+        right.model(k=1).score(X, np.column_stack([times.stop, 0 * times.stop]), times="events")
 
 
 def test_survival_curves_of_risk_groups():
@@ -240,10 +242,10 @@ def test_survival_curves_of_risk_groups():
     eta = np.asarray(path.predict(X, k=2))
     order = np.argsort(eta)
     axes = [
-        path.plot_survival(k=2, groups=2),
-        path.plot_survival(csr_array(X), y, k=2, groups=2),
-        path.plot_survival(X, y, k=2, groups=2, strata=times.stratum),
-        path.plot_survival(risk=eta, groups=2),
+        path.model(k=2).plot("survival", groups=2),
+        path.model(k=2).plot("survival", csr_array(X), y, groups=2),
+        path.model(k=2).plot("survival", X, y, groups=2, strata=times.stratum),
+        path[1].plot("survival", risk=eta, groups=2),
     ]
     for ax in axes:
         for half, line in zip((order[:25], order[25:]), ax.lines[::2], strict=True):
@@ -253,18 +255,18 @@ def test_survival_curves_of_risk_groups():
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert texts[0].startswith("lower risk (n = 25, ")
     unseen = np.where(np.arange(50) < 10, np.nan, eta)
-    ax = path.plot_survival(risk=unseen, groups=1)
+    ax = path[1].plot("survival", risk=unseen, groups=1)
     assert ax.get_legend().get_texts()[0].get_text().startswith("all rows (n = 40, ")
-    with pytest.raises(ValueError, match="risk= takes the place of a model"):
-        path.plot_survival(risk=eta, k=2)
+    with pytest.raises(ValueError, match="risk= is about the rows of the fit"):
+        path.model(k=2).plot("survival", X, y, risk=eta)
     with pytest.raises(ValueError, match="no stratum of the fit"):
-        path.plot_survival(X, y, k=2, strata=times.stratum + 7)
+        path.model(k=2).plot("survival", X, y, strata=times.stratum + 7)
     with pytest.raises(ValueError, match="go with X and y"):
-        path.plot_survival(k=2, strata=times.stratum)
+        path.model(k=2).plot("survival", strata=times.stratum)
     with pytest.raises(ValueError, match="groups=0 must be a whole number >= 1"):
-        path.plot_survival(k=2, groups=0)
+        path.model(k=2).plot("survival", groups=0)
     with pytest.raises(ValueError, match="survival curves are those of loss='cox'"):
-        l0path.fit(X, times.stop, max_k=1).plot_survival(k=1)
+        l0path.fit(X, times.stop, max_k=1).model(k=1).plot("survival")
 
 
 def test_the_explorer_page_has_curves_of_three_risks():
@@ -278,7 +280,7 @@ def test_the_explorer_page_has_curves_of_three_risks():
     eta = np.asarray(path.predict(X, k=2))
     for risk, curve in zip((0.1, 0.5, 0.9), shown["curves"][2], strict=True):
         row = np.flatnonzero(eta == np.quantile(eta, risk, method="nearest"))[:1]
-        expected = path.survival(X[row], k=2, times=shown["times"]).to_numpy()[0]
+        expected = path.model(k=2).survival(X[row], times=shown["times"]).to_numpy()[0]
         assert curve == pytest.approx(expected, abs=6e-5)
     several = l0path.fit(X, y, loss="cox", max_k=1, strata=np.arange(50) % 2)
     assert '"survival":null' in several.explore().html

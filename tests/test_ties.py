@@ -29,7 +29,7 @@ def problem(ratio, loss="squared", n=60):
 
 def check(path, X, y, loss, **words):
     twins = {3: 1, 4: 0}
-    for s in path.solutions:
+    for s in path._solutions:
         chosen = set(s.support.tolist())
         assert all(twins[j] in chosen for j in chosen & set(twins))
         beta = np.zeros(5)
@@ -54,7 +54,7 @@ def test_a_dummy_and_its_complement():
     for sign in (1.0, -1.0):
         target = X[:, 0] + sign * X[:, 1] + 0.5 * X[:, 2] + 0.1 * y
         path = l0path.fit(X, target)
-        for s in path.solutions[1:]:
+        for s in path._solutions[1:]:
             assert s.support.tolist() in ([0], [2], [0, 2])
             own = oracles.restricted(X, target, s.support.tolist())[0]
             assert s.objective == pytest.approx(own, rel=1e-9)
@@ -96,7 +96,7 @@ def test_supports_of_a_shrunk_slice_do_not_carry_another_past_full_rank(loss):
     X, y = problem(-2.0, loss)
     for A, rank in ((X, 3), (np.column_stack([X[:, :3], X[:, 0] + X[:, 1]]), 3)):
         path = l0path.fit(A, y, loss=loss, lambda2=[0.2, 0])
-        sizes = path.table.groupby("slice").k.max().tolist()
+        sizes = path.details.groupby("slice").k.max().tolist()
         assert sizes == [A.shape[1], rank]
 
 
@@ -114,7 +114,7 @@ def test_a_proof_shows_the_smaller_index(ratio, words):
         y = X @ rng.choice([-1.0, 1.0], p) + 0.3 * rng.standard_normal(12)
         path = l0path.fit(np.hstack([X, ratio * X]), y, algorithm="exact", max_k=2, **words)
         own = {"standardize": words.get("standardize", True), "lambda2": words.get("lambda2", 0.0)}
-        for s in path.solutions:
+        for s in path._solutions:
             chosen = set(s.support.tolist())
             assert all(j < p or j - p in chosen for j in chosen)
             beta = np.zeros(2 * p)
@@ -159,7 +159,7 @@ def supports(X, y, words):
     if words.pop("groups", False):
         words["groups"] = np.arange(X.shape[1]) // 2
     path = l0path.fit(X, y, max_k=8, **words)
-    return [s.support.tolist() for s in path.solutions], path.table.objective.to_numpy()
+    return [s.support.tolist() for s in path._solutions], path.details.objective.to_numpy()
 
 
 @pytest.mark.parametrize("kind", ["signs", "orthogonal", "shifts"])

@@ -62,17 +62,17 @@ def test_all_results_are_those_of_the_repeated_rows(loss, weighted):
     one = fitted(loss, freq_weight=COPIES, certify=True, **given)
     many = fitted(loss, AGAIN, certify=True, **at(given, AGAIN))
     events = Y[loss][:, -1] if loss == "cox" else np.ones(N)
-    assert one.meta.n_eff == many.meta.n_eff == COPIES @ events
-    assert one.table.optimality.tolist() == many.table.optimality.tolist()
-    np.testing.assert_allclose(one.table.lower_bound, many.table.lower_bound, rtol=1e-7)
-    np.testing.assert_allclose(one.table.objective, many.table.objective, rtol=1e-9)
+    assert one._meta.n_eff == many._meta.n_eff == COPIES @ events
+    assert one.details.optimality.tolist() == many.details.optimality.tolist()
+    np.testing.assert_allclose(one.details.lower_bound, many.details.lower_bound, rtol=1e-7)
+    np.testing.assert_allclose(one.details.objective, many.details.objective, rtol=1e-9)
     if loss != "huber":
         assert one.score_table().attrs["n"] == many.score_table().attrs["n"]
         np.testing.assert_allclose(one.score_table(), many.score_table(), rtol=1e-7, atol=1e-9)
         assert one.select("ebic") == many.select("ebic")
     if weighted and loss == "huber":
         return
-    a, b = one.refit(k=2), many.refit(k=2)
+    a, b = one.model(k=2).refit(), many.model(k=2).refit()
     np.testing.assert_allclose(a.params, b.params, atol=1e-6)
     np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
     if loss not in ("huber", "quantile"):
@@ -86,7 +86,7 @@ def test_counts_are_the_freq_weights_of_statsmodels():
         path = fitted(loss, freq_weight=COPIES)
         A = sm.add_constant(X[:, path.support(k=2)])
         known = sm.GLM(Y[loss], A, family=family, freq_weights=COPIES).fit(tol=1e-12)
-        found = path.refit(k=2)
+        found = path.model(k=2).refit()
         np.testing.assert_allclose(found.params, known.params, atol=1e-8)
         np.testing.assert_allclose(found.bse, known.bse, rtol=1e-6)
         row = path.score_table().iloc[2]
@@ -95,15 +95,15 @@ def test_counts_are_the_freq_weights_of_statsmodels():
 
 def test_a_refit_of_too_many_rows_to_repeat(monkeypatch):
     path = fitted("squared", freq_weight=COPIES, sample_weight=WEIGHTS)
-    known = path.refit(k=2)
+    known = path.model(k=2).refit()
     monkeypatch.setattr("l0path.inspection.refits.REPEAT", 10)
-    found = path.refit(k=2)
+    found = path.model(k=2).refit()
     np.testing.assert_allclose(found.bse, known.bse, rtol=1e-9)
     np.testing.assert_allclose(found.pvalues, known.pvalues, rtol=1e-6)
     with pytest.raises(ValueError, match="a row for each that freq_weight counts"):
-        path.refit(k=2, cov_type="HC0")
+        path.model(k=2).refit(cov_type="HC0")
     with pytest.raises(ValueError, match="a row for each that freq_weight counts"):
-        fitted("multinomial", freq_weight=COPIES, max_k=2).refit(k=2)
+        fitted("multinomial", freq_weight=COPIES, max_k=2).model(k=2).refit()
 
 
 def test_the_largest_size_and_claims_count_copies():
@@ -112,13 +112,13 @@ def test_the_largest_size_and_claims_count_copies():
     counts = np.arange(20) % 3
     one = l0path.fit(wide, y, freq_weight=counts)
     many = l0path.fit(np.repeat(wide, counts, axis=0), np.repeat(y, counts))
-    assert one.table.k.max() == many.table.k.max()
+    assert one.details.k.max() == many.details.k.max()
     cv = l0path.cv_fit(X, NOISY, freq_weight=COPIES, max_k=2, cv=np.arange(N) % 3)
     every = l0path.cv_fit(X[AGAIN], NOISY[AGAIN], max_k=2, cv=AGAIN % 3)
     np.testing.assert_allclose(cv.folds, every.folds, rtol=1e-9)
     for _, test in l0path.cv_fit(
         X, NOISY, freq_weight=COPIES, max_k=1, cv=4, random_state=0
-    ).splits:
+    )._splits:
         assert test.max() < N  # a fold holds rows, not copies
 
 
@@ -146,14 +146,16 @@ def test_weights_that_mean_nothing_are_refused(given, match):
 def test_the_scale_of_weights_has_no_effect(loss):
     one = fitted(loss, sample_weight=WEIGHTS, max_k=4)
     events = Y[loss][:, -1] if loss == "cox" else np.ones(N)
-    assert one.meta.n_eff == events.sum()
+    assert one._meta.n_eff == events.sum()
     for factor in (0.01, 1e3):
         other = fitted(loss, sample_weight=WEIGHTS * factor, max_k=4)
-        np.testing.assert_allclose(other.table.objective, one.table.objective, rtol=1e-9)
+        np.testing.assert_allclose(other.details.objective, one.details.objective, rtol=1e-9)
         if loss != "huber":
             np.testing.assert_allclose(other.score_table(), one.score_table(), rtol=1e-7)
-            np.testing.assert_allclose(other.refit(k=2).bse, one.refit(k=2).bse, rtol=1e-5)
-    assert one.meta.pseudo == (loss in PSEUDO)
+            np.testing.assert_allclose(
+                other.model(k=2).refit().bse, one.model(k=2).refit().bse, rtol=1e-5
+            )
+    assert one._meta.pseudo == (loss in PSEUDO)
     assert ("pseudo-likelihood" in "".join(one.notes)) == (loss in PSEUDO)
     if loss != "huber":
         assert ("likelihood" in one.score_table().attrs) == (loss in PSEUDO)
@@ -162,23 +164,23 @@ def test_the_scale_of_weights_has_no_effect(loss):
 @pytest.mark.parametrize("loss", some(Y))
 def test_equal_weights_are_none_and_rows_of_weight_0_are_left_out(loss):
     plain, equal = fitted(loss, max_k=3), fitted(loss, max_k=3, sample_weight=np.full(N, 7.0))
-    pd.testing.assert_frame_equal(equal.table, plain.table)
-    assert not equal.notes and not equal.meta.weighted
+    pd.testing.assert_frame_equal(equal.details, plain.details)
+    assert not equal.notes and not equal._meta.weighted
     kept = np.arange(N) % 4 > 0
     zeros = fitted(loss, max_k=3, sample_weight=np.where(kept, WEIGHTS, 0.0))
     few = fitted(loss, np.flatnonzero(kept), max_k=3, sample_weight=WEIGHTS[kept])
-    assert zeros.meta.n_eff == few.meta.n_eff
+    assert zeros._meta.n_eff == few._meta.n_eff
     if loss != "huber":
         np.testing.assert_allclose(zeros.score_table(), few.score_table(), rtol=1e-7)
 
 
 def test_whole_numbers_are_no_copies():
     path = fitted("squared", sample_weight=COPIES + 1)
-    assert path.meta.n_eff == N and path.score_table().attrs["n"] == N
+    assert path._meta.n_eff == N and path.score_table().attrs["n"] == N
     import statsmodels.api as sm
 
     known = sm.WLS(NOISY, sm.add_constant(X[:, path.support(k=2)]), weights=COPIES + 1).fit()
-    np.testing.assert_allclose(path.refit(k=2).bse, known.bse, rtol=1e-9)
+    np.testing.assert_allclose(path.model(k=2).refit().bse, known.bse, rtol=1e-9)
 
 
 # -------------------- trials, names of columns, files
@@ -189,10 +191,12 @@ def test_trials_of_shares_with_weights_and_copies():
     given = {"sample_weight": WEIGHTS, "freq_weight": COPIES, "trials": TRIALS}
     shares = l0path.fit(X, SHARES, loss="binomial", max_k=3, **given)
     np.testing.assert_allclose(shares.score_table(), counts.score_table(), rtol=1e-9)
-    np.testing.assert_allclose(shares.refit(k=2).bse, counts.refit(k=2).bse, rtol=1e-6)
     np.testing.assert_allclose(
-        shares.score(X, SHARES, k=2, **given),
-        counts.score(X, Y["binomial"], k=2, **at(given, slice(None)) | {"trials": None}),
+        shares.model(k=2).refit().bse, counts.model(k=2).refit().bse, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        shares.model(k=2).score(X, SHARES, **given),
+        counts.model(k=2).score(X, Y["binomial"], **at(given, slice(None)) | {"trials": None}),
         rtol=1e-9,
     )
     with pytest.raises(ValueError, match="leave it out"):
@@ -212,10 +216,10 @@ def test_columns_of_a_table_are_named():
     for path in (table, formula):
         assert path.p == 5
         np.testing.assert_allclose(path.score_table(), known.score_table(), rtol=1e-9)
-    again = formula.refit(k=2, X=data, **names)
-    np.testing.assert_allclose(again.bse, known.refit(k=2).bse, rtol=1e-6)
-    scores = formula.score(data, k=2, **names)
-    assert scores.deviance == pytest.approx(known.score(X, SHARES, k=2, **arrays).deviance)
+    again = formula.model(k=2).refit(X=data, **names)
+    np.testing.assert_allclose(again.bse, known.model(k=2).refit().bse, rtol=1e-6)
+    scores = formula.model(k=2).score(data, **names)
+    assert scores.deviance == pytest.approx(known.model(k=2).score(X, SHARES, **arrays).deviance)
     with pytest.raises(ValueError, match="freq_weight='none' names 0 columns"):
         l0path.fit(data, SHARES, freq_weight="none")
 
@@ -226,14 +230,14 @@ def test_a_loaded_path_asks_for_its_weights(tmp_path):
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
     pd.testing.assert_frame_equal(loaded.score_table(sigma2=1.0), path.score_table(sigma2=1.0))
-    assert loaded.meta.n_eff == 2 * N
+    assert loaded._meta.n_eff == 2 * N
     with pytest.raises(ValueError, match="pass freq_weight="):
-        loaded.refit(k=1, X=data, y=NOISY)
-    found = loaded.refit(k=1, X=data, y=NOISY, freq_weight=np.full(N, 2))
-    np.testing.assert_allclose(found.bse, path.refit(k=1).bse)
+        loaded.model(k=1).refit(X=data, y=NOISY)
+    found = loaded.model(k=1).refit(X=data, y=NOISY, freq_weight=np.full(N, 2))
+    np.testing.assert_allclose(found.bse, path.model(k=1).refit().bse)
     weighted = fitted("logistic", sample_weight=WEIGHTS, max_k=2)
     weighted.save(tmp_path / "path.npz")
-    assert l0path.load(tmp_path / "path.npz").meta.pseudo
+    assert l0path.load(tmp_path / "path.npz")._meta.pseudo
 
 
 def test_the_command_line_takes_all_three(tmp_path, capsys):
@@ -306,11 +310,11 @@ def test_held_out_tests_of_ordered_classes_have_the_errors_of_the_refit():
     from l0path.inspection import survival_refits as own
 
     path = fitted("ordinal", sample_weight=WEIGHTS, freq_weight=COPIES, max_k=2)
-    data, S, seen = path.data(), path.support(k=2), COPIES > 0
+    data, S, seen = path._data(), path.support(k=2), COPIES > 0
     names = [data.names[j] for j in S]
     rows = own.CoupledRows(
         X[seen][:, S], names, data.y[seen], data.loss, data.weights[seen], data.counts[seen], None
     )
     found = own.maximum_likelihood(rows)
     errors = np.sqrt(np.diag(own.robust_covariance(rows, found)))
-    np.testing.assert_allclose(errors, path.refit(k=2).bse[names], rtol=1e-4)
+    np.testing.assert_allclose(errors, path.model(k=2).refit().bse[names], rtol=1e-4)

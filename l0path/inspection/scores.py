@@ -24,7 +24,7 @@ def score(
     trials: ArrayLike | str | None = None,
     offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
-    times: ArrayLike | None = None,
+    times: ArrayLike | str | None = None,
 ) -> pd.Series | pd.DataFrame:
     """Every metric, or with times those over time, for `Model.score`."""
     path = model.path
@@ -36,7 +36,12 @@ def score(
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
     held = held_out(path, new_rows(path, X, y, **given, offset=offset, strata=strata), model._index)
     if times is not None:
-        times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
+        if isinstance(times, str):
+            if times != "events":
+                raise ValueError(f"times={times!r} is not known; pass numbers or 'events'")
+            times = None
+        else:
+            times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
         at, auc, brier = over_time(held.times, times)
         return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))
     out = {}

@@ -105,7 +105,9 @@ def score_table(
 def with_rows(path, solutions):
     """The path with these solutions as further rows, behind its own."""
     rows, record = [*path._solutions, *solutions], path.rounds.to_dict("records")
-    return type(path)(path._meta, rows, path.status, path.notes, record, path._source, end=path._end)
+    return type(path)(
+        path._meta, rows, path.status, path.notes, record, path._source, end=path._end
+    )
 
 
 def _same(value):

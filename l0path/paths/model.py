@@ -182,7 +182,7 @@ class Model:
         trials: ArrayLike | str | None = None,
         offset: ArrayLike | str | None = None,
         strata: ArrayLike | str | None = None,
-        times: ArrayLike | None = None,
+        times: ArrayLike | str | None = None,
     ) -> pd.Series | pd.DataFrame:
         """Every metric of this model on the rows X, y; for survival times also at given times.
 
@@ -200,8 +200,9 @@ class Model:
             The offset. It is needed if the fit had one that X does not hold.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
-        times : array-like of shape (q,), optional
-            For loss="cox": times at which auc and brier are wanted, as in the Notes.
+        times : array-like of shape (q,) or "events", optional
+            For loss="cox": times at which auc and brier are wanted, as in the Notes; "events" takes
+            those of the events in y before the last time in y.
 
         Returns
         -------

@@ -207,9 +207,9 @@ def writer(self: Path) -> partial:
         len(self._solutions), len(numbers)
     )
     arrays["sizes"] = np.array([s.support.size for s in self._solutions], dtype=np.int64)
-    arrays["support"] = np.concatenate([s.support for s in self._solutions] or [np.empty(0)]).astype(
-        np.int64
-    )
+    arrays["support"] = np.concatenate(
+        [s.support for s in self._solutions] or [np.empty(0)]
+    ).astype(np.int64)
     arrays["beta"] = np.concatenate(
         [s.beta.ravel() for s in self._solutions] or [np.empty(0)]
     ).astype(np.float64)

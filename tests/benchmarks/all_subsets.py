@@ -94,8 +94,8 @@ def _one_instance(label, X, y, repeats):
         squares = squares if theirs is None else theirs[1]
         seconds.append([*row, np.nan if theirs is None else theirs[0]])
     none, default, exact, leaps = np.median(seconds, axis=0)
-    proved = [(path.table.optimality == "global").sum() for path in paths[1:]]
-    mine = 2.0 * len(y) * paths[1].table.loss.to_numpy()
+    proved = [(path.details.optimality == "global").sum() for path in paths[1:]]
+    mine = 2.0 * len(y) * paths[1].details.loss.to_numpy()
     worse = "not known"
     if squares is not None and squares.size == mine.size:
         count = [np.sum(a > b * (1 + WORSE)) for a, b in ((mine, squares), (squares, mine))]
@@ -115,7 +115,7 @@ def sizes_of_halves(args):
             spent = time.process_time()
             path = l0path.fit(X, y, algorithm="exact", max_k=p, time_limit=300)
             seconds = time.process_time() - spent
-            proved = (path.table.optimality == "global").sum()
+            proved = (path.details.optimality == "global").sum()
             print(
                 f"p = {p}, sigma = {sigma:4}: {seconds:7.2f} processor s, "
                 f"{time.perf_counter() - began:7.2f} s, proved {proved} of {len(path)}"

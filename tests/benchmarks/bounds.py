@@ -52,7 +52,7 @@ def coefficients(path):
     return [
         (
             np.asarray(model.support),
-            path.coef(index=model.index, standardized=True)
+            path.coef(index=model._index, standardized=True)
             .drop("(Intercept)", errors="ignore")
             .to_numpy(),
         )
@@ -80,8 +80,8 @@ def reads_table(args, names):
         dual, fits = dual_of(X, y, spec["loss"], args.ridge), coefficients(path)
         start, sizes, values = (
             relaxation.points_of_fits(dual, fits),
-            path.table.k.to_numpy(),
-            path.table.objective.to_numpy(),
+            path.details.k.to_numpy(),
+            path.details.objective.to_numpy(),
         )
         for reads in (0, 1, 2, 3, 5, 8):
             began = time.perf_counter()
@@ -127,7 +127,7 @@ def one_seed(seed, factor, snr, n, p, k):
     dual, fits, value = (
         dual_of(X, sim.y, "squared", ridge),
         coefficients(path)[-1:],
-        path.table.objective.to_numpy()[-1:],
+        path.details.objective.to_numpy()[-1:],
     )
     out = relaxation.improve(
         dual,
@@ -185,7 +185,7 @@ def prices(path, sizes):
     """{k: lambda0}: of those of the sizes that are best for some price, one inside their
     interval.
     """
-    table = path.table.set_index("k")
+    table = path.details.set_index("k")
     rows = {
         k: table.loc[k]
         for k in sizes
@@ -208,7 +208,7 @@ def fixed_table(args, names):
         spec = specification(name, args)
         X, y = instance(**spec)
         path = l0path.fit(X, y, loss=spec["loss"], lambda2=args.ridge, max_k=args.k)
-        sizes = [k for k in FIXED_SIZES if k <= args.k and k in set(path.table.k)]
+        sizes = [k for k in FIXED_SIZES if k <= args.k and k in set(path.details.k)]
         price = prices(path, sizes)
         penalised = (
             l0path.fit(
@@ -231,11 +231,11 @@ def fixed_table(args, names):
             if not models:
                 continue
             every = coefficients(fitted)
-            fits, goal = [every[m.index] for m in models], np.array([m.objective for m in models])
+            fits, goal = [every[m._index] for m in models], np.array([m.objective for m in models])
             target = (
                 {"sizes": [m.k for m in models]}
                 if rule is fix_cardinality
-                else {"lambda0": [m.lambda0 for m in models]}
+                else {"lambda0": [m.details["lambda0"] for m in models]}
             )
             out = relaxation.improve(
                 dual,

@@ -44,7 +44,7 @@ def middle(path, k):
     """lambda0: the middle of the interval in which size k, or else the next smaller size that has
     one, is best.
     """
-    table = path.table.set_index("k")
+    table = path.details.set_index("k")
     sizes = [
         j
         for j in range(k, 0, -1)
@@ -251,9 +251,10 @@ def sizes_table(name, path, sizes, limit):
     print("| data | lambda2 | k | s | status | gap | nodes | model changed |\n|" + "---|" * 8)
     for k in sizes:
         c = path.certify(k=k, time_limit=limit)
-        changed = list(c.model.support) != list(path.model(k=k).support)
+        model = path.model(k=k)
+        changed = list(c.model.support) != list(model.support)
         print(
-            f"| {name} | {path.model(k=k).lambda2:g} | {k} | {c.seconds:.2f} | {c.status} | "
+            f"| {name} | {model.details['lambda2']:g} | {k} | {c.seconds:.2f} | {c.status} | "
             f"{c.gap:.2g} | {c.nodes} | {'yes' if changed else 'no'} |",
             flush=True,
         )

@@ -143,7 +143,7 @@ def supports_of(problem, path, ridge, K):
     sizes that begin with them; the default path, which they join once it is done, swept on.
     """
     model = make_model(problem)
-    supports = {s.k: s.support for s in path.solutions if s.k}
+    supports = {s.k: s.support for s in path._solutions if s.k}
     part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
     engine = ColumnExchanges(model, part, LocalSearch(), starting)
     seed(model, engine.pool.fits[0], K, 0.0)
@@ -200,7 +200,7 @@ def support_table(cases, ridge, K, algorithms):
     for label, (X, y, loss) in cases.items():
         default = {
             s.k: s.objective
-            for s in l0path.fit(X, y, loss=loss, lambda2=ridge, max_k=K).solutions
+            for s in l0path.fit(X, y, loss=loss, lambda2=ridge, max_k=K)._solutions
             if s.k
         }
         problem = posed(X, y, loss)
@@ -209,7 +209,7 @@ def support_table(cases, ridge, K, algorithms):
             path = l0path.fit(X, y, loss=loss, algorithm=ALGORITHMS[name], lambda2=ridge, max_k=K)
             seconds = time.perf_counter() - began
             found = [
-                {s.k: s.objective for s in path.solutions if s.k},
+                {s.k: s.objective for s in path._solutions if s.k},
                 *supports_of(problem, path, ridge, K),
             ]
             if name != "primal_dual":
@@ -220,7 +220,7 @@ def support_table(cases, ridge, K, algorithms):
                         s.k: s.objective
                         for s in l0path.fit(
                             X, y, loss=loss, algorithm=settings, lambda2=ridge, max_k=K
-                        ).solutions
+                        )._solutions
                         if s.k
                     },
                 )

@@ -86,7 +86,7 @@ def main():
                 timings = in_turn(calls, args)
             path = timings["l0path groups"].result if seed == 0 else calls["l0path groups"]()
             hits += path.model(k=true).groups == chosen.tolist()
-            fitted += path.table.objective[true] <= loss_of(X, y, labels, chosen) * (1 + 1e-9)
+            fitted += path.details.objective[true] <= loss_of(X, y, labels, chosen) * (1 + 1e-9)
             if "abess" in timings:
                 theirs += np.array_equal(np.unique(labels[calls["abess"]().coef_ != 0]), chosen)
         ours = timings["l0path groups"]

@@ -59,7 +59,7 @@ def main():
             l0path.fit(design, y, **options)
             same = all(
                 np.array_equal(s.support, t.support)
-                for s, t in zip(a.result.solutions, b.result.solutions, strict=True)
+                for s, t in zip(a.result._solutions, b.result._solutions, strict=True)
             )
             apart = float(np.abs(a.result.table.objective / b.result.table.objective - 1).max())
             print(

@@ -116,7 +116,7 @@ def child(folder, name, K, limit):
         "status": path.status,
         "search": float(path.rounds["search_seconds"].sum()),
         "verify": float(path.rounds["verify_seconds"].sum()),
-        "verified": int((path.table.optimality != "unverified").sum()),
+        "verified": int((path.details.optimality != "unverified").sum()),
         "supports": [path.support(k=k).tolist() for k in range(len(path))],
     }
     if name.endswith(".bed"):
@@ -145,7 +145,7 @@ def in_memory(folder, name, n, p, K):
     out = l0path.fit(l0path.designs.blocks(folder / "part.npy", memory_limit="100MB"), y, max_k=K)
     held = l0path.fit(np.asfortranarray(X, dtype=np.float64), y, max_k=K)
     return all(np.array_equal(out.support(k=k), held.support(k=k)) for k in range(K + 1)), float(
-        np.abs(out.table.objective - held.table.objective).max()
+        np.abs(out.details.objective - held.details.objective).max()
     )
 
 

@@ -63,7 +63,7 @@ def ours(X, y, loss, K, algorithm="swap", **settings):
 def our_supports(path):
     """{k: [support]} of a path, the solution of least loss + shrinkage of each size."""
     best = {}
-    for s in path.solutions:
+    for s in path._solutions:
         if s.k and (s.k not in best or s.loss + s.shrinkage < best[s.k].loss + best[s.k].shrinkage):
             best[s.k] = s
     return {k: [best[k].support] for k in sorted(best)}
@@ -75,7 +75,7 @@ def profile(path):
     return (
         int(path.rounds["reads"].max()),
         held,
-        float((path.table.optimality != "unverified").mean()),
+        float((path.details.optimality != "unverified").mean()),
     )
 
 

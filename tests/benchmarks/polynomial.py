@@ -39,7 +39,7 @@ def run_design(X, y, loss, min_rows=1):
         "seconds": time.perf_counter() - started,
         "features": path.p,
         "supports": [model.features for model in path],
-        "verified": int((path.table.optimality != "unverified").sum()),
+        "verified": int((path.details.optimality != "unverified").sum()),
     }
 
 
@@ -60,7 +60,7 @@ def run_expansion(X, y, loss):
         "seconds": time.perf_counter() - started,
         "features": path.p,
         "supports": [model.features for model in path],
-        "verified": int((path.table.optimality != "unverified").sum()),
+        "verified": int((path.details.optimality != "unverified").sum()),
     }
 
 

@@ -118,7 +118,7 @@ def equal_time(label, X, y, loss, best, timings, args):
             path = ours(X, y, loss, args.k, algorithm=effort, time_limit=limit)()
             a, missed = (
                 agreement(objectives(X, y, loss, our_supports(path)), known),
-                len(set(known) - {s.k for s in path.solutions}),
+                len(set(known) - {s.k for s in path._solutions}),
             )
             out[budget, effort] = (a.mean_log * a.cells if a else 0.0, a.cells if a else 0, missed)
             cells.append(

@@ -65,7 +65,7 @@ def of(solution):
 def losses(path, K):
     """The losses (K + 1,) of our path, 0 from a separated size on."""
     out = np.zeros(K + 1)
-    for s in path.solutions:
+    for s in path._solutions:
         out[s.k] = of(s)
     return out
 
@@ -80,7 +80,7 @@ def losses_of_abess(kind, X, y, K):
         S = np.flatnonzero(np.abs(coef).max(axis=1))
         Z = X[:, S] if S.size else X[:, :1]
         fitted = l0path.fit(Z, y, loss=KINDS[kind][0], max_k=0, always_include=[*range(S.size)])
-        out[k] = of(fitted.solutions[0])
+        out[k] = of(fitted._solutions[0])
     return out
 
 

@@ -97,7 +97,7 @@ def el0ps(X, y, K):
     from el0ps.solver import BnbSolver
 
     centred = y - y.mean()
-    models = l0path.fit(X, y, max_k=K, certify=False).solutions[1:]
+    models = l0path.fit(X, y, max_k=K, certify=False)._solutions[1:]
     box = 1.5 * max(float(np.abs(s.beta).max()) for s in models)
     top = float(((X.T @ centred) ** 2 / (2.0 * (X * X).sum(axis=0))).max())
 

@@ -82,7 +82,7 @@ def _estimated(d, path):
     """The numbers of the loss that a pilot fit of the package found."""
     if d.record["loss"] == "quantile":
         return {"gamma": 1e-100}  # rows are about the check loss
-    return {"delta": path.theta} if d.record["loss"] == "negative_binomial" else {}
+    return {"delta": path.loss.theta} if d.record["loss"] == "negative_binomial" else {}
 
 
 def _dense(X):
@@ -96,13 +96,17 @@ def _check_losses(d, path, report):
     r = d.record
     same = {name: r[name] for name in ("weights", "offset", "standardize", "intercept")}
     for model in path:
-        beta = path.coef(index=model.index, full=True).to_numpy()[-r["X"].shape[1] :]
+        beta = path.coef(index=model._index, full=True).to_numpy()[-r["X"].shape[1] :]
         intercept = float(model.intercept)
-        more = {"lambda1": model.lambda1, "lambda2": model.lambda2, "delta": r["delta"]}
+        more = {
+            "lambda1": model.details["lambda1"],
+            "lambda2": model.details["lambda2"],
+            "delta": r["delta"],
+        }
         own = oracles.objective(
             r["X"], r["y"], beta, intercept, loss="quantile", gamma=1e-100, **same, **more
         )
-        paid = model.objective - path.solutions[model.index].shrinkage - model.loss
+        paid = model.objective - path._solutions[model._index].shrinkage - model.loss
         scale = max(abs(own), 1e-3 * float(np.abs(r["y"]).mean()), 1e-300)
         rounding = 1e-14 * float((np.abs(r["X"]) @ np.abs(beta)).max())
         wrong = not abs(own + paid - model.objective) <= 1e-9 * scale + rounding
@@ -120,7 +124,7 @@ def _check_losses(d, path, report):
             **more,
             **box,
         )
-        if model.status == "converged":
+        if model.details["status"] == "converged":
             report.say("converged", lacks > 1e-7, f"k = {model.k}: lacks {lacks:.3g}")
         free = len(r["y"]) if d.units is None else 0
         several = 0 < model.k < min(free, r["X"].shape[1] - len(d.forced) - len(d.excluded))
@@ -128,7 +132,7 @@ def _check_losses(d, path, report):
 
 
 def truth_of(d, truths, model):
-    key = model.lambda1, model.lambda2
+    key = model.details["lambda1"], model.details["lambda2"]
     if key not in truths:
         truths[key] = Truth(d, *key)
     return truths[key]
@@ -152,7 +156,7 @@ def check_path(d, path, truths, report):
 
 def _slice(d, path, truths, number):
     """The rows of a slice."""
-    return [Row(d, truth_of(d, truths, m), m) for m in path if m.slice == number]
+    return [Row(d, truth_of(d, truths, m), m) for m in path if m.details["slice"] == number]
 
 
 def _numbers(d, row, report):
@@ -160,10 +164,10 @@ def _numbers(d, row, report):
     an optimum it is the infimum, which no coefficients are below.
     """
     m, r, o, at = row.model, d.record, row.truth.optima, (row.beta, row.intercept)
-    own = o.objective(*at, m.lambda1, m.lambda2) + row.paid
+    own = o.objective(*at, m.details["lambda1"], m.details["lambda2"]) + row.paid
     slack = row.slack(1e-9) + o.rounding(*at)
     above = own - m.objective
-    near = above >= -slack if m.status == "separated" else abs(above) <= slack
+    near = above >= -slack if m.details["status"] == "separated" else abs(above) <= slack
     wrong = not (math.isfinite(m.objective) and near)
     report.say("objective", wrong, f"{row}: own {own:.12g}")
     slack = 1e-9 * (1 + np.abs(row.beta.T))
@@ -182,18 +186,18 @@ def _converged(d, row, report):
     m, truth, o = row.model, row.truth, row.truth.optima
     best = truth.value[row.number] + row.paid
     mask = int(truth.columns[row.number])
-    if m.status == "separated":
+    if m.details["status"] == "separated":
         finite = o.attained(mask, row.use)
         report.say("separated", finite, f"{row}: a finite optimum {best:.10g} exists")
         return
-    if m.status != "converged":
+    if m.details["status"] != "converged":
         report.checked["not converged"] += 1
         return
     report.say("attained", o.recedes(mask), f"{row}: its columns have no finite optimum")
     _, residual, _ = o.violation(row.t, row.use)
     # a gradient is known to 1e-9 of what it sums; along nearly dependent columns the optimum may be
     # far away and hardly lower
-    far = np.abs(row.t - o.table[1][truth.columns[[row.number]]])[0]
+    far = np.abs(row.t - o.details[1][truth.columns[[row.number]]])[0]
     slack = row.slack(1e-8, row.number) + 1e-9 * float(o.sizes(row.t[0]) @ far)
     rounding = (o.rounding(row.beta, row.intercept) + row.noise) / max(truth.scale, 1e-300)
     wrong = m.objective > best + slack or residual[0] > 1e-5 + 100 * math.sqrt(rounding)
@@ -207,7 +211,11 @@ def _converged(d, row, report):
 def _optimality(d, row, report):
     """The class that a row claims."""
     m, truth = row.model, row.truth
-    if "left_out" in m.flags and m.optimality in ("global", "refit_swap", "refit_swap_m"):
+    if "left_out" in m.details["flags"] and m.optimality in (
+        "global",
+        "refit_swap",
+        "refit_swap_m",
+    ):
         report.checked["left_out"] += 1  # compared with supports without some columns only
     elif m.optimality == "global":
         value, at = truth.best(None if row.on_price else m.k, row.price)
@@ -215,7 +223,7 @@ def _optimality(d, row, report):
         report.say("global", wrong, f"{row}: {truth.name(at)} has {value:.10g}")
     elif m.optimality in ("refit_swap", "refit_swap_m"):
         near = truth.exchanges(row.number)
-        tried = m.exchanges or (20 if d.units is None else 10)
+        tried = m.details["exchanges"] or (20 if d.units is None else 10)
         if not near.size or (m.optimality == "refit_swap_m" and tried < near.size):
             return
         value = truth.value[near] + row.price * truth.cost[near]
@@ -232,7 +240,11 @@ def _coordinatewise(d, row, report):
     """No coefficient alone, or no exchange with the others held, improves the model."""
     m, r = row.model, d.record
     words = {k: r[k] for k in r if k not in ("X", "y")}
-    words |= {"lambda1": m.lambda1, "lambda2": m.lambda2, "excluded": d.excluded}
+    words |= {
+        "lambda1": m.details["lambda1"],
+        "lambda2": m.details["lambda2"],
+        "excluded": d.excluded,
+    }
     X = np.where(row.truth.optima.alive, r["X"], 0.0)
     if m.optimality == "swap":
         gain = oracles.frozen_swap_improvement(
@@ -353,7 +365,7 @@ def _fixed(c, row, k, units, report):
     allowed = np.ones(value.size, bool) if k is None else truth.size <= k
     best = value[allowed].min()
     tied = np.flatnonzero(allowed & (value <= best + 1e-12 * abs(best)))
-    t, size = o.table[1][truth.columns[tied]], np.abs(o.table[1]).max(initial=1e-300)
+    t, size = o.details[1][truth.columns[tied]], np.abs(o.details[1]).max(initial=1e-300)
     for j in c.fixed_in:
         without = tied[~truth.having(tied, j)]
         text = f"certify {row} {c.status}: {j} in {c.fixed_in}, but"

@@ -106,7 +106,7 @@ class Row:
 
     def __init__(self, d, truth, model):
         self.model, self.truth, o = model, truth, truth.optima
-        full = model.path.coef(index=model.index, full=True).to_numpy(dtype=float)
+        full = model.path.coef(index=model._index, full=True).to_numpy(dtype=float)
         self.intercept = np.asarray(model.intercept, dtype=float)
         self.beta = full[-o.p :]
         self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
@@ -116,11 +116,11 @@ class Row:
         if d.units is None:
             self.chosen = [j for j in model.support.tolist() if j not in d.forced]
         else:
-            groups = model.path.solutions[model.index].groups.tolist()
+            groups = model.path._solutions[model._index].groups.tolist()
             self.chosen = [g for g in groups if g not in d.held]
         self.number = truth.number(self.chosen)
-        self.on_price = math.isfinite(model.lambda0)
-        self.price = model.lambda0 if self.on_price else 0.0
+        self.on_price = math.isfinite(model.details["lambda0"])
+        self.price = model.details["lambda0"] if self.on_price else 0.0
         self.use = o._sets(truth.columns[[self.number]])
         self.noise = float(o.noise(self.t)[0])
         self.paid = self.price * float(truth.cost[self._used(d)])
@@ -138,8 +138,8 @@ class Row:
 
     def __str__(self):
         m = self.model
-        at = f"lambda0={m.lambda0:.6g} " if self.on_price else ""
+        at = f"lambda0={m.details['lambda0']:.6g} " if self.on_price else ""
         return (
-            f"row {m.index} slice {m.slice} {at}k={m.k} {self.chosen} objective "
-            f"{m.objective:.10g} {m.optimality} {m.status} {m.flags}"
+            f"row {m._index} slice {m.details['slice']} {at}k={m.k} {self.chosen} objective "
+            f"{m.objective:.10g} {m.optimality} {m.details['status']} {m.details['flags']}"
         )

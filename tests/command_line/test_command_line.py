@@ -59,7 +59,7 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
     path = l0path.load(tmp_path / "out" / "path.npz")
     assert path.n == 263
     assert len(path) == 9
-    assert (path.table.loss.diff().dropna() < 0).all()
+    assert (path.details.loss.diff().dropna() < 0).all()
 
 
 def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):
@@ -266,7 +266,7 @@ def test_a_european_file_with_row_numbers_blanks_and_missing_words(table, tmp_pa
         dtype=float,
     )
     own = l0path.fit(X, clean["y"])
-    np.testing.assert_allclose(path.table.objective, own.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(path.details.objective, own.details.objective, rtol=1e-9)
 
 
 def test_identifiers_are_told_and_stay(table, tmp_path, capsys):
@@ -325,7 +325,7 @@ def test_offset_groups_and_scoring_reach_the_cross_validation(tmp_path, capsys):
     )
     assert code == 0
     written = pd.read_csv(tmp_path / "o" / "table.csv", index_col="index")
-    np.testing.assert_allclose(written["cv_mean"], cv.table["cv_mean"])
+    np.testing.assert_allclose(written["cv_mean"], cv.scores["cv_mean"])
 
 
 def test_a_certificate_of_the_chosen_model(table, tmp_path, capsys):

@@ -53,6 +53,6 @@ def test_numbers_of_losses_and_groups_reach_the_fit(table, tmp_path, capsys):
     code, _, error = run(capsys, "fit", table, *given, *groups)
     assert code == 0, error
     path = l0path.load(out / "path.npz")
-    assert path.loss_record().quantile == 0.8
-    members = [sorted(np.array(path.names)[path.meta.groups.of(g)]) for g in range(2)]
+    assert path._loss_record().quantile == 0.8
+    members = [sorted(np.array(path.names)[path._meta.groups.of(g)]) for g in range(2)]
     assert members == [["a", "b"], ["colour_green", "colour_red"]]

@@ -77,7 +77,7 @@ def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
     assert run(capsys, *where)[0] == 0
     made = pd.read_csv(tmp_path / "p.csv", index_col="row")
     frame = pd.read_csv(table)
-    X = frame if path.meta.formula is not None else frame[path.names]
+    X = frame if path._meta.formula is not None else frame[path.names]
     probability = path.predict(X, k=1)
     np.testing.assert_allclose(made.filter(like="probability of "), probability)
     assert (made["class"] == probability.idxmax(axis=1)).all()

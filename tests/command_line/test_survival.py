@@ -49,7 +49,7 @@ def test_survival_times(survival_table, tmp_path, capsys):
     table = pd.read_csv(predicted, index_col="row")
     eta = path.predict(data[list("abcd")], k=2)
     assert table["linear predictor"].to_numpy() == pytest.approx(eta.to_numpy())
-    curves = path.survival(data[list("abcd")], k=2, times=[0.5, 1], strata=data["ward"])
+    curves = path.model(k=2).survival(data[list("abcd")], times=[0.5, 1], strata=data["ward"])
     assert table[["survival at 0.5", "survival at 1"]].to_numpy() == pytest.approx(curves)
 
 
@@ -62,8 +62,8 @@ def test_survival_times_by_a_formula(survival_table, tmp_path, capsys):
     )
     assert code == 0 and "proven optimal" in said, error
     path = l0path.fit(data[list("abc")], data[["time", "died"]], loss="cox", max_k=2)
-    found = l0path.load(tmp_path / "out" / "path.npz").table["loss"]
-    assert found.to_numpy() == pytest.approx(path.table["loss"].to_numpy())
+    found = l0path.load(tmp_path / "out" / "path.npz").details["loss"]
+    assert found.to_numpy() == pytest.approx(path.details["loss"].to_numpy())
 
 
 def test_what_survival_times_lack_is_said_before_the_file_is_read(survival_table, capsys):

@@ -52,21 +52,21 @@ def test_scores_are_those_of_the_hand_written_loop(kind, arguments, score, weigh
     cv = l0path.cv_fit(X, y, cv=pairs, max_k=4, **arguments, **more)
     theirs = by_hand(X, y, pairs, score, max_k=4, **arguments, **more)
     np.testing.assert_allclose(cv.folds, theirs, rtol=1e-8)
-    np.testing.assert_allclose(cv.table.cv_mean, theirs.mean(axis=1), rtol=1e-8)
-    np.testing.assert_allclose(cv.table.cv_se, theirs.std(axis=1, ddof=1) / 2, rtol=1e-6)
-    assert not cv.repeated.to_numpy().any()
-    assert list(cv.table.columns) == [
+    np.testing.assert_allclose(cv.scores.cv_mean, theirs.mean(axis=1), rtol=1e-8)
+    np.testing.assert_allclose(cv.scores.cv_se, theirs.std(axis=1, ddof=1) / 2, rtol=1e-6)
+    assert not cv._repeated.to_numpy().any()
+    assert list(cv.scores.columns) == [
         "k",
         "lambda0",
         "lambda1",
         "lambda2",
-        "n_nonzero",
+        "n_features",
         "cv_mean",
         "cv_sd",
         "cv_se",
         "n_folds",
     ]
-    assert list(cv.table.index) == list(cv.path.table.index)
+    assert list(cv.scores.index) == list(cv.details.index)
 
 
 def test_folds_of_a_lambda0_grid_solve_the_list_of_the_full_fit():
@@ -74,8 +74,8 @@ def test_folds_of_a_lambda0_grid_solve_the_list_of_the_full_fit():
     pairs = list(model_selection.KFold(3).split(X))
     for arguments in ({"lambda0": [1.0, 0.1, 0.03]}, {"lambda0": "grid", "lambda2": [0.3, 0.001]}):
         cv = l0path.cv_fit(X, y, cv=pairs, **arguments)
-        for number in sorted(set(cv.path.table.slice)):
-            rows = cv.path.table[cv.path.table.slice == number]
+        for number in sorted(set(cv.details.slice)):
+            rows = cv.details[cv.details.slice == number]
             theirs = by_hand(
                 X,
                 y,
@@ -127,17 +127,17 @@ def test_splits_of_every_kind():
     )
     groups = np.arange(60) // 5
     for cv in (3, model_selection.GroupKFold(3)):
-        for train, test in l0path.cv_fit(X, y, cv=cv, groups_cv=groups, **fit).splits:
+        for train, test in l0path.cv_fit(X, y, cv=cv, groups_cv=groups, **fit)._splits:
             assert not set(groups[train]) & set(groups[test])
     X, z = sample("classes")
     for groups_cv in (None, np.arange(60) // 2):
         for _, test in l0path.cv_fit(
             X, z, cv=3, loss="logistic", lambda2=0.1, groups_cv=groups_cv, **fit
-        ).splits:
+        )._splits:
             assert 0.2 < np.mean(z[test] == "yes") < 0.9
     strata = l0path.cv_fit(X, z, cv=3, loss="logistic", lambda2=0.1, **fit)
     theirs = model_selection.StratifiedKFold(3, shuffle=True, random_state=3).split(X, z)
-    assert all(np.array_equal(a[1], b[1]) for a, b in zip(strata.splits, theirs, strict=True))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(strata._splits, theirs, strict=True))
 
 
 def test_repeated_training_rows_count_as_often_and_rows_of_weight_zero_not_at_all():
@@ -160,18 +160,18 @@ def test_repeated_training_rows_count_as_often_and_rows_of_weight_zero_not_at_al
 def test_min_and_one_se_by_hand():
     X, y = sample()
     cv = l0path.cv_fit(X, y, cv=5, random_state=0, lambda2=[0.3, 1e-4])
-    t = cv.table
+    t = cv.scores
     best = t.cv_mean.idxmin()
-    near = t[t.cv_mean <= t.cv_mean[best] + t.cv_se[best]].sort_values(["n_nonzero", "cv_mean"])
-    assert cv.index() == cv.index("min") == best
-    assert cv.index("1se") == near.index[0]
+    near = t[t.cv_mean <= t.cv_mean[best] + t.cv_se[best]].sort_values(["n_features", "cv_mean"])
+    assert cv.select() == cv.select("min") == best
+    assert cv.select("1se") == near.index[0]
     assert cv.model("1se").k == t.k[near.index[0]]
-    assert cv.coef("1se").equals(cv.path.coef(index=near.index[0]))
-    np.testing.assert_array_equal(cv.predict(X, which="min"), cv.path.predict(X, index=best))
+    assert cv.coef("1se").equals(cv.coef(index=near.index[0]))
+    np.testing.assert_array_equal(cv.predict(X, rule="min"), cv.predict(X, index=best))
     inside = t[t.lambda2 == 1e-4]
-    assert cv.index("min", lambda2=1e-4) == inside.cv_mean.idxmin()
-    assert cv.index(k=2, slice=1) == cv.path.index(k=2, slice=1)
-    assert cv.index("bic") == cv.path.index("bic")
+    assert cv.select("min", lambda2=1e-4) == inside.cv_mean.idxmin()
+    assert cv.select(k=2, slice=1) == cv.select(k=2, slice=1)
+    assert cv.select("bic") == cv.select("bic")
     assert "1se: k =" in repr(cv)
 
 
@@ -185,11 +185,11 @@ def test_leave_one_out_is_the_closed_form():
     Z = np.column_stack([np.ones(60), X])
     H = Z @ np.linalg.solve(Z.T @ Z, Z.T)
     left = (y - H @ y) / (1 - np.diag(H))
-    assert cv.table.cv_mean[0] == pytest.approx(np.mean(left**2), rel=1e-9)
+    assert cv.scores.cv_mean[0] == pytest.approx(np.mean(left**2), rel=1e-9)
     np.testing.assert_allclose(y - cv.held_out(index=0), left, rtol=1e-8, atol=1e-10)
     assert l0path.cv_fit(
         X, y, cv=model_selection.LeaveOneOut(), always_include=[0, 1, 2], k=0
-    ).table.cv_mean[0] == pytest.approx(np.mean(left**2), rel=1e-9)
+    ).scores.cv_mean[0] == pytest.approx(np.mean(left**2), rel=1e-9)
 
 
 def test_held_out_predictions_are_those_of_the_folds():
@@ -198,7 +198,7 @@ def test_held_out_predictions_are_those_of_the_folds():
         X, y, cv=3, n_repeats=2, loss="logistic", lambda2=0.05, max_k=3, random_state=0
     )
     link, response = np.zeros(60), np.zeros(60)
-    for train, test in cv.splits:
+    for train, test in cv._splits:
         path = l0path.fit(X[train], y[train], loss="logistic", lambda2=0.05, max_k=3)
         link[test] += path.predict(X[test], k=2, type="link") / 2
         response[test] += path.predict(X[test], k=2) / 2
@@ -206,7 +206,7 @@ def test_held_out_predictions_are_those_of_the_folds():
     np.testing.assert_allclose(cv.held_out(k=2), response, rtol=1e-6)
     assert np.array_equal(cv.held_out(k=2, type="class"), np.where(link > 0, "yes", "no"))
     again = pickle.loads(pickle.dumps(cv))
-    assert again.table.equals(cv.table)
+    assert again.scores.equals(cv.scores)
     np.testing.assert_array_equal(again.held_out(k=2, X=X, y=y), cv.held_out(k=2))
     np.testing.assert_array_equal(again.held_out(k=2), cv.held_out(k=2))
 
@@ -235,11 +235,11 @@ def test_random_state_rules_the_folds_and_the_global_state_is_left_alone():
     X, y = sample()
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     a = l0path.cv_fit(X, y, cv=3, max_k=2)
-    b = l0path.cv_fit(X, y, cv=3, max_k=2, random_state=a.random_state)
+    b = l0path.cv_fit(X, y, cv=3, max_k=2, random_state=a._seed)
     assert a.folds.equals(b.folds)
     assert (
-        l0path.cv_fit(X, y, cv=3, max_k=2, random_state=np.random.default_rng(1)).random_state
-        == l0path.cv_fit(X, y, cv=3, max_k=2, random_state=np.random.default_rng(1)).random_state
+        l0path.cv_fit(X, y, cv=3, max_k=2, random_state=np.random.default_rng(1))._seed
+        == l0path.cv_fit(X, y, cv=3, max_k=2, random_state=np.random.default_rng(1))._seed
     )
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
@@ -249,9 +249,9 @@ def test_shifting_and_scaling_y_changes_no_choice():
     base = l0path.cv_fit(X, y, cv=5, random_state=0)
     for shift, times in ((1e3, 1), (0, 1e4), (-5, 1e-3)):
         other = l0path.cv_fit(X, times * y + shift, cv=5, random_state=0)
-        assert other.index("min") == base.index("min")
-        assert other.index("1se") == base.index("1se")
-        np.testing.assert_allclose(other.table.cv_mean, base.table.cv_mean * times**2, rtol=1e-6)
+        assert other.select("min") == base.select("min")
+        assert other.select("1se") == base.select("1se")
+        np.testing.assert_allclose(other.scores.cv_mean, base.scores.cv_mean * times**2, rtol=1e-6)
 
 
 def test_sparse_frames_and_arrays_give_the_same():
@@ -269,18 +269,20 @@ def test_validate_gives_standard_errors_over_rows():
     path = l0path.fit(X[:60], y[:60], max_k=4)
     cv = path.validate(X[60:], y[60:])
     errors = (y[60:, None] - path.predict(X[60:])) ** 2
-    np.testing.assert_allclose(cv.table.cv_mean, errors.mean(axis=0), rtol=1e-10)
-    np.testing.assert_allclose(cv.table.cv_sd, errors.std(axis=0, ddof=1), rtol=1e-10)
-    np.testing.assert_allclose(cv.table.cv_se, errors.std(axis=0, ddof=1) / np.sqrt(40), rtol=1e-10)
+    np.testing.assert_allclose(cv.scores.cv_mean, errors.mean(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(cv.scores.cv_sd, errors.std(axis=0, ddof=1), rtol=1e-10)
+    np.testing.assert_allclose(
+        cv.scores.cv_se, errors.std(axis=0, ddof=1) / np.sqrt(40), rtol=1e-10
+    )
     w = np.random.default_rng(0).integers(0, 3, 40)
     assert np.allclose(
-        path.validate(X[60:], y[60:], freq_weight=w).table[["cv_mean", "cv_se"]],
-        path.validate(np.repeat(X[60:], w, axis=0), np.repeat(y[60:], w)).table[
+        path.validate(X[60:], y[60:], freq_weight=w).scores[["cv_mean", "cv_se"]],
+        path.validate(np.repeat(X[60:], w, axis=0), np.repeat(y[60:], w)).scores[
             ["cv_mean", "cv_se"]
         ],
     )
-    assert path.validate(X[60:], y[60:], "r2").table.cv_se.isna().all()
-    assert cv.model("1se").n_nonzero <= cv.model("min").n_nonzero
+    assert path.validate(X[60:], y[60:], "r2").scores.cv_se.isna().all()
+    assert cv.model("1se").details["n_features"] <= cv.model("min").details["n_features"]
     with pytest.raises(LookupError, match="1se"):
         path.validate(X[60:], y[60:], "r2").model("1se")
     with pytest.raises(ValueError, match="held_out"):
@@ -335,7 +337,7 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
         l0path.cv_fit(
             X,
             y,
-            cv=[*cv.splits[:1], *cv.splits[:1]],
+            cv=[*cv._splits[:1], *cv._splits[:1]],
             max_k=2,
             on_solution=lambda model: (_ for _ in ()).throw(KeyboardInterrupt),
         )

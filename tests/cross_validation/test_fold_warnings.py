@@ -28,7 +28,7 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
         cv = l0path.cv_fit(X, y, cv=ids, loss="logistic", max_k=3)
     assert [w.category for w in caught] == [SeparationWarning]
     assert caught[0].filename == __file__
-    flagged = cv.repeated.to_numpy()
+    flagged = cv._repeated.to_numpy()
     assert flagged.any() and not flagged[0].any()
     scores = cv.folds.to_numpy()
     for i, j in zip(*np.nonzero(flagged), strict=True):
@@ -37,7 +37,7 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
     short = l0path.cv_fit(
         rng.standard_normal((20, 30)), rng.standard_normal(20), cv=2, max_k=15, random_state=0
     )
-    assert short.repeated.to_numpy()[-1].all()
+    assert short._repeated.to_numpy()[-1].all()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_edges_are_noted_only_where_a_larger_path_exists():
     ).notes  # all that may be chosen are
     X[:, 0] = 1.0
     cv = l0path.cv_fit(X, y, cv=3, random_state=0)
-    assert cv.path.model(index=cv.index()).k == 6 and not any(
+    assert cv.model(index=cv.select()).k == 6 and not any(
         "raise max_k" in note for note in cv.notes
     )
     assert any(
@@ -156,9 +156,9 @@ def test_labels_of_other_rows_are_read_as_those_of_the_fit(method):
 
     def read(labels):
         return (
-            path.validate(X, labels).table.cv_mean[1]
+            path.validate(X, labels).scores.cv_mean[1]
             if method == "validate"
-            else path.score(X, labels, k=1).deviance
+            else path.model(k=1).score(X, labels).deviance
         )
 
     for labels in (
@@ -261,8 +261,8 @@ def test_rows_of_other_indexes_are_refused_everywhere():
         (lambda: l0path.cv_fit(X, y, cv=2, groups_cv=ids[turned], max_k=1), "groups_cv"),
         (lambda: l0path.nested_cv(X, y, outer=ids[turned], cv=2, max_k=1), "outer"),
         (lambda: path.predict(X, k=1, offset=offset[turned]), "offset"),
-        (lambda: classes.plot_roc(X, (y > 0)[turned], k=1), "y"),
-        (lambda: classes.plot_calibration(X, (y > 0)[turned], k=1), "y"),
+        (lambda: classes.model(k=1).plot("roc", X, (y > 0)[turned]), "y"),
+        (lambda: classes.model(k=1).plot("calibration", X, (y > 0)[turned]), "y"),
     ]:
         with pytest.raises(ValueError, match=f"X and {name} have different indexes"):
             call()

@@ -21,12 +21,12 @@ def test_a_score_to_be_maximised_is_maximised():
     }
     for name, by in kinds.items():
         cv = l0path.cv_fit(X, y, cv=model_selection.KFold(4), scoring=name)
-        theirs = by_hand(X, y, cv.splits, lambda a, b, w, by=by: by(a, b))
+        theirs = by_hand(X, y, cv._splits, lambda a, b, w, by=by: by(a, b))
         np.testing.assert_allclose(cv.folds.iloc[:8], theirs, rtol=1e-8)
-        assert cv.index() == cv.table.cv_mean.idxmax()
-        t = cv.table
+        assert cv.select() == cv.scores.cv_mean.idxmax()
+        t = cv.scores
         assert (
-            cv.index("1se")
+            cv.select("1se")
             == t[t.cv_mean >= t.cv_mean.max() - t.cv_se[t.cv_mean.idxmax()]].n_nonzero.idxmin()
         )
 
@@ -86,12 +86,12 @@ def test_callable_scoring_gets_y_and_predictions_in_the_users_units():
         X, y, cv=3, loss="logistic", lambda2=0.1, max_k=2, scoring=gap, random_state=0
     )
     assert all(names <= {"yes", "no"} and low and high for names, low, high in seen)
-    assert cv.index() == cv.table.cv_mean.idxmin()
+    assert cv.select() == cv.scores.cv_mean.idxmin()
     gap.greater_is_better = True
     cv = l0path.cv_fit(
         X, y, cv=3, loss="logistic", lambda2=0.1, max_k=2, scoring=gap, random_state=0
     )
-    assert cv.index() == cv.table.cv_mean.idxmax()
+    assert cv.select() == cv.scores.cv_mean.idxmax()
 
 
 def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
@@ -103,7 +103,7 @@ def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
             path = l0path.fit(X, y, loss=name, max_k=1, lambda2=0.1)
-        loss, eta = path.loss_record(), rng.standard_normal(60)
+        loss, eta = path._loss_record(), rng.standard_normal(60)
         coded = y if name in scoring.REAL else np.where(y == "yes", 1.0, -1.0)
         rows = scoring.deviance_rows(scoring.HeldOutRows(coded, eta, np.ones(60), path))
         perfect = (
@@ -149,9 +149,9 @@ def test_scorers_of_scikit_learn_take_several_responses():
     Y = np.column_stack([y, X[:, 0] - 2.0 * y])
     options = {"cv": model_selection.KFold(3), "max_k": 2, "certify": False}
     cv = l0path.cv_fit(X, Y, scoring="neg_mean_absolute_error", **options)
-    np.testing.assert_allclose(cv.table.cv_mean, -cv.rescore("mae").table.cv_mean, rtol=1e-12)
+    np.testing.assert_allclose(cv.scores.cv_mean, -cv.rescore("mae").scores.cv_mean, rtol=1e-12)
     own = cv.rescore(metrics.make_scorer(metrics.r2_score))
-    np.testing.assert_allclose(own.table.cv_mean, cv.rescore("r2").table.cv_mean, rtol=1e-12)
+    np.testing.assert_allclose(own.scores.cv_mean, cv.rescore("r2").scores.cv_mean, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["multinomial", "ordinal"])
@@ -160,9 +160,9 @@ def test_scores_of_rows_that_lack_a_class(loss):
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
     path = l0path.fit(X, y, loss=loss, lambda2=0.1, max_k=1, certify=False)
     few = y < 2
-    scores = path.score(X[few], y[few], k=1)
+    scores = path.model(k=1).score(X[few], y[few])
     assert np.isnan(scores["auc"]) and np.isfinite(scores.drop("auc")).all()
-    assert np.isfinite(path.score(X, y, k=1)).all()
+    assert np.isfinite(path.model(k=1).score(X, y)).all()
     with pytest.raises(ValueError, match=r"the rows that are scored.* \(2 missing\)"):
         path.validate(X[few], y[few], scoring="auc")
     with pytest.raises(ValueError, match=r"path\.score\(X, y, k=3\) has all metrics"):

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from design_checks import assert_verbs
 from lazy import lazy
+from recomputed import objective_of
 
 import l0path
 from l0path.designs import Additive, Dense, Levels, additive, blocks, derived
@@ -218,9 +219,9 @@ def test_groups_are_columns_from_end_to_end(loss, algorithm, form):
         "x0",
         "x6",
     ]
-    np.testing.assert_allclose(path.table.objective, twin.table.objective, rtol=1e-8)
-    np.testing.assert_allclose(path.table.lower_bound, twin.table.lower_bound, rtol=1e-5)
-    assert path.table.lower_bound[1:].notna().all() or algorithm == "swap"
+    np.testing.assert_allclose(path.details.objective, twin.details.objective, rtol=1e-8)
+    np.testing.assert_allclose(path.details.lower_bound, twin.details.lower_bound, rtol=1e-5)
+    assert path.details.lower_bound[1:].notna().all() or algorithm == "swap"
     np.testing.assert_allclose(path.coef(k=2), twin.coef(k=2), rtol=1e-4, atol=1e-7)
     new = table(np.random.default_rng(4), 40, 6) * 1.2
     np.testing.assert_allclose(
@@ -266,18 +267,18 @@ def test_one_column_is_kernel_ridge_regression():
             + ridge * ridged.dual_coef_ @ K @ ridged.dual_coef_
         )
     assert path.model(k=1).groups == [f"x{np.argmin(values)}"] == ["x3"]
-    assert path.objective(k=1) == pytest.approx(min(values), rel=1e-9)
+    assert objective_of(path, k=1) == pytest.approx(min(values), rel=1e-9)
     np.testing.assert_allclose(
         path.predict(X, k=1), np.minimum(X[:, [3]], X[:, 3]) @ fits[3].dual_coef_, atol=1e-8
     )
-    assert path.table.lower_bound.iloc[1] <= min(values) + 1e-12
+    assert path.details.lower_bound.iloc[1] <= min(values) + 1e-12
     knots = np.sort(X[:, 3])
     grid = np.zeros((n, 5))
     grid[:, 3] = knots
     f = path.predict(grid, k=1)
     roughness = (np.diff(f) ** 2 / np.diff(knots)).sum()
     assert ridge * roughness == pytest.approx(
-        path.objective(k=1) - ((y - path.predict(X, k=1)) ** 2).mean() / 2, rel=1e-8
+        objective_of(path, k=1) - ((y - path.predict(X, k=1)) ** 2).mean() / 2, rel=1e-8
     )
 
 
@@ -291,7 +292,7 @@ def test_cross_validation_is_that_of_the_explicit_features():
         l0path.cv_fit(design, y, **given),
         l0path.cv_fit(explicit(X, design.names), y, **given),
     )
-    np.testing.assert_allclose(cv.table.cv_mean, twin.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(cv.scores.cv_mean, twin.details.cv_mean, rtol=1e-9)
     assert cv.model().groups == ["x0", "x6"]
 
 
@@ -309,12 +310,12 @@ def test_lambda0_grids_and_bounds_are_those_of_the_explicit_features():
             lambda0=l0path.grid(n=6),
             lambda2=0.01,
             max_k=4,
-        ).table
+        ).details
         for A in (design, F)
     )
     np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
     a, b = (
-        l0path.fit(A, y, max_k=3, lambda2=0.05, certify=True).table for A in (design, F)
+        l0path.fit(A, y, max_k=3, lambda2=0.05, certify=True).details for A in (design, F)
     )  # features one by one
     np.testing.assert_allclose(a.lower_bound, b.lower_bound, rtol=1e-7)
 
@@ -343,12 +344,14 @@ def test_predictions_take_own_columns_by_name_and_survive_storage(tmp_path):
     path.save(tmp_path / "path")
     loaded = l0path.load(tmp_path / "path")
     assert (
-        isinstance(loaded.meta.names, Levels)
-        and loaded.meta.names == design.names
-        and loaded.meta.names != l0path.designs.polynomial(frame).names
+        isinstance(loaded._meta.names, Levels)
+        and loaded._meta.names == design.names
+        and loaded._meta.names != l0path.designs.polynomial(frame).names
     )
     pd.testing.assert_series_equal(loaded.predict(new, k=1), wanted)
-    np.testing.assert_allclose(loaded.objective(k=1, X=frame, y=y), path.objective(k=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        objective_of(loaded, k=1, X=frame, y=y), objective_of(path, k=1), rtol=1e-12
+    )
 
 
 def test_smooth_maps_of_scikit_learn_are_groups_as_the_docstring_says():

@@ -190,7 +190,7 @@ def test_checks_do_not_depend_on_how_columns_are_shared_out():
     X = np.asfortranarray(rng.standard_normal((24, 140_000)), dtype=np.float32)
     y = X[:, [5, 70_000, 139_999]].astype(float).sum(axis=1) + rng.standard_normal(24)
     path = l0path.fit(X, y, max_k=4)
-    assert (path.table.optimality[2:] == "refit_swap").all()
+    assert (path.details.optimality[2:] == "refit_swap").all()
     model = GramModel(pose(path._source.data))
     supports = [path.support(k=k) for k in (1, 2, 3)] + [np.array([7, 90_000])]
     model.grow(np.concatenate(supports))

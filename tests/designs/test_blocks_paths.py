@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from design_checks import peak
 from disk_sources import SOURCES, genotypes, parquet_of, saved, write_bed
+from recomputed import objective_of
 
 import l0path
 from l0path.designs import blocks, convert, polynomial
@@ -32,10 +33,10 @@ def problem(seed, n, p, loss, dtype="float64"):
 
 def assert_same_path(a, b):
     """The same supports, objectives and coefficients to 1e-9."""
-    assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
-    np.testing.assert_allclose(a.table.objective, b.table.objective, rtol=1e-9)
-    assert a.table.optimality.tolist() == b.table.optimality.tolist()
-    for s, t in zip(a.solutions, b.solutions, strict=True):
+    assert [s.support.tolist() for s in a._solutions] == [s.support.tolist() for s in b._solutions]
+    np.testing.assert_allclose(a.details.objective, b.details.objective, rtol=1e-9)
+    assert a.details.optimality.tolist() == b.details.optimality.tolist()
+    for s, t in zip(a._solutions, b._solutions, strict=True):
         np.testing.assert_allclose(s.beta, t.beta, rtol=1e-6, atol=1e-9)
 
 
@@ -87,7 +88,7 @@ def test_weights_offset_and_bounds_work_on_blocks(tmp_path):
     }
     a, b = l0path.fit(blocks(saved(tmp_path, X)), y, **options), l0path.fit(X, y, **options)
     assert_same_path(a, b)
-    np.testing.assert_allclose(a.table.lower_bound, b.table.lower_bound, rtol=1e-9)
+    np.testing.assert_allclose(a.details.lower_bound, b.details.lower_bound, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -96,7 +97,7 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     file = saved(tmp_path, X)
     options = {"cv": 4, "loss": loss, "lambda2": 1e-3, "max_k": 4, "random_state": 0}
     a, b = l0path.cv_fit(blocks(file), y, **options), l0path.cv_fit(X, y, **options)
-    np.testing.assert_allclose(a.table.cv_mean, b.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(a.details.cv_mean, b.details.cv_mean, rtol=1e-9)
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
     np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
@@ -110,15 +111,15 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)
     a.path.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")
-    assert again.objective(k=2, X=blocks(file), y=y) == pytest.approx(a.path.objective(k=2))
+    assert objective_of(again, k=2, X=blocks(file), y=y) == pytest.approx(objective_of(a.path, k=2))
 
 
 def test_folds_in_processes_read_the_file_themselves(tmp_path):
     X, y = problem(12, 120, 20, "squared")
     options = {"cv": 3, "max_k": 3, "random_state": 0, "n_jobs": 2}
     np.testing.assert_allclose(
-        l0path.cv_fit(blocks(saved(tmp_path, X)), y, **options).table.cv_mean,
-        l0path.cv_fit(X, y, **options).table.cv_mean,
+        l0path.cv_fit(blocks(saved(tmp_path, X)), y, **options).scores.cv_mean,
+        l0path.cv_fit(X, y, **options).scores.cv_mean,
         rtol=1e-9,
     )
 
@@ -166,10 +167,10 @@ def test_files_with_names_are_predicted_by_name(tmp_path):
         for X in (same, turned, frame[names[::-1]]):
             np.testing.assert_allclose(path.predict(X), want, rtol=1e-12)
         np.testing.assert_allclose(
-            path.refit(k=2, X=turned, y=y).params, path.refit(k=2, X=same, y=y).params
+            path.model(k=2).refit(X=turned, y=y).params, path.model(k=2).refit(X=same, y=y).params
         )
         np.testing.assert_allclose(
-            path.validate(turned, y).table.cv_mean, path.validate(same, y).table.cv_mean
+            path.validate(turned, y).scores.cv_mean, path.validate(same, y).scores.cv_mean
         )
         with pytest.raises(ValueError, match="X lacks 1 of the columns that the model uses: g2"):
             path.predict(fewer)
@@ -195,7 +196,7 @@ def test_a_default_path_reads_the_file_a_few_times(tmp_path):
     X, y = problem(16, 100, 6000, "squared", "float32")
     design = blocks(saved(tmp_path, X))
     path = l0path.fit(design, y, max_k=10)
-    assert (path.table.optimality != "unverified").all()
+    assert (path.details.optimality != "unverified").all()
     assert design.passes <= min(
         10, path.rounds.reads.max()
     )  # moments, equal columns and X'y are one read

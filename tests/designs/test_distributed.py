@@ -132,7 +132,7 @@ def test_options_work_on_a_cluster(tmp_path, two, options):
     far = l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options)
     here = l0path.fit(X, y, **options)
     assert_same_path(far, here)
-    np.testing.assert_allclose(far.table.lower_bound, here.table.lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(far.details.lower_bound, here.details.lower_bound, rtol=1e-6)
 
 
 @slow
@@ -140,9 +140,9 @@ def test_bounds_do_not_come_from_memory_that_was_never_written(tmp_path, two, mo
     """Zeros in it once closed every gap of a loss other than the squared one."""
     X, y = problem(8, 100, 40, "squared")
     options = {"loss": "huber", "certify": True, "lambda2": 0.01, "max_k": 3}
-    here = l0path.fit(X, y, **options).table
+    here = l0path.fit(X, y, **options).details
     monkeypatch.setattr(np, "empty", np.zeros)
-    far = l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options).table
+    far = l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options).details
     np.testing.assert_allclose(far.lower_bound, here.lower_bound, rtol=1e-6)
     assert (far.lower_bound[1:] < 0.99 * far.objective[1:]).all()
 
@@ -154,7 +154,7 @@ def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
     options = {"cv": 3, "loss": loss, "lambda2": 1e-3, "max_k": 3, "random_state": 0}
     design = blocks(saved(tmp_path, X), client=two)
     a, b = l0path.cv_fit(design, y, **options), l0path.cv_fit(X, y, **options)
-    np.testing.assert_allclose(a.table.cv_mean, b.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(a.scores.cv_mean, b.scores.cv_mean, rtol=1e-9)
     np.testing.assert_allclose(a.model("min").predict(design), b.model("min").predict(X), rtol=1e-8)
     np.testing.assert_allclose(
         a.model("min").summary().table.coef, b.model("min").summary().table.coef, rtol=1e-8
@@ -218,7 +218,7 @@ def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     path = l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6)
     assert counted["killed"] is not None and counted["calls"] > counted["at"]
     assert_same_path(path, wanted)
-    assert path.status.startswith("complete") and (path.table.optimality != "unverified").all()
+    assert path.status.startswith("complete") and (path.details.optimality != "unverified").all()
     assert_same_path(
         l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6), wanted
     )  # the same shards, wherever they are now
@@ -388,8 +388,8 @@ def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, m
     assert all(address in told for address in mortal.nthreads()) and "not heard of" in told
     assert ".path" in told and path.status.startswith("the cluster made no progress")
     wanted = l0path.fit(X, y, max_k=6)
-    assert len(path) == 7 and (path.table.objective >= wanted.table.objective * (1 - 1e-9)).all()
-    assert (path.table.optimality[1:] == "unverified").any()
+    assert len(path) == 7 and (path.details.objective >= wanted.table.objective * (1 - 1e-9)).all()
+    assert (path.details.optimality[1:] == "unverified").any()
     assert_same_path(l0path.fit(design, y, max_k=6), wanted)  # the same X serves again
 
 
@@ -484,7 +484,7 @@ def test_only_residuals_and_winners_travel(tmp_path, two):
     X, y = problem(7, n, p, "squared", "float32")
     design = blocks(saved(tmp_path, X), client=two)
     path = l0path.fit(design, y, max_k=K)
-    assert (path.table.optimality != "unverified").all()
+    assert (path.details.optimality != "unverified").all()
     came = design.received
     assert (
         came < 8 * p * 6 + 2_000_000

@@ -56,14 +56,14 @@ def compared(seed):
     how = ours | {"max_k": len(usable)}
     path = l0path.fit(design, y, certify=bool(ours["lambda2"]), **how)
     proven = l0path.fit(design, y, algorithm="exact", **how)
-    assert set(proven.table.optimality) == {"global"}
-    for s in (*path.solutions, *proven.solutions):
+    assert set(proven.details.optimality) == {"global"}
+    for s in (*path._solutions, *proven._solutions):
         assert tuple(s.groups.tolist()) in among
         slack = 2e-7 * max(abs(best[s.k]), 1e-2)
         assert s.objective > best[s.k] - slack and not s.lower_bound > best[s.k] + slack
         assert s.optimality != "global" or s.objective < best[s.k] + slack
     above = [
-        s for s in path.solutions if s.objective > best[s.k] + 2e-7 * max(abs(best[s.k]), 1e-2)
+        s for s in path._solutions if s.objective > best[s.k] + 2e-7 * max(abs(best[s.k]), 1e-2)
     ]
     return len(path), len(above)
 

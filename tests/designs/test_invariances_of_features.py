@@ -85,7 +85,7 @@ def same(a, b, scale=1.0):
     assert len(a) == len(b) > 1
     for one, two in zip(a, b, strict=True):
         assert two.objective == pytest.approx(
-            one.objective * scale, rel=1e-9, abs=1e-9 * a.meta.null_loss * scale
+            one.objective * scale, rel=1e-9, abs=1e-9 * a._meta.null_loss * scale
         )
         mine, other = (
             {
@@ -157,7 +157,7 @@ def test_units_of_columns(problem):
     units = problem.rng.uniform(0.2, 5, problem.p)
     a, b = problem.fit(), problem.fit(problem.X * units)
     assert [model.features for model in a] == [model.features for model in b]
-    np.testing.assert_allclose(b.table.objective, a.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(b.details.objective, a.details.objective, rtol=1e-9)
     np.testing.assert_allclose(
         b.predict(problem.X * units, offset=problem.options["offset"]),
         a.predict(problem.X, offset=problem.options["offset"]),
@@ -185,6 +185,6 @@ def test_units_and_origin_of_the_response(problem, unit):
     if problem.options["fit_intercept"]:
         moved = problem.fit(y=problem.y + unit)
         np.testing.assert_allclose(
-            moved.table.objective, path.table.objective, rtol=1e-8, atol=1e-10 * unit**2
+            moved.details.objective, path.details.objective, rtol=1e-8, atol=1e-10 * unit**2
         )
         assert [model.features for model in moved] == [model.features for model in path]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from recomputed import objective_of
 
 import l0path
 from l0path.designs import Pairs, Polynomial, blocks, polynomial
@@ -147,13 +148,13 @@ def test_paths_are_those_of_the_explicit_expansion(loss, form):
         l0path.fit(polynomial(FORMS[form](X)), y, **given),
         l0path.fit(F, y, feature_names=names, **given),
     )
-    assert [s.support.tolist() for s in path.solutions] == [
-        s.support.tolist() for s in twin.solutions
+    assert [s.support.tolist() for s in path._solutions] == [
+        s.support.tolist() for s in twin._solutions
     ]
     assert set(path.support(k=4)) == set(J) and list(path.coef(k=4).index) == list(
         twin.coef(k=4).index
     )
-    assert [s.optimality for s in path.solutions] == [s.optimality for s in twin.solutions]
+    assert [s.optimality for s in path._solutions] == [s.optimality for s in twin._solutions]
     np.testing.assert_allclose(path.coef(k=4), twin.coef(k=4), rtol=1e-6)
     new = table(np.random.default_rng(5), 30, 8, 0.7)
     Z = new - X.mean(axis=0)
@@ -187,11 +188,13 @@ def test_lambda0_grids_bounds_and_forced_products_work():
         l0path.fit(polynomial(X), y, **given),
         l0path.fit(F, y, feature_names=names, **given),
     )
-    assert [s.support.tolist() for s in path.solutions] == [
-        s.support.tolist() for s in twin.solutions
+    assert [s.support.tolist() for s in path._solutions] == [
+        s.support.tolist() for s in twin._solutions
     ]
-    np.testing.assert_allclose(path.table.objective, twin.table.objective, rtol=1e-9)
-    a, b = (l0path.fit(x, y, max_k=3, lambda2=0.01, certify=True).table for x in (polynomial(X), F))
+    np.testing.assert_allclose(path.details.objective, twin.details.objective, rtol=1e-9)
+    a, b = (
+        l0path.fit(x, y, max_k=3, lambda2=0.01, certify=True).details for x in (polynomial(X), F)
+    )
     np.testing.assert_allclose(a.lower_bound, b.lower_bound, rtol=1e-7)
     with pytest.raises(ValueError, match="no column 'x2:y'"):
         l0path.fit(polynomial(X), y, exclude=["x2:y"])
@@ -206,7 +209,7 @@ def test_cross_validation_is_that_of_the_explicit_expansion(form):
     cv, twin = (
         l0path.cv_fit(x, y, max_k=4, cv=np.arange(160) % 4) for x in (polynomial(FORMS[form](X)), F)
     )
-    np.testing.assert_allclose(cv.table.cv_mean, twin.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(cv.scores.cv_mean, twin.details.cv_mean, rtol=1e-9)
     np.testing.assert_array_equal(cv.model().support, twin.model().support)
 
 
@@ -233,9 +236,11 @@ def test_predictions_take_own_columns_by_name_and_survive_storage(tmp_path):
         path.predict(polynomial(new), k=2)
     path.save(tmp_path / "path")
     loaded = l0path.load(tmp_path / "path")
-    assert loaded.meta.names == design.names
+    assert loaded._meta.names == design.names
     pd.testing.assert_series_equal(loaded.predict(new, k=2), wanted)
-    np.testing.assert_allclose(loaded.objective(k=2, X=frame, y=y), path.objective(k=2), rtol=1e-12)
+    np.testing.assert_allclose(
+        objective_of(loaded, k=2, X=frame, y=y), objective_of(path, k=2), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -261,7 +266,8 @@ def test_heredity_restricts_the_candidates(heredity, form):
     y = X[:, 0] + X[:, 4] + 2 * X[:, 0] * X[:, 4] + 0.1 * rng.standard_normal(150)
     path = l0path.fit(design, y, max_k=2, always_include=main)
     assert (
-        all(set(main) <= set(s.support) for s in path.solutions) and "x0:x4" in path.coef(k=1).index
+        all(set(main) <= set(s.support) for s in path._solutions)
+        and "x0:x4" in path.coef(k=1).index
     )
 
 
@@ -434,7 +440,7 @@ def test_the_machine_finds_the_same_whether_products_are_left_out_or_not(
                 Polynomial, "traits", Polynomial.traits._replace(bounded_products=False)
             )
             plain = l0path.fit(polynomial(X), y, algorithm=algorithm, **given)
-        assert [s.support.tolist() for s in path.solutions] == [
-            s.support.tolist() for s in plain.solutions
+        assert [s.support.tolist() for s in path._solutions] == [
+            s.support.tolist() for s in plain._solutions
         ]
-        np.testing.assert_allclose(path.table.lower_bound, plain.table.lower_bound, rtol=1e-9)
+        np.testing.assert_allclose(path.details.lower_bound, plain.details.lower_bound, rtol=1e-9)

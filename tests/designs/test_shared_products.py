@@ -252,8 +252,7 @@ def test_folds_together_read_X_less_often(monkeypatch):
     assert passes[0][0] < 0.5 * passes[1 << 60][0]
     assert passes[0][1] == passes[1 << 60][1]  # the same columns
     assert (
-        "model" not in cv.path._source.extra
-        and "model" not in l0path.fit(X, Y, max_k=1)._source.extra
+        "model" not in cv._source.extra and "model" not in l0path.fit(X, Y, max_k=1)._source.extra
     )
 
 

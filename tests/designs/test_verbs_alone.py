@@ -48,9 +48,9 @@ def test_a_design_with_the_documented_verbs_alone_is_enough(options):
     y = X[:, 1] - X[:, 4] + 2.0 * rng.normal(size=60)
     y = np.where(y > 0, 1.0, -1.0) if options.get("loss") == "logistic" else y
     wanted, got = (l0path.fit(A, y, max_k=3, **options) for A in (X, VerbsAlone(X)))
-    assert len(wanted.solutions) > 2
-    assert [s.support.tolist() for s in got.solutions] == [
-        s.support.tolist() for s in wanted.solutions
+    assert len(wanted._solutions) > 2
+    assert [s.support.tolist() for s in got._solutions] == [
+        s.support.tolist() for s in wanted._solutions
     ]
     np.testing.assert_allclose(got.predict(X), wanted.predict(X), rtol=1e-8)
 
@@ -60,5 +60,5 @@ def test_folds_and_certificates_of_a_design_with_the_documented_verbs_alone():
     X = rng.normal(size=(60, 8))
     y = X[:, 1] - X[:, 4] + 2.0 * rng.normal(size=60)
     wanted, got = (l0path.cv_fit(A, y, max_k=3, cv=3, random_state=0) for A in (X, VerbsAlone(X)))
-    np.testing.assert_allclose(got.table.cv_mean, wanted.table.cv_mean, rtol=1e-8)
-    assert got.path.certify(k=3).proven and wanted.path.certify(k=3).proven
+    np.testing.assert_allclose(got.scores.cv_mean, wanted.scores.cv_mean, rtol=1e-8)
+    assert got.certify(k=3).proven and wanted.certify(k=3).proven

@@ -9,6 +9,7 @@ import numpy as np
 import oracles
 import pytest
 from asked import asked
+from recomputed import objective_of
 from scipy import sparse
 
 import l0path
@@ -76,7 +77,7 @@ def check_rows(path, X, y, best, *, same):
     """No row is below the optimum of its size, every one is the optimum on its support, and no
     bound is above an optimum.
     """
-    for s in path.solutions:
+    for s in path._solutions:
         loose = s.loss + s.shrinkage
         assert loose >= best[s.k] - 1e-9 * abs(best[s.k]) - 1e-12
         assert loose == pytest.approx(
@@ -102,19 +103,19 @@ def test_support_grid_against_enumeration(name, loss):
         for A in (X, sparse.csc_matrix(X))
     )
     assert (
-        dense.table.k.tolist() == list(range(MAX_K + 1))
+        dense.details.k.tolist() == list(range(MAX_K + 1))
         and dense.status == f"complete: k = 0..{MAX_K}"
     )
     check_rows(dense, X, y, best, same=arguments)
-    assert set(dense.table.optimality[1:]) <= {"stationary", "cd", "global"}
+    assert set(dense.details.optimality[1:]) <= {"stationary", "cd", "global"}
     assert [s.support.tolist() for s in thin.solutions] == [
         s.support.tolist() for s in dense.solutions
     ]
-    assert thin.table.objective.to_numpy() == pytest.approx(
-        dense.table.objective.to_numpy(), rel=1e-9
+    assert thin.details.objective.to_numpy() == pytest.approx(
+        dense.details.objective.to_numpy(), rel=1e-9
     )
     # a column that was compared with all others has a bound whatever the algorithm
-    searched = dense.table[1:][dense.table.optimality[1:] != "global"]
+    searched = dense.details[1:][dense.details.optimality[1:] != "global"]
     has_bound = searched.lower_bound.notna()
     assert has_bound.all() if bounds(name, arguments) else not has_bound.any()
 
@@ -126,24 +127,24 @@ def test_lambda0_grid_against_enumeration(name, loss):
     best = optima(loss, arguments["lambda2"])
     path = l0path.fit(X, y, algorithm=name, max_k=MAX_K, lambda0="grid", **asked(arguments))
     assert (
-        path.table.k.iloc[0] == 0
-        and 2 <= path.table.k.iloc[-1] <= MAX_K
-        and path.table.k.is_monotonic_increasing
-        and path.table.lambda0.is_monotonic_decreasing
+        path.details.k.iloc[0] == 0
+        and 2 <= path.details.k.iloc[-1] <= MAX_K
+        and path.details.k.is_monotonic_increasing
+        and path.details.lambda0.is_monotonic_decreasing
     )
     check_rows(path, X, y, best, same=arguments)
-    assert set(path.table.optimality) <= {"stationary", "cd", "global"}
+    assert set(path.details.optimality) <= {"stationary", "cd", "global"}
     assert (
-        (path.table.lower_bound.notna() & (path.table.gap < 1.0)).all()
+        (path.details.lower_bound.notna() & (path.details.gap < 1.0)).all()
         if bounds(name, arguments)
-        else path.table.lower_bound.isna().all()
+        else path.details.lower_bound.isna().all()
     )
     given = l0path.fit(
         X,
         y,
         algorithm=name,
         max_k=X.shape[1],
-        lambda0=path.table.lambda0.to_numpy(),
+        lambda0=path.details.lambda0.to_numpy(),
         **asked(arguments),
     )
     for s in given.solutions:
@@ -185,7 +186,7 @@ def test_polished_paths_mostly_reach_the_optimum(name, loss):
         path = l0path.fit(X, y, algorithm=POLISHED[name], max_k=MAX_K, **asked(arguments))
         best = optima(loss, arguments["lambda2"], seed)
         check_rows(path, X, y, best, same=arguments)
-        hits += sum(s.objective <= best[s.k] * (1 + 1e-8) for s in path.solutions[1:])
+        hits += sum(s.objective <= best[s.k] * (1 + 1e-8) for s in path._solutions[1:])
         total += MAX_K
     assert hits >= total - 1
 
@@ -219,7 +220,7 @@ def test_random_options(name):
                 l0path.fit(d["X"], d["y"], algorithm=name, max_k=3, **options)
             continue
         path = l0path.fit(d["X"], d["y"], algorithm=name, max_k=3, **options)
-        assert path.table.k.tolist() == sorted(best)
+        assert path.details.k.tolist() == sorted(best)
         check_rows(path, d["X"], d["y"], {k: value for k, (value, _) in best.items()}, same=same)
         even = (
             np.ptp(d["penalty_factor"][np.setdiff1d(np.arange(d["X"].shape[1]), d["forced"])]) == 0
@@ -253,7 +254,7 @@ def test_weights_are_repeated_rows(name, loss):
         max_k=3,
         **asked(arguments),
     )
-    assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-8)
+    assert a.details.objective.to_numpy() == pytest.approx(b.details.objective.to_numpy(), rel=1e-8)
     assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
 
 
@@ -266,9 +267,9 @@ def test_a_strong_ridge_closes_the_gap_and_a_closed_gap_is_global():
     best = {k: v for k, (v, _) in oracles.best_subsets(X, y, 3, lambda2=10.0).items()}
     check_rows(path, X, y, best, same={"lambda2": 10.0})
     assert (
-        (path.table.optimality == "global").all()
-        and (path.table.gap < 1e-8).all()
-        and (path.table.gap >= 0).all()
+        (path.details.optimality == "global").all()
+        and (path.details.gap < 1e-8).all()
+        and (path.details.gap >= 0).all()
     )
     heard = []
     l0path.fit(
@@ -280,7 +281,7 @@ def test_a_strong_ridge_closes_the_gap_and_a_closed_gap_is_global():
         on_solution=lambda model: heard.append((model.k, model.lower_bound)),
     )
     assert dict(heard) == pytest.approx(
-        dict(zip(path.table.k, path.table.lower_bound, strict=True)), rel=1e-6
+        dict(zip(path.details.k, path.details.lower_bound, strict=True)), rel=1e-6
     )
 
 
@@ -299,12 +300,12 @@ def test_bounds_that_an_ascent_brings_along_hold_over_all_columns():
             )
             assert (
                 path.rounds.working.iloc[-1] < 250
-                and (path.table.gap.notna()).all()
-                and path.table.gap.median() < 0.1
-                and path.table.objective.equals(more.table.objective)
+                and (path.details.gap.notna()).all()
+                and path.details.gap.median() < 0.1
+                and path.details.objective.equals(more.details.objective)
             )
-            assert (more.table.gap <= path.table.gap + 1e-12).all() and (
-                path.table.lower_bound <= more.table.objective
+            assert (more.details.gap <= path.details.gap + 1e-12).all() and (
+                path.details.lower_bound <= more.details.objective
             ).all()
 
 
@@ -319,7 +320,7 @@ def test_bounds_of_a_fit_that_was_stopped_are_none_or_hold():
     path = l0path.fit(X, y, algorithm="dual_iht", lambda2=0.5, max_k=6, on_solution=stop)
     full = l0path.fit(X, y, algorithm="swap", lambda2=0.5, max_k=6)
     assert path.status.startswith("stopped by on_solution")
-    for s in path.solutions:
+    for s in path._solutions:
         assert not s.lower_bound > full.model(k=s.k).objective * (1 + 1e-9)
 
 
@@ -338,11 +339,11 @@ def test_names_and_records_are_the_same():
             l0path.fit(X, y, algorithm=algorithm, lambda2=0.1, max_k=3)
             for algorithm in (name, record)
         )
-        assert a.table.equals(b.table) and a.meta.algorithm == type(record).__name__
+        assert a.details.equals(b.details) and a.meta.algorithm == type(record).__name__
     paper = l0path.fit(
         X, y, algorithm=ProjectedGradient(variant="apg+", paper_defaults=True), max_k=3
     )
-    assert paper.table.k.tolist() == [0, 1, 2, 3]
+    assert paper.details.k.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", DUAL)
@@ -356,7 +357,7 @@ def test_dual_methods_say_what_they_lack(name):
     ):
         l0path.fit(*data("poisson"), loss="poisson", lambda2=0.1, algorithm=name)
     assert (
-        l0path.fit(X, y, algorithm=name, lambda2=l0path.grid(n=2), max_k=2).table.slice.nunique()
+        l0path.fit(X, y, algorithm=name, lambda2=l0path.grid(n=2), max_k=2).details.slice.nunique()
         == 2
     )
 
@@ -379,7 +380,7 @@ def test_other_errors():
         l0path.fit(X, y, loss="poisson", algorithm="pg", lambda0="grid", penalty_factor=factor)
     assert l0path.fit(
         X, y, loss="poisson", algorithm="pg", max_k=2, penalty_factor=factor
-    ).table.k.tolist() == [0, 1, 2]
+    ).details.k.tolist() == [0, 1, 2]
 
 
 # -------------------- folds, stopping
@@ -400,17 +401,19 @@ def test_cross_validation(name, monkeypatch):
     arguments = dict(cv=3, max_k=4, lambda2=0.1, algorithm=name, random_state=1)
     cv = l0path.cv_fit(X, y, **asked(arguments))
     assert (
-        cv.table.k.tolist() == [0, 1, 2, 3, 4]
-        and np.isfinite(cv.table.cv_mean).all()
-        and cv.table.cv_mean.min() < cv.table.cv_mean[0]
+        cv.scores.k.tolist() == [0, 1, 2, 3, 4]
+        and np.isfinite(cv.scores.cv_mean).all()
+        and cv.scores.cv_mean.min() < cv.scores.cv_mean[0]
     )
     monkeypatch.setattr("l0path.cross_validation.together.WORTH", 0)
-    assert l0path.cv_fit(X, y, **asked(arguments)).table.cv_mean.to_numpy() == pytest.approx(
-        cv.table.cv_mean.to_numpy(), rel=1e-8
+    assert l0path.cv_fit(X, y, **asked(arguments)).scores.cv_mean.to_numpy() == pytest.approx(
+        cv.scores.cv_mean.to_numpy(), rel=1e-8
     )
-    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **asked(arguments)).table.cv_mean).all()
+    assert np.isfinite(l0path.cv_fit(X, y, lambda0="grid", **asked(arguments)).scores.cv_mean).all()
     z = np.where(y > np.median(y), "b", "a")
-    assert np.isfinite(l0path.cv_fit(X, z, loss="logistic", **asked(arguments)).table.cv_mean).all()
+    assert np.isfinite(
+        l0path.cv_fit(X, z, loss="logistic", **asked(arguments)).scores.cv_mean
+    ).all()
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -423,8 +426,8 @@ def test_a_time_limit_ends_a_fit(name, loss):
         path = l0path.fit(X, y, time_limit=limit, **asked(arguments))
         assert time.perf_counter() - started < limit + 1.5
         assert path.status.startswith(f"time_limit of {limit:g} s reached")
-        for i, s in enumerate(path.solutions):
-            assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
+        for i, s in enumerate(path._solutions):
+            assert objective_of(path, index=i) == pytest.approx(s.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["apg+", "dual_iht", "primal_dual", "feature_generating"])

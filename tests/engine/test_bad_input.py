@@ -291,7 +291,7 @@ def test_tiny_and_huge_weights_only_count_by_their_ratios():
     base = l0path.fit(X, Y, sample_weight=w)
     for scale in (1e-300, 1e300):
         np.testing.assert_allclose(
-            l0path.fit(X, Y, sample_weight=w * scale).table.objective,
-            base.table.objective,
+            l0path.fit(X, Y, sample_weight=w * scale).details.objective,
+            base.details.objective,
             rtol=1e-9,
         )

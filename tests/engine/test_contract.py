@@ -83,7 +83,7 @@ def keeps_the_contract(path, unit, grid, gaps=False):
     """Sizes ascend, states are states, and coefficients belong to the units that are counted. gaps:
     whether sizes may be missing.
     """
-    table = path.table
+    table = path.details
     assert len(path) and table.k.max() <= LARGEST
     if grid == "support":
         sizes = table.k.tolist()
@@ -93,7 +93,7 @@ def keeps_the_contract(path, unit, grid, gaps=False):
     else:
         assert table.k.is_monotonic_increasing and table.lambda0.is_monotonic_decreasing
     assert set(table.optimality) <= {str(state) for state in Optimality}
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.status in set(FitStatus)
         assert s.support.size == len(s.beta) and np.isfinite([s.objective, *s.beta.flat]).all()
         assert s.k == (s.support.size if unit == "columns" else s.groups.size)
@@ -108,7 +108,7 @@ def same_answer(one, two):
         [s.objective for s in two.solutions], rel=1e-14, abs=0
     )
     rows = [
-        [(s.k, s.support.tolist(), str(s.optimality)) for s in path.solutions]
+        [(s.k, s.support.tolist(), str(s.optimality)) for s in path._solutions]
         for path in (one, two)
     ]
     return close and rows[0] == rows[1]
@@ -138,7 +138,7 @@ def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
     assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
     keeps_the_contract(stopped, unit, grid, gaps=name in OVER_LAMBDA0)
     if grid == "support" and not row.proves:
-        assert set(heard) <= set(stopped.table.k)
+        assert set(heard) <= set(stopped.details.k)
 
 
 def test_what_is_accepted_is_read():
@@ -165,7 +165,7 @@ def test_what_is_declared_to_prove_proves_and_nothing_else():
     X, y, arguments = data("squared", "columns")
     for name in names():
         path = l0path.fit(X, y, algorithm=name, max_k=2, certify=False, **arguments)
-        proven = path.table.optimality[2] == Optimality.GLOBAL
+        proven = path.details.optimality[2] == Optimality.GLOBAL
         brings_bounds = row_of(name).ridge or name == "feature_generating"
         assert proven if row_of(name).proves else brings_bounds or not proven
 

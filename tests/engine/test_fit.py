@@ -9,6 +9,7 @@ import pytest
 from asked import loss_with
 from enumerated_cases import best_of_size, cases, full_beta, medium, unit
 from golden_instances import GOLDEN, golden_data
+from recomputed import objective_of
 
 import l0path
 from l0path import datasets
@@ -20,12 +21,12 @@ def test_stored_objective_is_that_of_the_returned_coefficients(loss):
     for case in cases(loss):
         d, keywords = case.d, oracles.objective_keywords(case.d) | {"lambda0": 0.0}
         scale = unit(case)
-        for s in case.path.solutions:
+        for s in case.path._solutions:
             value = oracles.objective(
                 d["X"], d["y"], full_beta(s, d["X"].shape[1]), s.intercept, **keywords
             )
             assert s.objective == pytest.approx(value, rel=1e-10, abs=1e-13 * scale)
-            assert case.path.objective(index=s.k) == pytest.approx(
+            assert objective_of(case.path, index=s.k) == pytest.approx(
                 value, rel=1e-10, abs=1e-13 * scale
             )
 
@@ -37,7 +38,7 @@ def test_coefficients_are_the_restricted_optimum_of_their_support_within_the_box
     """
     for case in cases(loss):
         d = case.d
-        for s in case.path.solutions:
+        for s in case.path._solutions:
             value, beta, beta0 = oracles.restricted(
                 d["X"], d["y"], s.support, **oracles.restricted_keywords(d)
             )
@@ -60,13 +61,13 @@ def test_coefficients_are_the_restricted_optimum_of_their_support_within_the_box
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_supports_hold_forced_columns_and_no_excluded_ones_and_every_size_is_there(loss):
     for case in cases(loss):
-        sizes = [s.k for s in case.path.solutions]
+        sizes = [s.k for s in case.path._solutions]
         assert sizes == list(range(len(sizes)))
-        ended = "separated" in case.path.solutions[-1].flags or any(
+        ended = "separated" in case.path._solutions[-1].flags or any(
             "sizes end" in note for note in case.path.notes
         )
         assert sizes[-1] == case.free or ended
-        for s in case.path.solutions:
+        for s in case.path._solutions:
             assert set(case.d["forced"]) <= set(s.support.tolist()) and not set(
                 case.excluded
             ) & set(s.support.tolist())
@@ -77,7 +78,7 @@ def test_supports_hold_forced_columns_and_no_excluded_ones_and_every_size_is_the
 def test_never_below_the_best_subset_and_equal_to_it_almost_always(loss):
     hits, cells = 0, 0
     for case in cases(loss):
-        for s in case.path.solutions:
+        for s in case.path._solutions:
             best, slack = best_of_size(case, s.k), 1e-9 * unit(case)
             assert s.objective >= best - slack
             hits, cells = hits + (s.objective <= best + slack), cells + 1
@@ -92,7 +93,7 @@ def test_verified_sizes_have_no_improving_exchange(loss):
     seen = set()
     for case in cases(loss):
         forced = case.d["forced"]
-        for s in case.path.solutions:
+        for s in case.path._solutions:
             inside = [j for j in s.support.tolist() if j not in forced]
             outside = [
                 j for j in oracles._chosen(case.d["X"], forced, case.excluded) if j not in s.support
@@ -113,7 +114,7 @@ def test_verified_sizes_have_no_improving_exchange(loss):
 def test_high_effort_finds_every_best_subset(loss):
     for case in cases(loss)[:5]:
         path = case.fitted(algorithm=LocalSearch(effort="high"), random_state=1)
-        for s in path.solutions:
+        for s in path._solutions:
             assert s.objective == pytest.approx(
                 best_of_size(case, s.k), rel=1e-9, abs=1e-9 * unit(case)
             )
@@ -133,9 +134,9 @@ def test_no_exchange_over_all_columns_improves_although_the_search_saw_few():
             assert model.optimality == ("global" if model.k <= 1 else "refit_swap")
             if model.k in (1, 3, 6):
                 worse = oracles.refit_swap_improvement(
-                    X, y, model.support, model.objective, lambda2=model.lambda2
+                    X, y, model.support, model.objective, lambda2=model.details["lambda2"]
                 )
-                assert worse <= 1e-9 * path.meta.null_loss
+                assert worse <= 1e-9 * path._meta.null_loss
     assert grew >= 3, "the columns that correlate most were enough: this test needs harder data"
 
 
@@ -155,7 +156,7 @@ def test_ranked_exchanges_leave_almost_nothing_to_gain(loss):
                 oracles.refit_swap_improvement(
                     X, y, model.support, model.objective, loss=loss, delta=1.0, lambda2=1e-2
                 )
-                / path.meta.null_loss
+                / path._meta.null_loss
             )
     assert max(gains) <= 1e-9, gains
 
@@ -175,7 +176,7 @@ def test_golden_instance(row):
         standardize=False,
     )
     path = l0path.fit(X, y, max_k=4, **options)
-    assert " ".join(f"{s.objective:.6f}" for s in path.solutions) == values
+    assert " ".join(f"{s.objective:.6f}" for s in path._solutions) == values
     model = l0path.fit(X, y, lambda0=lambda0, max_k=6, **options).model(lambda0=lambda0)
     assert f"{model.objective:.6f}" == f"{optimum:.6f}" and tuple(model.support + 1) == support
 

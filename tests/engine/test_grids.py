@@ -14,14 +14,14 @@ import l0path
 def test_every_lambda0_of_a_hull_interval_is_minimised_by_its_model(loss):
     rng = np.random.default_rng(5)
     for case in cases(loss):
-        sizes = [s.k for s in case.path.solutions]
+        sizes = [s.k for s in case.path._solutions]
         F = {k: best_of_size(case, k) for k in range(case.free + 1)}
         if (
-            max(abs(s.objective - F[s.k]) for s in case.path.solutions) > 1e-9 * unit(case)
+            max(abs(s.objective - F[s.k]) for s in case.path._solutions) > 1e-9 * unit(case)
             or sizes[-1] < case.free
         ):
             continue  # a missed best subset, or an early end: nothing to compare with
-        table, factor = case.path.table, case.d["penalty_factor"]
+        table, factor = case.path.details, case.d["penalty_factor"]
         if np.ptp(np.delete(factor, [*case.d["forced"], *case.excluded])) > 0:
             continue  # priced columns: see below
         price = float(np.delete(factor, [*case.d["forced"], *case.excluded])[0])
@@ -34,7 +34,7 @@ def test_every_lambda0_of_a_hull_interval_is_minimised_by_its_model(loss):
                 least = min(v + at * price * k for k, v in F.items())
                 assert F[row.k] + at * price * row.k <= least + 1e-9 * unit(case)
                 if row.lambda0_low <= at < row.lambda0_high:
-                    assert case.path.index(lambda0=at) == row.Index
+                    assert case.path.select(lambda0=at) == row.Index
 
 
 def test_hull_intervals_with_priced_columns_are_the_minimisers_among_the_models_of_the_path():
@@ -46,11 +46,11 @@ def test_hull_intervals_with_priced_columns_are_the_minimisers_among_the_models_
                     case.d["penalty_factor"][s.support],
                     np.flatnonzero(np.isin(s.support, case.d["forced"])),
                 ).sum()
-                for s in case.path.solutions
+                for s in case.path._solutions
             ]
         )
-        F = np.array([s.objective for s in case.path.solutions])
-        for i, s in enumerate(case.path.solutions):
+        F = np.array([s.objective for s in case.path._solutions])
+        for i, s in enumerate(case.path._solutions):
             if np.isfinite(s.lambda0_high) and s.lambda0_high > s.lambda0_low:
                 at = 0.5 * (s.lambda0_low + s.lambda0_high)
                 assert F[i] + at * price[i] <= (F + at * price).min() + 1e-12
@@ -65,7 +65,7 @@ def test_own_lambda0_grid_finds_the_penalised_optimum(loss):
         d = case.d
         grid = d["lambda0"] * np.array([0.2, 4.0, 1.0])
         path = case.fitted(lambda0=grid)
-        assert path.table.lambda0.tolist() == sorted(grid, reverse=True)
+        assert path.details.lambda0.tolist() == sorted(grid, reverse=True)
         unforced = [j for j in range(d["X"].shape[1]) if j not in d["forced"]]
         prices = {
             support: d["penalty_factor"][[j for j in support if j in unforced]].sum()
@@ -76,7 +76,7 @@ def test_own_lambda0_grid_finds_the_penalised_optimum(loss):
                 np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0, d["penalty_factor"]
             )
         }
-        for s in path.solutions:
+        for s in path._solutions:
             value = oracles.objective(
                 d["X"],
                 d["y"],
@@ -102,7 +102,7 @@ def test_lambda0_rows_have_no_improving_addition_removal_or_exchange(loss):
         path = case.fitted(lambda0=d["lambda0"] * np.geomspace(0.1, 5, 8))
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
         outside = oracles._chosen(d["X"], d["forced"], case.excluded)
-        for s in path.solutions:
+        for s in path._solutions:
             here = set(s.support.tolist())
             free = [j for j in here if j not in d["forced"]]
             near = (
@@ -133,10 +133,10 @@ def test_dynamic_lambda0_grid(loss):
         d = case.d
         path = case.fitted(lambda0="grid")
         price = np.where(np.isin(np.arange(d["X"].shape[1]), d["forced"]), 0.0, d["penalty_factor"])
-        assert (np.diff(path.table.lambda0) < 0).all() and path.table.k[0] <= 1
-        for s, t in zip(path.solutions, path.solutions[1:], strict=False):
+        assert (np.diff(path.details.lambda0) < 0).all() and path.details.k[0] <= 1
+        for s, t in zip(path._solutions, path._solutions[1:], strict=False):
             assert s.support.tolist() != t.support.tolist()
-        for s in path.solutions:
+        for s in path._solutions:
             assert s.objective == pytest.approx(
                 s.loss + s.shrinkage + s.lambda0 * price[s.support[s.beta != 0]].sum(), rel=1e-12
             )
@@ -156,35 +156,35 @@ def test_default_shrinkage_grids():
             name for name in ("lambda1", "lambda2") if name.replace("ambda", "").upper() in penalty
         ]
         path = l0path.fit(X, y, max_k=4, **dict.fromkeys(terms, l0path.grid(n=3)))
-        assert path.penalty == penalty and path.table.slice.nunique() == pairs
+        assert path._meta.penalty == penalty and path.details.slice.nunique() == pairs
         _, s = oracles.scaling(X)
         top = np.abs((X - X.mean(axis=0)).T @ (y - y.mean()) / 60 / s).max()
         if "L2" in penalty:
-            assert sorted(path.table.lambda2.unique(), reverse=True) == pytest.approx(
+            assert sorted(path.details.lambda2.unique(), reverse=True) == pytest.approx(
                 [1, 1e-2, 1e-4]
             )
         if "L1" in penalty:
-            assert sorted(path.table.lambda1.unique(), reverse=True) == pytest.approx(
+            assert sorted(path.details.lambda1.unique(), reverse=True) == pytest.approx(
                 [top, 1e-2 * top, 1e-4 * top]
             )
         for i in range(pairs):
             part = path.slice(i)
             alone = l0path.fit(
-                X, y, lambda1=part.table.lambda1[0], lambda2=part.table.lambda2[0], max_k=4
+                X, y, lambda1=part.details.lambda1[0], lambda2=part.details.lambda2[0], max_k=4
             )
             assert (
-                part.table.objective <= alone.table.objective * (1 + 1e-9)
+                part.details.objective <= alone.details.objective * (1 + 1e-9)
             ).all()  # neighbouring slices lend their supports
             assert (
-                part.table.objective >= alone.table.objective * 0.97
-            ).all() and part.table.objective[0] == pytest.approx(
-                alone.table.objective[0], rel=1e-12
+                part.details.objective >= alone.details.objective * 0.97
+            ).all() and part.details.objective[0] == pytest.approx(
+                alone.details.objective[0], rel=1e-12
             )
-    assert l0path.fit(X, y, lambda2=0.3, max_k=2).table.lambda2.unique().tolist() == [0.3]
-    assert l0path.fit(X, y, lambda1=[0.1, 0.2], max_k=2).penalty == "L0L1"
+    assert l0path.fit(X, y, lambda2=0.3, max_k=2).details.lambda2.unique().tolist() == [0.3]
+    assert l0path.fit(X, y, lambda1=[0.1, 0.2], max_k=2)._meta.penalty == "L0L1"
     assert l0path.fit(
         X, y, lambda2=l0path.grid(n=1), max_k=2
-    ).table.lambda2.unique() == pytest.approx([1.0])
+    ).details.lambda2.unique() == pytest.approx([1.0])
 
 
 def test_some_sizes_are_rows_of_the_whole_path():
@@ -192,7 +192,7 @@ def test_some_sizes_are_rows_of_the_whole_path():
     whole = l0path.fit(X, y, max_k=7)
     for k in (7, [1, 4, 7], np.array([7, 1])):
         some = l0path.fit(X, y, k=k)
-        assert some.table.k.tolist() == sorted({*np.atleast_1d(k).tolist()})
+        assert some.details.k.tolist() == sorted({*np.atleast_1d(k).tolist()})
         for model in some:
             same = whole.model(k=model.k)
             assert (
@@ -204,8 +204,8 @@ def test_some_sizes_are_rows_of_the_whole_path():
 def test_default_sizes():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(31, 40)), rng.normal(size=31)
-    assert l0path.fit(X, y).table.k.max() == 15
-    assert l0path.fit(X[:, :9], y).table.k.max() == 9
-    assert l0path.fit(X, y, freq_weight=np.arange(31) % 2 + 1).table.k.max() == 46 // 2
-    assert l0path.fit(X, y, sample_weight=np.arange(31) % 2 + 1).table.k.max() == 15
-    assert l0path.fit(X, y, sample_weight=(np.arange(31) < 20) * 1.5).table.k.max() == 10
+    assert l0path.fit(X, y).details.k.max() == 15
+    assert l0path.fit(X[:, :9], y).details.k.max() == 9
+    assert l0path.fit(X, y, freq_weight=np.arange(31) % 2 + 1).details.k.max() == 46 // 2
+    assert l0path.fit(X, y, sample_weight=np.arange(31) % 2 + 1).details.k.max() == 15
+    assert l0path.fit(X, y, sample_weight=(np.arange(31) < 20) * 1.5).details.k.max() == 10

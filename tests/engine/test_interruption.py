@@ -18,6 +18,7 @@ import numpy as np
 import oracles
 import pytest
 from asked import loss_with
+from recomputed import objective_of
 
 import l0path
 from l0path.core.control import imported_whole
@@ -50,19 +51,20 @@ def check(path):
     """What there is, is right: sizes of each slice in order, objectives recomputed, unverified
     sizes named in the status.
     """
-    for _, part in path.table.groupby("slice"):
+    for _, part in path.details.groupby("slice"):
         assert part.k.tolist() == list(range(len(part)))
     assert len(path) >= 1
-    y = Y if path.loss == "squared" else Z
-    for i, s in enumerate(path.solutions):
+    y = Y if path.loss.name == "squared" else Z
+    for i, s in enumerate(path._solutions):
         beta = np.zeros(X.shape[1])
         beta[s.support] = s.beta
         assert s.objective == pytest.approx(
-            oracles.objective(X, y, beta, s.intercept, loss=path.loss, lambda2=s.lambda2), rel=1e-9
+            oracles.objective(X, y, beta, s.intercept, loss=path.loss.name, lambda2=s.lambda2),
+            rel=1e-9,
         )
-        assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
-        assert s.optimality != "unverified" or s.slice == path.solutions[-1].slice
-    unverified = (path.table.optimality == "unverified").sum()
+        assert objective_of(path, index=i) == pytest.approx(s.objective, rel=1e-9)
+        assert s.optimality != "unverified" or s.slice == path._solutions[-1].slice
+    unverified = (path.details.optimality == "unverified").sum()
     assert f"{unverified} of {len(path)} unverified" in path.status
 
 
@@ -79,22 +81,22 @@ def test_time_limit_returns_what_is_solved(limit):
 def test_a_tiny_time_limit_still_gives_the_null_model():
     path = l0path.fit(X, Y, time_limit=1e-9, max_k=25)
     assert path.model(k=0).objective == pytest.approx(((Y - Y.mean()) ** 2).mean() / 2, rel=1e-12)
-    assert (path.table.optimality.iloc[1:] == "unverified").all()
+    assert (path.details.optimality.iloc[1:] == "unverified").all()
 
 
 def test_time_limit_of_a_row_loss_and_of_slices():
     A, z = data(80, 150, 1, "logistic")
     l0path.fit(A, z, loss="logistic", lambda2=0.01, max_k=2)
     path = l0path.fit(A, z, loss="logistic", lambda2=l0path.grid(n=500), max_k=15, time_limit=0.2)
-    assert path.status.startswith("time_limit") and path.table.slice.nunique() < 500
-    for i, s in enumerate(path.solutions):
-        assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
+    assert path.status.startswith("time_limit") and path.details.slice.nunique() < 500
+    for i, s in enumerate(path._solutions):
+        assert objective_of(path, index=i) == pytest.approx(s.objective, rel=1e-9)
 
 
 def test_a_generous_time_limit_changes_nothing():
     a, b = l0path.fit(X, Y, max_k=6), l0path.fit(X, Y, max_k=6, time_limit=1000)
     assert (
-        a.table.objective.tolist() == b.table.objective.tolist()
+        a.details.objective.tolist() == b.details.objective.tolist()
         and a.status == b.status == "complete: k = 0..6"
     )
 
@@ -202,7 +204,7 @@ def test_on_solution_sees_every_size_as_a_usable_model(loss):
 
     path = l0path.fit(A, y, loss=loss, lambda2=0.01, max_k=5, on_solution=listener)
     assert path.status == "complete: k = 0..5" and sorted(seen) == [0, 1, 2, 3, 4, 5]
-    for s in path.solutions:
+    for s in path._solutions:
         assert seen[s.k] == (s.objective, s.support.tolist(), s.optimality)
 
 
@@ -233,10 +235,12 @@ def test_stopping_on_slices_keeps_the_finished_ones():
         Y,
         lambda2=l0path.grid(n=5),
         max_k=4,
-        on_solution=lambda model: count.append(model.slice) or (model.slice == 2 and model.k == 4),
+        on_solution=lambda model: (
+            count.append(model.details["slice"]) or (model.details["slice"] == 2 and model.k == 4)
+        ),
     )
-    assert path.table.slice.unique().tolist() == [0, 1, 2] and set(count) == {0, 1, 2}
-    assert (path.table[path.table.slice < 2].optimality != "unverified").all()
+    assert path.details.slice.unique().tolist() == [0, 1, 2] and set(count) == {0, 1, 2}
+    assert (path.details[path.details.slice < 2].optimality != "unverified").all()
 
 
 def test_two_python_threads_at_once_give_the_serial_answers():
@@ -273,10 +277,12 @@ def test_two_python_threads_at_once_give_the_serial_answers():
             thread.join()
         assert not errors
         for i, path in enumerate(serial):
-            assert [s.support.tolist() for s in path.solutions] == [
+            assert [s.support.tolist() for s in path._solutions] == [
                 s.support.tolist() for s in results[i].solutions
             ]
-            np.testing.assert_allclose(results[i].table.objective, path.table.objective, rtol=1e-9)
+            np.testing.assert_allclose(
+                results[i].table.objective, path.details.objective, rtol=1e-9
+            )
 
 
 def test_global_random_states_are_untouched():
@@ -295,8 +301,10 @@ def test_random_state_decides_high_effort():
         for s in (5, 5, np.random.default_rng(5))
     ]
     for run in runs[1:]:
-        assert run.table.objective.tolist() == runs[0].table.objective.tolist()
-    assert (runs[0].table.objective <= l0path.fit(X, Y, max_k=8).table.objective * (1 + 1e-9)).all()
+        assert run.details.objective.tolist() == runs[0].table.objective.tolist()
+    assert (
+        runs[0].table.objective <= l0path.fit(X, Y, max_k=8).details.objective * (1 + 1e-9)
+    ).all()
 
 
 PROBE = """

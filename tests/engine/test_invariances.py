@@ -93,7 +93,7 @@ def same(
     """Supports equal and objectives to 1e-9 after the given translations from path a to path b;
     coefficients to 1e-6 where the optimum is unique (some losses have flat pieces).
     """
-    strict = a.loss in ("squared", "logistic", "poisson")
+    strict = a.loss.name in ("squared", "logistic", "poisson")
     assert len(a) == len(b)
     for s, t in zip(a.solutions, b.solutions, strict=True):
         if "fewer_nonzeros" in (

@@ -70,7 +70,7 @@ def test_attributes_that_a_cross_validation_does_not_have(table, name, hint):
         getattr(cv, name)
     with pytest.raises(AttributeError, match=r"its path has: \.path\.penalty"):
         cv.penalty  # noqa: B018
-    assert copy.copy(cv).path is cv.path
+    assert copy.copy(cv).path is cv
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_formula_takes_its_data_by_position_or_name():
     X, y = sample()
     table = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
     one, two = l0path.fit("y ~ a + b + d", table), l0path.fit("y ~ a + b + d", data=table)
-    pd.testing.assert_frame_equal(one.table, two.table)
+    pd.testing.assert_frame_equal(one.details, two.details)
     with pytest.raises(TypeError, match="unexpected keyword argument 'data'"):
         l0path.fit(X, y, data=table)
 
@@ -57,7 +57,7 @@ def test_a_part_of_a_request_fits_rows_as_a_copy_of_them_does():
     assert [s.support.tolist() for s in part.solutions] == [
         s.support.tolist() for s in own.solutions
     ]
-    np.testing.assert_allclose(part.table.objective, own.table.objective, rtol=1e-10)
+    np.testing.assert_allclose(part.details.objective, own.details.objective, rtol=1e-10)
     assert part.notes == []
 
 
@@ -72,14 +72,14 @@ def test_what_x_decides_is_decided_once():
     again, same = resolved(found, Clock())
     assert again is found and same.loss == problem.loss
     assert np.array_equal(same.usable, problem.usable)
-    assert l0path.fit(X, y, loss="huber", max_k=2).delta == found.data.loss.delta
+    assert l0path.fit(X, y, loss="huber", max_k=2).loss.delta == found.data.loss.delta
 
 
 def test_a_request_travels_to_other_processes():
     X, y = sample()
     part = run(request(X, y, max_k=2)).request.part()
     there = pickle.loads(pickle.dumps(part))
-    pd.testing.assert_frame_equal(run(there).path.table, run(part).path.table)
+    pd.testing.assert_frame_equal(run(there).path.details, run(part).path.details)
     assert replace(there, progress=False).resolved
 
 

@@ -37,21 +37,21 @@ def test_a_separated_support_ends_the_path(name):
         warnings.simplefilter("always")
         path = l0path.fit(A, y, loss="logistic")
     assert [w.category for w in seen] == [SeparationWarning]
-    last = path.table.iloc[-1]
-    assert last.status == "separated" and "separated" in last["flags"]
+    last = path.details.iloc[-1]
+    assert last.details["status"] == "separated" and "separated" in last["flags"]
     assert "lambda2=1e-3" in path.status
-    for s in path.solutions:
+    for s in path._solutions:
         assert oracles.separated(A[:, s.support], y) == ("separated" in s.flags)
     want = every_infimum("logistic", A, y.astype(float))
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.loss == pytest.approx(want[tuple(s.support)], abs=1e-8)
         assert s.loss == pytest.approx(
             min(value for S, value in want.items() if len(S) == s.k), abs=1e-8
         )
-    assert path.end == ("separated" if last.loss < 1e-9 else "complete")
-    assert l0path.fit(A, y, loss="logistic", lambda2=1e-3).table.k.max() == 2
+    assert path._end == ("separated" if last.loss < 1e-9 else "complete")
+    assert l0path.fit(A, y, loss="logistic", lambda2=1e-3).details.k.max() == 2
     boxed = l0path.fit(A, y, loss="logistic", lower=-3, upper=3)
-    assert boxed.table.k.max() == 2 and not boxed.table["flags"].str.contains("separated").any()
+    assert boxed.details.k.max() == 2 and not boxed.details["flags"].str.contains("separated").any()
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge", "hinge"])
@@ -59,8 +59,8 @@ def test_hinges_fit_separated_classes_perfectly(loss):
     A, y = SEPARATED["complete"]
     path = l0path.fit(A, y, loss=loss, **({"algorithm": "exact"} if loss == "hinge" else {}))
     last = path.model(k=1)
-    assert path.table.k.tolist() == [0, 1] and last.objective <= 1e-12
-    assert last.status == "converged" and "separated" not in last.flags
+    assert path.details.k.tolist() == [0, 1] and last.objective <= 1e-12
+    assert last.details["status"] == "converged" and "separated" not in last.details["flags"]
     assert path.status == "complete: k = 0..1" and "perfect" in " ".join(path.notes)
 
 
@@ -68,13 +68,13 @@ def test_a_bound_in_the_way_of_separation_is_respected():
     x = np.repeat([-1.0, 1.0], 20)
     path = l0path.fit(np.column_stack([x, X[:, 0]]), x, loss="logistic", upper=[0.5, np.inf])
     assert (
-        path.table.k.tolist() == [0, 1, 2]
+        path.details.k.tolist() == [0, 1, 2]
         and path.coef(k=2)["x0"] == pytest.approx(0.5)
-        and (path.table.status == "converged").all()
+        and (path.details.status == "converged").all()
     )
     with pytest.warns(SeparationWarning):
         free = l0path.fit(np.column_stack([x, X[:, 0]]), x, loss="logistic", lower=[0, -np.inf])
-    assert free.table.k.tolist() == [0, 1] and free.coef(k=1)["x0"] == pytest.approx(30, rel=1e-6)
+    assert free.details.k.tolist() == [0, 1] and free.coef(k=1)["x0"] == pytest.approx(30, rel=1e-6)
 
 
 def test_an_offset_that_predicts_the_classes_is_no_separation():
@@ -87,7 +87,7 @@ def test_an_offset_that_predicts_the_classes_is_no_separation():
             path.model(k=k).objective == pytest.approx(value, rel=1e-9)
             and tuple(path.support(k=k)) == support
         )
-    assert (path.table.status == "converged").all()
+    assert (path.details.status == "converged").all()
 
 
 def test_heavy_tails_are_no_separation():
@@ -96,7 +96,7 @@ def test_heavy_tails_are_no_separation():
     y = np.where(rng.random(83) < expit(2 * x), 1, -1)
     assert not oracles.separated(x[:, None], y)
     path = l0path.fit(x[:, None], y, loss="logistic")
-    assert (path.table.status == "converged").all() and np.abs(
+    assert (path.details.status == "converged").all() and np.abs(
         path.predict(x[:, None], k=1, type="link")
     ).max() > 1000
     assert path.model(k=1).objective == pytest.approx(
@@ -118,7 +118,7 @@ def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scal
             scale * level[:, None], y, loss="logistic", fit_intercept=intercept, standardize=False
         )
     last = path.model(index=-1)
-    assert last.k == 1 and last.status == "separated" and last.optimality == "global"
+    assert last.k == 1 and last.details["status"] == "separated" and last.optimality == "global"
     assert last.objective == pytest.approx(np.log(2) * (n - 4) / n, rel=1e-10)
     with pytest.warns(SeparationWarning, match="rates"):
         counts = l0path.fit(
@@ -128,7 +128,7 @@ def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scal
             fit_intercept=intercept,
             standardize=False,
         )
-    assert counts.table.status.tolist() == ["converged", "separated"]
+    assert counts.details.status.tolist() == ["converged", "separated"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_columns_of_very_different_units_need_no_standardisation(loss):
     model = l0path.fit(X * units, y, loss=loss_with(loss, delta=1.345), standardize=False).model(
         k=3
     )
-    assert model.converged and model.objective == pytest.approx(value, rel=1e-12)
+    assert model.details["converged"] and model.objective == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(model.coef.to_numpy()[1:] * units, beta, rtol=1e-7)
     assert model.intercept == pytest.approx(intercept, abs=1e-7)
 
@@ -169,7 +169,7 @@ def test_curvature_that_rounding_hides_is_no_separation():
     eta = model.predict(A, type="link")
     slopes = y / (1.0 + np.exp(y * eta))
     assert (
-        "separated" not in model.flags
+        "separated" not in model.details["flags"]
         and model.loss < 0.021
         and np.abs(np.column_stack([np.ones(len(y)), A / A.std(axis=0)]).T @ slopes).max() < 1e-6
     )
@@ -187,7 +187,7 @@ def test_separated_supports_come_before_others(n, p, k, seed):
     )
     with pytest.warns(SeparationWarning):
         path = l0path.fit(s.X, s.y, loss="logistic", max_k=n // 3)
-    found = path.table[path.table.status == "converged"]
+    found = path.details[path.details.status == "converged"]
     assert (
         (np.diff(found.loss) < 0).all()
         and len(found) == len(path) - 1
@@ -206,7 +206,7 @@ def test_equal_forced_columns_are_no_separation():
         always_include=[0, 5],
         max_k=3,
     )
-    assert (path.table.status == "converged").all()
+    assert (path.details.status == "converged").all()
 
 
 @pytest.mark.parametrize(
@@ -222,13 +222,13 @@ def test_a_separated_column_found_last_leaves_the_larger_sizes(loss, seed):
     with pytest.warns(SeparationWarning):
         path = l0path.fit(X, y, max_k=X.shape[1], certify=False, **options)
     one = path.model(k=1)
-    assert one.status == "separated"
+    assert one.details["status"] == "separated"
     alone = {"always_include": one.support.tolist()}
     with pytest.warns(SeparationWarning):
         again = l0path.fit(X, y, max_k=0, **(options | alone))
-    assert again.model(k=0).status == "separated"
-    assert path.table.k.tolist() == list(range(len(path))) and path.end == "complete"
-    assert (np.diff(path.table.loss) <= 1e-10).all()
+    assert again.model(k=0).details["status"] == "separated"
+    assert path.details.k.tolist() == list(range(len(path))) and path._end == "complete"
+    assert (np.diff(path.details.loss) <= 1e-10).all()
 
 
 def rare_dummies(loss, seed):

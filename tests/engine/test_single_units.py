@@ -297,7 +297,7 @@ def test_a_separating_column_has_an_infimum_of_zero():
     d["X"][:, 5] = d["y"] * np.abs(d["X"][:, 5])
     with pytest.warns(l0path.errors.SeparationWarning):
         model = row_of_one(d)
-    assert model.status == "separated" and model.support.tolist() == [5]
+    assert model.details["status"] == "separated" and model.support.tolist() == [5]
     assert model.objective == pytest.approx(0.0, abs=1e-12)
 
 
@@ -355,11 +355,11 @@ def test_a_lambda0_grid_and_large_problems_keep_their_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1001, 1000))
     y = np.where(X[:, 0] + rng.logistic(size=1001) > 0, 1, -1)
-    assert l0path.fit(X, y, loss="logistic", max_k=1).table.optimality[1] == "refit_swap_m"
+    assert l0path.fit(X, y, loss="logistic", max_k=1).details.optimality[1] == "refit_swap_m"
     few = l0path.fit(X[:, :20], y, loss="logistic", max_k=1)
-    assert few.table.optimality[1] == "global"
+    assert few.details.optimality[1] == "global"
     grid = l0path.fit(X[:100, :20], X[:100, 0], lambda0=[0.01], certify=False)
-    assert "global" not in grid.table.optimality[grid.table.k > 0].tolist()
+    assert "global" not in grid.details.optimality[grid.details.k > 0].tolist()
 
 
 @pytest.mark.filterwarnings("ignore::l0path.errors.ConvergenceWarning")

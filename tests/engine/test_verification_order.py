@@ -26,4 +26,4 @@ def test_no_column_is_fitted_twice_in_one_model(monkeypatch):
     path = l0path.fit(X, y, loss="poisson", max_k=20, lambda2=1e-3)
     assert len(fitted) > 20
     assert not [support for support in fitted if np.unique(support).size < support.size]
-    assert [s.support.size for s in path.solutions] == [s.k for s in path.solutions]
+    assert [s.support.size for s in path._solutions] == [s.k for s in path._solutions]

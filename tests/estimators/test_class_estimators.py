@@ -92,12 +92,12 @@ def test_more_than_two_classes_are_multinomial_by_default():
     np.testing.assert_array_equal(est.classes_, ["high", "low", "mid"])
     np.testing.assert_array_equal(est.predict(X), path.predict(X, k=2, type="class"))
     np.testing.assert_allclose(est.predict_proba(X), path.predict(X, k=2), rtol=1e-12)
-    assert est.path_.loss == "multinomial" and est.decision_function(X).shape == (90, 3)
+    assert est.path_.loss.name == "multinomial" and est.decision_function(X).shape == (90, 3)
     chosen = l0path.L0ClassifierCV(max_k=2, cv=3, scoring="accuracy", random_state=0).fit(X, y)
     own = l0path.cv_fit(
         X, y, loss="multinomial", lambda2=1e-3, max_k=2, cv=3, scoring="accuracy", random_state=0
     )
-    np.testing.assert_allclose(chosen.cv_.table.cv_mean, own.table.cv_mean)
+    np.testing.assert_allclose(chosen.cv_.scores.cv_mean, own.scores.cv_mean)
     assert OneVsRestClassifier(l0path.L0Classifier(1)).fit(X, y).score(X, y) > 0.6
     with pytest.raises(ValueError, match=r"Only binary classification.*loss='logistic'"):
         l0path.L0Classifier(1, loss="squared_hinge").fit(X, y)
@@ -136,14 +136,14 @@ def test_ordered_classes_in_folds_and_searches():
     same = {"max_k": 2, "cv": 3, "random_state": 0, "loss": "ordinal"}
     chosen = l0path.L0ClassifierCV(**same).fit(X, y)
     own = l0path.cv_fit(X, y, lambda2=1e-3, **same)
-    np.testing.assert_allclose(chosen.cv_.table.cv_mean, own.table.cv_mean)
+    np.testing.assert_allclose(chosen.cv_.scores.cv_mean, own.scores.cv_mean)
     folds = StratifiedKFold(3)
     found = cross_val_score(
         l0path.L0Classifier(2, loss="ordinal"), X, y, cv=folds, scoring="neg_log_loss"
     )
     for score, (train, test) in zip(found, folds.split(X, labels), strict=True):
         path = l0path.fit(X[train], y.iloc[train], loss="ordinal", lambda2=1e-3, max_k=2)
-        assert score == pytest.approx(-path.score(X[test], y.iloc[test], k=2)["deviance"] / 2)
+        assert score == pytest.approx(-path.model(k=2).score(X[test], y.iloc[test])["deviance"] / 2)
     with pytest.raises(ValueError, match=r"whose order is not known.*pd.Categorical"):
         l0path.L0Classifier(2, loss="ordinal").fit(X, labels)
     with pytest.raises(ValueError, match="use L0Classifier"):

@@ -69,7 +69,7 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     assert len(calls) == 4 + 1  # one path for each fold, one for all rows
     cv = l0path.cv_fit(X, y, cv=folds, **fit)
     np.testing.assert_allclose(
-        -search.cv_results_["mean_test_score"] * (2 if classes else 1), cv.table.cv_mean, rtol=1e-9
+        -search.cv_results_["mean_test_score"] * (2 if classes else 1), cv.scores.cv_mean, rtol=1e-9
     )
     assert search.best_params_["k"] == search.best_estimator_.k_ == cv.model().k
     one = searched(X, y, l0path.one_standard_error("k"))
@@ -113,7 +113,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
     def stopped(*a, **b):
         rounds.append(1)
         path = plain(*a, **b)
-        path.end = End.TIME_LIMIT
+        path._end = End.TIME_LIMIT
         return path
 
     monkeypatch.setattr("l0path.estimators.selecting.fit", stopped)
@@ -129,7 +129,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
 
 
 def interrupted(path):
-    path.end = End.INTERRUPTED
+    path._end = End.INTERRUPTED
     return path
 
 

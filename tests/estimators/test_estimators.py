@@ -78,7 +78,7 @@ def test_a_poisson_regressor_predicts_means():
 def test_lambda0_names_a_model_instead_of_k():
     X, y = sample()
     path = l0path.fit(X, y)
-    low, high = path.table.loc[2, ["lambda0_low", "lambda0_high"]]
+    low, high = path.details.loc[2, ["lambda0_low", "lambda0_high"]]
     est = l0path.L0Regressor(k=7, lambda0=(low + high) / 2).fit(X, y)
     assert est.k_ == 2
     np.testing.assert_allclose(est.coef_, path.coef(k=2, full=True)[1:], rtol=1e-8)
@@ -90,7 +90,7 @@ def test_the_cv_estimators_are_cv_fit(which):
     X, y = sample()
     cv = l0path.cv_fit(X, y, cv=4, random_state=3)
     est = l0path.L0RegressorCV(cv=4, which=which, random_state=3).fit(X, y)
-    assert est.cv_.table.equals(cv.table)
+    assert est.cv_.scores.equals(cv.details)
     assert est.k_ == cv.model(which).k
     np.testing.assert_array_equal(est.coef_, cv.coef(which, full=True)[1:])
     X, y = sample("classes")
@@ -113,7 +113,10 @@ def test_the_cv_estimators_are_cv_fit(which):
         class_weight="balanced",
     ).fit(X, y)
     np.testing.assert_allclose(est.cv_.folds, cv.folds, rtol=1e-12)
-    assert (est.k_, est.model_.lambda2) == (cv.model(which).k, cv.model(which).lambda2)
+    assert (est.k_, est.model_.details["lambda2"]) == (
+        cv.model(which).k,
+        cv.model(which).details["lambda2"],
+    )
     np.testing.assert_array_equal(est.predict(X), cv.predict(X, which, type="class"))
 
 
@@ -133,8 +136,8 @@ def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
         sample_weight=w,
         groups_cv=groups,
     )
-    assert est.cv_.table.equals(cv.table)
-    for train, test in est.cv_.splits:
+    assert est.cv_.scores.equals(cv.details)
+    for train, test in est.cv_._splits:
         assert not set(groups[train]) & set(groups[test])
 
 
@@ -244,7 +247,7 @@ def test_estimators_choose_groups_of_columns():
         l0path.L0Regressor(groups=labels), {"k": range(5)}, cv=4, scoring="neg_mean_squared_error"
     ).fit(X, y)
     cv = l0path.L0RegressorCV(groups=labels, cv=KFold(4)).fit(X, y)
-    assert search.best_params_["k"] == cv.k_ == 2 and cv.path_.table.k.max() == 5
+    assert search.best_params_["k"] == cv.k_ == 2 and cv.path_.details.k.max() == 5
     two = l0path.L0ClassifierCV(groups=labels, cv=3, random_state=0).fit(X, y > 0)
     assert {"b", "e"} <= set(two.model_.groups)
     assert l0path.L0Classifier(k=1, groups=labels).fit(X, y > 0).model_.groups == ["b"]

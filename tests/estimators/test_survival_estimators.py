@@ -61,7 +61,7 @@ def test_the_model_is_that_of_its_size_and_pickles_keep_its_hazards():
     again = pickle.loads(pickle.dumps(model))
     expected = model.predict_survival_function(frame, return_array=True)
     assert again.predict_survival_function(frame, return_array=True) == pytest.approx(expected)
-    curves = path.survival(X, k=2, times=model.unique_times_).to_numpy()
+    curves = path.model(k=2).survival(X, times=model.unique_times_).to_numpy()
     assert expected == pytest.approx(curves)
     sparse = l0path.L0Survival(k=2).fit(sp.csr_matrix(X), y)
     assert sparse.coef_ == pytest.approx(model.coef_)
@@ -77,7 +77,7 @@ def test_strata_and_offset_are_columns():
     assert not model.coef_[3:].any() and not model.get_support()[3:].any()
     curves = model.predict_survival_function(Z, return_array=True)
     at = model.unique_times_
-    expected = path.survival(X[:, :3], k=2, times=at, strata=ward, offset=beyond)
+    expected = path.model(k=2).survival(X[:, :3], times=at, strata=ward, offset=beyond)
     assert curves == pytest.approx(expected.to_numpy())
     texts = Z.assign(ward=np.where(ward == 0, "north", "south"))
     named = l0path.L0Survival(k=2, strata="ward", offset="beyond").fit(texts, y)
@@ -123,7 +123,7 @@ def test_the_cv_estimator_is_cv_fit(tmp_path):
     X, y = rows()
     model = l0path.L0SurvivalCV(max_k=3, cv=3, which="1se", random_state=2).fit(X, y)
     cv = l0path.cv_fit(X, y, loss="cox", max_k=3, cv=3, random_state=2)
-    assert model.cv_.table["cv_mean"].to_numpy() == pytest.approx(cv.table["cv_mean"].to_numpy())
+    assert model.cv_.scores["cv_mean"].to_numpy() == pytest.approx(cv.scores["cv_mean"].to_numpy())
     assert model.k_ == cv.model("1se").k
     l0path.L0SurvivalCV(max_k=2, cv=3, scoring="concordance", random_state=2).fit(X, y)
     kept = l0path.L0Survival(k=1, memory=str(tmp_path)).fit(X, y)

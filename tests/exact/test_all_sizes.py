@@ -26,7 +26,7 @@ class Below:
 
     def offer(self, support, size):
         self.model.grow(support)
-        value = self.model.refit(support, 0.0, self.lambda2).value
+        value = self.model.model(support).refit(0.0, self.lambda2).value
         if value < self.upper[size]:
             self.found[tuple(map(int, support))] = value
         if self.alone:
@@ -120,8 +120,8 @@ def test_a_default_fit_proves_all_sizes(number):
             options[name] = rng.uniform(0.2, 3.0, 30)
     path = l0path.fit(X, y, **options)
     least = least_by_size(oracle(X, y, options), len(options.get("always_include", ())))
-    assert (path.table.optimality == "global").all() and not path.notes
-    for row in path.table.itertuples():
+    assert (path.details.optimality == "global").all() and not path.notes
+    for row in path.details.itertuples():
         assert row.objective == pytest.approx(least[row.k], rel=2e-6)
         assert row.lower_bound <= least[row.k] * (1 + REL)
         assert row.gap <= 1e-6
@@ -136,8 +136,8 @@ def test_degenerate_columns_are_served(kind):
     if kind == "constant":
         X[0, 4] = 8.0  # for the scale of a column that is left out
     least = least_by_size(enumerated(X, y, excluded=(4,) if kind == "constant" else ()), 0)
-    assert (path.table.optimality == "global").all()
-    for row, model in zip(path.table.itertuples(), path, strict=True):
+    assert (path.details.optimality == "global").all()
+    for row, model in zip(path.details.itertuples(), path, strict=True):
         assert row.objective == pytest.approx(least[row.k], rel=2e-6)
         assert row.lower_bound <= least[row.k] * (1 + REL)
         if kind in ("copies", "constant"):  # of equal columns the smaller ones are shown
@@ -150,8 +150,8 @@ def test_rows_of_lambda0_are_proven_among_models_of_all_sizes(options):
     table, held = oracle(X, y, options), len(options.get("always_include", ()))
     for lambda0 in ("grid", [0.001, 0.01, 0.1, 1.0, 10.0]):
         path = l0path.fit(X, y, lambda0=lambda0, **options)
-        assert (path.table.optimality == "global").all()
-        for row in path.table.itertuples():
+        assert (path.details.optimality == "global").all()
+        for row in path.details.itertuples():
             best = min(v + row.lambda0 * (len(s) - held) for s, v in table.items())
             assert row.objective == pytest.approx(best, rel=2e-6)
             assert row.lower_bound <= best * (1 + REL)
@@ -165,11 +165,11 @@ def test_a_model_that_exchanges_miss_is_found():
         X = rng.standard_normal((40, p)) @ L.T
         y = X @ rng.choice([-1.0, 1.0], p) + rng.standard_normal(40)
         path, without = l0path.fit(X, y), l0path.fit(X, y, certify=False)
-        assert (path.table.optimality == "global").all()
-        better = path.table.objective < without.table.objective * (1 - 1e-6)
+        assert (path.details.optimality == "global").all()
+        better = path.details.objective < without.details.objective * (1 - 1e-6)
         assert better.any()
-        assert path.table.objective[~better].equals(without.table.objective[~better])
-        for k in path.table.k[better]:
+        assert path.details.objective[~better].equals(without.details.objective[~better])
+        for k in path.details.k[better]:
             Z = np.c_[np.ones(40), X[:, path.support(k=k)]]
             rest = y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
             assert path.model(k=k).objective == pytest.approx(rest @ rest / 80, rel=1e-9)
@@ -179,7 +179,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
     X, y = data(2, 60, 14, rho=0.9)
     first, *others = (l0path.fit(X, y, n_jobs=n) for n in (1, 2, 4))
     for other in others:
-        assert other.table.equals(first.table)
+        assert other.details.equals(first.details)
 
 
 def test_a_search_beyond_its_budget_says_so_and_leaves_the_other_rows():
@@ -187,13 +187,13 @@ def test_a_search_beyond_its_budget_says_so_and_leaves_the_other_rows():
     X = rng.standard_normal((100, 48)) + rng.standard_normal((100, 1))
     y = X @ rng.choice([-1.0, 1.0], 48) + 3.0 * rng.standard_normal(100)
     path, without = l0path.fit(X, y), l0path.fit(X, y, certify=False)
-    reached = path.table.optimality == "global"
+    reached = path.details.optimality == "global"
     assert 2 < reached.sum() < len(path)
     assert [f"proved {reached.sum()} of {len(path)} models" in note for note in path.notes] == [
         True
     ]
     rest = ["objective", "lower_bound", "optimality"]
-    assert path.table[rest][~reached].equals(without.table[rest][~reached])
+    assert path.details[rest][~reached].equals(without.details[rest][~reached])
 
 
 def test_nothing_is_spent_elsewhere(monkeypatch):
@@ -252,7 +252,7 @@ def test_time_that_some_sizes_did_not_use_goes_to_those_that_ran_out_of_it(monke
     settings = l0path.solvers.BranchAndBound(node_limit=10_000)  # each size by a search of its own
     path = l0path.fit(X, y, algorithm=settings, time_limit=600)
     assert len(set(asked)) > 1 and asked == [*sorted(set(asked)), asked[0]]
-    assert (path.table.optimality == "global").all()
+    assert (path.details.optimality == "global").all()
 
 
 def test_a_search_that_takes_long_is_divided_and_finds_the_same(monkeypatch):
@@ -298,4 +298,4 @@ def test_parts_without_dependent_columns_count_and_the_clock_is_asked_between_th
         assert (search.lower() <= 0.0).all()
     weights = np.arange(11) % 2 + 5
     path = l0path.fit(X, y, sample_weight=weights, max_k=4)
-    assert path.table.k.max() == 4 and (path.table.lower_bound.dropna() >= 0.0).all()
+    assert path.details.k.max() == 4 and (path.details.lower_bound.dropna() >= 0.0).all()

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from asked import asked
+from recomputed import objective_of
 from test_all_sizes import Below, least_by_size
 from test_leaps import data, dependent, enumerated
 
@@ -94,9 +95,9 @@ def test_a_default_fit_proves_all_sizes(number):
     X, Y, options, same = drawn(number, p=10)
     path = l0path.fit(X, Y, **asked(options))
     least = least_by_size(summed(X, Y, **same), len(same.get("forced", ())))
-    assert (path.table.optimality == "global").all() and not path.notes
-    assert path.table.k.max() == max(least)
-    for row in path.table.itertuples():
+    assert (path.details.optimality == "global").all() and not path.notes
+    assert path.details.k.max() == max(least)
+    for row in path.details.itertuples():
         assert row.objective == pytest.approx(least[row.k], rel=2e-8)
         assert row.lower_bound <= least[row.k] * (1 + REL)
         assert row.gap <= 1e-6
@@ -113,12 +114,12 @@ def test_degenerate_columns_are_served(kind):
         X[0, 4] = 8.0  # for the scale of a column that is left out
     table = summed(X, Y, excluded=(4,) if kind == "constant" else ())
     least = least_by_size(table, 0)
-    assert (path.table.optimality == "global").all()
-    for row in path.table.itertuples():
+    assert (path.details.optimality == "global").all()
+    for row in path.details.itertuples():
         assert row.objective == pytest.approx(least[row.k], rel=2e-6)
         assert row.lower_bound <= least[row.k] * (1 + REL)
-    assert (grid.table.optimality == "global").all()
-    for row in grid.table.itertuples():
+    assert (grid.details.optimality == "global").all()
+    for row in grid.details.itertuples():
         best = min(value + row.lambda0 * k for k, value in least.items())
         assert row.objective == pytest.approx(best, rel=2e-6)
         assert row.lower_bound <= best * (1 + REL)
@@ -129,19 +130,19 @@ def test_five_and_twenty_columns_are_proven_by_default_whatever_the_threads():
     Y = responses(X, 1, 3)
     paths = [l0path.fit(X, Y, n_jobs=jobs) for jobs in (1, 2)]
     for path in paths:
-        assert len(path) == 26 and (path.table.optimality == "global").all() and not path.notes
-    assert paths[0].table.equals(paths[1].table)
+        assert len(path) == 26 and (path.details.optimality == "global").all() and not path.notes
+    assert paths[0].details.equals(paths[1].details)
     certificate = l0path.fit(X, Y, max_k=6, certify=False).certify(k=5, n_best=3)
     assert certificate.proven and len(certificate.best) == 3
-    assert certificate.lower_bound == pytest.approx(paths[0].objective(k=5), rel=1e-6)
+    assert certificate.lower_bound == pytest.approx(objective_of(paths[0], k=5), rel=1e-6)
 
 
 def test_two_perfect_responses_and_one_that_is_their_sum():
     X = data(2, 30, 8)[0]
     Y = np.column_stack([X[:, 0] - X[:, 1], X[:, 1] + X[:, 2]])
     path = l0path.fit(X, np.column_stack([Y, Y.sum(axis=1), np.ones(30)]))
-    assert (path.table.optimality == "global").all() and path.support(k=3).tolist() == [0, 1, 2]
+    assert (path.details.optimality == "global").all() and path.support(k=3).tolist() == [0, 1, 2]
     table = summed(X, np.column_stack([Y, Y.sum(axis=1)]))
-    for row in path.table.itertuples():
+    for row in path.details.itertuples():
         best = min(value for support, value in table.items() if len(support) <= row.k)
         assert row.objective == pytest.approx(best, rel=1e-7, abs=1e-9)

@@ -58,7 +58,7 @@ def checked(seed):
     values = best_subsets(X, y, 3, forced=forced, excluded=constant, **same)
     nodes, scale = 0, 0.5 * np.average(y**2, weights=asked["sample_weight"])
     for k in (2, 3):
-        if k not in path.table.k.values:
+        if k not in path.details.k.values:
             continue
         found = path.certify(k=k, gap=1e-9)
         best = min(values[j][0] for j in range(k + 1))

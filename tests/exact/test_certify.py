@@ -75,7 +75,7 @@ def check_certificate(path, index, table, objective, scale, box=None):
     enumerated solution that lies in it. Returns how many columns were fixed, and whether it is
     proven.
     """
-    before = path.table
+    before = path.details
     c = path.certify(index=index, box=box)
     assumed = any("assumes |b_j|" in text for text in c.assumptions)
     inside = {
@@ -85,7 +85,7 @@ def check_certificate(path, index, table, objective, scale, box=None):
         or (np.abs(v[1] * scale) <= float(c.assumptions[0].split("<= ")[1].split()[0])).all()
     }
     best, members = least(inside, objective)
-    row = c.path.table.loc[index]
+    row = c.path.details.loc[index]
     assert (
         c.best == [c.model]
         and c.model.path is c.path
@@ -94,13 +94,13 @@ def check_certificate(path, index, table, objective, scale, box=None):
     )
     # a better model changes where the others are best
     moved = [] if row.loss == before.loss[index] else ["lambda0_low", "lambda0_high"]
-    others = c.path.table.drop(index).drop(columns=moved)
-    assert before.equals(path.table) and others.equals(before.drop(index).drop(columns=moved))
+    others = c.path.details.drop(index).drop(columns=moved)
+    assert before.equals(path.details) and others.equals(before.drop(index).drop(columns=moved))
     if math.isfinite(c.gap):
         assert (
             c.proven
             or assumed
-            or path.meta.loss == "poisson"
+            or path._meta.loss == "poisson"
             or any("the search did not branch" in text for text in c.assumptions)
         )
         assert row.lower_bound == c.lower_bound <= best + REL * abs(best) and 0 <= c.gap == row.gap
@@ -133,24 +133,26 @@ def test_bounds_and_certificates_against_enumeration(count):
             d["X"], d["y"], certify=True, lambda0=[d["lambda0"]], **oracles.fit_keywords(d)
         )
         penalised = priced(table, d["penalty_factor"], d["lambda0"])
-        for row in path.table[path.table.status == "converged"].itertuples():
+        for row in path.details[path.details.status == "converged"].itertuples():
             check_row(row, least(table, at_most(table, row.k + len(d["forced"])))[0])
-        check_row(next(grid.table.itertuples()), least(table, penalised)[0])
-        bounds += int(path.table.lower_bound.notna().sum() + grid.table.lower_bound.notna().sum())
+        check_row(next(grid.details.itertuples()), least(table, penalised)[0])
+        bounds += int(
+            path.details.lower_bound.notna().sum() + grid.details.lower_bound.notna().sum()
+        )
         index = len(path) // 2
         free = d["lambda2"] == 0 and not np.isfinite(d["lower"]).any()
         for one, objective in (
-            (path, at_most(table, path.solutions[index].k + len(d["forced"]))),
+            (path, at_most(table, path._solutions[index].k + len(d["forced"]))),
             (grid, penalised),
         ):
             at = index if one is path else 0
-            if one.solutions[at].status == "converged":
+            if one._solutions[at].status == "converged":
                 more, closed = check_certificate(
                     one,
                     at,
                     table,
                     objective,
-                    path.meta.scale,
+                    path._meta.scale,
                     "auto" if free and number % 2 else None,
                 )
                 fixed, proven = fixed + more, proven + closed
@@ -166,13 +168,15 @@ def test_a_certified_path_is_the_path_with_bounds():
         l0path.fit(X, y, lambda2=0.05, max_k=8, certify=True),
     )
     same = ["k", "objective", "loss", "lambda0_low", "status"]
-    assert plain.table[same].equals(certified.table[same]) and plain.coef().equals(certified.coef())
+    assert plain.details[same].equals(certified.details[same]) and plain.coef().equals(
+        certified.coef()
+    )
     assert (
-        plain.table.gap.notna().sum() == 2  # the best column of all has itself as bound
-        and certified.table.gap.notna().all()
+        plain.details.gap.notna().sum() == 2  # the best column of all has itself as bound
+        and certified.details.gap.notna().all()
         and certified.notes == plain.notes
     )
-    assert certified.table.gap[4] < 0.2
+    assert certified.details.gap[4] < 0.2
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -186,26 +190,26 @@ def test_bounds_begin_with_what_the_fit_has_read(loss, monkeypatch):
     path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6, certify=True)
     assert len(calls) == path_bounds.FIT_READS
     plain = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6)
-    solutions = list(plain.solutions)
+    solutions = list(plain._solutions)
     path_bounds.bound_solutions(pose(fit_data(plain, X, y)), solutions)
     assert len(calls) == 2 * path_bounds.FIT_READS + 1
     np.testing.assert_allclose(
-        [s.lower_bound for s in solutions], path.table.lower_bound, rtol=1e-3
+        [s.lower_bound for s in solutions], path.details.lower_bound, rtol=1e-3
     )
 
 
 def test_every_slice_and_kept_sizes_are_bounded():
     X, y = wide()
     path = l0path.fit(X, y, lambda2=[0.01, 0.1], k=[1, 3], certify=True)
-    assert path.table.gap.notna().all() and len(path) == 4
+    assert path.details.gap.notna().all() and len(path) == 4
     alone = l0path.fit(X, y, lambda2=0.1, k=[1, 3], certify=True)
-    np.testing.assert_allclose(path.table.lower_bound[:2], alone.table.lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(path.details.lower_bound[:2], alone.details.lower_bound, rtol=1e-6)
 
 
 def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
     X, y = tall()
     path = l0path.fit(X, y, certify=True)
-    assert path.table.gap.notna().all() and not path.notes
+    assert path.details.gap.notna().all() and not path.notes
     c = path.certify(k=4)
     assert (
         c.proven
@@ -219,7 +223,7 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         (wide(loss="classes", n=200, p=20), {"loss": "logistic"}, True),
     ):
         path = l0path.fit(*data, max_k=4, certify=True, **options)
-        known = path.table.gap.notna().tolist()
+        known = path.details.gap.notna().tolist()
         # the best column of all is its own bound, tall ones have a search over all sizes
         assert known == [True, True, *[proven] * 3]
         assert proven or any("lambda2=1e-3" in note and "box=" in note for note in path.notes)
@@ -268,8 +272,8 @@ def test_separated_sizes_have_no_bound():
     X, y = wide(loss="classes", noise=0.0)
     with pytest.warns(SeparationWarning):
         path = l0path.fit(X, y, loss="logistic", certify=True)
-    assert path.table.gap[path.table.status == "separated"].isna().all()
-    assert path.certify(k=int(path.table.k.iloc[-1])).gap == math.inf
+    assert path.details.gap[path.details.status == "separated"].isna().all()
+    assert path.certify(k=int(path.details.k.iloc[-1])).gap == math.inf
 
 
 def test_a_box_is_stated_and_proves_nothing():
@@ -309,7 +313,7 @@ def test_more_work_gives_a_smaller_gap_and_a_model_certifies_itself():
     path = l0path.fit(X, y, lambda2=0.05, max_k=6, certify=True)
     work = {"node_limit": 200, "time_limit": None}  # a busy machine may use up a time limit
     c = path.model(k=4).certify(**work)
-    assert c.gap <= path.table.gap[4] and c.model.k == 4 and c.model.gap == c.gap
+    assert c.gap <= path.details.gap[4] and c.model.k == 4 and c.model.gap == c.gap
     later = l0path.fit(X, y, lambda2=0.05, max_k=6).certify(k=4, **work)
     assert later.gap == pytest.approx(c.gap, rel=1e-3)
 
@@ -319,7 +323,7 @@ def test_saved_bounds_come_back_and_a_loaded_path_certifies(tmp_path):
     path = l0path.fit(X, y, lambda2=0.05, max_k=5, certify=True, exclude=[7])
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
-    assert loaded.table.equals(path.table)
+    assert loaded.details.equals(path.details)
     with pytest.raises(ValueError, match="pass X= and y="):
         loaded.certify(k=3)
     there, here = loaded.certify(k=3, X=X, y=y), path.certify(k=3)
@@ -329,7 +333,7 @@ def test_saved_bounds_come_back_and_a_loaded_path_certifies(tmp_path):
         and "1 column" in here.assumptions[0]
     )
     here.path.save(tmp_path / "again.npz")
-    assert l0path.load(tmp_path / "again.npz").table.equals(here.path.table)
+    assert l0path.load(tmp_path / "again.npz").details.equals(here.path.details)
 
 
 @pytest.mark.parametrize("after", [0, 1])
@@ -353,7 +357,8 @@ def test_an_interrupt_loses_nothing(monkeypatch, after):
     path = l0path.fit(X, y, lambda2=[0.01, 0.1], max_k=4, certify=True)
     assert len(path) == 10 and path.status.startswith("interrupted (Ctrl-C) while bounds")
     assert (
-        path.table.optimality.ne("unverified").all() and path.table.gap[: 5 * after].notna().all()
+        path.details.optimality.ne("unverified").all()
+        and path.details.gap[: 5 * after].notna().all()
     )
     calls.clear()
     if after == 0:
@@ -373,22 +378,22 @@ def test_a_time_limit_keeps_models_and_says_so():
     )
     known = path.certify(k=3).path
     assert (
-        known.certify(k=3, time_limit=1e-9).gap == known.table.gap[3]
+        known.certify(k=3, time_limit=1e-9).gap == known.details.gap[3]
     )  # what is known stays known
     stopped = l0path.fit(X, y, lambda2=0.05, certify=True, on_solution=lambda model: model.k == 2)
-    assert stopped.status.startswith("stopped by on_solution") and stopped.table.gap.notna().all()
+    assert stopped.status.startswith("stopped by on_solution") and stopped.details.gap.notna().all()
     short = l0path.fit(X, y, lambda2=0.05, certify=True, time_limit=1e-9)
     assert (
         len(short)
         and short.status.startswith("time_limit")
-        and short.table.lower_bound[1:].isna().all()
+        and short.details.lower_bound[1:].isna().all()
     )
 
 
 def test_cross_validation_bounds_the_fit_on_all_rows():
     X, y = wide()
     cv = l0path.cv_fit(X, y, lambda2=0.05, max_k=4, cv=3, random_state=1, certify=True)
-    assert cv.path.table.gap.notna().all()
+    assert cv.details.gap.notna().all()
 
 
 @pytest.mark.parametrize(
@@ -423,9 +428,9 @@ def test_the_gap_plot_shows_objective_and_bound():
     path = l0path.fit(X, y, lambda2=[0.01, 0.1], max_k=4, certify=True)
     frame = plots.data(path, "gap")
     for name in ("objective", "lower_bound", "gap"):
-        np.testing.assert_array_equal(frame[name], path.table[name])
+        np.testing.assert_array_equal(frame[name], path.details[name])
     ax = path.slice(0).plot("gap")
-    gaps = path.slice(0).table.gap.to_numpy()
+    gaps = path.slice(0).details.gap.to_numpy()
     drawn = np.where(gaps <= 1e-6, 0.0, 100.0 * gaps)  # in percent, 0 where proven
     np.testing.assert_allclose(ax.lines[0].get_ydata(), drawn, rtol=1e-12)
     assert not any("no lower bound" in text.get_text() for text in ax.texts)
@@ -449,7 +454,7 @@ def test_a_model_with_a_near_copy_is_not_the_only_best_one():
 
 def test_a_row_that_was_compared_with_all_others_is_its_own_bound():
     data = l0path.datasets.load_growth()
-    row = l0path.fit(data.X, data.y).table.iloc[1]
+    row = l0path.fit(data.X, data.y).details.iloc[1]
     assert row.optimality == "global"
     assert row.lower_bound == pytest.approx(row.objective, rel=1e-9)
     assert 0 <= row.gap <= 1e-9
@@ -470,4 +475,4 @@ def test_steps_whose_powers_overflow_are_no_error():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", SeparationWarning)
         path = l0path.fit(X, y, loss="ordinal", sample_weight=weights, lambda2=1e-8, max_k=p)
-        assert path.certify(k=1).incumbent <= path.table.objective[1] * (1 + 1e-9)
+        assert path.certify(k=1).incumbent <= path.details.objective[1] * (1 + 1e-9)

@@ -133,8 +133,8 @@ def test_one_and_two_columns_are_proven_for_more_columns_than_rows():
     assert tuple(c.fixed_in) == ranked[0] and c.fixed_out.size == 58
     assert path.certify(time_limit=None, k=1).proven
     exact = l0path.fit(X, y, max_k=2, algorithm="exact")
-    assert exact.table.optimality.tolist() == ["global"] * 3 and not exact.notes
-    assert tuple(exact.solutions[2].support) == ranked[0]
+    assert exact.details.optimality.tolist() == ["global"] * 3 and not exact.notes
+    assert tuple(exact._solutions[2].support) == ranked[0]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -145,7 +145,7 @@ def test_near_copies_are_told_apart_or_nothing_is_proven(seed):
     X, y = columns("near", seed, n=40, p=7)
     path = l0path.fit(X, y, max_k=3)
     Z, c = X - X.mean(axis=0), y - y.mean()
-    for k in range(1, min(3, int(path.table.k.max())) + 1):
+    for k in range(1, min(3, int(path.details.k.max())) + 1):
         best = min(
             0.5 * np.mean((c - Z[:, T] @ np.linalg.lstsq(Z[:, T], c, rcond=1e-15)[0]) ** 2)
             for T in map(list, combinations(range(7), k))
@@ -210,7 +210,7 @@ def test_a_model_of_all_columns_may_hold_some_that_nothing_needs():
     X, y = tall(p=3)
     X[:, 2] = X[:, 0] - X[:, 1]
     path = l0path.fit(X, y, algorithm="exact")
-    c = path.certify(time_limit=None, k=int(path.table.k.max()), n_best=2)
+    c = path.certify(time_limit=None, k=int(path.details.k.max()), n_best=2)
     assert not set(c.fixed_in) & {0, 1, 2}
 
 
@@ -306,8 +306,8 @@ def test_sets_of_groups_are_proven_and_are_the_enumerated_best(loss, overlap):
         if loss == "huber"
         else every_set(X, y, groups, **same)
     )
-    assert set(path.table.optimality) == {"global"} and not path.notes
-    for s in path.solutions:
+    assert set(path.details.optimality) == {"global"} and not path.notes
+    for s in path._solutions:
         best = min(v for chosen, v in values.items() if len(chosen) == s.k)
         assert s.objective == pytest.approx(best, rel=1e-7) and s.lower_bound <= best + 1e-7 * abs(
             best
@@ -327,7 +327,7 @@ def test_groups_on_a_lambda0_grid_with_forced_and_excluded_groups():
     options = dict(groups=groups, lambda0=lambda0, always_include=[6], exclude=[7])
     path = l0path.fit(X, y, algorithm="exact", **options)
     values = every_set(X, y, groups[:4] + groups[5:], forced=(3,))
-    for s, price in zip(path.solutions, lambda0, strict=True):
+    for s, price in zip(path._solutions, lambda0, strict=True):
         best = min(v + price * (len(chosen) - 1) for chosen, v in values.items())
         assert s.optimality == "global" and s.objective == pytest.approx(best, rel=REL)
     c = l0path.fit(X, y, max_k=5, **options).certify(time_limit=None, index=1, n_best=2)
@@ -342,7 +342,7 @@ def test_separated_sets_are_compared_by_their_infimum():
     with pytest.warns(SeparationWarning):
         path = l0path.fit(X, y, loss="logistic", groups=groups, max_k=1, algorithm="exact")
     model = path.model(k=1)
-    assert model.status == "separated" and 7 in model.support
+    assert model.details["status"] == "separated" and 7 in model.support
     assert model.objective == pytest.approx(0.0, abs=1e-12)
 
 
@@ -358,7 +358,7 @@ def test_formula_terms_are_proven():
     path = l0path.fit(
         "low ~ a + b + c + d + e + race + smoke + ht", frame, loss="logistic", algorithm="exact"
     )
-    assert len(path) == 9 and set(path.table.optimality) == {"global"} and not path.notes
+    assert len(path) == 9 and set(path.details.optimality) == {"global"} and not path.notes
     X = np.column_stack(
         [frame[list("abcde")], frame.race == "y", frame.race == "z", frame.smoke, frame.ht]
     ).astype(float)
@@ -369,7 +369,7 @@ def test_formula_terms_are_proven():
             oracles.restricted(X, y, [j for g in T for j in groups[g]], loss="logistic")[0]
             for T in combinations(range(8), k)
         )
-        assert path.table.objective[k] == pytest.approx(best, rel=1e-8)
+        assert path.details.objective[k] == pytest.approx(best, rel=1e-8)
 
 
 def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():

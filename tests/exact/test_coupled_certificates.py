@@ -18,6 +18,7 @@ from class_samples import (
     ordered_optimum,
     responses_drawn,
 )
+from recomputed import objective_of
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -165,15 +166,15 @@ def test_bounds_of_nodes_and_proofs_are_those_of_enumeration(kind, seed, lambda2
 def test_a_planted_bad_model_is_replaced(kind):
     X, y, how, _ = instance(kind, 3, 0.02)
     path = fitted(X, y, how, max_k=2)
-    best = path.solutions[2].support.tolist()
+    best = path._solutions[2].support.tolist()
     others = [j for j in range(P) if j != best[0] and np.ptp(X[:, j]) > 0]
-    bad = fitted(X[:, others], y, how, max_k=2).solutions[2]
+    bad = fitted(X[:, others], y, how, max_k=2)._solutions[2]
     worse = bad._replace(support=np.array(others)[bad.support])
-    rows = [*path.solutions[:2], worse]
-    planted = Path(path.meta, rows, path.status, path.notes, (), path._source)
+    rows = [*path._solutions[:2], worse]
+    planted = Path(path._meta, rows, path.status, path.notes, (), path._source)
     found = planted.certify(k=2)
-    assert found.proven and found.incumbent == pytest.approx(path.objective(k=2), rel=1e-8)
-    assert found.incumbent < worse.objective and planted.solutions[2] is worse
+    assert found.proven and found.incumbent == pytest.approx(objective_of(path, k=2), rel=1e-8)
+    assert found.incumbent < worse.objective and planted._solutions[2] is worse
     assert found.model.support.tolist() == best
     assert found.model.predict(X).shape == path.predict(X, k=2).shape
 
@@ -184,7 +185,7 @@ def test_values_of_lambda0_are_proven(kind):
     sizes = fitted(X, y, how)
     values = [sizes.certify(index=i).lower_bound for i in range(len(sizes))]
     path = fitted(X, y, how, lambda0=l0path.grid(n=4))
-    for i, s in enumerate(path.solutions):
+    for i, s in enumerate(path._solutions):
         best = min(value + s.lambda0 * k for k, value in enumerate(values))
         found = path.certify(index=i)
         assert found.proven and found.incumbent == pytest.approx(best, rel=1e-7)
@@ -201,9 +202,9 @@ def test_without_a_finite_optimum_the_infimum_is_proven_or_nothing(loss):
     if loss == "cox":
         y = np.column_stack([n + 1.0 - np.arange(n), np.ones(n)])
     path = fitted(X, y, {"loss": loss}, max_k=2)
-    assert [s.status for s in path.solutions] == ["converged", "converged", "separated"]
+    assert [s.status for s in path._solutions] == ["converged", "converged", "separated"]
     first, last = path.certify(k=1), path.certify(k=2)
-    assert not last.proven or last.incumbent == pytest.approx(path.objective(k=2), abs=1e-9)
+    assert not last.proven or last.incumbent == pytest.approx(objective_of(path, k=2), abs=1e-9)
     values = [classes_optimum(X, y, [j], 0.0) for j in range(4) if loss == "multinomial"]
     if loss == "cox":
         none, Z = np.zeros(n), survival.standardised(X, np.ones(n))[0]
@@ -281,7 +282,7 @@ def test_many_groups_are_proven(kind):
     for g in range(13):
         columns = np.flatnonzero(np.array(groups) == g).tolist()
         alone = fitted(X, y, how, always_include=columns, max_k=0)
-        values.append(alone.objective(k=0))
+        values.append(objective_of(alone, k=0))
     assert found.proven and found.search.startswith("leaps and bounds")
     for model, value in zip(found.best, sorted(values), strict=False):
         assert model.objective == pytest.approx(value, rel=1e-8)

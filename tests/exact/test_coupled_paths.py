@@ -34,7 +34,7 @@ def least_by_size(values, most):
 
 def check(path, best, proven=True):
     """No row is better than the best, and no bound is above it; proven rows are the best ones."""
-    for row in path.table.itertuples():
+    for row in path.details.itertuples():
         least = best[row.k]
         if np.isfinite(row.lambda0):
             least = min(value + k * row.lambda0 for k, value in enumerate(best))
@@ -42,7 +42,7 @@ def check(path, best, proven=True):
         assert row.lower_bound <= least + 1e-9
         if row.optimality == "global":
             assert row.objective == pytest.approx(least, rel=2e-6)
-    assert not proven or (path.table.optimality == "global").all()
+    assert not proven or (path.details.optimality == "global").all()
 
 
 def kinds(*slow):
@@ -79,7 +79,7 @@ def test_tangents_bound_groups(kind):
         for grid in ({"max_k": 3}, {"lambda0": [0.1, 0.02, 1e-3]}):
             given = {"groups": GROUPS, "always_include": forced or None, "certify": False}
             path = l0path.fit(X, y, **given, **grid, **how)
-            rows = list(path.solutions)
+            rows = list(path._solutions)
             assert bound_by_tangents(pose(path._source.data), rows, lambda: False) == []
             for s in rows:
                 least = best[s.k]
@@ -94,4 +94,4 @@ def test_sizes_of_few_models_are_compared_where_no_search_serves():
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 3
     for loss in ("multinomial", "ordinal"):
         path = l0path.fit(X, y, loss=loss, algorithm="exact", max_k=1)
-        assert (path.table.optimality == "global").all() and not path.notes
+        assert (path.details.optimality == "global").all() and not path.notes

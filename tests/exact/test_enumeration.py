@@ -109,7 +109,7 @@ def test_many_dependent_columns_are_proven_and_named():
     by_fits = min(every_value(X, y, 3).values())
     assert found.incumbent == pytest.approx(by_fits, rel=1e-9)
     exact = l0path.fit(X, y, max_k=3, algorithm="exact")
-    assert (exact.table.optimality == "global").all()
+    assert (exact.details.optimality == "global").all()
     assert exact.model(k=3).objective == pytest.approx(by_fits, rel=1e-9)
     listed = path.near_best(k=2, within=0.02)
     values = every_value(X, y, 2)
@@ -155,7 +155,7 @@ def test_other_losses_are_refitted_where_nothing_bounds_them(loss, options):
     for S in [(0, 1), (3, 9), tuple(path.support(k=2))]:
         forced = {"always_include": list(map(int, S)), "max_k": 0}
         other = l0path.fit(X, y * 1.0, loss=record, certify=False, **forced, **options)
-        assert found.incumbent <= other.table.objective.iloc[0] * (1 + 1e-8)
+        assert found.incumbent <= other.details.objective.iloc[0] * (1 + 1e-8)
 
 
 def test_certificates_without_a_proof_say_why():

@@ -49,15 +49,15 @@ def test_every_size_is_proved_and_is_the_enumerated_optimum(lambda2):
         table = ridge_table(X, y, lambda2, w)
         path = l0path.fit(X, y, lambda2=lambda2, sample_weight=w, algorithm="exact", max_k=11)
         assert (
-            set(path.table.optimality) == {"global"}
-            and path.table.gap.max() <= 1e-6
+            set(path.details.optimality) == {"global"}
+            and path.details.gap.max() <= 1e-6
             and not path.notes
         )
         for k in range(12):
             best = min(value[0] for support, value in table.items() if len(support) == k)
-            assert path.table.objective[k] == pytest.approx(
+            assert path.details.objective[k] == pytest.approx(
                 best, rel=1e-9
-            ) and path.table.lower_bound[k] <= best * (1 + REL)
+            ) and path.details.lower_bound[k] <= best * (1 + REL)
 
 
 @pytest.mark.parametrize("lambda2", [0.0, 1e-3, 0.05])
@@ -97,31 +97,31 @@ def test_a_worse_start_is_replaced_by_the_optimum(loss):
     best = l0path.fit(
         X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=20
     )
-    assert set(best.table.optimality) == {"global"}
+    assert set(best.details.optimality) == {"global"}
     for i in range(3):
         c = start.certify(index=i)
         assert (
             c.proven
-            and c.incumbent == pytest.approx(best.table.objective[i], rel=2e-6)
-            and c.incumbent <= start.table.objective[i]
+            and c.incumbent == pytest.approx(best.details.objective[i], rel=2e-6)
+            and c.incumbent <= start.details.objective[i]
         )
-        assert c.path.table.objective[i] == c.incumbent and start.table.lower_bound.isna().all()
+        assert c.path.details.objective[i] == c.incumbent and start.details.lower_bound.isna().all()
 
 
 def test_a_planted_bad_model_is_replaced_in_the_copy_alone():
     X, y = hard(1, n=60, p=25)
     path = l0path.fit(X, y, lambda2=0.01, max_k=4)
     bad = l0path.fit(X[:, 10:], y, lambda2=0.01, max_k=4)
-    worse = path.solutions[4]._replace(
-        support=bad.solutions[4].support + 10,
-        beta=bad.solutions[4].beta,
-        intercept=bad.solutions[4].intercept,
-        loss=bad.solutions[4].loss,
-        shrinkage=bad.solutions[4].shrinkage,
-        objective=bad.solutions[4].objective,
+    worse = path._solutions[4]._replace(
+        support=bad._solutions[4].support + 10,
+        beta=bad._solutions[4].beta,
+        intercept=bad._solutions[4].intercept,
+        loss=bad._solutions[4].loss,
+        shrinkage=bad._solutions[4].shrinkage,
+        objective=bad._solutions[4].objective,
     )
     planted = Path(
-        path.meta, [*path.solutions[:4], worse], path.status, path.notes, (), path._source
+        path._meta, [*path._solutions[:4], worse], path.status, path.notes, (), path._source
     )
     c = planted.certify(k=4)
     assert (
@@ -130,8 +130,8 @@ def test_a_planted_bad_model_is_replaced_in_the_copy_alone():
         and c.incumbent < worse.objective
     )
     assert (
-        planted.solutions[4] is worse
-        and c.path.solutions[4].support.tolist() != worse.support.tolist()
+        planted._solutions[4] is worse
+        and c.path._solutions[4].support.tolist() != worse.support.tolist()
     )
 
 
@@ -166,7 +166,7 @@ def test_limits_and_interrupts_give_what_is_known():
     assert (
         len(exact) == 7
         and any("not proved" in note for note in exact.notes)
-        and exact.table.gap.notna().all()
+        and exact.details.gap.notna().all()
     )
     seen = []
     l0path.fit(
@@ -204,15 +204,15 @@ def test_little_ridge_does_not_stop_the_bound_of_a_logistic_search():
 def test_the_hinge_is_solved_exactly_and_by_no_other_algorithm():
     X, y = hard(4, n=40, p=9, k=3, loss="hinge")
     path = l0path.fit(X, y, loss="hinge", lambda2=0.05, algorithm="exact", max_k=3)
-    assert set(path.table.optimality) == {"global"} and path.table.gap.max() <= 1e-6
+    assert set(path.details.optimality) == {"global"} and path.details.gap.max() <= 1e-6
     best = l0path.fit(
         X[:, path.support(k=3)], y, loss="hinge", lambda2=0.05, algorithm="exact", k=3
-    ).table.objective.iloc[-1]
-    assert best == pytest.approx(path.table.objective[3], rel=1e-6)
+    ).details.objective.iloc[-1]
+    assert best == pytest.approx(path.details.objective[3], rel=1e-6)
     other = l0path.fit(
         X, y, loss="hinge", lambda2=0.05, algorithm=IntegralityGeneration(gap=1e-6), max_k=3
     )
-    np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=2e-6)
+    np.testing.assert_allclose(other.details.objective, path.details.objective, rtol=2e-6)
     assert path.predict(X, k=3, type="class").shape == (40,) and path.certify(k=2).proven
     with pytest.raises(ValueError, match="hinge"):
         l0path.fit(X, y, loss="hinge", lambda2=0.05)

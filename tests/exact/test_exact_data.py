@@ -88,10 +88,10 @@ def prostate(shared):
 def test_prostate_every_size(shared, lambda2):
     X, y = (part.to_numpy() for part in prostate(shared)[:2])
     path = l0path.fit(X, y, lambda2=lambda2, algorithm="exact")
-    assert set(path.table.optimality) == {"global"}
+    assert set(path.details.optimality) == {"global"}
     for k in range(1, 8):
         best = best_by_enumeration(X, y, k, lambda2, leaders=80)
-        assert path.table.objective[k] == pytest.approx(best[0][0], rel=REL)
+        assert path.details.objective[k] == pytest.approx(best[0][0], rel=REL)
         check_size(path, k, best)
 
 
@@ -153,8 +153,8 @@ def test_prices_agree_with_sizes():
     best = [0.5 * float(y.var())] + [best_by_enumeration(X, y, k, 0.02)[0][0] for k in range(1, 11)]
     prices = np.geomspace(200.0, 0.5, 12)
     path = l0path.fit(X, y, lambda2=0.02, lambda0=list(prices), algorithm="exact", max_k=10)
-    assert set(path.table.optimality) == {"global"} and len(path) == prices.size
-    for row in path.table.itertuples():
+    assert set(path.details.optimality) == {"global"} and len(path) == prices.size
+    for row in path.details.itertuples():
         values = [value + row.lambda0 * k for k, value in enumerate(best)]
         assert row.objective == pytest.approx(min(values), rel=REL) and row.lower_bound <= min(
             values
@@ -201,14 +201,14 @@ def test_tumour_means_to_five_columns(loss):
     X, y = data.X.to_numpy()[:, :10], np.where(data.y.to_numpy() == 1, 1.0, -1.0)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     path = l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=5, algorithm="exact")
-    assert set(path.table.optimality) == {"global"}
+    assert set(path.details.optimality) == {"global"}
     for k in range(1, 6):
         best = min(
             (by_newton(Z[:, S], y, loss, 0.01), S) for S in itertools.combinations(range(10), k)
         )
-        assert path.table.objective[k] == pytest.approx(
+        assert path.details.objective[k] == pytest.approx(
             best[0], rel=REL
-        ) and path.table.lower_bound[k] <= best[0] * (1 + REL)
+        ) and path.details.lower_bound[k] <= best[0] * (1 + REL)
         assert tuple(path.support(k=k)) == best[1]
 
 
@@ -272,9 +272,9 @@ def test_no_bound_lies_above_the_enumerated_optimum(count, columns):
         }
         jobs = [(price, 0, values_of(table, d["forced"], price=d["lambda0"] * d["penalty_factor"]))]
         if s < len(sizes):
-            jobs.append((sizes, s, values_of(table, d["forced"], most=sizes.solutions[s].k)))
+            jobs.append((sizes, s, values_of(table, d["forced"], most=sizes._solutions[s].k)))
         for path, index, values in jobs:
-            if path.solutions[index].status == "converged":
+            if path._solutions[index].status == "converged":
                 a, b, f = check_bound(
                     path.certify(index=index, time_limit=60, **limits), values, table, limits["gap"]
                 )

@@ -53,7 +53,7 @@ class Below:
         return self.upper[:sizes].copy()
 
     def offer(self, support, size):
-        value = self.refit(support)[0]
+        value = self.model(support).refit()[0]
         if value < self.upper[size]:
             self.found[tuple(support.tolist())] = value
         if self.alone:
@@ -160,8 +160,8 @@ def test_sets_that_keep_a_hierarchy_are_compared_with_their_like(responses):
     y = frame[["y", "z"]].to_numpy() if responses == 2 else frame.y.to_numpy()
     table = table_of(np.vstack([a, b, c, f, a * b, a * f, b * c]).T, y, labels)
     closed = {s for s in table if all(needs.get(g, set()) <= set(s) for g in s)}
-    assert (path.table.optimality == "global").all() and len(path.table) == 8
-    for row in path.table.itertuples():
+    assert (path.details.optimality == "global").all() and len(path.details) == 8
+    for row in path.details.itertuples():
         least = min(table[s] for s in closed if len(s) == row.k)
         assert row.objective == pytest.approx(least, rel=2e-8)
         assert row.lower_bound <= least * (1.0 + REL)
@@ -173,7 +173,7 @@ def test_default_fits_prove_all_sizes_of_many_groups():
     y = X[:, :6] @ rng.standard_normal(6) + 2.0 * rng.standard_normal(120)
     for target in (y, np.column_stack([y, rng.standard_normal(120)])):
         path = l0path.fit(X, target, groups=groups)
-        assert (path.table.optimality == "global").all() and not path.notes
+        assert (path.details.optimality == "global").all() and not path.notes
 
 
 def test_groups_that_share_or_explain_columns_are_left_to_other_searches():

@@ -392,7 +392,7 @@ def test_diabetes_sizes_are_proven():
         search = leaps_of(problem, size=k, gap=1e-6)
         search.offer(path.support(k=k))
         assert search.run() == "closed"
-        assert search.best[0][0] <= path.table.objective[path.table.k == k].iloc[0] * (1 + REL)
+        assert search.best[0][0] <= path.details.objective[path.details.k == k].iloc[0] * (1 + REL)
         assert search.upper - search.lower <= 1e-6 * search.upper
         nodes.append(search.nodes)
     assert max(nodes) < 20_000

@@ -115,7 +115,7 @@ def compare(d, path):
     except RuntimeError:
         best = None  # some set has no minimum
     claimed = 0
-    for s in path.solutions:
+    for s in path._solutions:
         if best is None or s.separated or s.k not in best:
             continue
         value = best[s.k][0]
@@ -153,7 +153,7 @@ def test_certify_bounds_every_row_without_a_ridge(loss):
     rows, claimed = np.sum([compare(d, path) for d, path in paths], axis=0)
     assert rows >= 8 and claimed >= 0.9 * rows
     for _, path in paths:
-        known = path.table.lower_bound.notna() | (path.table.status != "converged")
+        known = path.details.lower_bound.notna() | (path.details.status != "converged")
         assert known.all() and not any("no lower bounds" in note for note in path.notes)
 
 
@@ -218,8 +218,8 @@ def least_squares_of_groups(X, y, groups):
 def test_sets_of_groups_are_proved_without_asking(kind, seed):
     X, y, groups = grouped(seed, **kind)
     path, least = l0path.fit(X, y, groups=groups), least_squares_of_groups(X, y, groups)
-    assert (path.table.optimality == "global").all() and len(path) > 5
-    for s in path.solutions:
+    assert (path.details.optimality == "global").all() and len(path) > 5
+    for s in path._solutions:
         assert s.objective == pytest.approx(least[s.k], rel=1e-9)
         assert s.lower_bound <= least[s.k] * (1 + 1e-9)
 
@@ -228,7 +228,7 @@ def test_groups_give_the_same_for_any_number_of_threads():
     X, y, groups = grouped(1, n=40)
     first, *others = (l0path.fit(X, y, groups=groups, n_jobs=n) for n in (1, 2, 4))
     for other in others:
-        assert other.table.equals(first.table)
+        assert other.details.equals(first.details)
 
 
 def test_more_groups_than_can_be_enumerated_are_proved():
@@ -257,7 +257,7 @@ def test_where_sets_have_no_finite_optimum_nothing_is_called_proven():
     with pytest.warns(l0path.errors.SeparationWarning):
         path = l0path.fit(X, y, loss="logistic", algorithm="exact")
     assert path.model(k=1).optimality == "global"
-    assert not (path.table.optimality[path.table.k >= 2] == "global").any()
+    assert not (path.details.optimality[path.details.k >= 2] == "global").any()
 
 
 def test_a_certificate_of_a_logistic_model_without_a_ridge():
@@ -308,8 +308,8 @@ def on_their_span(X, y, loss):
     for pair in combinations(range(X.shape[1]), 2):
         Q = np.linalg.qr(X[:, pair] - X[:, pair].mean(axis=0))[0] * np.sqrt(len(X))
         path = l0path.fit(Q, y, loss=loss, always_include=[0, 1], certify=False)
-        assert path.solutions[0].status == "converged"
-        out[pair] = path.solutions[0].objective
+        assert path._solutions[0].status == "converged"
+        out[pair] = path._solutions[0].objective
     return out
 
 

@@ -22,7 +22,7 @@ def test_ways_to_write_groups():
         [list(J)[::-1] for J in by_label(labels).values()],
     ):
         other = l0path.fit(frame, y, groups=groups, max_k=3)
-        np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=1e-12)
+        np.testing.assert_allclose(other.details.objective, path.details.objective, rtol=1e-12)
     assert l0path.fit(frame, y, groups=as_dict, max_k=6).model(k=6).groups == [
         "a",
         "b",
@@ -52,7 +52,7 @@ def test_overlapping_groups_are_unions():
     for case in (dict(), dict(lambda2=0.05), dict(lambda2=0.01, lambda1=0.02)):
         path = l0path.fit(X, y, groups=groups, max_k=3, certify=False, **case)
         for k in range(4):
-            assert path.table.objective[k] == pytest.approx(
+            assert path.details.objective[k] == pytest.approx(
                 enumerated(X, y, groups, k, **case)[0], rel=1e-8
             )
             assert (
@@ -61,7 +61,7 @@ def test_overlapping_groups_are_unions():
                     np.concatenate([np.empty(0, int), *(groups[g] for g in path.model(k=k).groups)])
                 ).tolist()
             )
-        assert list(path.table.optimality)[1:3] == ["global", "refit_swap_m"]
+        assert list(path.details.optimality)[1:3] == ["global", "refit_swap_m"]
 
 
 def test_forced_excluded_and_priced_groups():
@@ -72,7 +72,7 @@ def test_forced_excluded_and_priced_groups():
     for k in range(3):
         value, chosen = enumerated(X, y, kept, k, forced=("d",))
         assert (
-            forced.table.objective[k] == pytest.approx(value, rel=1e-9)
+            forced.details.objective[k] == pytest.approx(value, rel=1e-9)
             and tuple(sorted(forced.model(k=k).groups)) == chosen
         )
     factor = np.ones(6)
@@ -80,29 +80,29 @@ def test_forced_excluded_and_priced_groups():
     factor[order.index("d")], factor[order.index("b")] = 0.0, np.inf
     for priced in (factor, np.array([factor[order.index(g)] for g in labels])):
         np.testing.assert_allclose(
-            l0path.fit(X, y, groups=labels, penalty_factor=priced, max_k=2).table.objective,
-            forced.table.objective,
+            l0path.fit(X, y, groups=labels, penalty_factor=priced, max_k=2).details.objective,
+            forced.details.objective,
             rtol=1e-12,
         )
     by_column = l0path.fit(
         X, y, groups=labels, always_include=int(groups["d"][0]), exclude=groups["b"], max_k=2
     )
-    np.testing.assert_allclose(by_column.table.objective, forced.table.objective, rtol=1e-12)
+    np.testing.assert_allclose(by_column.details.objective, forced.details.objective, rtol=1e-12)
     part, fewer = (
         l0path.fit(X, y, groups=labels, exclude=[int(groups["b"][0])], max_k=2),
         {**groups, "b": groups["b"][1:]},
     )
-    assert part.table.objective[2] == pytest.approx(enumerated(X, y, fewer, 2)[0], rel=1e-9)
+    assert part.details.objective[2] == pytest.approx(enumerated(X, y, fewer, 2)[0], rel=1e-9)
     assert sorted(part.model(k=2).groups) == ["b", "e"] and part.support(k=2).tolist() == sorted(
         [*groups["b"][1:], *groups["e"]]
     )
     prices = np.linspace(0.5, 2.0, 6)
     path = l0path.fit(X, y, groups=labels, penalty_factor=prices)
-    low = path.table.lambda0_low.to_numpy()
+    low = path.details.lambda0_low.to_numpy()
     for i in np.flatnonzero(low > 0):  # the hull in lambda0 counts the prices of groups
         cost = [
             s.objective + low[i] * sum(prices[order.index(g)] for g in path.model(index=j).groups)
-            for j, s in enumerate(path.solutions)
+            for j, s in enumerate(path._solutions)
         ]
         assert cost[i] == pytest.approx(min(cost), rel=1e-9)
 

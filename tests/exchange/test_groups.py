@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from asked import loss_with
 from group_problems import by_label, enumerated, problem
+from recomputed import objective_of
 
 import l0path
 from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
@@ -54,31 +55,32 @@ def test_every_size_is_the_best_of_all_sets_of_groups(loss, case):
         value, chosen = enumerated(
             X, y, by_label(labels), k, loss=loss, weights=w, offset=o, **case
         )
-        assert path.table.objective[k] == pytest.approx(value, rel=1e-7)
+        assert path.details.objective[k] == pytest.approx(value, rel=1e-7)
         assert tuple(sorted(path.model(k=k).groups)) == chosen
         assert (
-            path.table.k[k] == k and path.support(k=k).tolist() == columns(labels, chosen).tolist()
+            path.details.k[k] == k
+            and path.support(k=k).tolist() == columns(labels, chosen).tolist()
         )
-        assert path.objective(k=k) == pytest.approx(path.table.objective[k], rel=1e-10)
+        assert objective_of(path, k=k) == pytest.approx(path.details.objective[k], rel=1e-10)
 
 
 def test_squared_paths_say_what_was_decided():
     X, y, labels = problem()
-    table = l0path.fit(X, y, groups=labels, certify=False).table
+    table = l0path.fit(X, y, groups=labels, certify=False).details
     assert table.k.tolist() == list(range(7)) and list(table.optimality) == [
         *["global"] * 2,
         *["refit_swap"] * 4,
         "global",
     ]
-    assert table.n_nonzero[6] == 13 and table.n_nonzero[0] == 0
+    assert table.n_features[6] == 13 and table.n_features[0] == 0
     ranked = l0path.fit(X, y, groups=labels, lambda1=0.01, max_k=2)
-    assert list(ranked.table.optimality)[1:] == ["global", "refit_swap_m"]
-    assert [model.exchanges for model in ranked][1:] == [None, 10]
-    assert not ranked.table["flags"].any()
+    assert list(ranked.details.optimality)[1:] == ["global", "refit_swap_m"]
+    assert [model.details["exchanges"] for model in ranked][1:] == [None, 10]
+    assert not ranked.details["flags"].any()
     few = l0path.fit(
         X, y, groups=labels, lambda1=0.01, max_k=2, algorithm=l0path.solvers.LocalSearch(n_best=3)
     )
-    assert [model.exchanges for model in few][1:] == [None, 3]
+    assert [model.details["exchanges"] for model in few][1:] == [None, 3]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -93,7 +95,7 @@ def test_what_is_called_refit_swap_has_no_better_exchange(seed):
         0.1 * (seed % 2),
     )
     path = l0path.fit(X, y, groups=labels, max_k=7, lambda2=lambda2, certify=False)
-    assert set(path.table.optimality) == {"global", "refit_swap"}
+    assert set(path.details.optimality) == {"global", "refit_swap"}
 
     def value(chosen):
         return oracles.restricted(X, y, columns(labels, chosen), lambda2=lambda2)[0]
@@ -105,9 +107,9 @@ def test_what_is_called_refit_swap_has_no_better_exchange(seed):
         )
         assert min(
             value({*chosen, g} - {out}) for g in rest for out in chosen
-        ) >= path.table.objective[k] * (1 - 1e-9)
+        ) >= path.details.objective[k] * (1 - 1e-9)
         if k < 7:
-            assert min(value({*chosen, g}) for g in rest) >= path.table.objective[k + 1] * (
+            assert min(value({*chosen, g}) for g in rest) >= path.details.objective[k + 1] * (
                 1 - 1e-9
             )
 
@@ -148,13 +150,13 @@ def test_groups_of_more_columns_than_rows(loss, monkeypatch):
             )[0]
             for chosen in itertools.combinations(range(G), k)
         )
-        assert path.table.objective[k] == pytest.approx(best, rel=1e-8)
+        assert path.details.objective[k] == pytest.approx(best, rel=1e-8)
     monkeypatch.setattr(group_model.GroupModel, "columns_per_row", 1e9)
     plain = l0path.fit(X, y, **given)
-    np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(path.details.objective, plain.details.objective, rtol=1e-9)
     assert [m.groups for m in path] == [m.groups for m in plain] and list(
-        path.table.optimality
-    ) == list(plain.table.optimality)
+        path.details.optimality
+    ) == list(plain.details.optimality)
 
 
 @pytest.mark.parametrize("ridge", [1e-4, 1.0, 100.0])
@@ -172,9 +174,9 @@ def test_groups_of_one_column_give_the_path_of_columns(loss):
         l0path.fit(X, y, loss=loss, max_k=6, lambda2=0.01),
         l0path.fit(X, y, loss=loss, max_k=6, lambda2=0.01, groups=np.arange(14)),
     )
-    np.testing.assert_allclose(grouped.table.objective, one.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(grouped.details.objective, one.details.objective, rtol=1e-9)
     np.testing.assert_allclose(
-        grouped.table.lambda0_low, one.table.lambda0_low, rtol=1e-6, atol=1e-12
+        grouped.details.lambda0_low, one.details.lambda0_low, rtol=1e-6, atol=1e-12
     )
     assert [m.groups for m in grouped] == [m.support.tolist() for m in one]
 
@@ -196,7 +198,7 @@ def test_order_within_and_of_groups_and_mixing_within_groups_change_nothing(loss
         mixed, y, loss=loss, groups=labels, max_k=4, lambda2=0.01, standardize=False
     )
     for other in (moved, turned):
-        np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=1e-8)
+        np.testing.assert_allclose(other.details.objective, path.details.objective, rtol=1e-8)
         assert [sorted(m.groups) for m in other] == [sorted(m.groups) for m in path]
     np.testing.assert_allclose(
         moved.coef(k=3, full=True).iloc[1:].to_numpy(),
@@ -223,23 +225,23 @@ def dummies(n=120, seed=0):
 def test_collinear_and_constant_columns_within_groups():
     X, y, labels = dummies()
     path = l0path.fit(X, y, groups=labels)
-    assert path.model(k=1).groups == [1] and path.table.n_nonzero[1] == 3
+    assert path.model(k=1).groups == [1] and path.details.n_features[1] == 3
     for k in range(4):
         value = min(
             np.mean((y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]) ** 2) / 2
             for g in itertools.combinations(range(3), k)
             for Z in [np.column_stack([np.ones(y.size), X[:, np.isin(labels, g)]])]
         )
-        assert path.table.objective[k] == pytest.approx(value, rel=1e-9)
-    assert "refit_swap" not in list(path.table.optimality)
+        assert path.details.objective[k] == pytest.approx(value, rel=1e-9)
+    assert "refit_swap" not in list(path.details.optimality)
     twice = l0path.fit(
         np.column_stack([X[:, :8], X[:, 4:8]]), y, groups=np.repeat([0, 1, 2], 4)
     )  # a group and its copy
-    assert twice.table.objective[1] == pytest.approx(path.table.objective[1], rel=1e-9)
+    assert twice.details.objective[1] == pytest.approx(path.details.objective[1], rel=1e-9)
     # the copy belongs to a group of its own, so it is a column like any other: both groups share
     # the coefficients, and nothing is gained
-    assert twice.table.objective[3] == pytest.approx(twice.table.objective[2], rel=1e-9)
-    assert "refit_swap" not in list(twice.table.optimality)
+    assert twice.details.objective[3] == pytest.approx(twice.details.objective[2], rel=1e-9)
+    assert "refit_swap" not in list(twice.details.optimality)
     z = np.where(y > np.median(y), "yes", "no")
     logistic = l0path.fit(X, z, groups=labels, loss="logistic", lambda2=1e-3)
     assert logistic.model(k=1).groups == [1] and logistic.status.startswith("complete")
@@ -266,11 +268,11 @@ def test_screened_groups_find_what_enumeration_of_the_signal_finds(loss, monkeyp
     monkeypatch.setattr(GroupExchanges, "limits", GroupLimits(columns=100))
     path, sparse = l0path.fit(X, y, **arguments), l0path.fit(sp.csr_matrix(X), y, **arguments)
     assert path.model(k=4).groups == true.tolist()
-    assert path.rounds.members.iloc[-1] < count and set(path.table.optimality[2:]) == {
+    assert path.rounds.members.iloc[-1] < count and set(path.details.optimality[2:]) == {
         "refit_swap_m"
     }
-    np.testing.assert_allclose(path.table.objective, every.table.objective, rtol=1e-8)
-    np.testing.assert_allclose(sparse.table.objective, path.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(path.details.objective, every.details.objective, rtol=1e-8)
+    np.testing.assert_allclose(sparse.details.objective, path.details.objective, rtol=1e-9)
 
 
 def test_weights_count_rows():
@@ -278,7 +280,7 @@ def test_weights_count_rows():
     w = np.random.default_rng(0).integers(0, 3, y.size)
     whole = np.repeat(np.arange(y.size), w)
     np.testing.assert_allclose(
-        l0path.fit(X, y, groups=labels, sample_weight=w).table.objective,
-        l0path.fit(X[whole], y[whole], groups=labels).table.objective,
+        l0path.fit(X, y, groups=labels, sample_weight=w).details.objective,
+        l0path.fit(X[whole], y[whole], groups=labels).details.objective,
         rtol=1e-9,
     )

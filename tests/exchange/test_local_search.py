@@ -35,10 +35,10 @@ def test_default_effort_finds_a_block_that_no_single_exchange_reaches():
         0,
         1,
     ]  # the trap works: one exchange at a time stays with the decoys
-    assert fast.table.optimality[2] == "refit_swap"
+    assert fast.details.optimality[2] == "refit_swap"
     default = l0path.fit(X, y, max_k=2, certify=False)
     assert default.support(k=2).tolist() == [0, 1]
-    assert default.table.loss[2] < 0.01 * fast.table.loss[2]
+    assert default.details.loss[2] < 0.01 * fast.details.loss[2]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -48,7 +48,7 @@ def test_more_effort_is_never_worse(loss):
     paths = [
         l0path.fit(
             sim.X, y, loss=loss, lambda2=1e-2, max_k=12, algorithm=algorithm
-        ).table.objective.to_numpy()
+        ).details.objective.to_numpy()
         for algorithm in (
             LocalSearch(effort="high"),
             LocalSearch(swap_size=2),
@@ -65,7 +65,9 @@ def test_more_effort_is_never_worse(loss):
 
 def test_the_seed_matters_to_high_effort_only():
     sim = l0path.simulate.linear(80, 40, 8, rho=0.7, snr=2, random_state=1)
-    tables = [l0path.fit(sim.X, sim.y, max_k=10, random_state=seed).table for seed in (None, 1, 2)]
+    tables = [
+        l0path.fit(sim.X, sim.y, max_k=10, random_state=seed).details for seed in (None, 1, 2)
+    ]
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
 
@@ -91,9 +93,11 @@ def test_pairs_tried_follow_the_cost_of_a_refit():
 def test_n_best_is_recorded_with_the_model():
     sim = l0path.simulate.logistic(150, 20, 4, random_state=2)
     path = l0path.fit(sim.X, sim.y, loss="logistic", max_k=4, algorithm=LocalSearch(n_best=7))
-    assert [model.exchanges for model in path] == [None, None, *[7] * 3]
-    assert "(7 exchanges tried)" in str(path.summary(k=2)) and not path.table["flags"].any()
-    assert path.table.optimality.tolist() == ["global"] * 2 + ["refit_swap_m"] * 3
+    assert [model.details["exchanges"] for model in path] == [None, None, *[7] * 3]
+    assert (
+        "(7 exchanges tried)" in str(path.model(k=2).summary()) and not path.details["flags"].any()
+    )
+    assert path.details.optimality.tolist() == ["global"] * 2 + ["refit_swap_m"] * 3
 
 
 def test_store_keeps_the_best_of_each_size_and_ends_at_a_perfect_fit():
@@ -169,7 +173,7 @@ def test_coefficients_of_a_long_walk_stay_exact():
         S = path.support(k=k)
         A = np.column_stack([np.ones(150), X[:, S]])
         residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
-        assert path.table.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)
+        assert path.details.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)
 
 
 def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch):
@@ -188,6 +192,6 @@ def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch):
     monkeypatch.setattr(chord.threads, "run", counted)
     two = l0path.fit(X, y, loss="logistic", n_jobs=2)
     assert 2 in shared
-    for a, b in zip(one.solutions, two.solutions, strict=True):
+    for a, b in zip(one._solutions, two._solutions, strict=True):
         assert a.support.tolist() == b.support.tolist() and a.optimality == b.optimality
         assert a.objective == pytest.approx(b.objective, rel=1e-12)

@@ -38,7 +38,7 @@ def test_it_finds_optima_that_single_swaps_miss():
         for name, kind in (("usual", l0path.solvers.LocalSearch), ("elastic", Elastic)):
             settings = kind(effort="fast")
             path = l0path.fit(data.X, data.y, max_k=5, algorithm=settings, certify=False)
-            missed[name] += int((path.table.loss > optimum * (1 + 1e-9)).sum())
+            missed[name] += int((path.details.loss > optimum * (1 + 1e-9)).sum())
     assert missed == {"usual": 3, "elastic": 0}
 
 
@@ -49,8 +49,8 @@ def test_what_it_claims_holds(loss):
     same = {"loss": loss, "lambda2": 1e-2, "max_k": 3, "certify": False}
     path = l0path.fit(data.X, y, algorithm=Elastic(), **same)
     usual = l0path.fit(data.X, y, **same)
-    np.testing.assert_allclose(path.table.objective, usual.table.objective, rtol=1e-7)
-    assert path.table.optimality.tolist() == usual.table.optimality.tolist()
+    np.testing.assert_allclose(path.details.objective, usual.details.objective, rtol=1e-7)
+    assert path.details.optimality.tolist() == usual.details.optimality.tolist()
 
 
 def test_groups_and_several_responses_are_refused():

@@ -16,11 +16,11 @@ def test_counts_of_successes_are_a_row_for_each_trial():
         np.vstack([X, X]), np.repeat([1, 0], 90), loss="logistic", max_k=3,
         offset=np.append(offset, offset), freq_weight=Y.T.ravel(),
     )  # fmt: skip
-    np.testing.assert_allclose(path.table.objective, twice.table.objective, rtol=1e-10)
+    np.testing.assert_allclose(path.details.objective, twice.details.objective, rtol=1e-10)
     share = np.where(trials > 0, Y[:, 0] / np.maximum(trials, 1), 0.5)
     same = l0path.fit(X, share, loss="binomial", trials=trials, max_k=3, offset=offset)
-    assert same.table.objective.tolist() == path.table.objective.tolist()
-    assert path.meta.n_eff == (trials > 0).sum()
+    assert same.details.objective.tolist() == path.details.objective.tolist()
+    assert path._meta.n_eff == (trials > 0).sum()
 
 
 def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
@@ -34,15 +34,15 @@ def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
     row = path.score_table().iloc[2]
     assert row.loglik == pytest.approx(found.llf, rel=1e-10)
     assert row.bic == pytest.approx(3 * np.log(seen.sum()) - 2 * found.llf)
-    for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
+    for again in (path.model(k=2).refit(), path.model(k=2).refit(X=X, y=Y, offset=offset)):
         np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
         np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
         assert again.llf == pytest.approx(found.llf, rel=1e-10)
         assert again.aic == pytest.approx(row.aic, rel=1e-10)
     weights = np.where(X[:, 1] > 0, 1.5, 0.5)  # beside the trials
     twice = l0path.fit(X, Y, loss="binomial", max_k=1, sample_weight=weights)
-    assert twice.refit(k=1).llf == pytest.approx(twice.score_table().loglik[1], rel=1e-10)
-    deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
+    assert twice.model(k=1).refit().llf == pytest.approx(twice.score_table().loglik[1], rel=1e-10)
+    deviance = path.model(k=2).score(X, Y, offset=offset)["deviance"]
     assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
     path.save(tmp_path / "path.npz")
     assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
@@ -52,8 +52,10 @@ def test_counts_of_a_formula_are_scored_and_refitted_from_its_table():
     X, Y, _ = counted()
     data = pd.DataFrame({"a": X[:, 1], "b": X[:, 4], "yes": Y[:, 0], "no": Y[:, 1]})
     path = l0path.fit("yes + no ~ a + b", data, loss="binomial", max_k=1)
-    assert path.refit(k=1, X=data).llf == pytest.approx(path.refit(k=1).llf, rel=1e-12)
-    assert path.score(data, k=1).equals(path.score(data, Y, k=1))
+    assert path.model(k=1).refit(X=data).llf == pytest.approx(
+        path.model(k=1).refit().llf, rel=1e-12
+    )
+    assert path.model(k=1).score(data).equals(path.model(k=1).score(data, Y))
 
 
 def test_binomial_folds_and_names():
@@ -62,7 +64,7 @@ def test_binomial_folds_and_names():
     assert set(cv.model("min").support) >= {1, 4}
     classes = np.where(X[:, 0] + 0.5 * X[:, 3] > 0, "b", "a")
     path = l0path.fit(X, classes, loss="binomial", max_k=1, lambda2=0.1)  # glmnet's name
-    assert path.loss == "logistic" and path.classes == ("a", "b")
+    assert path.loss.name == "logistic" and path.classes == ("a", "b")
     with pytest.raises(ValueError, match="loss='binomial'"):
         l0path.fit(X, Y, loss="logistic", max_k=1)
     with pytest.raises(ValueError, match="negative"):
@@ -78,4 +80,4 @@ def test_a_column_that_fills_shares_is_named():
     Y[:3] = [[5, 0], [4, 0], [6, 0]]
     with pytest.warns(l0path.errors.SeparationWarning, match="x0"):
         path = l0path.fit(X, Y, loss="binomial", max_k=1, always_include=["x0"])
-    assert path.solutions[0].separated
+    assert path._solutions[0].separated

@@ -5,6 +5,7 @@ check loss, and what is claimed is claimed of the function that was searched.
 import numpy as np
 import oracles
 import pytest
+from recomputed import objective_of
 
 import l0path
 
@@ -30,10 +31,10 @@ def test_models_are_those_of_quantreg(engel, quantile):
     path = l0path.fit("foodexp ~ income", engel, loss=l0path.losses.Quantile(quantile))
     intercept, slope, loss, loglik = ENGEL[quantile]
     np.testing.assert_allclose(path.coef(k=1), [intercept, slope], rtol=1e-11)
-    assert path.solutions[1].loss == pytest.approx(loss, rel=1e-12)
+    assert path._solutions[1].loss == pytest.approx(loss, rel=1e-12)
     assert path.score_table().loglik.iloc[1] == pytest.approx(loglik, rel=1e-12)
-    assert path.objective(k=1) == pytest.approx(loss, rel=1e-12)
-    table = path.table
+    assert objective_of(path, k=1) == pytest.approx(loss, rel=1e-12)
+    table = path.details
     assert table.deviance_ratio.iloc[1] == pytest.approx(1 - loss / table.loss.iloc[0], rel=1e-12)
 
 
@@ -41,7 +42,7 @@ def test_refits_have_the_coefficients_of_the_path(engel):
     """Iterations of statsmodels end in a cycle, which was warned of."""
     for quantile in (0.05, 0.5, 0.95):
         path = l0path.fit("foodexp ~ income", engel, loss=l0path.losses.Quantile(quantile))
-        results = path.refit(k=1)
+        results = path.model(k=1).refit()
         np.testing.assert_allclose(results.params, path.coef(k=1), rtol=1e-10)
         np.testing.assert_allclose(results.predict(), path.predict(engel, k=1), rtol=1e-10)
 
@@ -77,7 +78,7 @@ def test_losses_are_those_of_the_linear_program(kind):
         X[:3] *= 1e3
         y[3:6] *= 1e4
     path = l0path.fit(X, y, loss=l0path.losses.Quantile(0.3), sample_weight=w, max_k=6)
-    for s in path.solutions:
+    for s in path._solutions:
         best = linear_program(X[:, s.support], y, 0.3, w)
         assert s.status == "converged" and s.loss == pytest.approx(best, rel=1e-10)
         assert s.loss == pytest.approx(check(y, path.predict(X, k=s.k), 0.3, w), rel=1e-12)
@@ -88,12 +89,12 @@ def test_other_best_coefficients_are_flagged():
     x = np.repeat([0.0, 1.0], [3, 4])
     y = np.array([1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 7.0])
     path = l0path.fit(x[:, None], y, loss="quantile", max_k=1)
-    assert ["not_unique" in s.flags for s in path.solutions] == [False, True]  # 2; 2 and 2 to 4
+    assert ["not_unique" in s.flags for s in path._solutions] == [False, True]  # 2; 2 and 2 to 4
     one = l0path.fit(x[:, None], np.where(x, y, y + 1), loss=l0path.losses.Quantile(0.3), max_k=1)
-    assert "not_unique" not in one.solutions[1].flags
+    assert "not_unique" not in one._solutions[1].flags
     # a row at the kink, with a slope at the end of its range, holds the others where they are
     path = l0path.fit(x[:6, None], [1.0, 2.0, 4.0, 2.0, 2.0, 2.0], loss="quantile", max_k=1)
-    assert "not_unique" not in path.solutions[1].flags
+    assert "not_unique" not in path._solutions[1].flags
 
 
 @pytest.mark.parametrize("lambda1", [0.0, 0.02])
@@ -112,7 +113,7 @@ def test_optima_with_shrinkage_and_bounds(lambda1, lambda2, boxed):
         always_include=[4], **given,
     )  # fmt: skip
     assert len(path) == 6
-    for s in path.solutions:
+    for s in path._solutions:
         beta = np.zeros(6)
         beta[s.support] = s.beta
         lacks = oracles.check_residual(
@@ -126,15 +127,15 @@ def test_claims_say_which_loss_they_are_about():
     X = rng.normal(size=(80, 5))
     y = X[:, 0] + 0.3 * X[:, 1] + rng.normal(size=80)
     path = l0path.fit(X, y, loss="quantile", lambda2=1e-3, max_k=5, certify=True)
-    kinds = path.table.optimality.tolist()
+    kinds = path.details.optimality.tolist()
     # with no column, and with all of them, there is one support
     assert kinds[0] == kinds[5] == "global" and set(kinds[1:5]) <= {
         "global_smoothed", "refit_swap_smoothed", "refit_swap_m_smoothed",
     }  # fmt: skip
-    width = path.loss_record().width
+    width = path._loss_record().width
     assert any(f"width = {width:.4g}" in note and "_smoothed" in note for note in path.notes)
-    assert "_smoothed" in repr(path.summary(k=2))
-    bound, loss = path.table.lower_bound, path.table.objective
+    assert "_smoothed" in repr(path.model(k=2).summary())
+    bound, loss = path.details.lower_bound, path.details.objective
     assert (bound[1:5] <= loss[1:5] + 1e-12).all() and (bound[1:5] > 0).any()
 
 
@@ -149,9 +150,9 @@ def test_folds_predict_by_the_best_coefficients():
     for f in range(3):
         train = folds != f
         own = l0path.fit(X[train], y[train], loss=l0path.losses.Quantile(0.2), max_k=1)
-        best = own.solutions[1].loss
+        best = own._solutions[1].loss
         assert check(y[train], own.predict(X[train], k=1), 0.2) == pytest.approx(best, rel=1e-12)
-        j = own.solutions[1].support
+        j = own._solutions[1].support
         assert best == pytest.approx(linear_program(X[train][:, j], y[train], 0.2), rel=1e-10)
     assert np.isfinite(held).all()
 
@@ -185,7 +186,7 @@ def test_certificates_are_about_the_check_loss(compared):
             [m.objective for m in proof.best], [v for v, _ in order[:3]], rtol=1e-10
         )
         assert proof.unique and proof.fixed_in.tolist() == list(order[0][1])
-        found += path.solutions[k].objective > order[0][0] * (1 + 1e-6)
+        found += path._solutions[k].objective > order[0][0] * (1 + 1e-6)
     assert found  # the smoothed loss has another best set of some size, which the proofs replace
 
 
@@ -204,12 +205,12 @@ def test_near_best_sets_are_about_the_check_loss(compared):
 
 def test_exchanges_are_about_the_check_loss(compared):
     _, _, path, least = compared
-    here = tuple(path.solutions[3].support.tolist())
-    table = path.alternatives(k=3, n=4)
+    here = tuple(path._solutions[3].support.tolist())
+    table = path.model(k=3).alternatives(n=4)
     one_away = sorted(v for T, v in least.items() if len(T) == 3 and len({*T, *here}) == 4)
     np.testing.assert_allclose(table.objective, one_away[:4], rtol=1e-9)
     assert table.proven.all()
-    worth = path.summary(k=3).table.increase_if_dropped.to_numpy()
+    worth = path.model(k=3).summary().table.increase_if_dropped.to_numpy()
     without = [least[tuple(j for j in here if j != i)] - least[here] for i in here]
     np.testing.assert_allclose(worth, without, atol=1e-10)
 
@@ -220,7 +221,7 @@ def test_bounds_of_a_ridge_are_lower_by_what_the_smoothing_may_hide():
     y = X[:, 0] + rng.normal(size=60)
     path = l0path.fit(X, y, loss="quantile", lambda2=0.01, max_k=3)
     proof = path.certify(k=2)
-    above = 0.25 * path.loss_record().width
+    above = 0.25 * path._loss_record().width
     assert not proof.proven and proof.status == "gap_not_closed" and not proof.unique
     assert 0 <= proof.incumbent - proof.lower_bound <= above * (1 + 1e-6)
     assert any("smoothed loss" in text for text in proof.assumptions)

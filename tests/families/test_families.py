@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from family_samples import FAMILIES, GIVEN, arguments, drawn
+from recomputed import objective_of
 from scipy.special import expit
 
 import l0path
@@ -38,7 +39,7 @@ def problems(loss, count, seed):
 def enumerated(d, path, groups=None):
     """{k: least objective} by the oracle; the width of a quantile is that of the path."""
     if d["loss"] == "quantile":
-        d = d | {"gamma": path.loss_record().width}
+        d = d | {"gamma": path._loss_record().width}
     same = oracles.restricted_keywords(d)
     free = [j for j in range(d["X"].shape[1]) if j not in d["forced"]]
     if groups is None:
@@ -64,7 +65,7 @@ def of_the_search(d, path, s):
     """
     if d["loss"] != "quantile":
         return s.objective
-    same, width = oracles.restricted_keywords(d), path.loss_record().width
+    same, width = oracles.restricted_keywords(d), path._loss_record().width
     value, _, _ = oracles.restricted(d["X"], d["y"], s.support, **same | {"gamma": width})
     beta = np.zeros(d["X"].shape[1])
     beta[s.support] = s.beta
@@ -87,7 +88,7 @@ def of_the_search(d, path, s):
 def compare(d, path, best):
     """(sizes compared, sizes above the enumerated optimum); none may be below it."""
     above = 0
-    rows = [s for s in path.solutions if s.k in best and not s.separated]
+    rows = [s for s in path._solutions if s.k in best and not s.separated]
     for s in rows:
         ahead = (of_the_search(d, path, s) - best[s.k]) / max(abs(best[s.k]), 1e-3)
         assert ahead > -1e-9, (d["loss"], s.k, s.objective, best[s.k])
@@ -150,11 +151,11 @@ def run_penalised(loss, count, seed):
         path = l0path.fit(
             d["X"], d["y"], lambda0=grid, algorithm=LocalSearch(effort="high"), **arguments(d)
         )
-        if any(s.separated for s in path.solutions):
+        if any(s.separated for s in path._solutions):
             continue
-        of_path = {"gamma": path.loss_record().width} if loss == "quantile" else {}
+        of_path = {"gamma": path._loss_record().width} if loss == "quantile" else {}
         same = oracles.restricted_keywords(d) | of_path
-        for s in path.solutions:
+        for s in path._solutions:
             try:
                 best, _ = oracles.best_penalised(
                     d["X"], d["y"], s.lambda0, penalty_factor=d["penalty_factor"],
@@ -200,9 +201,9 @@ def statsmodels_family(path):
     log = sm.families.links.Log()
     return {
         "gamma": lambda: sm.families.Gamma(log),
-        "negative_binomial": lambda: sm.families.NegativeBinomial(log, alpha=1 / path.theta),
-        "tweedie": lambda: sm.families.Tweedie(log, var_power=path.loss_record().power),
-    }[path.loss]()
+        "negative_binomial": lambda: sm.families.NegativeBinomial(log, alpha=1 / path.loss.theta),
+        "tweedie": lambda: sm.families.Tweedie(log, var_power=path._loss_record().power),
+    }[path.loss.name]()
 
 
 @pytest.mark.parametrize("loss", ["gamma", "negative_binomial", "tweedie"])
@@ -213,13 +214,13 @@ def test_coefficients_and_deviance_are_those_of_statsmodels(loss):
     rng = np.random.default_rng(0)
     weights, offset = rng.integers(1, 4, y.size).astype(float), 0.3 * rng.normal(size=y.size)
     path = l0path.fit(X, y, max_k=2, sample_weight=weights, offset=offset, **more)
-    s = path.solutions[2]
+    s = path._solutions[2]
     found = sm.GLM(
         y, sm.add_constant(X[:, s.support]), statsmodels_family(path), offset=offset,
         freq_weights=weights,
     ).fit(tol=1e-14, maxiter=500)  # fmt: skip
     np.testing.assert_allclose(np.append(s.intercept, s.beta), found.params, rtol=1e-6, atol=1e-7)
-    scored = path.score(X, y, k=2, sample_weight=weights, offset=offset)
+    scored = path.model(k=2).score(X, y, sample_weight=weights, offset=offset)
     deviance = scored["deviance"] if "deviance" in scored else scored
     np.testing.assert_allclose(deviance, found.deviance / weights.sum(), rtol=1e-8)
 
@@ -230,8 +231,8 @@ def test_files_and_new_rows(loss, tmp_path):
     path = l0path.fit(X, y, max_k=2, **more)
     path.save(tmp_path / "path.npz")
     back = l0path.load(tmp_path / "path.npz")
-    assert back.loss_record() == path.loss_record() and back.theta == path.theta
-    assert back.objective(k=2, X=X, y=y) == pytest.approx(path.objective(k=2), rel=1e-12)
+    assert back._loss_record() == path._loss_record() and back.loss.theta == path.loss.theta
+    assert objective_of(back, k=2, X=X, y=y) == pytest.approx(objective_of(path, k=2), rel=1e-12)
     eta = path.predict(X, k=2, type="link")
     mean = {"quantile": lambda eta: eta, "binomial": expit}.get(loss, np.exp)(eta)
     np.testing.assert_allclose(back.predict(X, k=2), mean, rtol=1e-12)
@@ -252,7 +253,7 @@ def test_deviances_are_those_of_scikit_learn():
                 y, mean, power=2 if loss == "gamma" else 1.6, sample_weight=weights
             )
         )
-        ours = path.score(X, y, k=1, sample_weight=weights)["deviance"]
+        ours = path.model(k=1).score(X, y, sample_weight=weights)["deviance"]
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 
@@ -271,16 +272,16 @@ def test_cross_validation_and_estimators(loss):
     cv = l0path.cv_fit(X, y, cv=3, max_k=3, random_state=0, **more)
     assert set(cv.model("min").support) >= {1, 4}
     found = l0path.L0Regressor(k=2, **more).fit(X, y)
-    np.testing.assert_allclose(found.predict(X), cv.path.predict(X, k=2), rtol=1e-9)
+    np.testing.assert_allclose(found.predict(X), cv.predict(X, k=2), rtol=1e-9)
 
 
 def test_a_quantile_leaves_its_share_below():
     X, y, more = drawn("quantile", n=400)
     path = l0path.fit(X, y, max_k=2, **more)
     assert abs(np.mean(y < path.predict(X, k=2)) - GIVEN["quantile"]) < 0.03
-    results = path.refit(k=2)  # not smoothed
+    results = path.model(k=2).refit()  # not smoothed
     assert results.q == GIVEN["quantile"]
-    np.testing.assert_allclose(results.params.iloc[1:], path.solutions[2].beta, atol=0.2)
+    np.testing.assert_allclose(results.params.iloc[1:], path._solutions[2].beta, atol=0.2)
 
 
 @pytest.mark.parametrize("power", [1.2, 1.5, 1.9, 2.0])

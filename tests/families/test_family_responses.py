@@ -33,10 +33,13 @@ def test_theta_is_that_of_maximum_likelihood_on_the_pilots_support():
         lambda t: -stats.nbinom.logpmf(y, np.exp(t), 1 / (1 + mean / np.exp(t))).sum(),
         bounds=(-3, 5), method="bounded", options={"xatol": 1e-9},
     )  # fmt: skip
-    assert path.theta == pytest.approx(np.exp(best.x), rel=1e-4)
-    assert "theta" in str(path.refit(k=2).model.exog_names) or path.refit(k=2).params.size == 4
+    assert path.loss.theta == pytest.approx(np.exp(best.x), rel=1e-4)
+    assert (
+        "theta" in str(path.model(k=2).refit().model.exog_names)
+        or path.model(k=2).refit().params.size == 4
+    )
     few = l0path.fit(X, np.random.default_rng(0).binomial(20, 0.5, 400), max_k=1, **more)
-    assert few.theta == 1e8 and any("Poisson" in note for note in few.notes)
+    assert few.loss.theta == 1e8 and any("Poisson" in note for note in few.notes)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +79,14 @@ def test_shares_that_are_all_0_or_1_stay_shares():
     y = (X[:, 1] + 0.3 * X[:, 0] > 0).astype(float)
     path = l0path.fit(X, y, loss="binomial", trials=trials, max_k=1)
     columns = l0path.fit(X, np.c_[y * trials, (1 - y) * trials], loss="binomial", max_k=1)
-    assert path.loss == "binomial" and path.score_table().equals(columns.score_table())
+    assert path.loss.name == "binomial" and path.score_table().equals(columns.score_table())
     cv = l0path.cv_fit(X, y, loss="binomial", trials=trials, max_k=1, cv=2, random_state=0)
-    assert cv.path.loss == "binomial"
+    assert cv.loss.name == "binomial"
     with pytest.raises(ValueError, match="y is 0 in every row"):
         l0path.fit(X, 0.0 * y, loss="binomial", trials=trials, max_k=1)
     for classes, weights in ((y, None), (y, trials)):
         path = l0path.fit(X, classes, loss="binomial", sample_weight=weights, max_k=1)
-        assert path.loss == "logistic"
+        assert path.loss.name == "logistic"
 
 
 def test_extreme_offsets_and_equal_counts_have_a_theta():
@@ -91,9 +94,9 @@ def test_extreme_offsets_and_equal_counts_have_a_theta():
     y, offset = Y[:, 0], np.zeros(len(Y))
     offset[3] = 500.0  # the mean squared is not finite
     path = l0path.fit(X, y, loss="negative_binomial", offset=offset, max_k=1)
-    assert path.theta > 0 and path.table.converged.all()
+    assert path.loss.theta > 0 and path.details.converged.all()
     path = l0path.fit(X, np.ones(len(Y)), loss="negative_binomial", max_k=1)
-    assert path.table.optimality.tolist() == ["global"]
+    assert path.details.optimality.tolist() == ["global"]
 
 
 def test_many_fractions_are_not_classes():

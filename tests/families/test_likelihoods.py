@@ -23,7 +23,9 @@ def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
                 bounds=(0.05, 50), method="bounded", options={"xatol": 1e-10},
             ).fun  # fmt: skip
         else:
-            top = stats.nbinom.logpmf(y, path.theta, path.theta / (path.theta + mean)).sum()
+            top = stats.nbinom.logpmf(
+                y, path.loss.theta, path.loss.theta / (path.loss.theta + mean)
+            ).sum()
         row = path.score_table().iloc[2]
         assert row.loglik == pytest.approx(top, rel=1e-9)
         assert row.df == 4 and row.aic == pytest.approx(2 * 4 - 2 * top)
@@ -51,7 +53,7 @@ def test_weights_of_counts_in_two_columns_count_rows():
     path = l0path.fit(X, Y, freq_weight=weights, **more)
     copied = l0path.fit(X[at], Y[at], **more)
     pd.testing.assert_frame_equal(path.score_table(), copied.score_table(), rtol=1e-8)
-    assert path.meta.n_eff == weights[1:].sum() and copied.meta.trials == Y[at].sum()
+    assert path._meta.n_eff == weights[1:].sum() and copied._meta.trials == Y[at].sum()
 
 
 def test_counts_in_two_columns_hold_the_weights_of_a_loaded_path(tmp_path):
@@ -60,11 +62,11 @@ def test_counts_in_two_columns_hold_the_weights_of_a_loaded_path(tmp_path):
     path = l0path.fit(X, Y, loss="binomial", max_k=2)
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
-    assert str(loaded.summary(k=1, X=X, y=Y)) == str(path.summary(k=1))
+    assert str(loaded.model(k=1).summary(X=X, y=Y)) == str(path.model(k=1).summary())
     assert loaded.certify(k=1, X=X, y=Y).proven
     l0path.fit(X, Y, loss="binomial", max_k=2, sample_weight=np.arange(40)).save(tmp_path / "w.npz")
     with pytest.raises(ValueError, match="weights, which a path file does not hold"):
-        l0path.load(tmp_path / "w.npz").summary(k=1, X=X, y=Y)
+        l0path.load(tmp_path / "w.npz").model(k=1).summary(X=X, y=Y)
 
 
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.7, 1.97, 2.0])
@@ -140,6 +142,6 @@ def test_a_loss_beyond_all_numbers_is_not_converged():
     more = dict(loss="tweedie", always_include=[0], lower=[0.1, -np.inf], max_k=1)
     with pytest.warns(l0path.errors.ConvergenceWarning):
         path = l0path.fit(X, y, **more)
-    assert np.isinf(path.table.objective[0]) and path.table.status[0] == "not_converged"
+    assert np.isinf(path.details.objective[0]) and path.details.status[0] == "not_converged"
     with pytest.raises(ValueError, match="leave the range of floating point numbers"):
         path.certify(k=0)

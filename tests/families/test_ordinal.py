@@ -11,6 +11,7 @@ import pytest
 from class_samples import negative_log
 from class_samples import ordered_drawn as drawn
 from class_samples import ordered_optimum as optimum
+from recomputed import objective_of
 from scipy.optimize import linprog, minimize
 from separated_infima import every_infimum
 
@@ -46,11 +47,11 @@ def check_every_size(seed, p=4, max_k=2):
     effort = l0path.solvers.LocalSearch(effort="high")
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=max_k, algorithm=effort, **given)
     free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
-    for s in path.solutions:
+    for s in path._solutions:
         supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
         best = min(optimum(X, codes, S, **same) for S in supports)
         assert s.objective == pytest.approx(best, rel=1e-7) and s.objective <= best * (1 + 1e-8)
-        assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
+        assert objective_of(path, index=s.k) == pytest.approx(s.objective, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -93,7 +94,7 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
     given |= {"loss": "ordinal", "groups": sets}
     path = l0path.fit(X, codes, algorithm=l0path.solvers.LocalSearch(effort="high"), **given)
     best = least_of_groups(X, codes, sets, range(5), **same)
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.objective == pytest.approx(best[s.k], rel=1e-8)
         assert s.objective >= best[s.k] * (1 - 1e-9)
     if "lower" not in given:
@@ -101,7 +102,7 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
         assert proof.incumbent == pytest.approx(best[2], rel=1e-8)
     penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
-    for s in penalised.solutions:
+    for s in penalised._solutions:
         known = min(value + s.lambda0 * k for k, value in best.items())
         assert s.objective == pytest.approx(known, rel=1e-8)
 
@@ -118,7 +119,7 @@ def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
         min(optimum(X, codes, list(S), weights=weights, **how) for S in combinations(range(5), k))
         for k in range(4)
     ]
-    lower = path.table["lower_bound"].to_numpy()
+    lower = path.details["lower_bound"].to_numpy()
     assert len(lower) == 4 and (lower <= np.array(best) + 1e-9).all()
     assert lower[0] == pytest.approx(best[0]) and (lower > 0.5 * np.array(best)).all()
 
@@ -182,12 +183,12 @@ def test_refits_are_those_of_statsmodels(offset):
     support, coef = path.support(k=2), path.coef(k=2)
     model = OrderedModel(pd.Series(y), X[:, support], offset=shift, distr="logit")
     known = model.fit(method="bfgs", disp=0, gtol=1e-8, maxiter=1000)
-    assert path.table.loss[2] == pytest.approx(-known.llf / 60, rel=1e-9)
+    assert path.details.loss[2] == pytest.approx(-known.llf / 60, rel=1e-9)
     np.testing.assert_allclose(coef.iloc[3:], known.params[:2], atol=1e-6)
     thresholds = model.transform_threshold_params(known.params.to_numpy())[1:-1]
     np.testing.assert_allclose(coef.iloc[:3], thresholds, atol=1e-6)
     assert list(coef.index[:3]) == ["low|mid", "mid|high", "high|top"]
-    results = path.refit(k=2)
+    results = path.model(k=2).refit()
     np.testing.assert_allclose(results.params, [*known.params[:2], *thresholds], atol=1e-5)
     assert "too optimistic" in str(results.summary())
     assert path.score_table().loglik[2] == pytest.approx(known.llf)
@@ -200,8 +201,8 @@ def test_refits_of_rows_that_stand_for_several():
     again = np.repeat(np.arange(60), weights)
     path = l0path.fit(X, codes, loss="ordinal", max_k=2, freq_weight=weights.astype(float))
     repeated = l0path.fit(X[again], codes[again], loss="ordinal", max_k=2)
-    results = path.refit(k=2)
-    np.testing.assert_allclose(results.params, repeated.refit(k=2).params, atol=1e-6)
+    results = path.model(k=2).refit()
+    np.testing.assert_allclose(results.params, repeated.model(k=2).refit().params, atol=1e-6)
     np.testing.assert_allclose(results.params[:2], path.coef(k=2).iloc[3:], atol=1e-5)
 
 
@@ -210,7 +211,7 @@ def test_two_ordered_classes_are_the_logistic_loss():
     y = np.where(codes > 1, "b", "a")
     ordered = l0path.fit(X, y, loss="ordinal", lambda2=0.05, max_k=3)
     two = l0path.fit(X, y, loss="logistic", lambda2=0.05, max_k=3)
-    np.testing.assert_allclose(ordered.table.objective, two.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(ordered.details.objective, two.details.objective, rtol=1e-9)
     np.testing.assert_allclose(ordered.coef(k=2).iloc[1:], two.coef(k=2).iloc[1:], rtol=1e-6)
     np.testing.assert_allclose(ordered.predict(X, k=2)[:, 1], two.predict(X, k=2), rtol=1e-7)
 
@@ -234,7 +235,7 @@ def test_separated_supports_are_those_of_a_linear_program(seed):
     X[:, 3] = np.where(codes == 1, np.arange(12) % 3 == 0, 2.0 * (codes == 2))
     for S in combinations(range(4), 1 + seed % 2):
         path = l0path.fit(X[:, S], codes, loss="ordinal", always_include=list(range(len(S))))
-        assert (path.table.status[0] == "separated") == separates(X[:, S], codes)
+        assert (path.details.status[0] == "separated") == separates(X[:, S], codes)
 
 
 def way_down(Z, codes, steps):
@@ -282,12 +283,12 @@ def test_sizes_beyond_a_column_that_separates_and_complete_separation():
         path = l0path.fit(X, codes, loss="ordinal")
     assert path.status.startswith("complete: k = 0..5")
     want = every_infimum("ordinal", X, codes)
-    for s in path.solutions:
+    for s in path._solutions:
         best = min(value for S, value in want.items() if len(S) == s.k)
         assert s.objective == pytest.approx(best, rel=1e-7)
     with pytest.warns(SeparationWarning, match="separate the classes completely"):
         whole = l0path.fit(X, np.digitize(X[:, 1], [-0.5, 0.5]), loss="ordinal")
-    assert whole.table.status.iloc[-1] == "separated" and len(whole) == 2
+    assert whole.details.status.iloc[-1] == "separated" and len(whole) == 2
 
 
 def test_predictions_scores_folds_and_files(tmp_path):
@@ -301,30 +302,30 @@ def test_predictions_scores_folds_and_files(tmp_path):
     )
     assert P.columns.tolist() == LABELS and (labels == P.idxmax(axis=1)).all()
     picked = P.to_numpy()[np.arange(60), codes]
-    scores = path.score(table, y, k=2)
+    scores = path.model(k=2).score(table, y)
     assert scores["deviance"] == pytest.approx(-2 * np.log(picked).mean())
     assert scores["misclassification"] == np.mean(labels != y.astype(str))
-    assert path.table.loss[2] == pytest.approx(-np.log(picked).mean())
-    assert np.trace(path.confusion(table, y, k=2)) == np.sum(labels == y.astype(str))
+    assert path.details.loss[2] == pytest.approx(-np.log(picked).mean())
+    assert np.trace(path.model(k=2).confusion(table, y)) == np.sum(labels == y.astype(str))
     cv = l0path.cv_fit(table, y, loss="ordinal", max_k=2, cv=3, random_state=0)
-    train, test = cv.splits[0]
+    train, test = cv._splits[0]
     alone = l0path.fit(table.iloc[train], y.iloc[train], loss="ordinal", max_k=2)
-    expected = alone.score(table.iloc[test], y.iloc[test], k=2)["deviance"]
+    expected = alone.model(k=2).score(table.iloc[test], y.iloc[test])["deviance"]
     assert cv.folds.loc[2, 0] == pytest.approx(expected)
     assert cv.held_out(k=2).shape == (60, 4) and cv.held_out(k=2, type="link").shape == (60,)
     path.save(tmp_path / "path.npz")
     again = l0path.load(tmp_path / "path.npz")
     assert again.predict(table, k=2).equals(P) and again.coef(k=2).equals(path.coef(k=2))
-    assert again.score(table, y, k=2).equals(scores)
+    assert again.model(k=2).score(table, y).equals(scores)
     grid = l0path.fit(table, y, loss="ordinal", lambda0="grid", max_k=3)
-    assert grid.table.objective[0] == pytest.approx(path.table.objective[0])
+    assert grid.details.objective[0] == pytest.approx(path.details.objective[0])
     formula = l0path.fit("y ~ a + b + c", table.assign(y=y), loss="ordinal", max_k=2)
     assert formula.predict(table, k=2).shape == (60, 4)
     factor = table.assign(y=y, f=np.array(list("uvw"))[np.arange(60) % 3])
     terms = l0path.fit("y ~ a + f + a:f + b", factor, loss="ordinal")
     assert terms.notes[0].startswith("heredity='strong'")
     assert terms.model(k=1).groups in (["a"], ["b"]) and "f" in terms.model(k=4).groups
-    assert path.plot("coef") is not None and "thresholds low|mid" in str(path.summary(k=2))
+    assert path.plot("coef") is not None and "thresholds low|mid" in str(path.model(k=2).summary())
 
 
 def test_weights_of_classes_and_splitters_know_every_class():
@@ -336,7 +337,7 @@ def test_weights_of_classes_and_splitters_know_every_class():
     for given, by_row in ((each, weights), ("balanced", balanced)):
         one = l0path.fit(X, y, class_weight=given, **same)
         other = l0path.fit(X, y, sample_weight=by_row, **same)
-        np.testing.assert_allclose(one.table.objective, other.table.objective, rtol=1e-10)
+        np.testing.assert_allclose(one.details.objective, other.details.objective, rtol=1e-10)
 
     class Seen:
         def split(self, X, y, groups=None):
@@ -379,7 +380,7 @@ def test_methods_that_are_not_served_say_so():
     X, codes, _ = drawn(0)
     path = l0path.fit(X, as_classes(codes), loss="ordinal", max_k=2)
     for call in (
-        lambda: path.plot_roc(k=2),
+        lambda: path.model(k=2).plot("roc"),
         lambda: path.model(k=2).to_sklearn(),
     ):
         with pytest.raises(ValueError, match="ordinal"):

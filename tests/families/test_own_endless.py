@@ -176,8 +176,8 @@ def test_large_counts_do_not_overflow():
     y = data.y + 1500.0
     assert np.exp(700.0) < np.inf and y.mean() > 710
     one, other = (l0path.fit(data.X, y, loss=loss, max_k=3) for loss in (PoissonOwn(), "poisson"))
-    assert one.table.features.tolist() == other.table.features.tolist()
-    np.testing.assert_allclose(one.table.deviance_ratio, other.table.deviance_ratio, atol=1e-8)
+    assert one.details.features.tolist() == other.details.features.tolist()
+    np.testing.assert_allclose(one.details.deviance_ratio, other.details.deviance_ratio, atol=1e-8)
 
 
 # -------------------- paths
@@ -211,16 +211,16 @@ def test_a_path_says_which_models_have_no_optimum(loss, kind, lambda0):
     more = {"loss": loss, "max_k": 4, "lambda0": lambda0}
     with pytest.warns(SeparationWarning, match=r"falls for ever.*lambda2=1e-3"):
         path = l0path.fit(X, y, **more)
-    apart = [s for s in path.solutions if s.separated]
+    apart = [s for s in path._solutions if s.separated]
     assert apart and all(3 in s.support and s.optimality == "unverified" for s in apart)
-    assert all(s.separated for s in path.solutions if 3 in s.support)
+    assert all(s.separated for s in path._solutions if 3 in s.support)
     assert "falls for ever" in path.status and path.status.startswith("complete")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shrunk = l0path.fit(X, y, lambda2=1e-3, **more)
         others = l0path.fit(np.delete(X, 3, axis=1), y, **more)
     for one in (shrunk, others):
-        assert {s.status for s in one.solutions} == {"converged"}
+        assert {s.status for s in one._solutions} == {"converged"}
 
 
 @SLOW
@@ -230,10 +230,10 @@ def test_rows_that_are_separated_whole():
     for loss in (Logistic(), Exponential()):
         with pytest.warns(SeparationWarning, match="k = 2"):
             path = l0path.fit(X, y, loss=loss, max_k=3)
-        assert [s.separated for s in path.solutions[:3]] == [False, False, True]
-    assert l0path.fit(X, y, loss=SquaredHinge(), max_k=2).solutions[-1].status == "converged"
+        assert [s.separated for s in path._solutions[:3]] == [False, False, True]
+    assert l0path.fit(X, y, loss=SquaredHinge(), max_k=2)._solutions[-1].status == "converged"
     with pytest.warns(SeparationWarning, match=r"k = 0"):
-        assert l0path.fit(X, np.ones(50), loss=Logistic(), max_k=0).solutions[0].separated
+        assert l0path.fit(X, np.ones(50), loss=Logistic(), max_k=0)._solutions[0].separated
 
 
 @SLOW
@@ -253,4 +253,4 @@ def test_a_search_ends_where_steps_leave_a_fit_worse():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = l0path.fit(X, y, loss=Exponential(), max_k=4, time_limit=60)
-    assert path.end == "complete"
+    assert path._end == "complete"

@@ -39,7 +39,7 @@ def test_the_page_finds_the_truth(page):
         return 0.25 * np.mean(r + np.log1p(np.exp(-2 * r)) - np.log(2))
 
     found = minimize(mean, np.zeros(4), tol=1e-12)
-    assert path.solutions[3].objective == pytest.approx(found.fun, rel=1e-9)
+    assert path._solutions[3].objective == pytest.approx(found.fun, rel=1e-9)
     np.testing.assert_allclose(path.coef(k=3), found.x, atol=1e-4)
 
 
@@ -58,7 +58,7 @@ def test_what_is_not_served_is_refused_by_name(page, tmp_path):
         with pytest.raises(ValueError, match=r"conjugate of the loss.*alternatives"):
             search(criterion="bic")
     with pytest.raises(ValueError, match="statsmodels"):
-        path.refit(k=2)
+        path.model(k=2).refit()
     with pytest.raises(ValueError, match="no log-likelihood"):
         path.score_table()
 
@@ -96,7 +96,7 @@ def test_a_loss_with_negative_values_has_the_path_of_the_built_in_one(algorithm)
         for loss in (PoissonOwn(), "poisson")
     )
     for name in ("objective", "deviance_ratio", "features"):
-        one, other = own.table[name].tolist(), built_in.table[name].tolist()
+        one, other = own.details[name].tolist(), built_in.details[name].tolist()
         assert one == (other if name == "features" else pytest.approx(other, rel=1e-9, abs=1e-12))
 
 
@@ -140,7 +140,7 @@ def test_a_fit_that_python_runs_is_that_of_the_built_in_loss():
     with pytest.warns(UserWarning, match="Python runs"):
         path = l0path.fit(data.X, data.y, loss=Undecorated(1.0), max_k=3)
     squared = l0path.fit(data.X, data.y, max_k=3)
-    assert path.table.features.tolist() == squared.table.features.tolist()
+    assert path.details.features.tolist() == squared.details.features.tolist()
     np.testing.assert_allclose(path.coef(k=3), squared.coef(k=3), atol=1e-9)
 
 

@@ -83,16 +83,16 @@ def page():
 
 
 def objectives(path):
-    return np.array([s.objective for s in path.solutions])
+    return np.array([s.objective for s in path._solutions])
 
 
 def assert_equal_paths(one, other, shift=False):
     """Same supports, objectives (but for a constant, with `shift`) and coefficients."""
-    assert one.table.features.tolist() == other.table.features.tolist()
-    assert one.table.optimality.tolist() == other.table.optimality.tolist()
+    assert one.details.features.tolist() == other.details.features.tolist()
+    assert one.details.optimality.tolist() == other.details.optimality.tolist()
     a, b = objectives(one), objectives(other)
     np.testing.assert_allclose(a - a[0] * shift, b - b[0] * shift, rtol=0, atol=1e-8)
-    for s, t in zip(one.solutions, other.solutions, strict=True):
+    for s, t in zip(one._solutions, other._solutions, strict=True):
         np.testing.assert_allclose(s.beta, t.beta, rtol=0, atol=1e-6)
         assert s.intercept == pytest.approx(t.intercept, abs=1e-6)
 
@@ -149,7 +149,7 @@ def test_a_sum_over_rows_is_that_of_the_methods_of_one_row():
 
 
 def assert_supports_and_objectives(one, other):
-    assert one.table.features.tolist() == other.table.features.tolist()
+    assert one.details.features.tolist() == other.details.features.tolist()
     np.testing.assert_allclose(objectives(one), objectives(other), rtol=0, atol=1e-10)
 
 
@@ -190,7 +190,7 @@ def test_every_size_of_a_ranking_is_the_best_one(page):
         )  # fmt: skip
         w = w / w.sum()
         ridge = lambda2 * (w @ (X - w @ X) ** 2)
-        for s in path.solutions:
+        for s in path._solutions:
             least = best(X, y, w, offset, s.k, ridge)
             assert s.objective == pytest.approx(least, rel=0, abs=1e-8)
             gradient, D = np.empty(n), X[:, s.support] - w @ X[:, s.support]
@@ -205,11 +205,11 @@ def test_the_page_and_what_results_do(page, tmp_path):
     X, y = data.X[:60], data.y[:60]
     more = dict(loss=loss, lambda2=1e-3, max_k=3, cv=3, random_state=0)
     one, two = (l0path.cv_fit(X, y, n_jobs=jobs, **more) for jobs in (1, 2))
-    pd.testing.assert_frame_equal(one.table, two.table)
+    pd.testing.assert_frame_equal(one.details, two.details)
     assert set(one.model("min").features) >= {f"x{j}" for j in data.support}
     train, test = one.splits[0]
     fold = l0path.fit(X[train], y[train], loss=loss, lambda2=1e-3, max_k=3)
-    score = fold.score(X[test], y[test], k=2)
+    score = fold.model(k=2).score(X[test], y[test])
     assert list(score.index) == ["deviance"]
     assert score.deviance == pytest.approx(one.folds.iloc[2, 0], rel=1e-9)
     m = test.size
@@ -232,9 +232,11 @@ def test_the_page_and_what_results_do(page, tmp_path):
     assert set(found.table.sort_values("frequency").index[-3:]) == {f"x{j}" for j in data.support}
     model = ranked.model(k=3)
     assert model.features == [f"x{j}" for j in data.support]
-    assert "x5" in str(ranked.summary(k=3)) and "intercept" not in str(ranked.summary(k=3))
+    assert "x5" in str(ranked.model(k=3).summary()) and "intercept" not in str(
+        ranked.model(k=3).summary()
+    )
     assert ranked.coef(k=3).index.tolist() == model.features
-    assert ranked.alternatives(k=3, n=1).objective.iloc[0] > model.objective
+    assert ranked.model(k=3).alternatives(n=1).objective.iloc[0] > model.objective
     scope = {}
     exec(model.to_python(), scope)
     np.testing.assert_allclose(scope["predict"](table), ranked.predict(X, k=3), rtol=1e-12)
@@ -250,7 +252,7 @@ def test_the_page_and_what_results_do(page, tmp_path):
     with pytest.raises(ValueError, match="no log-likelihood"):
         ranked.score_table()
     with pytest.raises(ValueError, match="refit needs a likelihood"):
-        ranked.refit(k=2)
+        ranked.model(k=2).refit()
     with pytest.raises(ValueError, match="conjugate of the loss"):
         l0path.best_subset(X, y, loss=loss)
     assert pickle.loads(pickle.dumps(ranked.coef(k=3))).size == 3
@@ -262,7 +264,7 @@ def test_python_alone_finds_the_same(tmp_path):
     data = "data = l0path.simulate.linear(25, 5, 2, random_state=0)\n"
     code = f"import math\nfrom typing import NamedTuple\nimport numpy as np\nimport l0path\n{data}"
     code += block
-    code += "\nprint(*[s.objective for s in ranked.solutions])\n"
+    code += "\nprint(*[s.objective for s in ranked._solutions])\n"
     file = tmp_path / "page.py"
     file.write_text(code, encoding="utf-8")
     found = [

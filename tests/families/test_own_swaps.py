@@ -38,7 +38,7 @@ def test_a_size_is_verified_only_where_its_swaps_were_tried():
     row = l0path.fit(X, y, loss=LogCosh(2.0), max_k=5, certify=False).model(k=4)
     swapped = [
         l0path.fit(X, y, loss=LogCosh(2.0), exclude=[j], max_k=0, certify=False,
-                   always_include=[i for i in range(5) if i != j]).table.objective[0]
+                   always_include=[i for i in range(5) if i != j]).details.objective[0]
         for j in range(5)
     ]  # fmt: skip
     assert row.optimality in ("refit_swap_m", "global")

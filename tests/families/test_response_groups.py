@@ -8,6 +8,7 @@ import enumerated_families
 import numpy as np
 import pandas as pd
 import pytest
+from recomputed import objective_of
 
 import l0path
 from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
@@ -57,7 +58,7 @@ def test_every_size_and_claim_is_the_enumerated_best(kind, seed):
         one.X, one.y, groups=sets, max_k=9, algorithm=effort, certify=certify, **given, **more
     )
     compared = 0
-    for s in path.solutions:
+    for s in path._solutions:
         if s.k not in best or s.separated:
             break
         assert s.objective == pytest.approx(best[s.k], rel=1e-9, abs=1e-12)
@@ -77,7 +78,7 @@ def test_values_of_lambda0_are_the_enumerated_best(kind, seed):
     best = least_by_size(one, sets)
     assert len(best) == len(sets) + 1
     path = l0path.fit(one.X, one.y, groups=sets, lambda0=[0.3, 0.05, 0.005], **given)
-    for s in path.solutions:
+    for s in path._solutions:
         known = min(value + s.lambda0 * k for k, value in best.items())
         assert s.objective == pytest.approx(known, rel=1e-9)
 
@@ -98,9 +99,9 @@ def test_few_working_groups_give_the_path_of_all(kind, monkeypatch):
     whole = l0path.fit(X, y, groups=groups, max_k=4, certify=False, **KINDS[kind])
     monkeypatch.setattr(GroupExchanges, "limits", GroupLimits(columns=4, entries=10, seed=6))
     few = l0path.fit(X, y, groups=groups, max_k=4, certify=False, **KINDS[kind])
-    np.testing.assert_allclose(few.table.objective, whole.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(few.details.objective, whole.details.objective, rtol=1e-9)
     assert whole.model(k=2).groups == few.model(k=2).groups
-    assert few.table.optimality.tolist()[1:] == ["refit_swap_m"] * 4
+    assert few.details.optimality.tolist()[1:] == ["refit_swap_m"] * 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,14 +109,14 @@ def test_neighbours_are_groups(kind):
     X, y = drawn(kind, p=12)
     sets = [[f"c{j}", f"c{j + 1}"] for j in range(0, 12, 2)]
     path = l0path.fit(X, y, groups=sets, max_k=3, certify=False, **KINDS[kind])
-    value, labels = path.objective(k=2), path.meta.groups.labels
+    value, labels = objective_of(path, k=2), path._meta.groups.labels
 
     def refitted(chosen):
         columns = [name for g in chosen for name in sets[g]]
         only = l0path.fit(X[columns], y, always_include=columns, max_k=0, **KINDS[kind])
-        return only.objective(k=0)
+        return objective_of(only, k=0)
 
-    table = path.summary(k=2).table
+    table = path.model(k=2).summary().table
     assert table.index.tolist() == [labels[2], labels[5]] and (table["columns"] == 2).all()
     for out, kept in ((2, 5), (5, 2)):
         row = table.loc[labels[out]]
@@ -123,22 +124,22 @@ def test_neighbours_are_groups(kind):
         every = {g: refitted(sorted([kept, g])) - value for g in (0, 1, 3, 4)}
         assert row.best_exchange == labels[min(every, key=every.get)]
         assert row.exchange_change == pytest.approx(min(every.values()), rel=1e-6)
-    near = path.alternatives(k=2, n=8)
+    near = path.model(k=2).alternatives(n=8)
     assert len(near) == 8 and near.objective.is_monotonic_increasing
-    assert "4 of p = 12 features" in repr(path.summary(k=2))
+    assert "4 of p = 12 features" in repr(path.model(k=2).summary())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_folds_files_terms_and_estimators(kind, tmp_path):
     (X, y), groups, how = drawn(kind, p=12), [j // 2 for j in range(12)], KINDS[kind]
     cv = l0path.cv_fit(X, y, groups=groups, max_k=3, cv=3, random_state=0, **how)
-    train, test = cv.splits[0]
+    train, test = cv._splits[0]
     part = y.iloc[train] if kind == "several" else y[train]
     alone = l0path.fit(X.iloc[train], part, groups=groups, max_k=3, **how)
     rest = y.iloc[test] if kind == "several" else y[test]
-    score = alone.score(X.iloc[test], rest, k=2)["deviance"]
+    score = alone.model(k=2).score(X.iloc[test], rest)["deviance"]
     assert cv.folds.loc[2, 0] == pytest.approx(score)
-    path = cv.path
+    path = cv
     path.save(tmp_path / "path.npz")
     again = l0path.load(tmp_path / "path.npz")
     assert again.coef(k=2).equals(path.coef(k=2)) and again.model(k=2).groups == [2, 5]

@@ -47,9 +47,9 @@ def test_results_show_themselves_and_go_into_files(loss, tmp_path):
     path = l0path.fit(X, response(loss, X), loss=loss, max_k=3)
     assert path.model(k=2).features == TRUE
     assert set(path.compare([1, 2]).loc["coefficient"].index) >= set(TRUE)
-    assert "a" in str(path.summary(k=2))
+    assert "a" in str(path.model(k=2).summary())
     # the nearest other model has one of the two columns left out
-    assert path.alternatives(k=2, n=1).objective.iloc[0] > path.model(k=2).objective
+    assert path.model(k=2).alternatives(n=1).objective.iloc[0] > path.model(k=2).objective
     page = path.explore(tmp_path / "page.html")
     assert page is not None and (tmp_path / "page.html").stat().st_size > 10_000
     path.save(tmp_path / "path.l0")
@@ -66,7 +66,7 @@ def test_outer_folds_score_the_family(loss):
     y = response(loss, X)
     found = l0path.nested_cv(X, y, loss=loss, max_k=3, outer=3, cv=3, random_state=1)
     null = l0path.cv_fit(X, y, loss=loss, max_k=0, cv=3, random_state=1)
-    assert 0 < found.mean < null.table.cv_mean[0]
+    assert 0 < found.mean < null.scores.cv_mean[0]
 
 
 @pytest.mark.parametrize("loss", ["gamma", "negative_binomial", "binomial"])
@@ -82,14 +82,16 @@ def test_a_negative_binomial_refit_takes_options_of_statsmodels():
     X = table()
     y = response("negative_binomial", X)
     path = l0path.fit(X, y, loss="negative_binomial", max_k=3)
-    default = path.refit(k=2)
+    default = path.model(k=2).refit()
     assert "theta was estimated anew with the coefficients (1 / alpha)" in default.selection
     assert (
         "estimated anew" in str(default.summary())
-        and "anew" not in l0path.fit(X, y).refit(k=1).selection
+        and "anew" not in l0path.fit(X, y).model(k=1).refit().selection
     )
     for options in ({"maxiter": 500}, {"method": "bfgs", "gtol": 1e-8}, {"cov_type": "HC0"}):
-        np.testing.assert_allclose(path.refit(k=2, **options).params, default.params, rtol=1e-5)
+        np.testing.assert_allclose(
+            path.model(k=2).refit(**options).params, default.params, rtol=1e-5
+        )
 
 
 def test_survival_times_on_disk(tmp_path):

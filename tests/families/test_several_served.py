@@ -5,6 +5,7 @@ several and ordered classes, and survival times; what is refused, by name.
 import numpy as np
 import pandas as pd
 import pytest
+from recomputed import objective_of
 
 import l0path
 
@@ -48,7 +49,7 @@ def test_models_are_compared_and_summarised(kind):
     X, y = drawn(kind)
     cv = l0path.cv_fit(X, y, max_k=3, cv=3, random_state=0, **KINDS[kind])
     assert "cv_mean" in cv.compare([1, "1se"]).loc["cross-validation"].index
-    summary = path.summary(k=2)
+    summary = path.model(k=2).summary()
     assert summary.table.index.tolist() == TRUE
     assert (summary.table.increase_if_dropped > 0).all() and "a" in repr(summary)
     assert ("intercept" in repr(summary)) == (kind in ("several", "multinomial"))
@@ -62,7 +63,7 @@ def test_subsamples_and_outer_folds(kind):
     assert set(found.table.sort_values("frequency").index[-2:]) == set(TRUE)
     nested = l0path.nested_cv(X, y, outer=3, cv=3, **given)
     null = l0path.cv_fit(X, y, cv=3, **{**given, "max_k": 0})
-    assert 0 < nested.mean < null.table.cv_mean[0]
+    assert 0 < nested.mean < null.scores.cv_mean[0]
     shape = (N,) if kind == "cox" else (N, 2 if kind == "several" else 3)
     assert nested.held_out.shape == shape and np.isfinite(nested.held_out).all()
     if kind in ("multinomial", "ordinal"):
@@ -89,18 +90,18 @@ def test_survival_times_have_no_intercept(tmp_path):
 def test_a_summary_says_what_refits_say(kind):
     X, y = drawn(kind)
     path = l0path.fit(X, y, max_k=3, certify=False, **KINDS[kind])
-    table, value = path.summary(k=2).table, path.objective(k=2)
+    table, value = path.model(k=2).summary().table, objective_of(path, k=2)
 
     def refitted(columns):
         only = l0path.fit(X[columns], y, always_include=columns, max_k=0, **KINDS[kind])
-        return only.objective(k=0)
+        return objective_of(only, k=0)
 
     for out, kept in (("a", "b"), ("b", "a")):
         assert table.increase_if_dropped[out] == pytest.approx(refitted([kept]) - value, rel=1e-6)
         every = {j: refitted(sorted([kept, j])) - value for j in "cdef"}
         assert table.best_exchange[out] == min(every, key=every.get)
         assert table.exchange_change[out] == pytest.approx(min(every.values()), rel=1e-6)
-    near = path.alternatives(k=2, n=3)
+    near = path.model(k=2).alternatives(n=3)
     assert near.objective.is_monotonic_increasing and (near.objective > value).all()
     one = near.iloc[0]
     assert one.objective == pytest.approx(refitted(sorted({*TRUE, one.added} - {one.dropped})))

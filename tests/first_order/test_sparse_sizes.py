@@ -62,7 +62,7 @@ def test_polish_looks_beyond_the_working_columns(loss):
     y = signal - signal.mean() + rng.normal(size=150)
     y = y if loss == "squared" else np.sign(y)
     polished, plain, swap = (
-        l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=14, algorithm=a).table.objective
+        l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=14, algorithm=a).details.objective
         for a in (ProjectedGradient(polish=True), "pg", "swap")
     )
     assert (polished <= plain * (1 + 1e-9)).all() and polished.iloc[-1] < 1.02 * swap.iloc[-1]

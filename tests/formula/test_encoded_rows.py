@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from formula_samples import DATA, NEW, holes
+from recomputed import objective_of
 
 import l0path
 from l0path.formula import opened
@@ -25,12 +26,12 @@ def test_nullable_and_other_dtypes_give_the_same_path():
         DATA.astype({"c": object, "b": "int8", "a": object}),
     ):
         again = l0path.fit(text, other)
-        np.testing.assert_allclose(again.table.objective, path.table.objective, rtol=1e-12)
+        np.testing.assert_allclose(again.details.objective, path.details.objective, rtol=1e-12)
         assert again.names == path.names
         np.testing.assert_allclose(again.predict(other, k=3), path.predict(plain, k=3), rtol=1e-9)
     empty = DATA.astype(kinds)
     empty.loc["r4", ["b"]], empty.loc["r9", ["flag"]] = pd.NA, pd.NA
-    assert l0path.fit(text, empty).n_dropped == 2
+    assert l0path.fit(text, empty)._meta.formula.n_dropped == 2
 
 
 def test_thousands_of_plain_columns_are_taken_as_they_are(tmp_path):
@@ -42,10 +43,10 @@ def test_thousands_of_plain_columns_are_taken_as_they_are(tmp_path):
     assert (
         path.names == [f"gene {j}" for j in range(3000)]
         and path.model(k=2).features == ["gene 7", "gene 2000"]
-        and path.meta.groups is None
+        and path._meta.groups is None
     )
     assert (
-        path.meta.formula._spec is None
+        path._meta.formula._spec is None
     )  # formulaic, which takes a millisecond for each term, only parsed it
     path.save(tmp_path / "path.npz")
     for one in (path, l0path.load(tmp_path / "path.npz")):
@@ -63,7 +64,7 @@ def test_new_rows_by_name_in_any_order():
     whole = path.predict(NEW, k=3)
     np.testing.assert_array_equal(path.predict(NEW[["flag", "c", "x", "a"]], k=3), whole)
     np.testing.assert_allclose(
-        path.predict(path.meta.formula.encode(NEW).X.to_numpy(dtype=float), k=3), whole
+        path.predict(path._meta.formula.encode(NEW).X.to_numpy(dtype=float), k=3), whole
     )
     one = path.predict(NEW.iloc[[4]], k=3)  # one row, whose levels are few, is coded as all are
     assert one.iloc[0] == pytest.approx(whole.iloc[4])
@@ -98,7 +99,7 @@ def test_cross_validation_is_that_of_the_encoded_columns():
     encoded, y, arguments = opened("y ~ a*c + bs(x, df=4)", DATA, {})
     theirs = l0path.cv_fit(encoded.X, y, cv=4, random_state=2, groups=arguments["groups"])
     np.testing.assert_array_equal(ours.folds.to_numpy(), theirs.folds.to_numpy())
-    np.testing.assert_array_equal(ours.predict(NEW), ours.path.predict(NEW, k=ours.model().k))
+    np.testing.assert_array_equal(ours.predict(NEW), ours.predict(NEW, k=ours.model().k))
     nested = l0path.nested_cv("y ~ a*c", holes(DATA), outer=3, cv=3, random_state=1)
     assert len(nested.held_out) == 86 and np.isfinite(nested.models[0].predict(NEW)).all()
 
@@ -119,9 +120,9 @@ def test_left_sides_of_classes():
         ("sick", DATA.assign(sick=(DATA.y > 0).astype("boolean"))),
     ):
         other = l0path.fit(f"{left} ~ a + c", frame, loss="logistic", lambda2=0.01)
-        np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=1e-12)
+        np.testing.assert_allclose(other.details.objective, path.details.objective, rtol=1e-12)
     wrong = (path.predict(text, k=2) > 0.5) != (text.sick == "yes")
-    assert path.score(text, k=2).misclassification == wrong.mean() < 0.5
+    assert path.model(k=2).score(text).misclassification == wrong.mean() < 0.5
 
 
 # -------------------- names
@@ -142,11 +143,11 @@ def test_columns_terms_and_groups_by_name():
         exclude=["a:c[T.v]", "a:c[T.w]"],
         max_k=1,
     )
-    np.testing.assert_array_equal(same.table.objective, forced.table.objective)
+    np.testing.assert_array_equal(same.details.objective, forced.details.objective)
     priced = l0path.fit(
         text, DATA, penalty_factor={"C(b)": 0.0, "bs(x, df=4)": 0, "a:c": np.inf}, max_k=1
     )
-    np.testing.assert_array_equal(priced.table.objective, forced.table.objective)
+    np.testing.assert_array_equal(priced.details.objective, forced.details.objective)
     single = l0path.fit(text, DATA, groups=False, always_include="C(b)", max_k=1)
     assert single.model(k=0).features == ["C(b)[T.1]", "C(b)[T.2]"]
     boxed = l0path.fit(text, DATA, upper={"a:c": 0.0, "a": 0.5}, max_k=3)
@@ -161,15 +162,15 @@ def test_columns_terms_and_groups_by_name():
         always_include="of a",
         max_k=1,
     )
-    assert own.model(k=0).groups == ["of a"] and own.model(k=0).n_nonzero == 3
+    assert own.model(k=0).groups == ["of a"] and own.model(k=0).details["n_features"] == 3
     array = l0path.fit(DATA[["a", "x"]], DATA.y, penalty_factor={"x": 0.0})
     assert array.model(k=0).features == ["x"]
 
 
 def test_intercepts_agree():
     assert (
-        not l0path.fit("y ~ a + x - 1", DATA).meta.intercept
-        and l0path.fit("y ~ 1 + a", DATA, fit_intercept=True).meta.intercept
+        not l0path.fit("y ~ a + x - 1", DATA)._meta.intercept
+        and l0path.fit("y ~ 1 + a", DATA, fit_intercept=True)._meta.intercept
     )
     assert l0path.fit("y ~ 0 + a", DATA, fit_intercept=False).coef(k=1)["(Intercept)"] == 0.0
     for text, given, match in (
@@ -195,16 +196,16 @@ def test_files_and_pickles_encode_new_rows(tmp_path):
     for back in (l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(path))):
         np.testing.assert_array_equal(back.predict(NEW), path.predict(NEW))
         assert (
-            back.n_dropped == 4
+            back._meta.formula.n_dropped == 4
             and back.names == path.names
             and repr(back) == repr(path)
-            and back.meta.groups.labels == path.meta.groups.labels
+            and back._meta.groups.labels == path._meta.groups.labels
         )
         frame = holes(DATA).assign(x=DATA.x)
-        assert back.objective(k=2, X=frame) == pytest.approx(
-            path.table.objective[2], rel=1e-10
+        assert objective_of(back, k=2, X=frame) == pytest.approx(
+            path.details.objective[2], rel=1e-10
         )  # the rows of the fit: dropped alike, the left side taken from them
-        assert back.refit(k=2, X=frame).selection.startswith("conditional")
+        assert back.model(k=2).refit(X=frame).selection.startswith("conditional")
         back.save(tmp_path / "again.npz")
         np.testing.assert_array_equal(
             l0path.load(tmp_path / "again.npz").predict(NEW), path.predict(NEW)
@@ -223,7 +224,7 @@ def test_files_and_pickles_encode_new_rows(tmp_path):
         max_k=2,
     )
     wide.save(tmp_path / "wide.npz")
-    assert l0path.load(tmp_path / "wide.npz").meta.formula.output == wide.meta.formula.output
+    assert l0path.load(tmp_path / "wide.npz")._meta.formula.output == wide._meta.formula.output
 
 
 def test_functions_of_the_users_own_are_stored_by_name(tmp_path):
@@ -254,7 +255,7 @@ def test_functions_of_the_users_own_are_stored_by_name(tmp_path):
     left = l0path.load(tmp_path / "left.npz")
     assert np.isfinite(left.predict(NEW, k=1)).all()
     with pytest.raises(ValueError, match="'cube' of your own"):
-        left.score(NEW, k=1)
+        left.model(k=1).score(NEW)
     cv = l0path.cv_fit("y ~ cube(a) + x", DATA, cv=3, max_k=2, env=own, random_state=1)
     cv.save(tmp_path / "cv.npz")
     back = l0path.load(tmp_path / "cv.npz", env=own)

@@ -40,7 +40,7 @@ def test_columns_are_those_of_patsy_on_the_rows_of_the_fit_and_on_new_ones(right
         (DATA, np.asarray(theirs)),
         (NEW, np.asarray(patsy.build_design_matrices([theirs.design_info], NEW)[0])),
     ):
-        ours = path.meta.formula.encode(rows).X
+        ours = path._meta.formula.encode(rows).X
         assert ours.index.equals(rows.index) and list(ours.columns) == path.names
         np.testing.assert_allclose(
             _ordered(ours.to_numpy(dtype=float)), _ordered(design[:, kept]), atol=1e-10
@@ -64,10 +64,10 @@ def _ordered(A):
 def test_the_largest_model_predicts_what_statsmodels_does(text):
     theirs = smf.ols(text, DATA).fit()
     path = l0path.fit(text, DATA)
-    ours = path.predict(NEW, k=path.table.k.max())
+    ours = path.predict(NEW, k=path.details.k.max())
     np.testing.assert_allclose(ours, theirs.predict(NEW), rtol=1e-7)
     assert ours.index.equals(NEW.index) and ours.name == text.split("~")[0].strip()
-    full = path.model(k=path.table.k.max())
+    full = path.model(k=path.details.k.max())
     np.testing.assert_allclose(np.sort(full.refit().params), np.sort(theirs.params), rtol=1e-6)
 
 
@@ -82,11 +82,11 @@ def test_the_largest_model_predicts_what_statsmodels_does(text):
 def test_other_bases_are_groups_and_smooth_on_new_rows(right, blocks):
     path = l0path.fit(f"y ~ {right}", DATA)
     assert {
-        label: int(np.diff(path.meta.groups.start)[g])
-        for g, label in enumerate(path.meta.groups.labels)
+        label: int(np.diff(path._meta.groups.start)[g])
+        for g, label in enumerate(path._meta.groups.labels)
     } == blocks
-    encoded = path.meta.formula.encode(DATA).X
-    shuffled = path.meta.formula.encode(
+    encoded = path._meta.formula.encode(DATA).X
+    shuffled = path._meta.formula.encode(
         DATA.iloc[::-1].iloc[:40]
     ).X  # knots and norms are those of the fit: part of the rows gives the same numbers
     np.testing.assert_allclose(shuffled, encoded.iloc[::-1].iloc[:40], atol=1e-10)
@@ -106,7 +106,7 @@ def test_same_models_as_explicit_dummies_with_groups():
     }
     X = np.column_stack([part.to_numpy(dtype=float) for part in parts.values()])
     by_hand = l0path.fit(X, DATA.y, groups=[label for label, part in parts.items() for _ in part])
-    np.testing.assert_allclose(path.table.objective, by_hand.table.objective, rtol=1e-10)
+    np.testing.assert_allclose(path.details.objective, by_hand.details.objective, rtol=1e-10)
     assert [m.groups for m in path] == [m.groups for m in by_hand] and path.model(k=3).groups == [
         "a",
         "c",
@@ -115,11 +115,11 @@ def test_same_models_as_explicit_dummies_with_groups():
     np.testing.assert_allclose(path.coef(k=5, full=True), by_hand.coef(k=5, full=True), atol=1e-9)
     single = l0path.fit("y ~ a*c + C(b) + x", DATA, groups=False)
     np.testing.assert_allclose(
-        single.table.objective, l0path.fit(X, DATA.y).table.objective, rtol=1e-10
+        single.details.objective, l0path.fit(X, DATA.y).details.objective, rtol=1e-10
     )
-    assert single.meta.groups is None and l0path.fit("y ~ a + x + flag", DATA).meta.groups is None
+    assert single._meta.groups is None and l0path.fit("y ~ a + x + flag", DATA)._meta.groups is None
     assert (
-        l0path.fit("y ~ a*c + x", DATA, groups=False, algorithm="cd", max_k=2).meta.algorithm
+        l0path.fit("y ~ a*c + x", DATA, groups=False, algorithm="cd", max_k=2)._meta.algorithm
         == "CoordinateDescent"
     )
 
@@ -135,7 +135,7 @@ def test_many_levels_are_sparse_and_the_same():
     )
     frame["y"] += 2.0 * (frame.g == "7") + frame.a
     path = l0path.fit("y ~ g + a", frame, groups=False, max_k=3)
-    encoded = path.meta.formula.encode(frame).X
+    encoded = path._meta.formula.encode(frame).X
     assert (
         sp.issparse(encoded)
         and encoded.shape == (400, path.p)
@@ -143,7 +143,7 @@ def test_many_levels_are_sparse_and_the_same():
     )
     dense = pd.DataFrame(np.asarray(patsy.dmatrix("g + a", frame))[:, 1:])
     np.testing.assert_allclose(
-        l0path.fit(dense, frame.y, max_k=3).table.objective, path.table.objective, rtol=1e-9
+        l0path.fit(dense, frame.y, max_k=3).details.objective, path.details.objective, rtol=1e-9
     )
     assert path.predict(frame.iloc[:7], k=2).index.tolist() == list(range(7))
 
@@ -158,8 +158,8 @@ def test_functions_and_values_of_the_users_own_come_by_env():
     text = "y ~ double(a) + bs(x, knots=knots) + C(b) + scale(`my col`)"
     path = l0path.fit(text, DATA, env={"double": double, "knots": knots, "unused": 1})
     assert path.names[0] == "double(a)" and sum(name.startswith("bs(") for name in path.names) == 5
-    assert set(path.meta.formula.own) == {"double", "knots"}
-    np.testing.assert_allclose(path.meta.formula.encode(NEW).X["double(a)"], 2.0 * NEW.a)
+    assert set(path._meta.formula.own) == {"double", "knots"}
+    np.testing.assert_allclose(path._meta.formula.encode(NEW).X["double(a)"], 2.0 * NEW.a)
     assert np.isfinite(path.predict(NEW, k=2)).all()
     with pytest.raises(
         ValueError, match=r"'double' is an unknown function.*env={'double': double}"
@@ -196,15 +196,15 @@ def test_incomplete_rows_are_dropped_with_what_belongs_to_them():
     )
     alone = l0path.fit("y ~ a*c", frame[keep], sample_weight=weights[keep], offset=shift[keep])
     assert (
-        path.n_dropped == 4
+        path._meta.formula.n_dropped == 4
         and path.n == 86
         and "4 rows dropped" in repr(path)
         and path.notes == ["4 rows with missing values dropped (a 2, c 2, y 1)", *alone.notes]
     )
-    np.testing.assert_array_equal(path.table.objective, alone.table.objective)
-    assert alone.n_dropped == 0 and not any("dropped" in note for note in alone.notes)
+    np.testing.assert_array_equal(path.details.objective, alone.details.objective)
+    assert alone._meta.formula.n_dropped == 0 and not any("dropped" in note for note in alone.notes)
     named = l0path.fit("y ~ a*c", frame.assign(w=weights, o=shift), sample_weight="w", offset="o")
-    np.testing.assert_array_equal(named.table.objective, path.table.objective)
+    np.testing.assert_array_equal(named.details.objective, path.details.objective)
     ids = np.arange(90) % 4
     pairs = [(np.flatnonzero(ids != f), ids == f) for f in range(4)]
     for folds, short in (
@@ -222,7 +222,7 @@ def test_a_named_column_counts_as_used_and_dot_leaves_it_out():
     frame = DATA.assign(w=DATA.w.where(DATA.index != "r5"))
     path = l0path.fit("y ~ .", frame, sample_weight="w", max_k=2)
     assert (
-        path.n_dropped == 1
+        path._meta.formula.n_dropped == 1
         and "w" not in path.names
         and "my col" in path.names
         and "y" not in path.names
@@ -238,18 +238,18 @@ def test_scores_refits_and_validation_take_the_left_side():
     rows = holes(DATA)
     keep = rows[["y", "a", "c"]].notna().all(axis=1)
     left = np.log(DATA.y + 9)
-    assert path.score(rows, k=2).mse == pytest.approx(
+    assert path.model(k=2).score(rows).mse == pytest.approx(
         ((left - path.predict(DATA, k=2))[keep] ** 2).mean()
     )
-    pd.testing.assert_series_equal(path.score(DATA, left, k=2), path.model(k=2).score(DATA))
-    assert path.validate(rows, sample_weight="w").table.cv_mean[2] == pytest.approx(
+    pd.testing.assert_series_equal(path.model(k=2).score(DATA, left), path.model(k=2).score(DATA))
+    assert path.validate(rows, sample_weight="w").scores.cv_mean[2] == pytest.approx(
         np.average((left - path.predict(DATA, k=2))[keep] ** 2, weights=DATA.w[keep])
     )
-    held = path.refit(k=1, X=NEW)
+    held = path.model(k=1).refit(X=NEW)
     assert (
         held.selection.startswith("held-out")
         and held.nobs == 20
-        and path.refit(k=1, X=DATA).selection.startswith("conditional")
+        and path.model(k=1).refit(X=DATA).selection.startswith("conditional")
     )
     with pytest.raises(ValueError, match="y is missing"):
-        path.score(NEW.drop(columns="y"), k=1)
+        path.model(k=1).score(NEW.drop(columns="y"))

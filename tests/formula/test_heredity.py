@@ -36,8 +36,8 @@ FORMULAS = [
 
 def check(path, best, rule):
     """Number of sizes above the enumerated optimum; none is below it, nor is any claim wrong."""
-    above, every = 0, list(path.meta.groups.labels)
-    for model, s in zip(path, path.solutions, strict=True):
+    above, every = 0, list(path._meta.groups.labels)
+    for model, s in zip(path, path._solutions, strict=True):
         constant = ["z"] if "z" in every else []
         assert keeps([*model.groups, *constant], every, rule), model.groups
         ahead = (s.objective - best[s.k]) / max(abs(best[s.k]), 1e-2)
@@ -62,10 +62,10 @@ def test_every_size_is_the_best_of_all_closed_sets(seed):
     best = least_squares(text, data, rule, lambda2)
     how = {"heredity": rule, "lambda2": lambda2, "max_k": len(best) - 1}
     path = l0path.fit(text, data, **how)
-    assert check(path, best, rule) == 0 and set(path.table.optimality) == {"global"}
+    assert check(path, best, rule) == 0 and set(path.details.optimality) == {"global"}
     check(l0path.fit(text, data, certify=False, **how), best, rule)
     proven = l0path.fit(text, data, algorithm="exact", **how)
-    assert check(proven, best, rule) == 0 and set(proven.table.optimality) == {"global"}
+    assert check(proven, best, rule) == 0 and set(proven.details.optimality) == {"global"}
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_every_loss_is_compared_over_closed_sets(loss, rule):
     X, at, _ = encoded(text, data)
     same = {"loss": loss, "lambda2": 0.02, "delta": GIVEN.get(loss, 1.345)}
     if loss == "quantile":
-        same["gamma"] = path.loss_record().width
+        same["gamma"] = path._loss_record().width
     best = {}
     for S in closed_sets(list(at), rule):
         J = [j for term in S for j in at[term]]
@@ -110,7 +110,7 @@ def test_every_loss_is_compared_over_closed_sets(loss, rule):
         best[len(S)] = min(best.get(len(S), np.inf), value)
     assert check(path, best, rule) == 0
     proven = l0path.fit(text, data, algorithm="exact", **how)
-    assert check(proven, best, rule) == 0 and set(proven.table.optimality) == {"global"}
+    assert check(proven, best, rule) == 0 and set(proven.details.optimality) == {"global"}
 
 
 @pytest.mark.slow
@@ -189,9 +189,9 @@ def test_values_of_lambda0_are_those_of_closed_sets():
     text, data = FORMULAS[0], table(6)
     best = least_squares(text, data, "strong", 0.0)
     path = l0path.fit(text, data, lambda0=[0.2, 0.05, 0.01, 0.001])
-    for s in path.solutions:
+    for s in path._solutions:
         assert s.objective == pytest.approx(min(v + s.lambda0 * k for k, v in best.items()))
-    assert set(path.table.optimality) == {"global"}
+    assert set(path.details.optimality) == {"global"}
 
 
 @pytest.mark.parametrize(("text", "rule"), list(zip(FORMULAS[:2], RULES, strict=True)))
@@ -239,7 +239,7 @@ def test_models_depend_on_no_choice_of_first_levels(loss, text):
     assert len(first) > 3 and not any("first level" in note for note in first.notes)
     for path, rows in paths[1:]:
         assert [m.groups for m in path] == [m.groups for m in first]
-        np.testing.assert_allclose(path.table.objective, first.table.objective, rtol=1e-9)
+        np.testing.assert_allclose(path.details.objective, first.details.objective, rtol=1e-9)
         for m in first:
             np.testing.assert_allclose(
                 path.predict(rows, k=m.k), first.predict(data, k=m.k), rtol=1e-5, atol=1e-6
@@ -272,15 +272,15 @@ def test_products_and_squares_enter_with_their_columns(rule):
     frame = pd.DataFrame(X - X.mean(axis=0), columns=list("abc")).assign(y=y)
     squares = " + ".join(f"I({name} ** 2)" for name in "abc")
     same = l0path.fit(f"y ~ (a + b + c) ** 2 + {squares}", frame, heredity=rule)
-    np.testing.assert_allclose(path.table.objective, same.table.objective, rtol=1e-9)
-    assert set(path.table.optimality) == {"global"}
+    np.testing.assert_allclose(path.details.objective, same.details.objective, rtol=1e-9)
+    assert set(path.details.optimality) == {"global"}
     for model in path:
         names = [re.sub(r"(\w)\^2", r"I(\1 ** 2)", name) for name in model.groups]
-        assert keeps(names, list(same.meta.groups.labels), rule)
+        assert keeps(names, list(same._meta.groups.labels), rule)
     asked = l0path.fit(l0path.designs.polynomial(X), y, heredity=rule)
-    np.testing.assert_allclose(asked.table.objective, path.table.objective, rtol=1e-9)
+    np.testing.assert_allclose(asked.details.objective, path.details.objective, rtol=1e-9)
     free = l0path.fit(l0path.designs.polynomial(X, heredity=rule, parents=[0, 1]), y, max_k=2)
-    assert free.meta.groups is None
+    assert free._meta.groups is None
     np.testing.assert_allclose(path.predict(X, k=3), same.predict(frame, k=3), rtol=1e-7)
 
 

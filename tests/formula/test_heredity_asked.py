@@ -24,18 +24,18 @@ def test_auto_keeps_the_hierarchy_of_every_product():
         "y ~ a:c": None,  # rests on no other term
     }
     for text, rule in rules.items():
-        groups = l0path.fit(text, data, max_k=2).meta.groups
+        groups = l0path.fit(text, data, max_k=2)._meta.groups
         found = None if groups is None or groups.hierarchy is None else groups.hierarchy.rule
         assert found == rule, text
     single = l0path.fit("y ~ a*c", data, max_k=2, groups=False)
-    assert single.meta.groups is None
-    assert l0path.fit("y ~ a*d", data, max_k=2, algorithm="cd").meta.groups is None
+    assert single._meta.groups is None
+    assert l0path.fit("y ~ a*d", data, max_k=2, algorithm="cd")._meta.groups is None
     plain = l0path.fit("y ~ a + b", data)
     same = l0path.fit("y ~ a + b", data, heredity=None)
-    pd.testing.assert_frame_equal(plain.table, same.table)
+    pd.testing.assert_frame_equal(plain.details, same.details)
     both = pd.DataFrame({"y": data.y, "w": data.b})
     two = l0path.fit("y + w ~ a*d", both.join(data[["a", "d"]]), max_k=2)
-    assert two.meta.groups.hierarchy.rule == "strong"
+    assert two._meta.groups.hierarchy.rule == "strong"
 
 
 def test_excluded_and_included_terms_take_others_with_them():
@@ -53,7 +53,7 @@ def test_excluded_and_included_terms_take_others_with_them():
         assert len(weak) == 6 and not any("c" in m.groups for m in weak)
     path = l0path.fit(text, data, always_include=["a"], heredity="weak", max_k=1)
     best = l0path.fit("y ~ a + a:c + a:b + b + c", data, always_include=["a"], heredity=None)
-    assert path.table.objective[1] == pytest.approx(best.table.objective[1])
+    assert path.details.objective[1] == pytest.approx(best.table.objective[1])
     for how, message in [
         ({"always_include": ["a:c"], "exclude": ["c"]}, "needs c, which exclude= keeps out"),
         ({"always_include": ["a:c"], "heredity": "weak"}, "none of a, c, of which it needs one"),
@@ -72,9 +72,9 @@ def test_terms_that_separate_the_classes_keep_the_hierarchy():
     data = table(1, 60, "logistic")
     data.loc[data.c == "w", "y"] = 1.0
     path = l0path.fit("y ~ (a + b + c + d) ** 2", data, loss="logistic", max_k=6)
-    assert len(path) == 7 and sum(s.separated for s in path.solutions) > 2
+    assert len(path) == 7 and sum(s.separated for s in path._solutions) > 2
     for model in path:
-        assert keeps(model.groups, path.meta.groups.labels, "strong")
+        assert keeps(model.groups, path._meta.groups.labels, "strong")
 
 
 # -------------------- results
@@ -90,15 +90,15 @@ def test_folds_files_and_copies_keep_the_hierarchy(tmp_path):
         for model in alone:
             error = np.mean((data.y[test] - model.predict(data.iloc[test])) ** 2)
             assert cv.folds.iloc[model.k, number] == pytest.approx(error)
-    cv.path.save(tmp_path / "path")
-    for path in (l0path.load(tmp_path / "path"), pickle.loads(pickle.dumps(cv.path))):
-        kept = path.meta.groups.hierarchy
+    cv.save(tmp_path / "path")
+    for path in (l0path.load(tmp_path / "path"), pickle.loads(pickle.dumps(cv))):
+        kept = path._meta.groups.hierarchy
         assert kept.rule == "strong"
-        np.testing.assert_array_equal(kept.needs, cv.path.meta.groups.hierarchy.needs)
-        assert path.notes == cv.path.notes
+        np.testing.assert_array_equal(kept.needs, cv._meta.groups.hierarchy.needs)
+        assert path.notes == cv.notes
     draws = {"n_subsamples": 4, "random_state": 0, "n_jobs": 1}
     stable = l0path.stability_selection(text, data, k=3, **draws)
-    every = cv.path.meta.groups.labels
+    every = cv._meta.groups.labels
     assert all(keeps(S, every, "strong") for S in stable.subsets.features)
 
 
@@ -106,13 +106,13 @@ def test_summaries_and_proofs_are_about_closed_sets():
     data, text = table(13), "y ~ a*c + b*d"
     path = l0path.fit(text, data, certify=False)
     model = path.model(k=4)
-    every = path.meta.groups.labels
+    every = path._meta.groups.labels
     assert "strong heredity" in repr(path) and "strong heredity" in str(model.summary())
     rows = model.summary().table
     for term in model.groups:
         left = [other for other in model.groups if other != term]
         assert np.isfinite(rows.increase_if_dropped[term]) == keeps(left, every, "strong")
-    found = path.alternatives(k=4, n=50)
+    found = path.model(k=4).alternatives(n=50)
     assert len(found)
     for dropped, added in zip(found.dropped, found.added, strict=True):
         others = [*(term for term in model.groups if term != dropped), added]
@@ -129,7 +129,7 @@ def test_one_parent_may_take_the_place_of_another():
     data["y"] = data.x + data.a * data.x + 0.3 * data.b
     text = "y ~ (a + b + x) ** 2"
     path = l0path.fit(text, data, heredity="weak", certify=False)
-    model, every = path.model(k=2), path.meta.groups.labels
+    model, every = path.model(k=2), path._meta.groups.labels
     assert set(model.groups) == {"x", "a:x"}
     pairs = {
         (out, into)
@@ -138,7 +138,7 @@ def test_one_parent_may_take_the_place_of_another():
     }
     assert ("x", "a") in pairs and ("x", "b") not in pairs
     for n in (50, 4):
-        found = path.alternatives(k=2, n=n)
+        found = path.model(k=2).alternatives(n=n)
         listed = set(zip(found.dropped, found.added, strict=True))
         assert listed == pairs if n == 50 else listed <= pairs
     drops = model.summary().table.increase_if_dropped
@@ -156,7 +156,7 @@ def test_exact_search_compares_sets_of_more_terms_where_few_keep_the_hierarchy(r
             l0path.fit(text, data, **how)
         return
     path = l0path.fit(text, data, **how)
-    assert set(path.table.optimality) == {"global"}
+    assert set(path.details.optimality) == {"global"}
     pairs = [S for S in itertools.combinations(terms, 2) if keeps(S, terms, rule)]
     assert path.certify(k=2).nodes == len(pairs)
 

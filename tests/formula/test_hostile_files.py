@@ -108,9 +108,9 @@ def use(file, rows, every=True):
         path = result.models[0].path
     calls = (
         lambda: path.predict(rows),
-        lambda: path.score(rows, index=1),
+        lambda: path.model(index=1).score(rows),
         lambda: (repr(result), result._repr_html_()),
-        lambda: path.table,
+        lambda: path.details,
         lambda: path.coef(),
         lambda: path.model(index=1).to_python(),
         lambda: path.model(index=1).to_sql(),
@@ -139,7 +139,7 @@ def fitted():
     yield "responses", l0path.fit("y + {a * x} ~ w + x", DATA, max_k=2), DATA
     cv = l0path.cv_fit("y ~ a + c + np.exp(x)", DATA, cv=2, max_k=1, random_state=1)
     yield "cv", cv, DATA
-    yield "model", cv.path.model(k=1), DATA
+    yield "model", cv.model(k=1), DATA
     nested = l0path.nested_cv("y ~ a + np.exp(x)", DATA, outer=2, cv=2, max_k=1, random_state=1)
     yield "nested", nested, DATA
 

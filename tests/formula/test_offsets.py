@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from lazy import lazy
+from recomputed import objective_of
 
 import l0path
 
@@ -93,16 +94,23 @@ def test_predictions_take_the_offset_of_new_rows():
 
 def test_offsets_of_scores_refits_and_validation():
     best = glm(columns_of(["a", "b", "c d", "site"]))
-    assert counts_path().score(TABLE, k=4)["deviance"] == pytest.approx(best.deviance / N, rel=1e-6)
-    assert counts_path().score(NEW, NEW["cases"], 4).equals(counts_path().score(NEW, k=4))
-    np.testing.assert_allclose(counts_path().refit(4).bse, np.asarray(best.bse), rtol=1e-4)
-    again = counts_path().refit(4, X=NEW, y=NEW["cases"])
+    assert counts_path().model(k=4).score(TABLE)["deviance"] == pytest.approx(
+        best.deviance / N, rel=1e-6
+    )
+    assert (
+        counts_path().model(4).score(NEW, NEW["cases"]).equals(counts_path().model(k=4).score(NEW))
+    )
+    np.testing.assert_allclose(counts_path().model(4).refit().bse, np.asarray(best.bse), rtol=1e-4)
+    again = counts_path().model(4).refit(X=NEW, y=NEW["cases"])
     own = glm(columns_of(["a", "b", "c d", "site"]), NEW)
     np.testing.assert_allclose(again.params, own.params, rtol=1e-5, atol=1e-6)
-    assert counts_path().validate(NEW).table.cv_mean[4] == pytest.approx(
-        counts_path().score(NEW, k=4)["deviance"]
+    assert counts_path().validate(NEW).scores.cv_mean[4] == pytest.approx(
+        counts_path().model(k=4).score(NEW)["deviance"]
     )
-    assert len(counts_path().alternatives(2)) and len(counts_path().summary(2).table) == 2
+    assert (
+        len(counts_path().model(2).alternatives())
+        and len(counts_path().model(2).summary().table) == 2
+    )
 
 
 def test_cross_validation_holds_the_offset_out_with_its_rows():
@@ -124,7 +132,7 @@ def test_cross_validation_holds_the_offset_out_with_its_rows():
             log = np.where(y > 0, y * np.log(y / held[test]), 0.0)
         means.append(2 * np.mean(log - y + held[test]))
     for made in (cv, named):
-        assert made.table.cv_mean[1] == pytest.approx(np.mean(means), rel=1e-6)
+        assert made.details.cv_mean[1] == pytest.approx(np.mean(means), rel=1e-6)
         np.testing.assert_allclose(made.held_out(1), held, rtol=1e-5)
     np.testing.assert_allclose(nested.table.score[nested.table.k == 1], means, rtol=1e-5)
 
@@ -133,11 +141,13 @@ def test_a_formula_with_an_offset_comes_back_from_a_file(tmp_path):
     counts_path().save(tmp_path / "path.npz")
     for again in (l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(counts_path()))):
         assert again.predict(NEW, 3).equals(counts_path().predict(NEW, 3))
-        assert again.objective(3, X=TABLE, y=TABLE["cases"]) == pytest.approx(
-            counts_path().objective(3)
+        assert objective_of(again, 3, X=TABLE, y=TABLE["cases"]) == pytest.approx(
+            objective_of(counts_path(), 3)
         )
-        assert again.summary(2, X=TABLE, y=TABLE["cases"]).table.equals(
-            counts_path().summary(2).table
+        assert (
+            again.model(2)
+            .summary(X=TABLE, y=TABLE["cases"])
+            .table.equals(counts_path().model(2).summary().table)
         )
 
 
@@ -154,9 +164,9 @@ def test_terms_and_the_argument_add_up():
     np.testing.assert_allclose(array.predict(NEW, 2, offset="shift"), counts_path().predict(NEW, 2))
     for call in (
         lambda: array.predict(NEW, 2),
-        lambda: array.score(NEW, k=2),
+        lambda: array.model(k=2).score(NEW),
         lambda: array.validate(NEW),
-        lambda: array.refit(2, X=NEW, y=NEW["cases"]),
+        lambda: array.model(2).refit(X=NEW, y=NEW["cases"]),
     ):
         with pytest.raises(
             ValueError, match=r"the fit had an offset besides offset\(log\(time\)\).*pass offset="
@@ -198,7 +208,7 @@ def test_grids_slices_and_columns_alone(options):
         sp.csc_array(X.to_numpy()), TABLE["cases"].to_numpy(), offset=NAMED["both"].to_numpy(),
         **options, **more, **COUNTS,
     )  # fmt: skip
-    np.testing.assert_allclose(path.table.objective, other.table.objective, rtol=1e-6)
+    np.testing.assert_allclose(path.details.objective, other.details.objective, rtol=1e-6)
     np.testing.assert_allclose(
         path.predict(TABLE).to_numpy(),
         other.predict(sp.csc_array(X.to_numpy()), offset=NAMED["both"].to_numpy()),
@@ -225,7 +235,7 @@ def test_bad_offsets_of_formulas(text, message):
 def test_missing_offsets_drop_rows():
     gaps = TABLE.assign(time=TABLE["time"].where(TABLE.index > 4))
     path = l0path.fit(FORMULA, gaps, max_k=2, **COUNTS)
-    assert path.n_dropped == 5 and "time 5" in path.notes[0]
+    assert path._meta.formula.n_dropped == 5 and "time 5" in path.notes[0]
     np.testing.assert_allclose(
         path.coef(), l0path.fit(FORMULA, TABLE[5:], max_k=2, **COUNTS).coef(), rtol=1e-9
     )
@@ -249,16 +259,16 @@ def test_a_named_column_is_the_offset_and_no_feature():
         named.predict(new, 2, offset=new["both"] + 1),
         given.predict(FEATURES.loc[NEW.index], 2, offset=new["both"] + 1),
     )
-    assert named.score(NAMED, TABLE["cases"], 2)["deviance"] == pytest.approx(
+    assert named.model(2).score(NAMED, TABLE["cases"])["deviance"] == pytest.approx(
         glm(["a", "b"]).deviance / N, rel=1e-6
     )
-    assert named.validate(new, NEW["cases"]).table.cv_mean[2] == pytest.approx(
-        named.score(new, NEW["cases"], 2)["deviance"]
+    assert named.validate(new, NEW["cases"]).scores.cv_mean[2] == pytest.approx(
+        named.model(2).score(new, NEW["cases"])["deviance"]
     )
     with pytest.raises(ValueError, match="X lacks the column both, which held it"):
         named.predict(new.drop(columns="both"), 2)
     with pytest.raises(ValueError, match="pass offset="):
-        named.score(new.drop(columns="both"), NEW["cases"], 2)
+        named.model(2).score(new.drop(columns="both"), NEW["cases"])
 
 
 def test_a_named_column_is_found_again_after_loading(tmp_path):
@@ -266,9 +276,11 @@ def test_a_named_column_is_found_again_after_loading(tmp_path):
     named.save(tmp_path / "p.npz")
     again = l0path.load(tmp_path / "p.npz")
     assert again.predict(NAMED, 2).equals(named.predict(NAMED, 2))
-    assert again.objective(2, X=NAMED, y=TABLE["cases"]) == pytest.approx(named.objective(2))
+    assert objective_of(again, 2, X=NAMED, y=TABLE["cases"]) == pytest.approx(
+        objective_of(named, 2)
+    )
     np.testing.assert_allclose(
-        again.refit(2, X=NAMED, y=TABLE["cases"]).params, named.refit(2).params
+        again.model(2).refit(X=NAMED, y=TABLE["cases"]).params, named.model(2).refit().params
     )
 
 
@@ -329,7 +341,7 @@ def test_cross_validated_estimators_and_classifiers_take_it_too():
         NAMED, TABLE["cases"]
     )
     cv = l0path.cv_fit(NAMED, TABLE["cases"], offset="both", cv=folds, max_k=2, **COUNTS)
-    np.testing.assert_allclose(model.cv_.table.cv_mean, cv.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(model.cv_.scores.cv_mean, cv.scores.cv_mean, rtol=1e-9)
     y = np.where(TABLE["a"] + RNG.logistic(size=N) + NAMED["both"] > 0, "yes", "no")
     logit = sm.GLM(
         y == "yes", sm.add_constant(FEATURES[["a"]]), sm.families.Binomial(), offset=NAMED["both"]

@@ -90,7 +90,7 @@ def test_products_without_what_they_contain_are_named():
 
 def test_auto_keeps_numbers_and_none_names_them():
     path = l0path.fit("y ~ (a + b + x)**2 + I(x^2)", DATA)
-    assert path.meta.groups.hierarchy.rule == "strong"
+    assert path._meta.groups.hierarchy.rule == "strong"
     for model in path:
         for term in model.groups:
             assert set(term.split(":")) <= set(model.groups) or term == "I(x ** 2)"
@@ -105,7 +105,7 @@ def test_auto_keeps_numbers_and_none_names_them():
     wide = pd.DataFrame(np.random.default_rng(0).standard_normal((50, 70)))
     wide = wide.rename(columns="v{}".format).assign(y=wide[3])
     path = l0path.fit("y ~ (" + " + ".join(f"v{j}" for j in range(70)) + ")**2", wide, max_k=1)
-    assert path.meta.groups is None  # more terms than a search of closed sets takes
+    assert path._meta.groups is None  # more terms than a search of closed sets takes
 
 
 def random_formula(rng):

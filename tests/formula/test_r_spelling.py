@@ -41,14 +41,14 @@ def test_columns_are_those_of_pythons_spelling(ours, python):
     data = DATA.assign(b=DATA.b + 1)
     new = NEW.assign(b=NEW.b + 1)
     path, other = (l0path.fit(f"y ~ {text}", data) for text in (ours, python))
-    np.testing.assert_allclose(path.table.objective, other.table.objective, rtol=1e-12)
+    np.testing.assert_allclose(path.details.objective, other.details.objective, rtol=1e-12)
     np.testing.assert_allclose(path.predict(new), other.predict(new), rtol=1e-9)
 
 
 def test_left_sides_and_names():
     data = DATA.assign(z=np.abs(DATA.y) + 1)
     path, other = (l0path.fit(f"{left} ~ a + x", data) for left in ("log(z^2)", "{2 * np.log(z)}"))
-    np.testing.assert_allclose(path.table.objective, other.table.objective, rtol=1e-12)
+    np.testing.assert_allclose(path.details.objective, other.details.objective, rtol=1e-12)
     path = l0path.fit("y ~ I(a^2) + I(a**2) + x + a:I(x ^ 2)", DATA, always_include="a:I(x^2)")
     assert path.names == ["I(a ** 2)", "x", "a:I(x ** 2)"]
     assert path.model(k=0).features == ["x", "a:I(x ** 2)"]  # what it contains comes with it
@@ -63,7 +63,7 @@ def test_natural_splines_are_those_of_r():
     data = pd.DataFrame({"x": x, "y": np.sin(x / 4) + 0.1 * rng.standard_normal(12)})
     path = l0path.fit("y ~ ns(x, df=3)", data)
     at = pd.DataFrame({"x": [0.0, 1.0, 8.0, 30.0]})
-    new = path.meta.formula.encode(at).X
+    new = path._meta.formula.encode(at).X
     assert list(new) == [f"ns(x, df=3)[{j}]" for j in (1, 2, 3)]
     np.testing.assert_allclose(new.to_numpy(), NS, atol=1e-13)
     given = l0path.fit("y ~ ns(x, knots=[5.0, 9.0])", data)
@@ -79,13 +79,13 @@ def test_strata_are_terms():
     path = l0path.fit("Surv(time, event) ~ a + x + strata(c)", data, **rest)
     same = l0path.fit("Surv(time, event) ~ a + x", data, strata="c", **rest)
     assert path.names == ["a", "x"]
-    np.testing.assert_array_equal(path.table.objective, same.table.objective)
-    curves = path.survival(data.head(8), k=2, times=[1.0])
+    np.testing.assert_array_equal(path.details.objective, same.details.objective)
+    curves = path.model(k=2).survival(data.head(8), times=[1.0])
     np.testing.assert_array_equal(
-        curves, same.survival(data.head(8), k=2, times=[1.0], strata="c").to_numpy()
+        curves, same.model(k=2).survival(data.head(8), times=[1.0], strata="c").to_numpy()
     )
-    assert path.score(data, k=2).deviance == same.score(data, k=2, strata="c").deviance
-    refits = path.refit(k=2, X=data), same.refit(k=2, X=data, strata="c")
+    assert path.model(k=2).score(data).deviance == same.model(k=2).score(data, strata="c").deviance
+    refits = path.model(k=2).refit(X=data), same.model(k=2).refit(X=data, strata="c")
     np.testing.assert_array_equal(refits[0].params, refits[1].params)
     dotted = l0path.fit(
         "Surv(time, event) ~ . + strata(c)", data[["time", "event", "a", "x", "c"]], **rest
@@ -94,9 +94,9 @@ def test_strata_are_terms():
     two = l0path.fit("Surv(time, event) ~ a + x + strata(c, b > 0)", data, **rest)
     labels = [f"c={c}, b > 0={b > 0}" for c, b in zip(data.c, data.b, strict=True)]
     by_hand = l0path.fit("Surv(time, event) ~ a + x", data, strata=labels, **rest)
-    np.testing.assert_array_equal(two.table.objective, by_hand.table.objective)
+    np.testing.assert_array_equal(two.details.objective, by_hand.details.objective)
     apart = l0path.fit("Surv(time, event) ~ a + x + strata(c) + strata(b > 0)", data, **rest)
-    np.testing.assert_array_equal(two.table.objective, apart.table.objective)
+    np.testing.assert_array_equal(two.details.objective, apart.details.objective)
     cv = l0path.cv_fit("Surv(time, event) ~ a + strata(c)", data, cv=2, random_state=0, **rest)
     assert np.isfinite(cv.folds.to_numpy()).all()
     for text, given, match in (
@@ -117,8 +117,8 @@ def test_strata_of_a_file(tmp_path):
     path = l0path.fit("Surv(time, event) ~ a + x + strata(c)", data, loss="cox", max_k=2)
     path.save(tmp_path / "path.npz")
     back = l0path.load(tmp_path / "path.npz")
-    expected = path.survival(data.head(8), k=2, times=[0.5])
-    np.testing.assert_array_equal(back.survival(data.head(8), k=2, times=[0.5]), expected)
+    expected = path.model(k=2).survival(data.head(8), times=[0.5])
+    np.testing.assert_array_equal(back.model(k=2).survival(data.head(8), times=[0.5]), expected)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "cox"])
@@ -135,19 +135,19 @@ def test_clusters_are_terms(loss):
         for term in (" + cluster(id)", "")
     )
     assert path.names == ["a", "x"]
-    np.testing.assert_array_equal(path.table.objective, plain.table.objective)
-    ours = path.refit(k=2)
-    theirs = plain.refit(k=2, cov_type="cluster", cov_kwds={"groups": "id"})
+    np.testing.assert_array_equal(path.details.objective, plain.details.objective)
+    ours = path.model(k=2).refit()
+    theirs = plain.model(k=2).refit(cov_type="cluster", cov_kwds={"groups": "id"})
     np.testing.assert_array_equal(ours.bse, theirs.bse)
-    assert not np.allclose(ours.bse, plain.refit(k=2).bse, rtol=1e-3)
-    classic = path.refit(k=2, cov_type="nonrobust")
-    np.testing.assert_array_equal(classic.bse, plain.refit(k=2).bse)
+    assert not np.allclose(ours.bse, plain.model(k=2).refit().bse, rtol=1e-3)
+    classic = path.model(k=2).refit(cov_type="nonrobust")
+    np.testing.assert_array_equal(classic.bse, plain.model(k=2).refit().bse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cv = l0path.cv_fit(
             f"{left} ~ a + x + cluster(id)", data, loss=loss, cv=3, max_k=2, random_state=0
         )
-    for train, test in cv.splits:
+    for train, test in cv._splits:
         assert not set(ids[train]) & set(ids[test])
 
 

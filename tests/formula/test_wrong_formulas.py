@@ -160,8 +160,8 @@ def test_lists_of_groups_may_name_terms():
         l0path.fit("y ~ a + x + c", DATA, groups=[["a", "x"], ["c"]]),
         l0path.fit("y ~ a + x + c", DATA, groups={0: ["a", "x"], 1: "c"}),
     )
-    pd.testing.assert_frame_equal(by_list.table, by_label.table)
-    assert by_list.model(k=2).n_nonzero == 4
+    pd.testing.assert_frame_equal(by_list.details, by_label.details)
+    assert by_list.model(k=2).details["n_features"] == 4
 
 
 @pytest.mark.parametrize(

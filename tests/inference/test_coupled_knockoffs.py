@@ -56,7 +56,7 @@ def test_statistics_are_those_of_the_path_over_pairs(kind, statistic):
 
     def importance(name):
         sizes, total = [], 0.0
-        for k in path.table.k:
+        for k in path.details.k:
             b = np.asarray(path.coef(k=k, standardized=True, full=True).loc[name])
             sizes += [k] if np.any(b != 0) else []
             total += np.linalg.norm(root * b)

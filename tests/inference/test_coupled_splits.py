@@ -82,7 +82,7 @@ def test_weights_of_rows_give_robust_tests():
     table = l0path.split_inference(X, y, **given)
     train, held = rows_left_out(X, y, {"loss": "cox"}, 5)
     path = l0path.fit(X.iloc[train], y[train], loss="cox", k=[2], sample_weight=weights[train])
-    results = path.refit(k=2, X=X.iloc[held], y=y[held], sample_weight=weights[held])
+    results = path.model(k=2).refit(X=X.iloc[held], y=y[held], sample_weight=weights[held])
     assert results.cov_type == "robust"
     expected = np.minimum(1.0, 2.0 * results.pvalues)
     np.testing.assert_allclose(table.p_value[expected.index], expected, rtol=1e-6)

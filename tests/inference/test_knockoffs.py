@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from inference_samples import optimize, sample
 from lazy import lazy
+from recomputed import objective_of
 
 import l0path
 from l0path.inference import knockoffs
@@ -141,7 +142,7 @@ def test_statistics_are_those_of_the_path_over_pairs(statistic):
         Z = []
         for name in (f"x{j}", f"~x{j}"):
             column = path.coef(standardized=True, full=True).loc[name].to_numpy()
-            sizes = path.table.k[column != 0]
+            sizes = path.details.k[column != 0]
             Z.append(
                 np.abs(column).sum()
                 if statistic == "coefficient"
@@ -152,10 +153,10 @@ def test_statistics_are_those_of_the_path_over_pairs(statistic):
         expected.append(max(Z) * np.sign(Z[0] - Z[1]))
     np.testing.assert_allclose(result.statistic, [*expected, 0.0], rtol=1e-12)
     np.testing.assert_allclose(
-        result.path.objective(k=6),
-        l0path.fit(
-            np.hstack([X, result.knockoffs[:, :9]]), y, always_include=[9], max_k=6
-        ).objective(k=6),
+        objective_of(result.path, k=6),
+        objective_of(
+            l0path.fit(np.hstack([X, result.knockoffs[:, :9]]), y, always_include=[9], max_k=6), k=6
+        ),
         rtol=1e-9,
     )
 

@@ -167,7 +167,7 @@ def test_what_is_not_served_is_refused():
     with pytest.raises(ValueError, match="method="):
         cv.predict_interval(new, method="jackknife")
     with pytest.raises(ValueError, match="validate"):
-        cv.path.validate(X, y).predict_interval(new)
+        cv.validate(X, y).predict_interval(new)
     two = l0path.cv_fit(X, np.column_stack([y, -y]), cv=3, max_k=2)
     with pytest.raises(ValueError, match="several responses"):
         two.predict_interval(new)

@@ -143,7 +143,7 @@ def test_multi_split_finds_the_columns_and_keeps_the_intervals_around_them():
     X, y = sample(200)
     for fit in (
         {},
-        {"rule": lambda path: path.index(k=3)},
+        {"rule": lambda path: path.select(k=3)},
         {"always_include": [0]},
         {"groups": [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]},
         {"loss": "huber", "k": 2},

@@ -129,7 +129,7 @@ def test_the_best_model_of_a_size_that_the_path_does_not_have(loss):
     path = l0path.fit(X, y, loss=loss, max_k=2)
     sets, values = list(combinations(range(4), 3)), {}
     for T in sets:
-        values[T] = l0path.fit(X[:, T], y, loss=loss).table.objective.min()
+        values[T] = l0path.fit(X[:, T], y, loss=loss).details.objective.min()
     found = path.near_best(3, within=0)
     mine = {tuple(model.support.tolist()) for model in found}
     assert mine == {T for T in sets if values[T] <= min(values.values()) * (1 + 1e-9)}

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import survival
 from class_samples import classes_drawn, ordered_drawn, responses_drawn
+from recomputed import objective_of
 
 import l0path
 
@@ -44,8 +45,8 @@ def every_model(X, y, how, name):
         for S in combinations(columns, k):
             out = [c for c in X if c not in S]
             path = l0path.fit(X, y, certify=False, k=[k], exclude=out, **how)
-            if path.solutions[-1].k == k and path.solutions[-1].status == "converged":
-                table = path.table if name == "objective" else path.score_table()
+            if path._solutions[-1].k == k and path._solutions[-1].status == "converged":
+                table = path.details if name == "objective" else path.score_table()
                 found.append((float(table[name].iloc[-1]), S))
     return sorted(found)
 
@@ -69,14 +70,14 @@ def test_the_best_models_of_all_sizes(kind, seed):
     name = CRITERIA[kind]
     every = every_model(X, y, how, name)
     best = l0path.best_subset(X, y, criterion=name, n_best=4, **how)
-    assert all(model.status == "converged" for model in best.best)
+    assert all(model.details["status"] == "converged" for model in best.best)
     if not best.proven:  # a set of columns that separates the classes has no finite optimum
         whole = l0path.fit(X, y, certify=False, always_include=list(X), max_k=0, **how)
-        assert whole.solutions[0].status == "separated"
+        assert whole._solutions[0].status == "separated"
         return
     for model, (value, _) in zip(independent(best.best, X), every, strict=False):
         table = model.path.score_table()
-        assert table[name].iloc[model.index] == pytest.approx(value, rel=1e-8)
+        assert table[name].iloc[model._index] == pytest.approx(value, rel=1e-8)
     assert best.incumbent == pytest.approx(every[0][0], rel=1e-9)
     path = l0path.fit(X, y, certify=False, **how)
     good = path.near_best(criterion=name, within=3.0)
@@ -105,7 +106,7 @@ def test_averages_over_models(kind, tmp_path):
     assert len(good) > 1
     w, table = good.weights(), good.average()
     coefs = [
-        model.coef.reindex([*path.meta.first_names, *X], fill_value=0.0) for model in good.models
+        model.coef.reindex([*path._meta.first_names, *X], fill_value=0.0) for model in good.models
     ]
     coefs = [one.stack() if one.ndim > 1 else one for one in coefs]
     mean = sum(a * one for a, one in zip(w, coefs, strict=True))
@@ -140,7 +141,7 @@ def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
     assert found.proven and found.incumbent == pytest.approx(one.incumbent, rel=1e-10)
     for what in ("summary", "alternatives"):
         old, new = getattr(path, what)(k=2), getattr(again, what)(k=2, X=X, y=y)
-        old, new = (t if what == "alternatives" else t.table for t in (old, new))
+        old, new = (t if what == "alternatives" else t.details for t in (old, new))
         pd.testing.assert_frame_equal(old, new)
     sets = [
         p.near_best(criterion="bic", within=4.0, **d)
@@ -159,7 +160,7 @@ def test_a_loaded_path_keeps_the_strata_of_the_rows(tmp_path):
         again = l0path.load(tmp_path / f"path{n}.l0")
         one, found = path.certify(k=1), again.certify(k=1, X=X, y=y)
         assert found.proven and found.incumbent == pytest.approx(one.incumbent, rel=1e-12)
-        old, new = path.alternatives(k=2), again.alternatives(k=2, X=X, y=y)
+        old, new = path.model(k=2).alternatives(), again.model(k=2).alternatives(X=X, y=y)
         pd.testing.assert_frame_equal(old, new)
         with pytest.raises(ValueError, match="checksum"):
             again.certify(k=1, X=X, y=y[::-1])
@@ -182,7 +183,7 @@ def test_strata_of_a_formula_are_those_of_the_rows_that_were_kept(tmp_path):
     path = l0path.fit("Surv(time, died) ~ a + b", table, loss="cox", strata="ward", max_k=2)
     path.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")
-    old, new = path.summary(k=1), again.summary(k=1, X=table)
+    old, new = path.model(k=1).summary(), again.model(k=1).summary(X=table)
     pd.testing.assert_frame_equal(old.table, new.table)
 
 
@@ -193,7 +194,7 @@ def test_a_loaded_path_of_a_formula_takes_its_table(tmp_path):
     path.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")
     found = again.certify(k=1, X=table)
-    assert found.proven and found.incumbent == pytest.approx(path.objective(k=1), rel=1e-9)
+    assert found.proven and found.incumbent == pytest.approx(objective_of(path, k=1), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,7 +211,7 @@ def test_all_near_best_sets_of_groups_are_found(kind):
             columns = sorted({name for g in chosen for name in groups[g]})
             only = X[columns]
             alone = l0path.fit(only, y, always_include=columns, max_k=0, certify=False, **how)
-            values[chosen] = alone.objective(k=0)
+            values[chosen] = objective_of(alone, k=0)
         least = min(values.values())
         floor = found.floor
         near = {g: v for g, v in values.items() if v - floor <= 1.5 * (least - floor)}

@@ -155,10 +155,12 @@ def compare(loss, seed, most):
         about = (loss, seed, name)
         assert every[frozenset(model.groups)][name] == pytest.approx(best, abs=1e-6), about
         table = model.path.score_table()
-        assert table[name].iloc[model.index] == pytest.approx(best, rel=1e-7, abs=1e-6), about
+        assert table[name].iloc[model._index] == pytest.approx(best, rel=1e-7, abs=1e-6), about
         assert path.score_table()[name].min() >= best - 1e-6, about
-        if path.meta.unlike_terms:
-            assert "of all sets of terms" in model.chosen_by and "all sets" in repr(model)
+        if path._meta.unlike_terms:
+            assert "of all sets of terms" in model.details["chosen_by"] and "all sets" in repr(
+                model
+            )
         apart += model.path is not path
     return apart
 
@@ -173,7 +175,7 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     path = l0path.fit(formula, data)
     rule = next(name for name in CRITERIA if path.model(name).path is not path)
     best, model = enumerated("squared", data, columns), path.model(rule)
-    assert len(path) == path.table.k.nunique() and model.index == len(path)
+    assert len(path) == path.details.k.nunique() and model._index == len(path)
     with pytest.raises(LookupError, match=rf"no row of path.table.*path.model\('{rule}'\)"):
         path.select(rule)
     row = path.select(rule, rows=range(len(path)))
@@ -182,8 +184,10 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     # each of its methods, by the rule and of the model
     assert path.coef(rule).equals(model.coef)
     assert path.predict(data, rule).equals(model.predict(data))
-    assert path.refit(rule).llf == pytest.approx(model.path.score_table()["loglik"].iloc[-1])
-    assert path.score_table().index.equals(path.table.index)
+    assert path.model(rule).refit().llf == pytest.approx(
+        model.path.score_table()["loglik"].iloc[-1]
+    )
+    assert path.score_table().index.equals(path.details.index)
     assert model.refit().params.to_numpy() == pytest.approx(model.coef.to_numpy(), rel=1e-6)
     assert set(model.summary().table.index) == set(model.groups)
     assert model.certify().incumbent <= model.objective
@@ -194,9 +198,9 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     # a loaded path has no data to search, and says so
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz").model(rule)
-    assert loaded.index == row and "rows of the path, not of all" in loaded.chosen_by
+    assert loaded._index == row and "rows of the path, not of all" in loaded.details["chosen_by"]
     shrunken = l0path.fit(formula, data, lambda2=0.01)
-    assert "shrunken" in shrunken.model(rule).chosen_by
+    assert "shrunken" in shrunken.model(rule).details["chosen_by"]
 
 
 def test_more_terms_than_are_compared_are_said(monkeypatch):
@@ -204,8 +208,8 @@ def test_more_terms_than_are_compared_are_said(monkeypatch):
     monkeypatch.setattr("l0path.inspection.all_models.MOST_TERMS", 3)
     path = l0path.fit(formula, data)
     model = path.model("bic")
-    assert model.path is path and "more than 3" in model.chosen_by
-    assert path.select("bic") == model.index
+    assert model.path is path and "more than 3" in model.details["chosen_by"]
+    assert path.select("bic") == model._index
 
 
 @pytest.mark.parametrize("loss", ["logistic", "poisson", "cox", "multinomial"])

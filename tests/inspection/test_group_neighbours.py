@@ -46,9 +46,9 @@ def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, c
     groups = by_label(labels)
     record = loss_with(loss, delta=1.345)
     path = l0path.fit(X, y, loss=record, groups=labels, max_k=3, always_include="d", **case)
-    chosen, now = path.model(k=2).groups, path.table.objective[2]
+    chosen, now = path.model(k=2).groups, path.details.objective[2]
     swaps, dropped = exchanged(X, y, groups, chosen, forced=("d",), loss=loss, **case)
-    summary = path.summary(k=2)
+    summary = path.model(k=2).summary()
     table = summary.table
     assert list(table.index) == chosen and list(table.columns) == [
         "columns",
@@ -68,18 +68,18 @@ def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, c
         assert np.isnan(best[0]) or table.exchange_change[g] == pytest.approx(
             best[0] - now, rel=1e-5, abs=1e-8
         )
-    other = path.alternatives(k=2, n=4)
+    other = path.model(k=2).alternatives(n=4)
     expected = sorted((v, *pair) for pair, v in swaps.items())[:4]
     np.testing.assert_allclose(other.objective, [v for v, *_ in expected], rtol=1e-7)
     assert (
         list(zip(other.dropped, other.added, strict=True)) == [tuple(pair) for _, *pair in expected]
         and other.proven.all()
     )
-    share = (other.objective - now) / (now - path.meta.floor)
+    share = (other.objective - now) / (now - path._meta.floor)
     np.testing.assert_allclose(other.relative, share, atol=1e-9)
     path.save(tmp_path / "path.npz")
     pd.testing.assert_frame_equal(
-        l0path.load(tmp_path / "path.npz").summary(k=2, X=X, y=y).table, table, rtol=1e-6
+        l0path.load(tmp_path / "path.npz").model(k=2).summary(X=X, y=y).table, table, rtol=1e-6
     )
 
 
@@ -88,7 +88,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
     groups = {"first": [0, 1, 2, 3], "second": [3, 4, 5], 3: [6, 7], "rest": list(range(8, 13))}
     path = l0path.fit(X, y, groups=groups, max_k=4, lambda2=0.01)
     k = next(m.k for m in path if {"first", "second"} <= set(m.groups or ()))
-    summary, coef = path.summary(k=k), path.coef(k=k)
+    summary, coef = path.model(k=k).summary(), path.coef(k=k)
     assert (
         coef.index.is_unique and summary.coef.index.tolist() == coef.index[1:].tolist()
     )  # column 3 belongs to two groups: the sum of its parts, once
@@ -107,7 +107,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
         and "first, second" in repr(summary)
         and "first, second" in summary._repr_html_()
     )
-    assert "intercept only" in repr(path.summary(k=0))
+    assert "intercept only" in repr(path.model(k=0).summary())
     value = {
         g: oracles.restricted(
             X,
@@ -119,7 +119,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
     }
     np.testing.assert_allclose(
         summary.table.increase_if_dropped,
-        [value[g] - path.table.objective[k] for g in summary.table.index],
+        [value[g] - path.details.objective[k] for g in summary.table.index],
         atol=1e-9,
     )
 
@@ -128,10 +128,10 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
 def test_exchanges_of_many_groups_are_ranked_by_score(loss, monkeypatch):
     X, y, labels = problem(loss, n=150, sizes=(3,) * 20)
     path = l0path.fit(X, y, loss=loss, groups=labels, max_k=3, lambda2=0.01, lambda0="grid")
-    row = path.index(k=2)
-    every, table = path.alternatives(index=row, n=5), path.summary(index=row).table
+    row = path.select(k=2)
+    every, table = path.model(index=row).alternatives(n=5), path.model(index=row).summary().table
     monkeypatch.setattr(l0path.inspection.summaries, "EVERY", 10)
-    ranked, again = path.alternatives(index=row, n=5), path.summary(index=row).table
+    ranked, again = path.model(index=row).alternatives(n=5), path.model(index=row).summary().table
     pd.testing.assert_frame_equal(ranked.drop(columns="proven"), every.drop(columns="proven"))
     pd.testing.assert_frame_equal(again, table)
     assert every.proven.all() and not ranked.proven.any()

@@ -75,11 +75,11 @@ def test_summary_and_alternatives_are_those_of_brute_force():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
             path = l0path.fit(d["X"], d["y"], **oracles.fit_keywords(d))
-        k = min(3, path.table.k.max())
+        k = min(3, path.details.k.max())
         support, base = path.support(k=k).tolist(), path.model(k=k).objective
         usable = [j for j in range(path.p) if np.ptp(d["X"][:, j]) > 0]
         dropped, pairs = brute(d, support, base, usable, same)
-        table = path.summary(k=k).table
+        table = path.model(k=k).summary().table
         scale = max(abs(base), 0.1)
         np.testing.assert_allclose(
             table.increase_if_dropped, [dropped[j] for j in support], atol=1e-7 * scale
@@ -93,11 +93,11 @@ def test_summary_and_alternatives_are_those_of_brute_force():
             assert mine[path.names.index(row.best_exchange)] == pytest.approx(
                 min(mine.values()), abs=1e-7 * scale
             )
-        near = path.alternatives(k=k, n=5)
+        near = path.model(k=k).alternatives(n=5)
         np.testing.assert_allclose(
             near.objective, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale
         )
-        above = max(base - path.meta.floor, 1e-12)
+        above = max(base - path._meta.floor, 1e-12)
         np.testing.assert_allclose(near.relative, (near.objective - base) / above)
         for row in near.itertuples():
             assert pairs[
@@ -109,7 +109,7 @@ def test_summary_and_alternatives_are_those_of_brute_force():
 def test_shares_do_not_depend_on_the_units_of_amounts():
     data = l0path.simulate.gamma(60, 4, 2, scale=0.4, random_state=0)
     one, other = (
-        l0path.fit(data.X, factor * data.y, loss="gamma", max_k=2).alternatives(k=1, n=3)
+        l0path.fit(data.X, factor * data.y, loss="gamma", max_k=2).model(k=1).alternatives(n=3)
         for factor in (1.0, 0.35)
     )
     np.testing.assert_allclose(one.relative, other.relative, rtol=1e-6)
@@ -119,23 +119,23 @@ def test_shares_do_not_depend_on_the_units_of_amounts():
 def test_the_ranking_and_few_refits_find_the_nearest_models(loss, monkeypatch):
     X, y = data(loss, p=12, n=200)
     path = l0path.fit(X, y, loss=loss, max_k=4)
-    all_refitted, table = path.alternatives(k=4, n=5), path.summary(k=4).table
+    all_refitted, table = path.model(k=4).alternatives(n=5), path.model(k=4).summary().table
     monkeypatch.setattr(summaries, "EVERY", 0)
     monkeypatch.setattr(summaries, "SPARE", 10)
-    ranked = path.alternatives(k=4, n=5)
+    ranked = path.model(k=4).alternatives(n=5)
     pd.testing.assert_frame_equal(
         ranked.drop(columns="proven"), all_refitted.drop(columns="proven"), rtol=1e-9
     )
     assert all_refitted.proven.all() and not ranked.proven.any()
-    pd.testing.assert_frame_equal(path.summary(k=4).table, table, rtol=1e-9)
+    pd.testing.assert_frame_equal(path.model(k=4).summary().table, table, rtol=1e-9)
 
 
 def test_the_table_by_blocks_is_the_table(monkeypatch):
     X, y = data("squared", p=600, n=80)
     path = l0path.fit(X, y, max_k=3)
-    whole = path.alternatives(k=3, n=8)
+    whole = path.model(k=3).alternatives(n=8)
     monkeypatch.setattr(neighbours, "TABLE_ENTRIES", 1)
-    pd.testing.assert_frame_equal(path.alternatives(k=3, n=8), whole)
+    pd.testing.assert_frame_equal(path.model(k=3).alternatives(n=8), whole)
     assert (whole.relative >= 0).all()  # no exchange improves what the search ended on
 
 
@@ -143,7 +143,7 @@ def test_lambda0_rows_price_the_exchange():
     X, y = data("squared")
     factor = np.array([1.0, 1.0, 2.0, 0.5, 1.0, 1.5, 1.0])
     path = l0path.fit(X, y, lambda0=[0.05], penalty_factor=factor)
-    model, near = path.model(index=0), path.alternatives(index=0, n=3)
+    model, near = path.model(index=0), path.model(index=0).alternatives(n=3)
     same = {"loss": "squared"}
     support = path.support(index=0).tolist()
     every = sorted(
@@ -159,23 +159,25 @@ def test_lambda0_rows_price_the_exchange():
 
 def test_empty_and_full_models(squared):
     _, _, path = squared
-    assert path.summary(k=0).table.empty and "(intercept only)" in str(path.summary(k=0))
-    assert list(path.alternatives(k=0).columns) == [
+    assert path.model(k=0).summary().table.empty and "(intercept only)" in str(
+        path.model(k=0).summary()
+    )
+    assert list(path.model(k=0).alternatives().columns) == [
         "dropped",
         "added",
         "objective",
         "relative",
         "proven",
     ]
-    assert len(path.alternatives(k=7)) == 0
-    assert path.summary(k=7).table.best_exchange.tolist() == [None] * 7
+    assert len(path.model(k=7).alternatives()) == 0
+    assert path.model(k=7).summary().table.best_exchange.tolist() == [None] * 7
     with pytest.raises(ValueError, match="n=0"):
-        path.alternatives(k=3, n=0)
+        path.model(k=3).alternatives(n=0)
 
 
 def test_summary_text_names_what_matters(squared):
     _, _, path = squared
-    text = str(path.summary(k=2))
+    text = str(path.model(k=2).summary())
     assert all(
         word in text
         for word in (
@@ -196,7 +198,7 @@ def test_summary_text_names_what_matters(squared):
 
 def test_forced_columns_have_a_worth_but_no_exchange(squared):
     X, y, _ = squared
-    table = l0path.fit(X, y, always_include=["c0"], max_k=2).summary(k=2).table
+    table = l0path.fit(X, y, always_include=["c0"], max_k=2).model(k=2).summary().table
     assert table.loc["c0", "best_exchange"] is None and table.loc["c0", "increase_if_dropped"] >= 0
 
 
@@ -213,13 +215,13 @@ def design(X, path, k):
 def test_refit_is_the_unpenalised_fit_of_statsmodels(loss):
     X, y = data(loss)
     path = l0path.fit(X, y, loss=loss)
-    results, A = path.refit(k=3), design(X, path, 3)
+    results, A = path.model(k=3).refit(), design(X, path, 3)
     own = {
         "squared": lambda: sm.OLS(y, A).fit(),
         "poisson": lambda: sm.GLM(y, A, family=sm.families.Poisson()).fit(tol=1e-12),
         "logistic": lambda: sm.Logit((y == "yes").astype(float), A).fit(disp=False, tol=1e-12),
         "huber": lambda: sm.RLM(
-            y, A, M=sm.robust.norms.HuberT(path.meta.loss_parameter / results.scale)
+            y, A, M=sm.robust.norms.HuberT(path._meta.loss_parameter / results.scale)
         ).fit(start_params=path.coef(k=3), update_scale=False, tol=1e-12, maxiter=500),
     }[loss]()
     assert results.params.index.tolist() == ["(Intercept)", *path.model(k=3).features]
@@ -237,14 +239,14 @@ def test_refit_without_intercept_and_with_offset():
     X, y = data("poisson")
     offset = np.linspace(-0.5, 0.5, len(y))
     path = l0path.fit(X, y, loss="poisson", offset=offset, fit_intercept=False)
-    np.testing.assert_allclose(path.refit(k=2).params, path.coef(k=2).iloc[1:], rtol=1e-6)
+    np.testing.assert_allclose(path.model(k=2).refit().params, path.coef(k=2).iloc[1:], rtol=1e-6)
     with pytest.raises(ValueError, match="neither columns"):
-        path.refit(k=0)
+        path.model(k=0).refit()
     with pytest.raises(ValueError, match="offset="):
-        path.refit(k=2, X=X.iloc[:50], y=y.iloc[:50])
+        path.model(k=2).refit(X=X.iloc[:50], y=y.iloc[:50])
     X, y = data("squared")
     path = l0path.fit(X, y, offset=offset)
-    results = path.refit(k=2)
+    results = path.model(k=2).refit()
     np.testing.assert_allclose(results.params, path.coef(k=2), rtol=1e-6)
     assert results.model.endog_names == "answer - offset"
 
@@ -257,7 +259,7 @@ def test_rows_that_stand_for_several_are_repeated(loss):
     path = l0path.fit(X, y, loss=record, freq_weight=w)
     rows = np.repeat(np.arange(len(y)), w)
     twice = l0path.fit(X.iloc[rows], y.iloc[rows], loss=record)
-    a, b = path.refit(k=2), twice.refit(k=2)
+    a, b = path.model(k=2).refit(), twice.model(k=2).refit()
     np.testing.assert_allclose(a.params, path.coef(k=2), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
     assert a.df_resid == b.df_resid
@@ -268,21 +270,21 @@ def test_other_weights_are_precisions():
     X, y = data("squared")
     path = l0path.fit(X, y, sample_weight=w)
     np.testing.assert_allclose(
-        path.refit(k=2).bse, sm.WLS(y, design(X, path, 2), weights=w).fit().bse
+        path.model(k=2).refit().bse, sm.WLS(y, design(X, path, 2), weights=w).fit().bse
     )
     X, y = data("logistic")
     path = l0path.fit(X, y, loss="logistic", class_weight="balanced", lambda2=0.0)
-    np.testing.assert_allclose(path.refit(k=2).params, path.coef(k=2), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(path.model(k=2).refit().params, path.coef(k=2), rtol=1e-6, atol=1e-6)
     X, y = data("huber")
     with pytest.raises(ValueError, match="no sample_weight, only freq_weight"):
-        l0path.fit(X, y, loss="huber", sample_weight=w).refit(k=1)
+        l0path.fit(X, y, loss="huber", sample_weight=w).model(k=1).refit()
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge"])
 def test_hinges_have_no_refit(loss):
     X, y = data(loss)
     with pytest.raises(ValueError, match="loss='logistic'"):
-        l0path.fit(X, y, loss=loss, max_k=2, lambda2=1e-3).refit(k=1)
+        l0path.fit(X, y, loss=loss, max_k=2, lambda2=1e-3).model(k=1).refit()
 
 
 def test_refit_of_separated_classes_warns_once():
@@ -290,22 +292,22 @@ def test_refit_of_separated_classes_warns_once():
     y = pd.Series(np.where(X["c1"] > 0, "yes", "no"))
     path = l0path.fit(X, y, loss="logistic", lambda2=1e-2, max_k=2)
     with pytest.warns(SeparationWarning, match="without shrinkage") as caught:
-        path.refit(k=1)
+        path.model(k=1).refit()
     assert len(caught) == 1
 
 
 def test_new_rows_are_held_out_and_the_fits_own_are_not(squared):
     X, y, _ = squared
     path = l0path.fit(X.iloc[:80], y.iloc[:80])
-    held = path.refit(k=2, X=X.iloc[80:], y=y.iloc[80:])
+    held = path.model(k=2).refit(X=X.iloc[80:], y=y.iloc[80:])
     np.testing.assert_allclose(
         held.params, sm.OLS(y.iloc[80:], design(X, path, 2).iloc[80:]).fit().params
     )
     assert "Held-out rows: 40" in str(held.summary()) and held.fittedvalues.index.equals(
         X.index[80:]
     )
-    assert "Conditional on" in str(path.refit(k=2, X=X.iloc[:80], y=y.iloc[:80]).summary())
-    shuffled = path.refit(k=2, X=X.iloc[80:, ::-1], y=y.iloc[80:])
+    assert "Conditional on" in str(path.model(k=2).refit(X=X.iloc[:80], y=y.iloc[:80]).summary())
+    shuffled = path.model(k=2).refit(X=X.iloc[80:, ::-1], y=y.iloc[80:])
     np.testing.assert_allclose(shuffled.params, held.params)
 
 
@@ -316,12 +318,18 @@ def test_loaded_paths_take_the_data_again(squared, tmp_path):
     for call in (loaded.summary, loaded.alternatives, loaded.refit):
         with pytest.raises(ValueError, match="pass X= and y="):
             call(k=2)
-    pd.testing.assert_frame_equal(loaded.summary(k=2, X=X, y=y).table, path.summary(k=2).table)
-    pd.testing.assert_frame_equal(loaded.alternatives(k=2, X=X, y=y), path.alternatives(k=2))
-    assert loaded.refit(k=2, X=X, y=y).selection == path.refit(k=2).selection
-    assert loaded.refit(k=2, X=X.iloc[:60], y=y.iloc[:60]).selection.startswith("60 rows given")
+    pd.testing.assert_frame_equal(
+        loaded.model(k=2).summary(X=X, y=y).table, path.model(k=2).summary().table
+    )
+    pd.testing.assert_frame_equal(
+        loaded.model(k=2).alternatives(X=X, y=y), path.model(k=2).alternatives()
+    )
+    assert loaded.model(k=2).refit(X=X, y=y).selection == path.model(k=2).refit().selection
+    assert (
+        loaded.model(k=2).refit(X=X.iloc[:60], y=y.iloc[:60]).selection.startswith("60 rows given")
+    )
     with pytest.raises(ValueError, match="checksum"):
-        loaded.summary(k=2, X=X + 1.0, y=y)
+        loaded.model(k=2).summary(X=X + 1.0, y=y)
 
 
 def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
@@ -329,7 +337,8 @@ def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
     path = l0path.fit(X, y, always_include=["c0"], max_k=2)
     path.save(tmp_path / "forced")
     pd.testing.assert_frame_equal(
-        l0path.load(tmp_path / "forced").summary(k=2, X=X, y=y).table, path.summary(k=2).table
+        l0path.load(tmp_path / "forced").model(k=2).summary(X=X, y=y).table,
+        path.model(k=2).summary().table,
     )
     out = int(
         path.support(k=2)[-1]
@@ -337,12 +346,14 @@ def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
     without = l0path.fit(X, y, exclude=[out], max_k=2)
     without.save(tmp_path / "without")
     pd.testing.assert_frame_equal(
-        l0path.load(tmp_path / "without").summary(k=2, X=X, y=y).table, without.summary(k=2).table
+        l0path.load(tmp_path / "without").model(k=2).summary(X=X, y=y).table,
+        without.model(k=2).summary().table,
     )
     boxed = l0path.fit(X, y, upper=0.5, max_k=2)
     boxed.save(tmp_path / "boxed")
     pd.testing.assert_frame_equal(
-        l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y).table, boxed.summary(k=2).table
+        l0path.load(tmp_path / "boxed").model(k=2).summary(X=X, y=y).table,
+        boxed.model(k=2).summary().table,
     )
 
 
@@ -362,7 +373,7 @@ def test_scores_of_real_responses(squared):
     assert score["r2"] == pytest.approx(metrics.r2_score(y, mu, sample_weight=w))
     X, y = data("poisson")
     path = l0path.fit(X, y, loss="poisson", max_k=2)
-    assert path.score(X, y, k=2)["deviance"] == pytest.approx(
+    assert path.model(k=2).score(X, y)["deviance"] == pytest.approx(
         metrics.mean_poisson_deviance(y, path.predict(X, k=2))
     )
 
@@ -370,7 +381,7 @@ def test_scores_of_real_responses(squared):
 def test_scores_of_classes():
     X, y = data("logistic")
     path = l0path.fit(X, y, loss="logistic", max_k=2)
-    score, probability = path.score(X, y, k=2), path.predict(X, k=2)
+    score, probability = path.model(k=2).score(X, y), path.predict(X, k=2)
     assert score["brier"] == pytest.approx(metrics.brier_score_loss(y == "yes", probability))
     assert score["deviance"] == pytest.approx(2 * metrics.log_loss(y == "yes", probability))
     assert score["auc"] == pytest.approx(metrics.roc_auc_score(y == "yes", probability))
@@ -378,8 +389,13 @@ def test_scores_of_classes():
         np.mean(path.predict(X, k=2, type="class") == y)
     ) and score["misclassification"] == pytest.approx(1 - score["accuracy"])
     one = y == "yes"
-    assert np.isnan(path.score(X[one], y[one], k=2)["auc"])
+    assert np.isnan(path.model(k=2).score(X[one], y[one])["auc"])
     with pytest.raises(ValueError, match="'maybe'"):
-        path.score(X, y.replace("yes", "maybe"), k=2)
+        path.model(k=2).score(X, y.replace("yes", "maybe"))
     hinge = l0path.fit(X, y, loss="squared_hinge", max_k=2)
-    assert set(hinge.score(X, y, k=2).index) == {"deviance", "auc", "misclassification", "accuracy"}
+    assert set(hinge.model(k=2).score(X, y).index) == {
+        "deviance",
+        "auc",
+        "misclassification",
+        "accuracy",
+    }

@@ -113,6 +113,6 @@ def test_a_refit_below_the_solution_is_no_sign_of_forgotten_bounds():
     X, y = np.c_[x, x**2, x**3, x**4], np.where(x > 0.1, 1, -1)
     path = l0path.fit(X, y, loss="squared_hinge", standardize=False)
     at = len(path) - 1
-    higher = path.solutions[at]._replace(loss=path.solutions[at].loss + 0.01)
-    path = l0path.Path(path.meta, [*path.solutions[:at], higher], "", (), (), path._source)
-    assert len(path.summary(index=at).table) == path.solutions[at].support.size
+    higher = path._solutions[at]._replace(loss=path._solutions[at].loss + 0.01)
+    path = l0path.Path(path._meta, [*path._solutions[:at], higher], "", (), (), path._source)
+    assert len(path.model(index=at).summary().table) == path._solutions[at].support.size

@@ -33,7 +33,7 @@ def refits(left, loss, options=None, right=RIGHT, **fit):
     for formula in right:
         k = formula.count("+") + 1
         path = l0path.fit(f"{left} ~ {formula}", rows(), loss=loss, k=[k], **fit)
-        out.append(path.refit(k=k, **(options or {})))
+        out.append(path.model(k=k).refit(**options or {}))
     return out
 
 
@@ -100,7 +100,7 @@ def test_p_values_and_intervals_of_robust_covariances_are_those_of_students_t():
     for kind, kwds in kinds:
         path = l0path.fit("real ~ a + b + c + d", rows(), k=[4])
         results, expected = (
-            path.refit(k=4, cov_type=kind, cov_kwds=kwds),
+            path.model(k=4).refit(cov_type=kind, cov_kwds=kwds),
             values()[f"squared {kind}"],
         )
         names = ["one", "a", "b", "c", "d"]
@@ -113,7 +113,7 @@ def test_p_values_and_intervals_of_robust_covariances_are_those_of_students_t():
 
 def test_thresholds_of_ordered_classes_are_those_of_polr():
     path = l0path.fit("grade ~ a + b", rows(), loss="ordinal", k=[2])
-    results, expected = path.refit(k=2), values()["ordinal"]
+    results, expected = path.model(k=2).refit(), values()["ordinal"]
     names = ["1|2", "2|3"]
     assert results.params.index.tolist() == ["a", "b", *names]
     found = results.params[names], results.bse[names]
@@ -127,45 +127,51 @@ def test_thresholds_of_ordered_classes_are_those_of_polr():
     with_offset = rows().assign(o=0.5 * rows()["c"])
     path = l0path.fit("grade ~ a + offset(o)", with_offset, loss="ordinal", k=[1])
     np.testing.assert_allclose(
-        path.refit(k=1).params[path.coef(k=1).index], path.coef(k=1), atol=1e-5
+        path.model(k=1).refit().params[path.coef(k=1).index], path.coef(k=1), atol=1e-5
     )
 
 
 def test_column_spaces_are_compared_and_not_names():
     frame = rows().assign(total=rows()["a"] + rows()["b"], far=1e6 + rows()["c"])
     fit = lambda text: l0path.fit(f"real ~ {text}", frame, k=[text.count("+") + 1])  # noqa: E731
-    one = fit("total").refit(k=1)
-    two, other = fit("a + b").refit(k=2), fit("a + c").refit(k=2)
+    one = fit("total").model(k=1).refit()
+    two, other = fit("a + b").model(k=2).refit(), fit("a + c").model(k=2).refit()
     table = l0path.anova(one, two)
     rss = [one.ssr, two.ssr]
     assert table["F"].iloc[1] == pytest.approx((rss[0] - rss[1]) / (rss[1] / 117))
-    assert l0path.anova(fit("far").refit(k=1), other)["df"].iloc[1] == 1
+    assert l0path.anova(fit("far").model(k=1).refit(), other)["df"].iloc[1] == 1
     with pytest.raises(
         ValueError, match="not nested: total of the smaller model is no combination"
     ):
         l0path.anova(one, other)
     with pytest.raises(ValueError, match="same column space"):
-        l0path.anova(two, fit("total + a").refit(k=2))
+        l0path.anova(two, fit("total + a").model(k=2).refit())
     robust = {"cov_type": "HC1"}
-    wald = l0path.anova(fit("total").refit(k=1, **robust), fit("a + b").refit(k=2, **robust))
-    by_hand = fit("a + b").refit(k=2, **robust).wald_test("a = b", use_f=True, scalar=True)
+    wald = l0path.anova(
+        fit("total").model(k=1).refit(**robust), fit("a + b").model(k=2).refit(**robust)
+    )
+    by_hand = fit("a + b").model(k=2).refit(**robust).wald_test("a = b", use_f=True, scalar=True)
     assert wald["F"].iloc[1] == pytest.approx(float(by_hand.statistic))
 
 
 def test_models_that_were_chosen_on_these_rows_have_no_p_values():
     path = l0path.fit("real ~ a + b + c + d", rows())
-    small, large = path.refit(k=1), path.refit(k=3)
+    small, large = path.model(k=1).refit(), path.model(k=3).refit()
     table = l0path.anova(small, large)
     assert "p_value" not in table and "F" in table
     assert "no p-values: the columns of the model k = 1 were chosen on rows" in repr(table)
     asked = l0path.anova(small, large, p_values=True)
     assert 0 < asked["p_value"].iloc[1] < 1 and "p-values are too small" in repr(asked)
     assert "p_value" not in l0path.anova(*case_of("squared"), p_values=False)
-    assert "p_value" in l0path.anova(path.refit(k=0), path.refit(k=4))  # nothing was chosen
+    assert "p_value" in l0path.anova(
+        path.model(k=0).refit(), path.model(k=4).refit()
+    )  # nothing was chosen
     half = l0path.fit("real ~ a + b + c + d", rows().head(60))
     new = {"X": rows().tail(60)}
-    assert "p_value" in l0path.anova(half.refit(k=1, **new), half.refit(k=3, **new))
-    assert "p_value" not in l0path.anova(*(half.refit(k=k, X=rows().tail(70)) for k in (1, 3)))
+    assert "p_value" in l0path.anova(half.model(k=1).refit(**new), half.model(k=3).refit(**new))
+    assert "p_value" not in l0path.anova(
+        *(half.model(k=k).refit(X=rows().tail(70)) for k in (1, 3))
+    )
 
 
 def test_a_known_variance_gives_chi_squared():
@@ -177,25 +183,36 @@ def test_a_known_variance_gives_chi_squared():
 
 def test_what_is_not_comparable_is_refused():
     path = l0path.fit("real ~ a + b + c", rows())
-    fits = {k: path.refit(k=k) for k in (1, 2, 3)}
+    fits = {k: path.model(k=k).refit() for k in (1, 2, 3)}
     counts = l0path.fit("count ~ a + b", rows(), loss="poisson")
     for others, message in (
-        ((fits[1], counts.refit(k=2)), "have the losses squared and poisson"),
-        ((fits[1], path.refit(k=2, X=rows().head(100))), "different rows"),
-        ((fits[1], path.refit(k=2, X=rows().assign(real=1.0 + rows()["real"]))), "different rows"),
-        ((fits[1], path.refit(k=2, cov_type="HC0")), "cov_type='nonrobust' and cov_type='HC0'"),
-        ((counts.refit(k=1), counts.refit(k=2, scale="X2")), "scale=None and scale='x2'"),
+        ((fits[1], counts.model(k=2).refit()), "have the losses squared and poisson"),
+        ((fits[1], path.model(k=2).refit(X=rows().head(100))), "different rows"),
+        (
+            (fits[1], path.model(k=2).refit(X=rows().assign(real=1.0 + rows()["real"]))),
+            "different rows",
+        ),
+        (
+            (fits[1], path.model(k=2).refit(cov_type="HC0")),
+            "cov_type='nonrobust' and cov_type='HC0'",
+        ),
+        (
+            (counts.model(k=1).refit(), counts.model(k=2).refit(scale="X2")),
+            "scale=None and scale='x2'",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             l0path.anova(*others)
     for loss in ("quantile", "huber"):
         other = l0path.fit("real ~ a + b", rows(), loss=loss)
         with pytest.raises(ValueError, match=f"anova needs a likelihood, and loss='{loss}'"):
-            l0path.anova(other.refit(k=1), other.refit(k=2))
+            l0path.anova(other.model(k=1).refit(), other.model(k=2).refit())
     several = l0path.fit(rows()[["a", "b"]], rows()[["real", "amount"]])
     with pytest.raises(TypeError, match=r"refits of one response.*'real'"):
-        l0path.anova(several.refit(k=1), several.refit(k=2))
-    assert "F" in l0path.anova(several.refit(k=0)["real"], several.refit(k=2)["real"])
+        l0path.anova(several.model(k=1).refit(), several.model(k=2).refit())
+    assert "F" in l0path.anova(
+        several.model(k=0).refit()["real"], several.model(k=2).refit()["real"]
+    )
     with pytest.raises(TypeError, match="two refits or more, got 1"):
         l0path.anova(fits[1])
     with pytest.raises(TypeError, match="got Model; refit the model first"):
@@ -225,7 +242,7 @@ def test_intervals_of_several_responses_and_classes():
     path = l0path.fit(rows()[["a", "b"]], rows()[["real", "amount"]])
     found = path.model(k=2).conf_int()
     assert found.loc[("amount", "b")].tolist() == (
-        path.refit(k=2)["amount"].conf_int().loc["b"].tolist()
+        path.model(k=2).refit()["amount"].conf_int().loc["b"].tolist()
     )
     found = l0path.fit("kind ~ a + b", rows(), loss="multinomial").model(k=1).conf_int()
     assert found.columns.tolist() == ["lower", "upper"] and len(found) == 4

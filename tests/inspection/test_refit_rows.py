@@ -43,13 +43,13 @@ def test_rows_of_the_fit_are_recognised_and_counted(loss):
     X, y = frame[list("abcd")], frame[RESPONSES[loss]]
     path = l0path.fit(X.iloc[:40], y.iloc[:40], loss=loss, max_k=2)
     for part, many in ((slice(0, 39), "39"), (slice(10, 50), "30"), (slice(39, 60), "1")):
-        said = path.refit(k=2, X=X.iloc[part], y=y.iloc[part]).selection
+        said = path.model(k=2).refit(X=X.iloc[part], y=y.iloc[part]).selection
         rows = part.stop - part.start
         known = f"these {rows} rows" if int(many) == rows else f"{many} of these {rows} rows"
         assert said.startswith(f"conditional on selection: {known} also chose the 2 of 4 columns")
-    said = path.refit(k=2, X=X.iloc[40:], y=y.iloc[40:]).selection
+    said = path.model(k=2).refit(X=X.iloc[40:], y=y.iloc[40:]).selection
     assert said.startswith("held-out rows: 20 rows given to refit, none of which")
-    whole = path.refit(k=2, X=X.iloc[:40], y=y.iloc[:40]).selection
+    whole = path.model(k=2).refit(X=X.iloc[:40], y=y.iloc[:40]).selection
     assert whole.startswith("conditional on selection: these 40 rows also chose")
 
 
@@ -60,19 +60,19 @@ def test_labels_tell_rows_of_equal_values_apart_and_values_tell_rows_without_lab
     order = rng.permutation(80)
     train, test = order[:50], order[50:]
     path = l0path.fit(X.iloc[train], y.iloc[train], max_k=2)
-    said = path.refit(k=1, X=X.iloc[test], y=y.iloc[test]).selection
+    said = path.model(k=1).refit(X=X.iloc[test], y=y.iloc[test]).selection
     assert said.startswith("held-out rows")  # though the values of each of them were seen
     mixed = np.concatenate([test, train[:7]])
-    said = path.refit(k=1, X=X.iloc[mixed], y=y.iloc[mixed]).selection
+    said = path.model(k=1).refit(X=X.iloc[mixed], y=y.iloc[mixed]).selection
     assert said.startswith("conditional on selection: 7 of these 37 rows")
     frame = table()
     X, y = frame[list("abcd")], frame["real"]
     path = l0path.fit(X.iloc[:40], y.iloc[:40], max_k=2)
     moved = X.iloc[25:55].reset_index(drop=True), y.iloc[25:55].reset_index(drop=True)
     for A, b in (moved, (moved[0].to_numpy(), moved[1].to_numpy())):
-        assert "15 of these 30 rows" in path.refit(k=2, X=A, y=b).selection
+        assert "15 of these 30 rows" in path.model(k=2).refit(X=A, y=b).selection
     twice = np.r_[0:5, 0:5]  # a row of the fit is one row
-    said = path.refit(k=1, X=X.to_numpy()[twice], y=y.to_numpy()[twice]).selection
+    said = path.model(k=1).refit(X=X.to_numpy()[twice], y=y.to_numpy()[twice]).selection
     assert "5 of these 10 rows" in said
 
 
@@ -80,10 +80,10 @@ def test_rows_of_weight_0_have_no_part_and_loaded_paths_do_not_know(tmp_path):
     frame = table()
     X, y = frame[list("abcd")], frame["real"]
     path = l0path.fit(X, y, sample_weight=np.r_[np.ones(40), np.zeros(20)], max_k=2)
-    assert path.refit(k=2, X=X.iloc[40:], y=y.iloc[40:]).selection.startswith("held-out rows")
+    assert path.model(k=2).refit(X=X.iloc[40:], y=y.iloc[40:]).selection.startswith("held-out rows")
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
-    said = loaded.refit(k=2, X=X.iloc[:30], y=y.iloc[:30]).selection
+    said = loaded.model(k=2).refit(X=X.iloc[:30], y=y.iloc[:30]).selection
     assert said.startswith("30 rows given to refit: the rows of the fit are not kept")
 
 
@@ -94,7 +94,7 @@ def test_rows_of_survival_times_are_recognised():
     y = np.column_stack([times.stop, times.event])
     path = l0path.fit(X[:40], y[:40], loss="cox", max_k=2)
     for cov_type in (None, "robust"):
-        said = path.refit(k=1, X=X[30:], y=y[30:], cov_type=cov_type).selection
+        said = path.model(k=1).refit(X=X[30:], y=y[30:], cov_type=cov_type).selection
         assert said.startswith("conditional on selection: 10 of these 30 rows")
 
 
@@ -115,7 +115,7 @@ def test_all_rows_that_are_complete_in_the_columns_of_a_model(weighted):
     more = {"sample_weight": "w"} if weighted else {}
     path = l0path.fit("real ~ a + b + c + d", frame, max_k=2, **more)
     assert path.model(k=2).features == ["a", "b"]
-    results = path.refit(k=2, rows="all")
+    results = path.model(k=2).refit(rows="all")
     kept = frame[["real", "a", "b"]].notna().all(axis=1)
     assert results.nobs == kept.sum() == 88 > path.n
     own = (smf.wls if weighted else smf.ols)(
@@ -134,24 +134,26 @@ def test_all_rows_that_are_complete_in_the_columns_of_a_model(weighted):
 def test_all_rows_of_a_loaded_path_and_of_tables_and_arrays(tmp_path):
     frame = incomplete()
     path = l0path.fit("real ~ a + b + c + d", frame, max_k=2)
-    expected = path.refit(k=2, rows="all")
+    expected = path.model(k=2).refit(rows="all")
     path.save(tmp_path / "path.npz")
     loaded = l0path.load(tmp_path / "path.npz")
     with pytest.raises(ValueError, match="rows='all': the data of the formula are not kept"):
-        loaded.refit(k=2, rows="all")
+        loaded.model(k=2).refit(rows="all")
     for X, y in ((frame, None), (frame, frame["real"])):
-        np.testing.assert_allclose(loaded.refit(k=2, rows="all", X=X, y=y).params, expected.params)
+        np.testing.assert_allclose(
+            loaded.model(k=2).refit(rows="all", X=X, y=y).params, expected.params
+        )
     X, y = frame[list("abcd")], frame["real"]
     ok = X.notna().all(axis=1)
     for A, b in ((X, y), (X.to_numpy(), y.to_numpy())):
         path = l0path.fit(A[ok], b[ok], max_k=2)
-        results = path.refit(k=2, rows="all", X=A, y=b)
+        results = path.model(k=2).refit(rows="all", X=A, y=b)
         assert results.nobs == 88 and f"{path.n} of them" in results.selection
         np.testing.assert_allclose(results.params, expected.params)
-        same = path.refit(k=2, rows="all")
+        same = path.model(k=2).refit(rows="all")
         assert same.nobs == path.n and same.selection.startswith("conditional on selection")
     with pytest.raises(ValueError, match="rows='some' is not known"):
-        path.refit(k=1, rows="some")
+        path.model(k=1).refit(rows="some")
 
 
 def test_all_rows_of_factors_offsets_and_survival_times():
@@ -168,7 +170,7 @@ def test_all_rows_of_factors_offsets_and_survival_times():
         rng.integers(0, 2, 90),
     )
     path = l0path.fit("Surv(time, died) ~ a + b + c + d", frame, loss="cox", strata="ward", max_k=2)
-    results = path.refit(k=1, rows="all")
+    results = path.model(k=1).refit(rows="all")
     name = path.model(k=1).features[0]
     kept = frame[name].notna().to_numpy()
     again = l0path.fit(
@@ -188,24 +190,28 @@ def test_clusters_are_named():
     X, y = frame[list("abcd")], frame["real"]
     plain = l0path.fit(X, y, max_k=2)
     labels = {"cov_type": "cluster", "cov_kwds": {"groups": frame["ward"]}}
-    expected = plain.refit(k=2, **labels)
+    expected = plain.model(k=2).refit(**labels)
     assert expected.df_resid_inference == 4
     named = {"cov_type": "cluster", "cov_kwds": {"groups": "ward"}}
     path = l0path.fit("real ~ a + b + c + d", frame, max_k=2)
     for results in (
-        path.refit(k=2, **named),
-        path.refit(k=2, X=frame, **named),
-        path.refit(k=2, rows="all", **named),
-        plain.refit(k=2, X=X.assign(ward=frame["ward"]), y=y, **named),
+        path.model(k=2).refit(**named),
+        path.model(k=2).refit(X=frame, **named),
+        path.model(k=2).refit(rows="all", **named),
+        plain.model(k=2).refit(X=X.assign(ward=frame["ward"]), y=y, **named),
     ):
         np.testing.assert_allclose(results.pvalues, expected.pvalues)
     for bad in ({}, {"X": X, "y": y}):
         with pytest.raises(ValueError, match="'ward' is not a column"):
-            plain.refit(k=2, **bad, **named)
+            plain.model(k=2).refit(**bad, **named)
     rng = np.random.default_rng(0)
     frame["time"] = rng.integers(1, 30, 60)
     path = l0path.fit("Surv(time, time > 3) ~ a + b", frame, loss="cox", max_k=2)
-    np.testing.assert_allclose(path.refit(k=1, **named).bse, path.refit(k=1, **labels).bse)
+    np.testing.assert_allclose(
+        path.model(k=1).refit(**named).bse, path.model(k=1).refit(**labels).bse
+    )
     frame.loc[5, "a"] = np.nan  # rows that the formula leaves out have labels, too
     path = l0path.fit("real ~ a + b + c + d", frame, max_k=2)
-    np.testing.assert_allclose(path.refit(k=2, **named).bse, path.refit(k=2, X=frame, **named).bse)
+    np.testing.assert_allclose(
+        path.model(k=2).refit(**named).bse, path.model(k=2).refit(X=frame, **named).bse
+    )

@@ -41,7 +41,7 @@ def test_robust_covariances_reach_statsmodels(loss, kind):
         "cluster": {"groups": frame["patient"].to_numpy()},
         "HAC": {"maxlags": 2},
     }.get(kind)
-    results, A = path.refit(k=2, cov_type=kind, cov_kwds=kwds), by_hand(X, path, 2)
+    results, A = path.model(k=2).refit(cov_type=kind, cov_kwds=kwds), by_hand(X, path, 2)
     target = (y == "yes").astype(float) if loss == "logistic" else y
     model = {
         "squared": lambda: sm.OLS(target, A),
@@ -61,7 +61,7 @@ def test_quasi_likelihoods_scale_the_standard_errors(loss):
     path = l0path.fit(
         frame[list("abcd")], frame["count" if loss == "poisson" else "sick"], loss=loss, max_k=2
     )
-    plain, quasi = path.refit(k=2), path.refit(k=2, scale="X2")
+    plain, quasi = path.model(k=2).refit(), path.model(k=2).refit(scale="X2")
     dispersion = (plain.resid_pearson**2).sum() / plain.df_resid
     assert quasi.scale == pytest.approx(dispersion)
     np.testing.assert_allclose(quasi.bse, plain.bse * np.sqrt(dispersion), rtol=1e-8)
@@ -73,12 +73,14 @@ def test_quasi_likelihoods_scale_the_standard_errors(loss):
 def test_a_known_error_variance_and_other_arguments():
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["real"], max_k=2)
-    plain = path.refit(k=2)
-    known = path.refit(k=2, scale=4.0)
+    plain = path.model(k=2).refit()
+    known = path.model(k=2).refit(scale=4.0)
     np.testing.assert_allclose(known.bse, plain.bse * np.sqrt(4.0 / plain.scale))
-    assert path.refit(k=2, cov_type="HC1", use_t=False).use_t is False
+    assert path.model(k=2).refit(cov_type="HC1", use_t=False).use_t is False
     robust = l0path.fit(frame[list("abcd")], frame["real"], loss="huber", max_k=2)
-    assert not np.allclose(robust.refit(k=2, cov_type="H3").bse, robust.refit(k=2).bse)
+    assert not np.allclose(
+        robust.model(k=2).refit(cov_type="H3").bse, robust.model(k=2).refit().bse
+    )
 
 
 @pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
@@ -95,8 +97,8 @@ def test_robust_covariances_of_rows_that_stand_for_several(loss):
         ("cluster", {"groups": groups}, {"groups": groups[again]}),
     ):
         np.testing.assert_allclose(
-            path.refit(k=2, cov_type=kind, cov_kwds=a).bse,
-            twice.refit(k=2, cov_type=kind, cov_kwds=b).bse,
+            path.model(k=2).refit(cov_type=kind, cov_kwds=a).bse,
+            twice.model(k=2).refit(cov_type=kind, cov_kwds=b).bse,
             rtol=1e-6,
         )
 
@@ -115,23 +117,23 @@ def test_arguments_that_do_not_fit_are_named(options, match):
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["real"], max_k=2)
     with pytest.raises(ValueError, match=match):
-        path.refit(k=1, **options)
+        path.model(k=1).refit(**options)
 
 
 def test_a_robust_regression_has_covariances_of_its_own():
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["real"], loss="huber", max_k=2)
     with pytest.raises(ValueError, match="'H1', 'H2' and 'H3'"):
-        path.refit(k=1, cov_type="HC3")
+        path.model(k=1).refit(cov_type="HC3")
     with pytest.raises(ValueError, match="neither cov_kwds nor scale"):
-        path.refit(k=1, scale=1.0)
+        path.model(k=1).refit(scale=1.0)
 
 
 def test_a_formula_predicts_and_has_an_analysis_of_variance():
     frame = table()
     path = l0path.fit("real ~ kind + a + b + c:d", frame, groups=None)
-    k = path.table["k"].max()
-    results = path.refit(k=k)
+    k = path.details["k"].max()
+    results = path.model(k=k).refit()
     own = smf.ols("real ~ kind + a + b + c:d", frame).fit()
     new = table(12, seed=3)
     np.testing.assert_allclose(results.predict(new), own.predict(new))
@@ -150,7 +152,7 @@ def test_a_formula_predicts_and_has_an_analysis_of_variance():
 def test_models_of_a_formula_are_compared_by_anova():
     frame = table()
     path = l0path.fit("real ~ a + b + kind", frame)
-    small, large = path.refit(k=1), path.refit(k=3)
+    small, large = path.model(k=1).refit(), path.model(k=3).refit()
     F = (small.ssr - large.ssr) / (small.df_resid - large.df_resid) / large.scale
     assert anova_lm(small, large)["F"].iloc[1] == pytest.approx(F)
 
@@ -158,11 +160,13 @@ def test_models_of_a_formula_are_compared_by_anova():
 def test_predictions_of_a_fit_to_columns_go_by_name():
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["count"], loss="poisson", max_k=3)
-    results, new = path.refit(k=2), table(8, seed=5)
+    results, new = path.model(k=2).refit(), table(8, seed=5)
     np.testing.assert_allclose(
         results.predict(new[list("dcba")]), path.predict(new[list("abcd")], k=2), rtol=1e-6
     )
-    assert anova_lm(l0path.fit(frame[list("ab")], frame["real"]).refit(k=2)).index.tolist() == [
+    assert anova_lm(
+        l0path.fit(frame[list("ab")], frame["real"]).model(k=2).refit()
+    ).index.tolist() == [
         "a",
         "b",
         "Residual",
@@ -174,7 +178,7 @@ def test_labels_of_clusters_may_be_those_of_the_rows_before_incomplete_ones_were
     frame.loc[[3, 7, 40], "a"] = np.nan
     path = l0path.fit("real ~ a + b", frame)
     groups = frame["patient"].to_numpy()
-    full = path.refit(k=2, cov_type="cluster", cov_kwds={"groups": groups})
+    full = path.model(k=2).refit(cov_type="cluster", cov_kwds={"groups": groups})
     kept = frame["a"].notna().to_numpy()
     own = smf.ols("real ~ a + b", frame[kept]).fit(
         cov_type="cluster", cov_kwds={"groups": pd.factorize(groups[kept])[0]}
@@ -186,21 +190,27 @@ def test_a_cross_validation_has_the_methods_of_its_choice():
     frame = table()
     cv = l0path.cv_fit(frame[list("abcd")], frame["real"], cv=5, max_k=4, random_state=0)
     for which in ("min", "1se"):
-        i = cv.index(which)
+        i = cv.select(which)
         np.testing.assert_allclose(
-            cv.refit(which, cov_type="HC3").bse, cv.path.refit(index=i, cov_type="HC3").bse
+            cv.model(which).refit(cov_type="HC3").bse, cv.model(index=i).refit(cov_type="HC3").bse
         )
-        pd.testing.assert_frame_equal(cv.summary(which).table, cv.path.summary(index=i).table)
+        pd.testing.assert_frame_equal(
+            cv.model(which).summary().table, cv.model(index=i).summary().table
+        )
         assert cv.certify(which).model.support.tolist() == cv.model(which).support.tolist()
-    assert cv.refit(k=1).params.size == 2
+    assert cv.model(k=1).refit().params.size == 2
 
 
 def test_a_model_of_all_columns_was_not_selected_among_columns():
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["real"])
-    assert path.refit(k=4).selection.startswith("no selection among the columns: the model holds")
-    assert path.refit(k=0).selection.startswith("no selection among the columns")
-    assert path.refit(k=3).selection.startswith("conditional on selection")
+    assert (
+        path.model(k=4)
+        .refit()
+        .selection.startswith("no selection among the columns: the model holds")
+    )
+    assert path.model(k=0).refit().selection.startswith("no selection among the columns")
+    assert path.model(k=3).refit().selection.startswith("conditional on selection")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -209,8 +219,12 @@ def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 2))
     y = rng.poisson(np.exp(0.3 * (X[:, 0] - X[:, 1]) + 1))
-    refit = l0path.fit(X, y, loss=l0path.losses.NegativeBinomial(theta=150.0), max_k=2).refit(k=2)
-    poisson = l0path.fit(X, y, loss="poisson", max_k=2).refit(k=2)
+    refit = (
+        l0path.fit(X, y, loss=l0path.losses.NegativeBinomial(theta=150.0), max_k=2)
+        .model(k=2)
+        .refit()
+    )
+    poisson = l0path.fit(X, y, loss="poisson", max_k=2).model(k=2).refit()
     np.testing.assert_allclose(refit.params.iloc[:3], poisson.params, rtol=1e-4)
     np.testing.assert_allclose(refit.bse.iloc[:3], poisson.bse, rtol=1e-4)
     assert 0 <= refit.params.iloc[3] < 1e-5 and refit.llf == pytest.approx(poisson.llf, abs=1e-3)
@@ -224,7 +238,7 @@ def test_steps_that_alternate_between_optima_of_the_check_loss_are_no_failure():
     with pytest.warns(Warning, match="Convergence cycle detected"):
         sm.QuantReg(y, sm.add_constant(x)).fit(q=0.45, max_iter=10000, p_tol=1e-9)
     path = l0path.fit("foodexp ~ income", data, loss=l0path.losses.Quantile(0.45), max_k=1)
-    level, slope = path.refit(k=1).params  # warnings are errors in tests
+    level, slope = path.model(k=1).refit().params  # warnings are errors in tests
 
     def check_loss(level, slope):
         residual = y - level - slope * x
@@ -241,4 +255,4 @@ def test_a_refit_that_does_not_converge_says_so_in_one_sentence():
     frame = table()
     path = l0path.fit(frame[list("abcd")], frame["count"], loss="negative_binomial", max_k=2)
     with pytest.warns(l0path.errors.ConvergenceWarning, match="loss='negative_binomial' did not"):
-        path.refit(k=2, method="bfgs", maxiter=1)
+        path.model(k=2).refit(method="bfgs", maxiter=1)

@@ -57,14 +57,14 @@ def test_a_formula_of_single_columns_has_one_table(data):
     X, y = data
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     path = l0path.fit("y ~ a + b + c", table)
-    summary = path.summary(k=2)
+    summary = path.model(k=2).summary()
     text, shown = repr(summary), summary.formatted()
     assert [text.count(f"\n{name} ") for name in path.model(k=2).features] == [1, 1]
     assert summary._repr_html_().count("<table") == 1
     coef = path.coef(k=2)
     assert shown["coef"].tolist() == [f"{coef[name]:.4g}" for name in shown.index]
     table["g"] = np.tile(["u", "v", "w"], 20)
-    factor = l0path.fit("y ~ a + g", table).summary(k=2)
+    factor = l0path.fit("y ~ a + g", table).model(k=2).summary()
     assert "norm" in repr(factor) and "g[T.v]" in repr(factor)
 
 

@@ -43,7 +43,7 @@ def test_infinite_coefficients_are_named(loss, robust):
     )
     options = {"cov_type": "robust" if loss == "cox" else "HC0"} if robust else {}
     with pytest.warns(l0path.errors.SeparationWarning) as caught:
-        results = path.refit(index=len(path) - 1, **options)
+        results = path.model(index=len(path) - 1).refit(**options)
     said = [str(w.message) for w in caught]
     assert len(said) == 1 and f"the columns {does}, so the coefficient of kind[T.z] is" in said[0]
     assert "coefficient of kind[T.z] is infinite" in results.selection
@@ -55,7 +55,7 @@ def test_coefficients_that_are_finite_are_not_named():
     frame = frame[frame["kind"] != "z"]
     for loss, (left, _) in CASES.items():
         path = l0path.fit(f"{left} ~ a + b + kind", frame, loss=loss, max_k=3)
-        assert "infinite" not in path.refit(k=3).selection  # and no warning
+        assert "infinite" not in path.model(k=3).refit().selection  # and no warning
 
 
 def test_classes_that_separate_are_named():
@@ -68,4 +68,4 @@ def test_classes_that_separate_are_named():
         always_include=["a", "kind"],
     )
     with pytest.raises(ValueError, match=r"did not converge.*coefficients? of .*kind\[T.z\]"):
-        path.refit(index=len(path) - 1)
+        path.model(index=len(path) - 1).refit()

@@ -22,16 +22,16 @@ def of_r(case, what):
 
 @pytest.mark.parametrize("case", CASES)
 def test_standard_errors_are_those_of_r(case):
-    path, robust = fitted(case), fitted(case).refit(k=3, cov_type="robust")
+    path, robust = fitted(case), fitted(case).model(k=3).refit(cov_type="robust")
     np.testing.assert_allclose(robust.params, of_r(case, ""), atol=1e-7)
     np.testing.assert_allclose(robust.bse, of_r(case, "robust"), rtol=1e-6)
     assert robust.llf == pytest.approx(values()[case]["loglik"], abs=1e-6)
-    plain = path.refit(k=3, cov_type="nonrobust")
+    plain = path.model(k=3).refit(cov_type="nonrobust")
     np.testing.assert_allclose(plain.bse, of_r(case, "se"), rtol=1e-6)
     groups = {"groups": np.arange(1, len(rows()) + 1) % 12}
-    clustered = path.refit(k=3, cov_type="cluster", cov_kwds=groups)
+    clustered = path.model(k=3).refit(cov_type="cluster", cov_kwds=groups)
     np.testing.assert_allclose(clustered.bse, of_r(case, "cluster"), rtol=1e-6)
-    default = path.refit(k=3)
+    default = path.model(k=3).refit()
     what = "robust" if "weighted" in case else "se"  # as coxph decides it
     np.testing.assert_allclose(default.bse, of_r(case, what), rtol=1e-6)
     if "weighted" in case:
@@ -56,7 +56,7 @@ def test_new_rows_are_refitted_as_statsmodels_does(model):
     strata = "ward" if "strata" in model else None
     path = l0path.fit(f"Surv({left}) ~ a + b + c", train, loss="cox", strata=strata, max_k=2)
     S = [train.columns[j] for j in path.support(k=2)]
-    found = path.refit(k=2, X=test, strata=strata)
+    found = path.model(k=2).refit(X=test, strata=strata)
     assert found.selection.startswith("held-out rows: 40 rows given to refit")
     entry = test.start + 0.25 if "late" in model else None
     other = {"entry": entry, "strata": test.ward} if strata else {}
@@ -64,9 +64,9 @@ def test_new_rows_are_refitted_as_statsmodels_does(model):
     expected = PHReg(*given, status=test.event.to_numpy(), ties="efron", **other).fit()
     np.testing.assert_allclose(found.params, expected.params, atol=1e-8)
     np.testing.assert_allclose(found.bse, expected.bse, rtol=1e-7)
-    ours = path.refit(k=2, X=test, strata=strata, sample_weight=2 * np.ones(len(test)))
+    ours = path.model(k=2).refit(X=test, strata=strata, sample_weight=2 * np.ones(len(test)))
     np.testing.assert_allclose(ours.params, expected.params, atol=1e-8)
-    same = path.refit(k=2, X=train, strata=strata)
+    same = path.model(k=2).refit(X=train, strata=strata)
     assert same.selection.startswith("conditional on selection")
 
 
@@ -76,47 +76,47 @@ def test_copies_count_rows_and_weights_have_no_scale():
         "Surv(stop, event) ~ a + b + c", train, loss=l0path.losses.Cox(ties="breslow"), max_k=2
     )
     counts = 1 + np.arange(len(test)) % 3
-    found = path.refit(k=2, X=test, freq_weight=counts)
-    repeated = path.refit(k=2, X=test.loc[test.index.repeat(counts)])
+    found = path.model(k=2).refit(X=test, freq_weight=counts)
+    repeated = path.model(k=2).refit(X=test.loc[test.index.repeat(counts)])
     np.testing.assert_allclose(found.params, repeated.params, atol=1e-8)
     np.testing.assert_allclose(found.bse, repeated.bse, rtol=1e-6)
     assert found.cov_type == "nonrobust" and found.llf == pytest.approx(repeated.llf, rel=1e-9)
     assert (found.nobs, found.events) == (counts.sum(), counts @ test.event)
-    half = path.refit(k=2, X=test, sample_weight=counts / 2.0)
+    half = path.model(k=2).refit(X=test, sample_weight=counts / 2.0)
     assert half.cov_type == "robust" and half.nobs == len(test)
     np.testing.assert_allclose(half.params, found.params, atol=1e-8)
-    whole = path.refit(k=2, X=test, sample_weight=counts)
+    whole = path.model(k=2).refit(X=test, sample_weight=counts)
     np.testing.assert_allclose(half.bse, whole.bse, rtol=1e-6)  # the scale plays no part
     left_out = np.where(np.arange(len(test)) < 5, 0.0, 1.0)
-    zero = path.refit(k=2, X=test, sample_weight=left_out, cov_type="robust")
-    fewer = path.refit(k=2, X=test.iloc[5:], cov_type="robust")
+    zero = path.model(k=2).refit(X=test, sample_weight=left_out, cov_type="robust")
+    fewer = path.model(k=2).refit(X=test.iloc[5:], cov_type="robust")
     np.testing.assert_allclose(zero.bse, fewer.bse, rtol=1e-8)
 
 
 def test_a_loaded_path_refits_the_rows_of_its_fit(tmp_path):
     path = fitted("efron strata weighted")
     path.save(tmp_path / "path.l0")
-    again, one = l0path.load(tmp_path / "path.l0"), path.refit(k=2)
+    again, one = l0path.load(tmp_path / "path.l0"), path.model(k=2).refit()
     given = {"X": rows(), "strata": "ward"}
-    found = again.refit(k=2, sample_weight=rows()["weight"], **given)
+    found = again.model(k=2).refit(sample_weight=rows()["weight"], **given)
     np.testing.assert_allclose(found.bse, one.bse, rtol=1e-10)
     assert found.selection == one.selection
     with pytest.raises(ValueError, match="had weights, which a path file does not hold"):
-        again.refit(k=2, **given)
+        again.model(k=2).refit(**given)
 
 
 def test_coefficients_that_rows_do_not_determine_are_open():
     train, test = halves()
     path = l0path.fit("Surv(stop, event) ~ a + b + c", train, loss="cox", k=[3])
     still = test.assign(b=2.0, c=3.0 * test.a)
-    found = path.refit(k=3, X=still, freq_weight=1.0 + np.arange(len(test)) % 2)
+    found = path.model(k=3).refit(X=still, freq_weight=1.0 + np.arange(len(test)) % 2)
     assert found.bse.isna().all()
     still = test.assign(c=2.0)
-    found = path.refit(k=3, X=still, cov_type="robust")
+    found = path.model(k=3).refit(X=still, cov_type="robust")
     assert found.bse.isna().tolist() == [False, False, True]
     ahead = test.assign(b=-test.stop + 100.0 * test.event)
     with pytest.warns(SeparationWarning, match="monotone"):
-        found = path.refit(k=3, X=ahead, cov_type="robust")
+        found = path.model(k=3).refit(X=ahead, cov_type="robust")
     assert found.pvalues.isna().all()
 
 
@@ -140,4 +140,4 @@ def test_what_is_refused_is_named(what):
         fitted("efron plain equal").refit(**{"k": 2, **given})
     X = pd.DataFrame({"a": np.arange(9.0)})
     with pytest.raises(ValueError, match="strata is for loss='cox'"):
-        l0path.fit(X, np.arange(9.0) ** 2).refit(k=1, X=X, y=X.a, strata=X.a)
+        l0path.fit(X, np.arange(9.0) ** 2).model(k=1).refit(X=X, y=X.a, strata=X.a)

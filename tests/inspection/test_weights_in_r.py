@@ -67,7 +67,7 @@ CASES = [
 def test_standard_errors_and_likelihoods_of_r(case):
     loss, expected = case.split()[0], values()[case]
     path = fitted(loss, **weights(case))
-    results = path.refit(k=3)
+    results = path.model(k=3).refit()
     # R's steps for the gamma family end at 2e-8
     assert results.params.to_numpy() == pytest.approx(expected[NAMES].to_numpy(), abs=5e-8)
     robust = "sample_weight" in weights(case) and loss not in ("squared", "gamma")
@@ -75,7 +75,7 @@ def test_standard_errors_and_likelihoods_of_r(case):
         if loss == "gamma" and kind == "robust":
             continue  # R's bread is the expected information, statsmodels' the observed one
         errors = expected[[f"{kind} {name}" for name in NAMES]].to_numpy()
-        found = path.refit(k=3, cov_type=cov_type)
+        found = path.model(k=3).refit(cov_type=cov_type)
         assert found.bse.to_numpy() == pytest.approx(errors, rel=1e-6)
         if (kind == "robust") == robust:  # the default
             assert results.bse.to_numpy() == pytest.approx(errors, rel=1e-6)
@@ -95,7 +95,7 @@ def test_likelihood_of_the_empty_model():
 def test_weights_where_statsmodels_has_none(loss):
     expected = values()[loss]
     path = fitted(loss_with(loss, theta=expected.get("theta")), sample_weight="weight")
-    results = path.refit(k=3)
+    results = path.model(k=3).refit()
     if loss == "multinomial":
         for level in (0, 1):  # log odds against the first class
             r = expected[[f"{level + 2} {name}" for name in "abc"]].to_numpy()
@@ -120,11 +120,11 @@ def test_the_sandwich_from_copies(loss):
     """Weights 1 and 2 in turn: a row of weight 2 is one cluster of two copies."""
     w = np.arange(len(rows())) % 2 + 1.0
     record = loss_with(loss, theta=2.0)
-    results = fitted(record, sample_weight=w).refit(k=3)
+    results = fitted(record, sample_weight=w).model(k=3).refit()
     again = np.repeat(np.arange(len(w)), w.astype(int))
     data = rows().loc[again].reset_index(drop=True)
     plain = l0path.fit(f"{RESPONSES[loss]} ~ a + b + c", data, loss=record, max_k=3)
-    model = plain.refit(k=3).model
+    model = plain.model(k=3).refit().model
     flat = np.asarray(results.params).ravel(order="F")
     scores = model.score_obs(flat)
     summed = pd.DataFrame(scores).groupby(again).sum().to_numpy()

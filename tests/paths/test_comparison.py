@@ -64,20 +64,20 @@ def best_subset(k):
 def test_a_number_is_a_size_in_every_method():
     path = l0path.fit(FRAME, Y, k=[1, 3])  # index 1 is size 3: a number is no index
     assert path.model(3).k == 3 and path.model(np.int64(1)).k == 1
-    assert path.index(3) == path.index(k=3) == path.select(3) == 1
+    assert path.select(3) == path.select(k=3) == path.select(3) == 1
     assert path.coef(3).equals(path.coef(k=3))
     assert path.support(3).tolist() == list(best_subset(3)[1])
     assert path.predict(FRAME, 3).equals(path.predict(FRAME, k=3))
-    assert path.summary(3).table.equals(path.summary(k=3).table)
-    assert path.alternatives(1).equals(path.alternatives(k=1))
-    assert path.score(FRAME, Y, 3).equals(path.score(FRAME, Y, k=3))
-    np.testing.assert_array_equal(path.refit(3).params, path.refit(k=3).params)
+    assert path.model(3).summary().table.equals(path.model(k=3).summary().table)
+    assert path.model(1).alternatives().equals(path.model(k=1).alternatives())
+    assert path.model(3).score(FRAME, Y).equals(path.model(k=3).score(FRAME, Y))
+    np.testing.assert_array_equal(path.model(3).refit().params, path.model(k=3).refit().params)
     assert path.certify(1).model.k == 1
 
 
 def test_a_number_is_a_size_after_cross_validation():
     cv = l0path.cv_fit(FRAME, Y, cv=4, random_state=0)
-    assert cv.index(2) == cv.index(k=2) and cv.model(2).k == 2 and cv.coef(2).size == 3
+    assert cv.select(2) == cv.select(k=2) and cv.model(2).k == 2 and cv.coef(2).size == 3
     assert cv.held_out(2).tolist() == cv.held_out(k=2).tolist()
 
 
@@ -88,7 +88,7 @@ def test_a_size_that_is_not_there_or_not_unique_is_an_error_as_k_is():
         with pytest.raises(LookupError) as by_name:
             path.model(k=size)
         assert str(by_place.value) == str(by_name.value)
-    assert sliced_path().model(2, slice=1).slice == 1
+    assert sliced_path().model(2, slice=1).details["slice"] == 1
     with pytest.raises(TypeError, match="exactly one"):
         support_path().model(2, k=2)
     for bad in (True, 2.0, "best"):
@@ -102,28 +102,28 @@ def test_an_unknown_choice_after_cross_validation_names_min_and_1se_first():
         cv.model("best")
     with pytest.raises(ValueError, match=r"which='best'.*'min'"):
         l0path.L0RegressorCV(which="best", cv=3).fit(FRAME, Y)
-    assert cv.model("BIC").index == cv.path.index("bic")
+    assert cv.model("BIC")._index == cv.select("bic")
 
 
 # -------------------- names in path.table, labels of path.coef()
 
 
 def test_the_table_says_which_features_are_in_which_model():
-    assert support_path().table.columns[-1] == "features"
-    for k, text in enumerate(support_path().table.features):
+    assert support_path().details.columns[-1] == "features"
+    for k, text in enumerate(support_path().details.features):
         assert text == ", ".join(NAMES[j] for j in best_subset(k)[1])
     forced = l0path.fit(FRAME, Y, always_include=["b"], max_k=1)
-    assert forced.table.features.tolist() == ["b", "a, b"]
+    assert forced.details.features.tolist() == ["b", "a, b"]
     sparse = l0path.fit(sp.csc_array(FRAME.to_numpy()), Y.to_numpy(), max_k=1)
-    assert sparse.table.features.tolist() == ["", "x0"]
+    assert sparse.details.features.tolist() == ["", "x0"]
 
 
 def test_with_groups_the_table_names_groups_and_terms():
-    for i, text in enumerate(grouped_path().table.features):
+    for i, text in enumerate(grouped_path().details.features):
         assert text == ", ".join(grouped_path().model(index=i).groups)
     data = FRAME.assign(y=Y, site=np.tile(["p", "q", "r", "s"], 10))
     path = l0path.fit("y ~ a + site", data)
-    assert path.table.features[2] == "a, site"
+    assert path.details.features[2] == "a, site"
 
 
 def test_names_of_many_models_are_looked_up_once_each():
@@ -134,12 +134,12 @@ def test_names_of_many_models_are_looked_up_once_each():
             type(self).looked += 1
             return super().__getitem__(j)
 
-    meta = support_path().meta
+    meta = support_path()._meta
     copy = l0path.Path(
-        type(meta)(**{**vars(meta), "names": Counting(NAMES)}), support_path().solutions * 200
+        type(meta)(**{**vars(meta), "names": Counting(NAMES)}), support_path()._solutions * 200
     )
-    assert len(copy.table) == 1200 and Counting.looked <= len(NAMES)
-    assert copy.table.features[5] == ", ".join(NAMES)
+    assert len(copy.details) == 1200 and Counting.looked <= len(NAMES)
+    assert copy.details.features[5] == ", ".join(NAMES)
 
 
 def test_columns_of_all_coefficients_are_sizes_slices_or_rows():
@@ -278,7 +278,7 @@ def test_models_by_rules_selectors_and_slices():
     grid = grid_path().compare([{"index": 0}, {"lambda0": 0.01}])
     assert grid.loc["fit"].loc["lambda0"].tolist() == [0.5, 0.01]
     grouped = grouped_path().compare([1, 3])
-    assert grouped.loc["fit"].loc["n_nonzero"].tolist() == [2, 5]
+    assert grouped.loc["fit"].loc["n_features"].tolist() == [2, 5]
 
 
 def test_a_classification_says_what_its_coefficients_are_about_and_huber_has_no_criteria():
@@ -364,10 +364,10 @@ def test_standard_errors_are_those_of_refits(case, standardized):
     path = l0path.fit(X, y, loss=loss, max_k=3, **more)
     table = path.compare([0, 2, 3], se=True, standardized=standardized)
     if standardized:  # a refit of standardised columns
-        X = (X - path.meta.center) / path.meta.scale
+        X = (X - path._meta.center) / path._meta.scale
     other = l0path.fit(X, y, loss=loss, max_k=3, standardize=False, **more)
     for k in (2, 3):
-        results = path.refit(k=k) if not standardized else other.refit(k=k)
+        results = path.model(k=k).refit() if not standardized else other.model(k=k).refit()
         assert path.support(k=k).tolist() == other.support(k=k).tolist()
         names = [
             n for n in getattr(results.params, "index", path.model(k=k).features) if n != "alpha"
@@ -388,12 +388,12 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
     Y = pd.DataFrame({"u": X["a"], "v": X["b"]}) + rng.standard_normal((80, 2))
     path = l0path.fit(X, Y, max_k=2)
     table = path.compare([1, 2], se="HC3")
-    found = path.refit(k=2, cov_type="HC3")["v"].bse
+    found = path.model(k=2).refit(cov_type="HC3")["v"].bse
     for name in ("a", "b"):
         assert table.loc[("standard error", f"{name}, v"), 2] == pytest.approx(found[name])
     y = np.array(["x", "y", "z"])[np.argmax(X.to_numpy() + rng.gumbel(size=(80, 3)), axis=1)]
     path = l0path.fit(X, y, loss="multinomial", max_k=2)
-    table, results = path.compare([2], se=True), path.refit(k=2)
+    table, results = path.compare([2], se=True), path.model(k=2).refit()
     name = path.model(k=2).features[1]
     assert ("coefficient", f"{name}, x") not in table.index  # the first class
     found = results.params.loc[name].iloc[1], results.bse.loc[name].iloc[1]
@@ -403,7 +403,9 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
     path = l0path.fit(X, Y["u"], max_k=2)
     lines = path.compare([1, 2], se=True).to_markdown(digits=3).splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("| a |"))
-    assert f"({path.refit(k=1).bse['a']:.3f}" in lines[at + 1] and lines[at + 1].startswith("|  |")
+    assert f"({path.model(k=1).refit().bse['a']:.3f}" in lines[at + 1] and lines[at + 1].startswith(
+        "|  |"
+    )
     assert "(" in path.compare([1, 2], se=True).to_latex()
     with pytest.raises(TypeError, match="se=3 must be True, False or the name of a covariance"):
         path.compare([1], se=3)

@@ -41,12 +41,12 @@ def cut_short(how):
 @pytest.mark.parametrize("how", ["complete", "separated", "time_limit", "stopped", "interrupted"])
 def test_the_end_of_a_path_is_a_value_and_is_stored(how, tmp_path):
     path = cut_short(how)
-    assert path.end == End(how) and path.end.finished == (how in ("complete", "separated"))
+    assert path._end == End(how) and path._end.finished == (how in ("complete", "separated"))
     path.save(tmp_path / "path.npz")
-    assert l0path.load(tmp_path / "path.npz").end is path.end
+    assert l0path.load(tmp_path / "path.npz")._end is path._end
     if len(path):
-        assert path.slice(0).end is path.end
-        assert path.certify(index=0).path.end is path.end
+        assert path.slice(0)._end is path._end
+        assert path.certify(index=0).path._end is path._end
 
 
 @pytest.mark.parametrize("how", ["complete", "separated", "time_limit", "stopped", "interrupted"])
@@ -59,18 +59,18 @@ def test_files_without_an_end_get_it_from_their_status(how, tmp_path):
     assert header.pop("end") == how
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez_compressed(tmp_path / "older.npz", **arrays)
-    assert l0path.load(tmp_path / "older.npz").end is path.end
+    assert l0path.load(tmp_path / "older.npz")._end is path._end
 
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("path_0_1_*.npz")), ids=lambda file: file.stem)
 def test_paths_of_version_0_1_have_an_end(file):
     path = l0path.load(file)
-    assert path.end.finished and path.status.startswith(("complete", "ended at"))
+    assert path._end.finished and path.status.startswith(("complete", "ended at"))
 
 
 def test_a_solution_that_is_shown_on_the_way_belongs_to_a_running_path():
     ends = []
-    l0path.fit(*sample(), max_k=2, on_solution=lambda model: ends.append(model.path.end))
+    l0path.fit(*sample(), max_k=2, on_solution=lambda model: ends.append(model.path._end))
     assert ends and set(ends) == {End.RUNNING} and not End.RUNNING.finished
 
 
@@ -78,7 +78,9 @@ def test_a_cross_validation_has_an_end_too(tmp_path):
     X, y = sample()
     cv = l0path.cv_fit(X, y, cv=3, max_k=2, random_state=0)
     cv.save(tmp_path / "cv.npz")
-    assert cv.end is l0path.load(tmp_path / "cv.npz").end is cv.rescore("mae").end is End.COMPLETE
+    assert (
+        cv._end is l0path.load(tmp_path / "cv.npz")._end is cv.rescore("mae")._end is End.COMPLETE
+    )
     older = tmp_path / "older.npz"
     with zipfile.ZipFile(tmp_path / "cv.npz") as stored, zipfile.ZipFile(older, "w") as out:
         for name in stored.namelist():
@@ -88,7 +90,7 @@ def test_a_cross_validation_has_an_end_too(tmp_path):
                 header.update(status="time_limit reached; 2 of 3 folds finished", end=None)
                 content = json.dumps(header)
             out.writestr(name, content)
-    assert l0path.load(older).end is End.TIME_LIMIT
+    assert l0path.load(older)._end is End.TIME_LIMIT
 
 
 def test_the_first_thing_that_ends_a_run_is_remembered():

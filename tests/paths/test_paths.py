@@ -9,12 +9,13 @@ import oracles
 import pandas as pd
 import pytest
 from path_samples import FRAME, NAMES, X, Y, framed_path, same_solutions, support_path
+from recomputed import objective_of
 
 import l0path
 
 COLUMNS = [
     "k",
-    "n_nonzero",
+    "n_features",
     "slice",
     "lambda0",
     "lambda1",
@@ -57,15 +58,15 @@ PATHS = {
 def test_table_columns_and_labels():
     for fitted in PATHS.values():
         path = fitted()
-        table = path.table
+        table = path.details
         assert table.columns.tolist() == [*COLUMNS, "features"]
         assert table.index.tolist() == list(range(len(path)))
         table["k"] = -1
-        assert (path.table.k >= 0).all()
+        assert (path.details.k >= 0).all()
 
 
 def test_table_means_what_it_says_on_a_support_grid():
-    table = support_path().table
+    table = support_path().details
     assert (
         table.k.tolist() == list(range(7))
         and table.lambda0.isna().all()
@@ -74,7 +75,7 @@ def test_table_means_what_it_says_on_a_support_grid():
     assert (
         (table.lambda1 == 0.02).all()
         and (table.lambda2 == 0.01).all()
-        and support_path().penalty == "L0L1L2"
+        and support_path()._meta.penalty == "L0L1L2"
     )
     _, s = oracles.scaling(X)
     null = ((Y - Y.mean()) ** 2).mean() / 2
@@ -99,7 +100,7 @@ def test_table_means_what_it_says_on_a_support_grid():
 
 
 def test_gap_is_zero_at_the_null_model_without_shrinkage():
-    table = l0path.fit(X, Y, max_k=1).table
+    table = l0path.fit(X, Y, max_k=1).details
     assert (
         table.gap[0] == 0
         and table.lower_bound[0] == table.objective[0]
@@ -107,12 +108,12 @@ def test_gap_is_zero_at_the_null_model_without_shrinkage():
     )
     assert (
         table.optimality[0] == "global"
-        and l0path.fit(X, Y, max_k=6).table.optimality[6] == "global"
+        and l0path.fit(X, Y, max_k=6).details.optimality[6] == "global"
     )
 
 
 def test_table_of_a_lambda0_grid():
-    table = grid_path().table
+    table = grid_path().details
     assert (
         table.lambda0.tolist() == [1e3, 0.3, 0.03, 0.01]
         and (np.diff(table.k) >= 0).all()
@@ -123,7 +124,7 @@ def test_table_of_a_lambda0_grid():
 
 def test_forced_columns_count_as_nonzero_but_not_in_k():
     path = l0path.fit(X, Y, always_include=[1, 2], max_k=2)
-    assert path.table.k.tolist() == [0, 1, 2] and path.table.n_nonzero.tolist() == [2, 3, 4]
+    assert path.details.k.tolist() == [0, 1, 2] and path.details.n_features.tolist() == [2, 3, 4]
     assert path.support(k=0).tolist() == [1, 2] and {1, 2} < set(path.support(k=2))
 
 
@@ -147,59 +148,59 @@ def test_rounds_are_the_profile():
 def test_each_way_of_choosing_gives_the_same_model():
     for k in range(7):
         assert (
-            support_path().index(k=k)
+            support_path().select(k=k)
             == k
-            == support_path().index(index=k)
-            == support_path().index(lambda path, k=k: k)
-            == support_path().index(index=k - 7)
-            == support_path().index(k=np.int64(k))
+            == support_path().select(index=k)
+            == support_path().select(lambda path, k=k: k)
+            == support_path().select(index=k - 7)
+            == support_path().select(k=np.int64(k))
         )
-        assert support_path().model(k=k).index == k
-    table = support_path().table
+        assert support_path().model(k=k)._index == k
+    table = support_path().details
     for row in table[table.lambda0_low.notna()].itertuples():
-        assert support_path().index(lambda0=row.lambda0_low) == row.Index
+        assert support_path().select(lambda0=row.lambda0_low) == row.Index
         inside = (
             2 * row.lambda0_low + 1
             if np.isinf(row.lambda0_high)
             else (row.lambda0_low + row.lambda0_high) / 2
         )
-        assert support_path().index(lambda0=inside) == row.Index
-    assert support_path().index(lambda0=0) == table.index[table.lambda0_low == 0][0]
+        assert support_path().select(lambda0=inside) == row.Index
+    assert support_path().select(lambda0=0) == table.index[table.lambda0_low == 0][0]
 
 
 def test_choosing_on_slices():
-    table = sliced_path().table
+    table = sliced_path().details
     assert len(table.groupby(["lambda1", "lambda2"])) == 4
     for row in table.itertuples():
         assert (
-            sliced_path().index(k=row.k, slice=row.slice)
+            sliced_path().select(k=row.k, slice=row.slice)
             == row.Index
-            == sliced_path().index(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
+            == sliced_path().select(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
         )
         assert (
-            sliced_path().index(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2)
+            sliced_path().select(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2)
             == row.Index
         )
-    assert sliced_path().index(index=9) == 9
+    assert sliced_path().select(index=9) == 9
     low = table[table.slice == 2].lambda0_low.max()
-    assert sliced_path().model(lambda0=low, slice=2).slice == 2
+    assert sliced_path().model(lambda0=low, slice=2).details["slice"] == 2
 
 
 def test_choosing_on_a_lambda0_grid():
-    assert grid_path().index(lambda0=0.03) == 2 == grid_path().index(lambda0=0.03 * (1 + 1e-9))
+    assert grid_path().select(lambda0=0.03) == 2 == grid_path().select(lambda0=0.03 * (1 + 1e-9))
     with pytest.raises(LookupError):
-        grid_path().index(lambda0=0.03 * (1 + 1e-6))
+        grid_path().select(lambda0=0.03 * (1 + 1e-6))
     twice = l0path.fit(X, Y, lambda0=[0.3, 0.29], max_k=4)
-    assert twice.table.k.nunique() == 1 and twice.index(k=twice.table.k[0]) == 0
+    assert twice.details.k.nunique() == 1 and twice.select(k=twice.details.k[0]) == 0
 
 
 def test_slice_is_a_path_of_its_own():
     for i in range(4):
-        part, rows = sliced_path().slice(i), sliced_path().table[sliced_path().table.slice == i]
-        assert part.table.index.tolist() == [0, 1, 2, 3] and (part.table.slice == 0).all()
-        assert part.table.objective.tolist() == rows.objective.tolist()
+        part, rows = sliced_path().slice(i), sliced_path().details[sliced_path().details.slice == i]
+        assert part.details.index.tolist() == [0, 1, 2, 3] and (part.details.slice == 0).all()
+        assert part.details.objective.tolist() == rows.objective.tolist()
         assert part.support(k=2).tolist() == sliced_path().support(k=2, slice=i).tolist()
-        assert part.objective(k=2) == pytest.approx(sliced_path().objective(k=2, slice=i))
+        assert objective_of(part, k=2) == pytest.approx(objective_of(sliced_path(), k=2, slice=i))
     for wrong in (4, -1, None, "a"):
         with pytest.raises((LookupError, TypeError)):
             sliced_path().slice(wrong)
@@ -264,13 +265,13 @@ def test_returned_arrays_are_copies():
 
 
 def test_model_attributes():
-    model, row = framed_path().model(k=2), framed_path().table.loc[2]
+    model, row = framed_path().model(k=2), framed_path().details.loc[2]
     for name in COLUMNS:
         assert getattr(model, name) == row[name] or (
             np.isnan(row[name]) and np.isnan(getattr(model, name))
         )
     assert (
-        model.index == 2
+        model._index == 2
         and model.groups == model.features
         and model.support.tolist() == framed_path().support(k=2).tolist()
     )
@@ -295,9 +296,9 @@ def test_path_attributes_iteration_and_repr():
     assert (
         support_path().n,
         support_path().p,
-        support_path().loss,
+        support_path().loss.name,
         support_path().classes,
-        support_path().n_dropped,
+        support_path()._meta.formula.n_dropped,
     ) == (
         50,
         6,
@@ -308,7 +309,7 @@ def test_path_attributes_iteration_and_repr():
     assert (
         framed_path().classes == ("no", "yes")
         and framed_path().names == NAMES
-        and framed_path().penalty == "L0"
+        and framed_path()._meta.penalty == "L0"
     )
     for text in ("squared", "n = 50", "p = 6", "7 solutions", "k = 0..6", "complete", "L0L1L2"):
         assert text in repr(support_path())
@@ -324,28 +325,28 @@ def test_save_and_load_round_trip(name, tmp_path):
     path.save(file)
     back = l0path.load(str(file))
     same_solutions(path, back)
-    pd.testing.assert_frame_equal(path.table, back.table)
+    pd.testing.assert_frame_equal(path.details, back.details)
     pd.testing.assert_frame_equal(path.rounds, back.rounds)
     assert (
         back.names,
         back.n,
         back.p,
         back.classes,
-        back.penalty,
+        back._meta.penalty,
         back.status,
         back.notes,
-        back.n_dropped,
+        back._meta.formula.n_dropped,
     ) == (
         path.names,
         path.n,
         path.p,
         path.classes,
-        path.penalty,
+        path._meta.penalty,
         path.status,
         path.notes,
-        path.n_dropped,
+        path._meta.formula.n_dropped,
     )
-    for a, b in ((path.meta.__dict__[f], back.meta.__dict__[f]) for f in path.meta.__dict__):
+    for a, b in ((path._meta.__dict__[f], back._meta.__dict__[f]) for f in path._meta.__dict__):
         assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
     new = FRAME if name == "framed" else X
     np.testing.assert_array_equal(np.asarray(path.predict(new)), np.asarray(back.predict(new)))

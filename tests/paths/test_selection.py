@@ -47,13 +47,13 @@ def test_scores_agree_with_statsmodels_also_with_weights_as_repeated_rows(loss, 
     )
     path = l0path.fit(X, y, loss=loss, max_k=5, freq_weight=times if weighted else None)
     table = path.score_table()
-    assert list(table.index) == list(path.table.index)
+    assert list(table.index) == list(path.details.index)
     for i in range(1, len(path)):
         ref = reference(
             loss, np.repeat(X, times, axis=0), np.repeat(y, times), path.support(index=i)
         )
         row = table.loc[i]
-        assert row["df"] == path.table.n_nonzero[i] + 1
+        assert row["df"] == path.details.n_features[i] + 1
         assert row["loglik"] == pytest.approx(ref.llf, abs=1e-8 * times.sum())
         assert row["aic"] == pytest.approx(ref.aic, rel=1e-8)
         assert row["bic"] == pytest.approx(ref.bic_llf if loss == "poisson" else ref.bic, rel=1e-8)
@@ -83,7 +83,7 @@ def test_other_criteria_by_their_formulas():
     half = path.score_table(p_total=1000, ebic_gamma=0.5)
     full = sm.OLS(y, sm.add_constant(X)).fit()
     for i in range(len(path)):
-        k, row = int(path.table.k[i]), t.loc[i]
+        k, row = int(path.details.k[i]), t.loc[i]
         d, bic = k + 2, t.bic[i]
         assert row["aicc"] == pytest.approx(row["aic"] + 2 * (d + 1) * (d + 2) / (n - d - 2))
         assert row["ebic"] == pytest.approx(bic + 2 * math.log(math.comb(999, k)))
@@ -117,7 +117,7 @@ def test_the_table_says_what_went_into_it(loss):
             | table.attrs
             | {
                 "m": row["df"] + (loss == "squared"),
-                "chosen": int(path.table.k[i]),
+                "chosen": int(path.details.k[i]),
                 "log": math.log,
                 "comb": math.comb,
             }
@@ -143,7 +143,7 @@ def test_select_is_the_minimum_and_finds_the_planted_columns(rule):
     X, y = sample("squared", n=200)
     path = l0path.fit(X, y)
     i = path.select(rule)
-    assert i == path.score_table()[rule].argmin() == path.index(rule)
+    assert i == path.score_table()[rule].argmin() == path.select(rule)
     assert {1, 4} <= set(path.support(rule))
     assert path.select(rule, rows=[0, 1]) == 1
     assert path.select(rule.upper()) == i
@@ -164,11 +164,11 @@ def test_callables_slices_and_ties():
     X, y = sample("squared")
     path = l0path.fit(X, y, max_k=4, lambda2=[0.0, 0.5])
     assert path.select(lambda path: 3) == 3
-    assert path.index("bic", slice=1) == path.select(
-        "bic", rows=[i for i in range(len(path)) if path.table.slice[i] == 1]
+    assert path.select("bic", slice=1) == path.select(
+        "bic", rows=[i for i in range(len(path)) if path.details.slice[i] == 1]
     )
     grid = l0path.fit(X, y, lambda0=[0.05, 0.04999, 0.04998])
-    rows = [i for i in range(3) if grid.table.n_nonzero[i] == grid.table.n_nonzero[0]]
+    rows = [i for i in range(3) if grid.details.n_features[i] == grid.details.n_features[0]]
     assert grid.select("bic", rows=rows) == rows[0]
 
 
@@ -176,13 +176,13 @@ def test_perfect_separated_and_saturated_rows_are_not_chosen():
     X, _ = sample("squared", n=12, p=30)
     exact = X[:, 3] - 2 * X[:, 5]
     path = l0path.fit(X, exact, max_k=6)
-    assert path.table.loss.min() < 1e-20
-    assert path.table.k[path.select("bic")] < 2
+    assert path.details.loss.min() < 1e-20
+    assert path.details.k[path.select("bic")] < 2
     assert not criteria.usable(path, len(path) - 1)
     z = (X[:, 3] > 0).astype(int)
     with pytest.warns(l0path.errors.SeparationWarning):
         path = l0path.fit(X[:, :8], z, loss="logistic", max_k=3)
-    assert path.table.status.iloc[-1] == "separated"
+    assert path.details.status.iloc[-1] == "separated"
     assert path.select("aic") < len(path) - 1
 
 
@@ -228,17 +228,19 @@ def test_the_deviance_ratio_of_counts_is_that_of_generalised_linear_models(scale
         freq_weights=weights,
         offset=offset,
     ).fit(tol=1e-13)
-    assert path.table.deviance_ratio[2] == pytest.approx(
+    assert path.details.deviance_ratio[2] == pytest.approx(
         1 - glm.deviance / glm.null_deviance, abs=1e-8
     )
     certificate = path.certify(k=2)
     assert 0 < certificate.model.deviance_ratio <= certificate.deviance_ratio_bound < 1
     path.save(tmp_path / "path.npz")
-    assert l0path.load(tmp_path / "path.npz").table.deviance_ratio.equals(path.table.deviance_ratio)
+    assert l0path.load(tmp_path / "path.npz").details.deviance_ratio.equals(
+        path.details.deviance_ratio
+    )
     right = path.plot("loss").child_axes[0]
     right.figure.canvas.draw()
-    ratio = right._functions[0](path.table.loss[2])
-    assert ratio == pytest.approx(path.table.deviance_ratio[2])
+    ratio = right._functions[0](path.details.loss[2])
+    assert ratio == pytest.approx(path.details.deviance_ratio[2])
 
 
 def test_poisson_scores_survive_saving(tmp_path):

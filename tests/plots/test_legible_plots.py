@@ -38,13 +38,13 @@ def test_points_of_criteria_with_the_same_minimum_are_all_seen(path):
 
 def test_the_band_of_one_standard_error_is_drawn(X):
     cv = l0path.cv_fit(X, response(X), cv=4, max_k=6, random_state=0)
-    table, best = cv.table, cv.index("min")
+    table, best = cv.scores, cv.select("min")
     band = [patch for patch in cv.plot().patches if patch.get_alpha() == 0.12]
     low, high = band[0].get_y(), band[0].get_y() + band[0].get_height()
     assert low == pytest.approx(table.cv_mean[best])
     assert high == pytest.approx(table.cv_mean[best] + table.cv_se[best])
     inside = table.index[table.cv_mean <= high + 1e-9]
-    assert table.n_nonzero[cv.index("1se")] == table.n_nonzero[inside].min()
+    assert table.n_features[cv.select("1se")] == table.n_features[inside].min()
     assert not [patch for patch in cv.plot(mark=("min",)).patches if patch.get_alpha() == 0.12]
 
 
@@ -80,11 +80,11 @@ def test_long_paths_are_drawn_to_a_readable_size():
 def test_plots_of_a_cross_validated_path_show_the_slice_that_was_chosen(X):
     y = response(X) + 3 * np.random.default_rng(0).standard_normal(len(X))
     cv = l0path.cv_fit(X, y, lambda2=[1.0, 0.1, 1e-4], cv=4, max_k=4, random_state=0)
-    number = cv.model().slice
+    number = cv.model().details["slice"]
     assert number != 2  # which a path shows that was not cross-validated: least shrinkage
     assert "slice 2 of 3" in l0path.fit(X, y, lambda2=[1.0, 0.1, 1e-4]).plot().get_title(loc="left")
-    assert plots.data(cv.path, "coef").index.tolist() == cv.path._rows(number, None, None)
-    assert f"slice {number} of 3" in cv.path.plot("coef").get_title(loc="left")
+    assert plots.data(cv, "coef").index.tolist() == cv._rows(number, None, None)
+    assert f"slice {number} of 3" in cv.plot("coef").get_title(loc="left")
 
 
 def test_names_can_be_replaced_in_print(path):
@@ -174,7 +174,7 @@ def test_gaps_are_in_percent():
     X = rng.standard_normal((40, 60))
     path = l0path.fit(X, X[:, 0] + rng.standard_normal(40), lambda2=0.05, max_k=4, certify=True)
     ax = path.plot("gap")
-    gap = path.table.gap.to_numpy()
+    gap = path.details.gap.to_numpy()
     np.testing.assert_allclose(
         ax.lines[0].get_ydata(), np.where(gap <= 1e-6, 0.0, 100 * gap), rtol=1e-12
     )
@@ -188,7 +188,7 @@ def test_curves_that_run_backwards_are_warned_of():
     y = X[:, 0] + 0.1 * rng.standard_normal(200)
     path = l0path.fit(X, y)
     sums = plots.data(path, "coef", x="l1")["l1"].to_numpy()
-    reverse = l0path.Path(path.meta, path.solutions[::-1], path.status, (), (), path._source)
+    reverse = l0path.Path(path._meta, path._solutions[::-1], path.status, (), (), path._source)
     assert (np.diff(sums) > 0).all()
     path.plot(x="l1")
     with pytest.warns(UserWarning, match="run backwards"):
@@ -201,7 +201,7 @@ def test_numbers_at_risk_and_ties_are_said():
     X[:50, 0] = 0.0
     time, seen = rng.exponential(np.exp(-X[:, 0])), rng.random(90) < 0.8
     path = l0path.fit(X, np.column_stack([time, seen]), loss="cox", max_k=1, always_include=[0])
-    ax = path.plot_survival(k=0, groups=2)
+    ax = path.model(k=0).plot("survival", groups=2)
     texts = [t.get_text() for t in ax.texts]
     ticks = ax.get_xticks()
     assert texts[0] == "at risk" and len(texts) == 1 + 2 * len(ticks)
@@ -217,7 +217,7 @@ def test_few_large_predictions_do_not_squeeze_a_calibration_curve():
     X = rng.standard_normal((1500, 2))
     mean = np.exp(1.3 * X[:, 0] - 0.5)
     y = rng.poisson(mean)
-    ax = l0path.fit(X, y, loss="poisson", max_k=1).plot_calibration(k=1)
+    ax = l0path.fit(X, y, loss="poisson", max_k=1).model(k=1).plot("calibration")
     points = next(line for line in ax.lines if line.get_gid() == "l0path-calibration")
     assert points.get_xdata()[-1] > 0.7 * ax.get_xlim()[1]
     assert any("predictions beyond, up to" in t.get_text() for t in ax.texts)

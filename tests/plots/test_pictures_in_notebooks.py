@@ -26,7 +26,7 @@ def test_html_of_paths_is_well_formed(paths):
 
 def test_html_escapes_names(X):
     path = l0path.fit(X[:, :3], response(X), feature_names=["a<b>", "c&d", "e"], max_k=2)
-    assert "a<b>" not in path.summary(k=2)._repr_html_()
+    assert "a<b>" not in path.model(k=2).summary()._repr_html_()
 
 
 def test_html_never_fails():
@@ -120,7 +120,7 @@ def test_html_of_results_holds_their_tables_and_a_picture(X):
         html = thing._repr_html_()
         ET.fromstring(f"<div>{html}</div>")
         assert html.startswith("<p><code>&lt;l0path.") and inside in html and "a<b>" not in html
-        assert ("<svg" in html) == (thing is not path.solutions and getattr(thing, "k", 1) != 0)
+        assert ("<svg" in html) == (thing is not path._solutions and getattr(thing, "k", 1) != 0)
 
 
 def test_html_without_pictures_where_matplotlib_fails(path, monkeypatch):

@@ -22,7 +22,7 @@ KINDS = numbers.PATH_PLOTS
 
 def test_coefficients_behind_the_plot(path):
     frame = plots.data(path, "coef")
-    assert frame["k"].tolist() == path.table.k.tolist() and frame.index.tolist() == list(
+    assert frame["k"].tolist() == path.details.k.tolist() and frame.index.tolist() == list(
         range(len(path))
     )
     for i in frame.index:
@@ -44,8 +44,10 @@ def test_coefficients_behind_the_plot(path):
 
 def test_lambda0_intervals_are_the_hull(path):
     frame = plots.data(path, "coef", x="lambda0")
-    table = path.table.loc[frame.index]
-    assert not table.lambda0_low.isna().any() and path.table.lambda0_low.notna().sum() == len(frame)
+    table = path.details.loc[frame.index]
+    assert not table.lambda0_low.isna().any() and path.details.lambda0_low.notna().sum() == len(
+        frame
+    )
     np.testing.assert_array_equal(frame["low"], table.lambda0_low)
     np.testing.assert_array_equal(frame["high"].iloc[1:], table.lambda0_high.iloc[1:])
     assert frame["high"].iloc[0] > frame["low"].iloc[0] and np.isfinite(frame["high"].iloc[0])
@@ -55,7 +57,7 @@ def test_lambda0_intervals_are_the_hull(path):
 
 def test_values_of_a_lambda0_grid_hold_down_to_the_next(paths):
     path = paths["grid"]
-    frame, value = plots.data(path, "coef", x="lambda0"), path.table.lambda0.to_numpy()
+    frame, value = plots.data(path, "coef", x="lambda0"), path.details.lambda0.to_numpy()
     np.testing.assert_array_equal(frame["high"].iloc[1:], value[1:])
     np.testing.assert_array_equal(frame["low"].iloc[:-1], value[1:])
     assert list(plots.data(path, "lambda0").columns) == ["k", "lambda0"]
@@ -65,25 +67,28 @@ def test_loss_gap_and_criteria_are_the_tables(path, paths):
     frame = plots.data(paths["slices"], "loss")
     pd.testing.assert_frame_equal(
         frame[["loss", "deviance_ratio", "slice"]],
-        paths["slices"].table[["loss", "deviance_ratio", "slice"]],
+        paths["slices"].details[["loss", "deviance_ratio", "slice"]],
         check_names=False,
     )
-    unproven = (path.table.optimality != "global").to_numpy()
+    unproven = (path.details.optimality != "global").to_numpy()
     assert (plots.data(path, "gap")["gap"].isna() == unproven).all()
     scores, frame = path.score_table(), plots.data(path, "criteria")
     np.testing.assert_allclose(frame["bic"], scores["bic"] - scores["bic"].min())
-    assert (frame.drop(columns="k").min() == 0).all() and frame["bic"].idxmin() == path.index("bic")
+    assert (frame.drop(columns="k").min() == 0).all() and frame["bic"].idxmin() == path.select(
+        "bic"
+    )
 
 
 def test_slices_are_chosen_and_named(paths):
     path = paths["slices"]
     assert numbers.default_slice(path) == 2
     assert (
-        plots.data(path, "coef").index.tolist() == path.table.index[path.table.slice == 2].tolist()
+        plots.data(path, "coef").index.tolist()
+        == path.details.index[path.details.slice == 2].tolist()
     )
     assert (
         plots.data(path, "coef", slice=0).index.tolist()
-        == path.table.index[path.table.slice == 0].tolist()
+        == path.details.index[path.details.slice == 0].tolist()
     )
     assert path.plot().get_title(loc="left").startswith("slice 2 of 3")
     assert path.plot(mark={"k": 3, "slice": 1}).get_title(loc="left").startswith("slice 1 of 3")
@@ -160,7 +165,7 @@ def test_labels_do_not_overlap(paths, name, own):
     for kind, x in (
         ("coef", "k"),
         ("coef", "lambda0"),
-        ("criteria", "k") if path.loss != "squared_hinge" else ("loss", "k"),
+        ("criteria", "k") if path.loss.name != "squared_hinge" else ("loss", "k"),
     ):
         if not own:
             axes[0].clear()
@@ -258,8 +263,8 @@ def test_a_range_of_sizes(path, paths):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_path_whose_only_size_is_best_for_no_lambda0(path, kind):
     alone = l0path.Path(
-        path.meta,
-        [path.solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)],
+        path._meta,
+        [path._solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)],
         "",
         [],
         [],
@@ -291,19 +296,19 @@ def test_a_range_that_is_none_is_refused(path, k):
 
 def test_scores_on_a_logarithmic_axis_and_in_a_range(path):
     fake = fake_cv(path, 7, 5)
-    fake.table = fake.table.assign(cv_mean=np.linspace(8.0, 0.1, len(path)), cv_se=0.2)
-    ax = plots.plot_cv(fake, log=True)
+    fake.made = fake.made.assign(cv_mean=np.linspace(8.0, 0.1, len(path)), cv_se=0.2)
+    ax = fake.plot(log=True)
     low, high = ax.get_ylim()
     assert ax.get_yscale() == "log" and 0.1 / 4.5 < low < 0.1 and 8.2 < high < 12
-    short = plots.plot_cv(fake, k=(6, 9))
+    short = fake.plot(k=(6, 9))
     curve = max(short.lines, key=lambda line: len(line.get_xdata()))
     assert list(curve.get_xdata()) == [6, 7, 8, 9]
     assert [text.get_text() for text in short.texts] == ["best score: k = 7"]
-    fake.table["cv_mean"] -= 1.0
+    fake.made["cv_mean"] -= 1.0
     with pytest.raises(ValueError, match="log=True"):
-        plots.plot_cv(fake, log=True)
+        fake.plot(log=True)
     with pytest.raises(LookupError, match="sizes 0 to 16"):
-        plots.plot_cv(fake, k=(90, 95))
+        fake.plot(k=(90, 95))
 
 
 def luminance(color):

@@ -16,7 +16,7 @@ from l0path import plots
 
 
 def test_plot_cv_marks_both_choices(path, paths):
-    ax = plots.plot_cv(fake_cv(path, 7, 5))
+    ax = fake_cv(path, 7, 5).plot()
     texts = [text.get_text() for text in ax.texts]
     assert texts == ["one standard error: k = 5", "best score: k = 7"] or sorted(texts) == [
         "best score: k = 7",
@@ -24,14 +24,14 @@ def test_plot_cv_marks_both_choices(path, paths):
     ]
     assert ax.get_ylabel() == "held-out mse"
     curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
-    np.testing.assert_allclose(curve.get_ydata(), fake_cv(path, 7, 5).table["cv_mean"])
-    same = plots.plot_cv(fake_cv(path, 7, 7))
+    np.testing.assert_allclose(curve.get_ydata(), fake_cv(path, 7, 5).scores["cv_mean"])
+    same = fake_cv(path, 7, 7).plot()
     assert [text.get_text() for text in same.texts] == ["best score = one standard error: k = 7"]
     many = paths["slices"]
-    assert plots.plot_cv(fake_cv(many, 3, 2)).get_title(loc="left").startswith("slice 0 of 3")
-    assert plots.plot_cv(fake_cv(paths["grid"], 3, 2)).get_xscale() == "log"
+    assert fake_cv(many, 3, 2).plot().get_title(loc="left").startswith("slice 0 of 3")
+    assert fake_cv(paths["grid"], 3, 2).plot().get_xscale() == "log"
     with pytest.raises(ValueError, match="x='lambda0'"):
-        plots.plot_cv(fake_cv(path, 3, 2), x="lambda0")
+        fake_cv(path, 3, 2).plot(x="lambda0")
 
 
 def test_the_real_cross_validation_is_drawn(X):
@@ -68,21 +68,21 @@ def rank_area(score, positive, weight):
 def test_roc_of_new_rows_and_of_the_fit(classes):
     cv, X, y = classes
     weight = np.random.default_rng(1).uniform(0.5, 2, 50)
-    ax = cv.path.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
+    ax = cv.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
     line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
     area = np.trapezoid(line.get_ydata(), line.get_xdata())
     assert math.isclose(
         area,
-        rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight),
+        rank_area(cv.predict(X[:50], k=3, type="link"), y[:50] == "well", weight),
         rel_tol=1e-9,
     )
-    low, high = plots.auc(y[:50] == "well", cv.path.predict(X[:50], k=3), weight).iloc[1:]
+    low, high = plots.auc(y[:50] == "well", cv.predict(X[:50], k=3), weight).iloc[1:]
     text = f"k = 3\nAUC = {area:.3f} (95 % CI {low:.3f} to {high:.3f})"
     assert ax.get_legend().get_texts()[0].get_text() == text
     assert ax.get_xlabel() == "1 − specificity (false positive rate)"
     assert ax.get_ylabel() == "sensitivity (true positive rate)"
     assert ax.get_title(loc="left") == "positive class: well"
-    again = cv.path.plot_roc(k=1, ax=ax, label="one")
+    again = cv.plot_roc(k=1, ax=ax, label="one")
     assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
     assert [text.get_text().split("\n")[0] for text in ax.get_legend().get_texts()] == [
         "k = 3",
@@ -91,7 +91,7 @@ def test_roc_of_new_rows_and_of_the_fit(classes):
     line = [line for line in ax.lines if line.get_gid() == "l0path-roc"][-1]
     assert math.isclose(
         np.trapezoid(line.get_ydata(), line.get_xdata()),
-        rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))),
+        rank_area(cv.predict(X, k=1, type="link"), y == "well", np.ones(len(y))),
         rel_tol=1e-9,
     )
 
@@ -142,12 +142,10 @@ def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
         plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]],
     )
     assert ax.get_xlabel() == "predicted probability of well"
-    ax = cv.path.plot_calibration(X[:60], y[:60], "bic", bins=4)
+    ax = cv.plot_calibration(X[:60], y[:60], "bic", bins=4)
     np.testing.assert_allclose(
         next(line for line in ax.lines if line.get_gid()).get_xydata(),
-        plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[
-            ["probability", "share"]
-        ],
+        plots.calibration(y[:60] == "well", cv.predict(X[:60], "bic"), 4)[["probability", "share"]],
     )
 
 
@@ -173,7 +171,7 @@ def test_calibration_of_numbers_and_quantiles(X):
     for loss, y in draws.items():
         path = l0path.fit(X, y, loss=loss_with(loss, quantile=0.3), max_k=1)
         predicted = path.predict(X, k=1)
-        ax = path.plot_calibration(X, y, k=1, bins=4)
+        ax = path.model(k=1).plot("calibration", X, y, bins=4)
         table = (
             plots.calibration(y <= predicted, predicted, 4)
             if loss == "quantile"
@@ -181,18 +179,20 @@ def test_calibration_of_numbers_and_quantiles(X):
         )
         np.testing.assert_allclose(drawn_points(ax)[0], table.iloc[:, :2])
         np.testing.assert_allclose(
-            drawn_points(path.plot_calibration(k=1, bins=4))[0], table.iloc[:, :2]
+            drawn_points(path.model(k=1).plot("calibration", bins=4))[0], table.iloc[:, :2]
         )
     assert ax.get_xlabel() == "predicted quantile (0.3)"
     with pytest.raises(ValueError, match="1 rows are not finite"):
-        path.plot_calibration(np.where(np.arange(X.size).reshape(X.shape) < 8, np.nan, X), y, k=1)
+        path.model(k=1).plot(
+            "calibration", np.where(np.arange(X.size).reshape(X.shape) < 8, np.nan, X), y
+        )
     trials = np.full(len(X), 20)
     shares = rng.binomial(trials, mean / (1 + mean)) / trials
     path = l0path.fit(X, shares, loss="binomial", trials=trials, max_k=1)
     counts = np.column_stack([shares, 1 - shares]) * 20
     np.testing.assert_allclose(
-        drawn_points(path.plot_calibration(X, counts.round(), k=1)),
-        drawn_points(path.plot_calibration(k=1)),
+        drawn_points(path.model(k=1).plot("calibration", X, counts.round())),
+        drawn_points(path.model(k=1).plot("calibration")),
     )
 
 
@@ -210,7 +210,7 @@ def test_calibration_of_several_classes_has_a_curve_for_each(loss, X):
     assert len(curves) == len(tables)
     for curve, table in zip(curves, tables, strict=True):
         np.testing.assert_allclose(curve, table[["probability", "share"]])
-    of_fit = [drawn_points(cv.path.plot_calibration(*rows, k=1)) for rows in ((), (X, y))]
+    of_fit = [drawn_points(cv.plot_calibration(*rows, k=1)) for rows in ((), (X, y))]
     np.testing.assert_allclose(of_fit[0][0], of_fit[1][0])
     with pytest.raises(ValueError, match="a ROC curve is not served"):
         cv.plot_roc(k=1)
@@ -219,23 +219,23 @@ def test_calibration_of_several_classes_has_a_curve_for_each(loss, X):
 def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
     cv, _, y = classes
     with pytest.raises(ValueError, match="loss='squared'"):
-        path.plot_roc(k=2)
+        path.model(k=2).plot("roc")
     hinge = l0path.Path(
-        replace(cv.path.meta, loss="squared_hinge"), cv.path.solutions, "", [], [], cv.path._source
+        replace(cv._meta, loss="squared_hinge"), cv._solutions, "", [], [], cv._source
     )
-    hinge.plot_roc(k=2)
+    hinge.model(k=2).plot("roc")
     with pytest.raises(ValueError, match="no probabilities"):
-        hinge.plot_calibration(k=2)
+        hinge.model(k=2).plot("calibration")
     with pytest.raises(ValueError, match="only one class"):
-        cv.path.plot_roc(X[y == "well"], y[y == "well"], k=2)
+        cv.plot_roc(X[y == "well"], y[y == "well"], k=2)
     with pytest.raises(ValueError, match="X= and y="):
-        cv.path.plot_roc(X, k=2)
+        cv.plot_roc(X, k=2)
     with pytest.raises(ValueError, match="those of the fit"):
-        cv.path.plot_roc(k=2, sample_weight=np.ones(len(y)))
+        cv.plot_roc(k=2, sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="bins=0"):
         cv.plot_calibration(bins=0)
     with pytest.raises(TypeError, match="choose a solution"):
-        cv.path.plot_roc(X, y)
+        cv.plot_roc(X, y)
 
 
 # -------------------- recovery

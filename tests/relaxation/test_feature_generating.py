@@ -91,8 +91,8 @@ def test_a_strong_ridge_is_proven_and_none_bounds_nothing():
     assert not free.proven and free.bound <= free.relaxed  # of the relaxation, not of the size
     path = l0path.fit(d["X"], d["y"], algorithm="feature_generating", max_k=3)
     assert (
-        path.table.lower_bound[2:].isna().all()
-        and (path.table.optimality[2:] == "stationary").all()
+        path.details.lower_bound[2:].isna().all()
+        and (path.details.optimality[2:] == "stationary").all()
     )
 
 
@@ -109,22 +109,22 @@ def test_recovery_and_invariances(loss):
     path = l0path.fit(X, y, **arguments)
     assert (
         path.support(k=3).tolist() == truth
-        and (path.table.gap >= 0).all()
+        and (path.details.gap >= 0).all()
         and path.rounds.working.iloc[-1] < 400
     )
     order, scales = rng.permutation(400), np.exp(rng.normal(size=400))
     moved = l0path.fit((X * scales)[:, order], y, **arguments)
-    assert [sorted(order[s.support]) for s in moved.solutions] == [
-        s.support.tolist() for s in path.solutions
+    assert [sorted(order[s.support]) for s in moved._solutions] == [
+        s.support.tolist() for s in path._solutions
     ]
-    assert moved.table.objective.to_numpy() == pytest.approx(
-        path.table.objective.to_numpy(), rel=1e-8
+    assert moved.details.objective.to_numpy() == pytest.approx(
+        path.details.objective.to_numpy(), rel=1e-8
     )
     thin = X * (rng.random(X.shape) < 0.2)
     z = response(loss, 3 * thin[:, truth] @ np.array([1.0, -1.0, 0.8]), rng)
     a, b = (l0path.fit(A, z, **arguments) for A in (thin, sparse.csr_matrix(thin)))
-    assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
-    assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-9)
+    assert [s.support.tolist() for s in a._solutions] == [s.support.tolist() for s in b._solutions]
+    assert a.details.objective.to_numpy() == pytest.approx(b.details.objective.to_numpy(), rel=1e-9)
 
 
 def test_polish_is_the_search_by_swaps_on_what_was_generated():
@@ -134,7 +134,7 @@ def test_polish_is_the_search_by_swaps_on_what_was_generated():
         X[:, j] += 0.8 * X[:, j - 1]
     y = X[:, ::60].sum(axis=1) + rng.normal(size=80)
     alone, polished, swap = (
-        l0path.fit(X, y, algorithm=a, max_k=8, lambda2=1e-3).table.objective.to_numpy()
+        l0path.fit(X, y, algorithm=a, max_k=8, lambda2=1e-3).details.objective.to_numpy()
         for a in (FeatureGenerating(), FeatureGenerating(polish=True), "swap")
     )
     assert (polished <= alone * (1 + 1e-9)).all() and (polished < alone * (1 - 1e-3)).any()
@@ -152,8 +152,8 @@ def test_more_columns_than_the_first_working_ones_matter():
         l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), lambda2=0.3, max_k=4)
         for more in ({}, {"paper_defaults": True, "C": 1 / (2 * 60 * 0.3), "max_iter": 40})
     )
-    assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-6)
-    one, other = (path.table.lower_bound.to_numpy()[2:] for path in (a, b))
+    assert a.details.objective.to_numpy() == pytest.approx(b.details.objective.to_numpy(), rel=1e-6)
+    one, other = (path.details.lower_bound.to_numpy()[2:] for path in (a, b))
     assert one == pytest.approx(other, rel=5e-3)
     assert a.rounds.reads.iloc[-1] < b.rounds.reads.iloc[-1] / 3
 
@@ -186,11 +186,11 @@ def test_groups_against_enumeration(loss, overlap):
         path = l0path.fit(
             X, y, groups=groups, algorithm=FeatureGenerating(polish=polish), max_k=3, **same
         )
-        assert path.table.k.tolist() == [0, 1, 2, 3] and set(path.table.optimality[1:]) <= {
+        assert path.details.k.tolist() == [0, 1, 2, 3] and set(path.details.optimality[1:]) <= {
             "stationary",
             "global",
         }
-        for s in path.solutions:
+        for s in path._solutions:
             best = best_groups(X, y, groups, s.k, **same)
             assert s.objective == pytest.approx(
                 restricted(X, y, s.support, **same)[0], rel=1e-7
@@ -198,7 +198,7 @@ def test_groups_against_enumeration(loss, overlap):
             assert not s.lower_bound > best * (1 + 1e-9)
             assert not polish or s.objective == pytest.approx(best, rel=1e-8)
         assert (
-            path.table.lower_bound[1:].notna().all()
+            path.details.lower_bound[1:].notna().all()
             and path.rounds.relaxation_gap.dropna().between(0, 0.1).all()
         )
 
@@ -221,7 +221,7 @@ def test_sizes_of_groups_propose_for_each_other():
         lambda2=0.01,
         standardize=False,
     )
-    values = path.table.objective.to_numpy()
+    values = path.details.objective.to_numpy()
     for k in range(2, 9):
         chosen = path.model(k=k).groups
         less = min(
@@ -258,13 +258,13 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
         l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), **given)
         for more in ({}, {"paper_defaults": True, "C": 1 / (2 * n * ridge), "max_iter": 60})
     )
-    assert (a.table.objective <= b.table.objective * (1 + 1e-9)).all() and (
-        a.table.lower_bound >= b.table.lower_bound * (1 - 5e-3)
+    assert (a.details.objective <= b.details.objective * (1 + 1e-9)).all() and (
+        a.details.lower_bound >= b.details.lower_bound * (1 - 5e-3)
     )[1:].all()
     best = best_groups(X, y, groups, 1, loss=loss, lambda2=ridge)
-    assert a.table.lower_bound[1] <= best * (1 + 1e-9) and a.table.objective[1] == pytest.approx(
-        best, rel=1e-7
-    )
+    assert a.details.lower_bound[1] <= best * (1 + 1e-9) and a.details.objective[
+        1
+    ] == pytest.approx(best, rel=1e-7)
     assert (
         len(a.rounds) > 2
         and a.rounds.reads.max() < b.rounds.reads.max() / 3
@@ -281,9 +281,9 @@ def test_nested_groups_against_all_sets_of_them(loss):
     given = {"groups": groups, "lambda2": 0.05, "max_k": 2, "loss": loss}
     path = l0path.fit(X, y, algorithm="feature_generating", **given)
     best = best_groups(X, y, groups, 1, loss=loss, lambda2=0.05)
-    assert path.table.lower_bound[1] <= best * (1 + 1e-9)
-    assert path.table.objective[1] == pytest.approx(best, rel=1e-7)
-    assert (path.table.gap[1:] >= 0).all()
+    assert path.details.lower_bound[1] <= best * (1 + 1e-9)
+    assert path.details.objective[1] == pytest.approx(best, rel=1e-7)
+    assert (path.details.gap[1:] >= 0).all()
 
 
 def test_groups_with_forced_ones_lambda0_and_interruption():
@@ -294,11 +294,11 @@ def test_groups_with_forced_ones_lambda0_and_interruption():
         groups=np.repeat(np.arange(20), 3), lambda2=0.05, algorithm="feature_generating"
     )
     path = l0path.fit(X, y, always_include=[30], max_k=3, **arguments)
-    assert all({30, 31, 32} <= set(s.support.tolist()) for s in path.solutions) and set(
+    assert all({30, 31, 32} <= set(s.support.tolist()) for s in path._solutions) and set(
         path.support(k=2).tolist()
     ) == {0, 1, 2, 9, 10, 11, 30, 31, 32}
     grid = l0path.fit(X, y, lambda0="grid", max_k=4, **arguments)
-    assert grid.table.k.is_monotonic_increasing and grid.table.k.iloc[-1] >= 2
+    assert grid.details.k.is_monotonic_increasing and grid.details.k.iloc[-1] >= 2
     heard = []
     stopped = l0path.fit(
         X,
@@ -309,7 +309,7 @@ def test_groups_with_forced_ones_lambda0_and_interruption():
     )
     assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
     late = l0path.fit(X, y, max_k=15, time_limit=1e-6, **arguments)
-    assert late.status.startswith("time_limit") and late.table.optimality.iloc[-1] in (
+    assert late.status.startswith("time_limit") and late.details.optimality.iloc[-1] in (
         "unverified",
         "global",
     )
@@ -335,14 +335,14 @@ def test_degree_two_features_are_never_stored(thin):
     path = l0path.fit(design, y, algorithm="feature_generating", max_k=3, lambda2=1e-2)
     columns = design.columns(np.arange(design.p))
     expanded = l0path.fit(columns, y, algorithm="feature_generating", max_k=3, lambda2=1e-2)
-    assert [s.support.tolist() for s in path.solutions] == [
-        s.support.tolist() for s in expanded.solutions
+    assert [s.support.tolist() for s in path._solutions] == [
+        s.support.tolist() for s in expanded._solutions
     ]
-    assert path.table.objective.to_numpy() == pytest.approx(
-        expanded.table.objective.to_numpy(), rel=1e-8
+    assert path.details.objective.to_numpy() == pytest.approx(
+        expanded.details.objective.to_numpy(), rel=1e-8
     )
-    assert path.table.lower_bound.to_numpy() == pytest.approx(
-        expanded.table.lower_bound.to_numpy(), rel=1e-6
+    assert path.details.lower_bound.to_numpy() == pytest.approx(
+        expanded.details.lower_bound.to_numpy(), rel=1e-6
     )
     assert set(path.model(k=3).features) == {"x1", "x3:x11", "x5^2"}
 
@@ -389,7 +389,7 @@ def test_columns_that_say_nothing():
         path = l0path.fit(X, y, algorithm="feature_generating", max_k=20, lambda2=lambda2)
         # under a ridge a column and its copy share a coefficient, so the copy (5) counts, and it
         # ties with the column (0)
-        assert path.table.k.tolist() == list(range(7 if lambda2 else 6))
+        assert path.details.k.tolist() == list(range(7 if lambda2 else 6))
         assert path.support(k=2).tolist() in ([[0, 2], [2, 5]] if lambda2 else [[0, 2]])
     faint = l0path.fit(
         X[:4] * 1e4,
@@ -400,8 +400,8 @@ def test_columns_that_say_nothing():
         standardize=False,
     )  # a ridge that is lost in rounding
     assert (
-        faint.table.objective.is_monotonic_decreasing
-        and not (faint.table.lower_bound > faint.table.objective).any()
+        faint.details.objective.is_monotonic_decreasing
+        and not (faint.details.lower_bound > faint.details.objective).any()
     )
     flat = l0path.fit(X, np.ones(40), algorithm="feature_generating", max_k=3)
-    assert flat.table.k.tolist() == [0]
+    assert flat.details.k.tolist() == [0]

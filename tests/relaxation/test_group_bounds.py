@@ -46,7 +46,7 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
         **given,
     )
     best = [enumerated(X, y, sets, k, forced="1", **oracle)[0] for k in range(6)]
-    table = path.table
+    table = path.details
     assert (
         (table.lower_bound <= np.array(best[:4]) + 1e-9).all()
         and (table.lower_bound[1:] > 0).all()
@@ -64,7 +64,7 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
         certify=True,
         lambda0=prices,
         **given,
-    ).table
+    ).details
     for row, price in zip(grid.itertuples(), prices, strict=True):
         assert 0 < row.lower_bound <= min(value + price * k for k, value in enumerate(best)) + 1e-9
 
@@ -73,9 +73,9 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
     X, y, labels = problem()
     both = {"lambda2": [0.1, 0.0], "max_k": 2, "certify": True}
     proven = l0path.fit(X, y, groups=labels, **both)
-    assert proven.table.lower_bound.notna().all() and not any("slice" in n for n in proven.notes)
+    assert proven.details.lower_bound.notna().all() and not any("slice" in n for n in proven.notes)
     path = l0path.fit(X, y, groups=labels, lambda1=0.01, **both)
-    assert path.table.lower_bound.notna().tolist() == [
+    assert path.details.lower_bound.notna().tolist() == [
         True,
         True,
         True,
@@ -87,11 +87,11 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         path = l0path.fit(
             X, np.abs(np.round(y)), groups=labels, lambda2=0.1, max_k=2, certify=True, **more
         )
-        assert path.table.lower_bound[2:].isna().all() and any(
+        assert path.details.lower_bound[2:].isna().all() and any(
             "no lower bounds" in note and "poisson" in note for note in path.notes
         )
     path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
-    assert "time_limit" in path.status and path.table.lower_bound[1:].isna().all()
+    assert "time_limit" in path.status and path.details.lower_bound[1:].isna().all()
     bound = GeneratedGroups.bound
     monkeypatch.setattr(
         GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
@@ -101,7 +101,7 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         dict(max_k=3, lambda0=[0.05, 1e-4]),
     ):  # a price's bound needs those of all sizes
         given = {"lambda1": 0.01, "lambda2": 0.1, "certify": True, **grid}
-        table = l0path.fit(X, y, groups=labels, **given).table
+        table = l0path.fit(X, y, groups=labels, **given).details
         assert table.lower_bound.isna().tolist() == (
             [True, True] if "lambda0" in grid else [False, False, True, False]
         )
@@ -110,4 +110,4 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
     again = l0path.fit(
         X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True
     )
-    assert again.table.lower_bound.tolist() == own.table.lower_bound.tolist()
+    assert again.details.lower_bound.tolist() == own.details.lower_bound.tolist()

@@ -84,7 +84,7 @@ def test_a_model_of_scikit_learn_predicts_as_the_model(kind, named):
         name: type(value) for name, value in vars(own).items()
     }
     assert other.coef_.shape == own.coef_.shape and other.intercept_.shape == own.intercept_.shape
-    expected = pd.DataFrame(model.predict(X), columns=model.path.responses)
+    expected = pd.DataFrame(model.predict(X), columns=model.path._meta.responses)
     if kind == "several":
         np.testing.assert_allclose(other.predict(X), expected, rtol=1e-12)
         assert other.coef_.shape == (2, 4)

@@ -13,7 +13,7 @@ import l0path
 
 
 def test_the_numbers_are_those_of_the_path(cv, page):
-    shown, path = contents(page), cv.path
+    shown, path = contents(page), cv
     assert shown["title"] == "A <b>title</b> & more" and len(shown["rows"]) == len(path)
     for i, row in enumerate(shown["rows"]):
         coef, scaled = path.coef(index=i).iloc[1:], path.coef(index=i, standardized=True).iloc[1:]
@@ -24,7 +24,7 @@ def test_the_numbers_are_those_of_the_path(cv, page):
             scaled,
             rtol=1e-5,
         )
-        t, score = path.table.loc[i], cv.table.loc[i]
+        t, score = path.details.loc[i], cv.scores.loc[i]
         for key, value in {
             "k": t.k,
             "objective": t.objective,
@@ -35,17 +35,17 @@ def test_the_numbers_are_those_of_the_path(cv, page):
             "se": score.cv_se,
         }.items():
             assert row[key] == pytest.approx(value, rel=1e-6, abs=1e-12)
-        found = path.alternatives(index=i, n=5)
+        found = path.model(index=i).alternatives(n=5)
         assert [a[:2] for a in row["alternatives"]] == found[["dropped", "added"]].values.tolist()
         np.testing.assert_allclose(
             [a[2] for a in row["alternatives"]], found["objective"], rtol=1e-6
         )
     assert {c["index"] for c in shown["choices"]} == {
-        cv.index("min"),
-        cv.index("1se"),
-        *(path.index(rule) for rule in ("bic", "ebic", "aic")),
+        cv.select("min"),
+        cv.select("1se"),
+        *(path.select(rule) for rule in ("bic", "ebic", "aic")),
     }
-    assert shown["start"] == cv.index("min") and shown["bounds"] and not shown["log"]
+    assert shown["start"] == cv.select("min") and shown["bounds"] and not shown["log"]
 
 
 def test_only_columns_that_enter_are_held():
@@ -141,7 +141,7 @@ def test_models_nearly_as_good_have_a_section(data):
 
 
 def test_bad_arguments(cv, data, tmp_path):
-    path, (X, y) = cv.path, data
+    path, (X, y) = cv, data
     other = l0path.fit(X, y, max_k=2)
     for options, error, match in (
         ({"alternatives": -1}, ValueError, "alternatives=-1"),
@@ -177,9 +177,9 @@ def test_a_page_is_written_shown_and_framed(page, cv, tmp_path, monkeypatch):
         and opened == []
         and "p.html" in repr(again)
     )
-    cv.path.explore(tmp_path / "p.html", alternatives=0, show=True)
+    cv.explore(tmp_path / "p.html", alternatives=0, show=True)
     assert opened == [(tmp_path / "p.html").resolve().as_uri()]
-    new = cv.path.explore(alternatives=0)
+    new = cv.explore(alternatives=0)
     assert (
         "not written" in repr(new)
         and new.show()

@@ -40,7 +40,7 @@ def test_slider_keys_and_buttons_choose_models(look, page, cv):
     for k in range(4):
         model = cv.model(index=k)
         order = (
-            cv.path.coef(index=k, standardized=True)
+            cv.coef(index=k, standardized=True)
             .iloc[1:]
             .abs()
             .sort_values(ascending=False, kind="stable")
@@ -55,9 +55,9 @@ def test_slider_keys_and_buttons_choose_models(look, page, cv):
             [said(v) for v in [*model.coef[order], model.intercept]],
         )
         if k:
-            assert [row[:2] for row in cells(browser, "alternatives")] == cv.path.alternatives(
-                k=k, n=5
-            )[["dropped", "added"]].values.tolist()
+            assert [row[:2] for row in cells(browser, "alternatives")] == cv.model(
+                k=k
+            ).alternatives(n=5)[["dropped", "added"]].values.tolist()
         else:
             assert "nothing to exchange" in browser.find_element("id", "swapnote").text
         size.send_keys(Keys.ARROW_RIGHT)
@@ -79,18 +79,18 @@ def test_slider_keys_and_buttons_choose_models(look, page, cv):
     assert size.get_attribute("aria-valuetext") == "k = 2"
     table = cells(browser, "all")
     assert (
-        len(table) == len(cv.path)
+        len(table) == len(cv)
         and browser.find_elements("css selector", "#all tr[aria-current=true] button")[0].text
         == "2"
     )
     np.testing.assert_allclose(
-        [float(row[1]) for row in table], [said(v) for v in cv.path.table.deviance_ratio]
+        [float(row[1]) for row in table], [said(v) for v in cv.details.deviance_ratio]
     )
 
 
 def test_curves_lie_where_the_numbers_are(look, page, cv):
     browser = look(page)
-    for figure, values in ((1, cv.path.table.deviance_ratio), (2, cv.table.cv_mean)):
+    for figure, values in ((1, cv.details.deviance_ratio), (2, cv.scores.cv_mean)):
         points = browser.execute_script(
             "return "
             f"[...document.querySelectorAll('figure')[{figure}].querySelectorAll('circle[r=\"2.2\"]')].map(c "
@@ -98,9 +98,9 @@ def test_curves_lie_where_the_numbers_are(look, page, cv):
         )
         assert len(points) == len(values)
         x, y = np.array(points).T
-        assert np.corrcoef(x, cv.path.table.k)[0, 1] == pytest.approx(
-            1.0, abs=1e-9
-        ) and np.corrcoef(y, values)[0, 1] == pytest.approx(-1.0, abs=1e-9)
+        assert np.corrcoef(x, cv.details.k)[0, 1] == pytest.approx(1.0, abs=1e-9) and np.corrcoef(
+            y, values
+        )[0, 1] == pytest.approx(-1.0, abs=1e-9)
     browser.execute_script(
         "document.querySelectorAll('figure svg')[1].dispatchEvent(new MouseEvent('click', "
         "{clientX: document.querySelectorAll('figure svg')[1].getBoundingClientRect().right}))"
@@ -274,15 +274,13 @@ def test_a_frame_in_a_notebook_and_a_path_without_solutions(look, page, cv):
         and browser.find_element("id", "coefs").is_displayed()
     )
     browser.switch_to.default_content()
-    path = l0path.Path(cv.path.meta, [], "stopped")
+    path = l0path.Path(cv._meta, [], "stopped")
     browser = look(path.explore())
     assert (
         "no solution" in browser.find_element("id", "about").text
         and not browser.find_element("id", "main").is_displayed()
     )
-    browser = look(
-        l0path.Path(cv.path.meta, cv.path.solutions[:1], "one", [], [], cv.path._source).explore()
-    )
+    browser = look(l0path.Path(cv._meta, cv._solutions[:1], "one", [], [], cv._source).explore())
     assert (
         browser.find_element("id", "value").text == "k = 0"
         and not browser.find_element("id", "more").is_enabled()

@@ -49,9 +49,9 @@ def cv():
 def test_intervals_are_those_of_predict_interval(cv):
     X, y = columns()
     band = contents(cv.explore(alternatives=0))["band"]
-    assert len(band["models"]) == len(cv.path) and "90%" in band["note"]
-    for i in range(len(cv.path)):
-        predicted = cv.path.predict(X, index=i)
+    assert len(band["models"]) == len(cv) and "90%" in band["note"]
+    for i in range(len(cv)):
+        predicted = cv.predict(X, index=i)
         wanted = cv.predict_interval(X, index=i)
         assert len(band["models"][i]) == 30
         for middle, observed, low, high in band["models"][i]:
@@ -62,7 +62,7 @@ def test_intervals_are_those_of_predict_interval(cv):
 
 def test_no_intervals_without_folds_or_for_classes(cv):
     X, y = columns()
-    assert contents(cv.path.explore(alternatives=0))["band"] is None
+    assert contents(cv.explore(alternatives=0))["band"] is None
     classes = l0path.cv_fit(X, y > 0, cv=3, max_k=1, lambda2=0.01, loss="logistic", random_state=0)
     assert contents(classes.explore(alternatives=0))["band"] is None
 
@@ -106,7 +106,7 @@ def test_two_models_stand_side_by_side(look, cv):
     click(browser, "more")
     heads, *rows = table_of(browser, "sidetable")
     assert heads == ["", "kept: k = 1", "chosen: k = 2"]
-    rows, one, two = {row[0]: row[1:] for row in rows}, cv.path.coef(k=1), cv.path.coef(k=2)
+    rows, one, two = {row[0]: row[1:] for row in rows}, cv.coef(k=1), cv.coef(k=2)
     for name, b in two.items():
         kept = f"{one[name]:.4g}" if name in one else ""
         told = [value.replace("−", "-") for value in rows[name]]
@@ -127,12 +127,12 @@ def test_files_have_the_chosen_model(look, cv):
     table, code = browser.execute_script("return kept")
     found = pd.read_csv(io.StringIO(table), index_col=0)["coefficient"]
     pd.testing.assert_series_equal(
-        found, cv.path.coef(k=k), check_names=False, rtol=1e-15, check_index_type=False
+        found, cv.coef(k=k), check_names=False, rtol=1e-15, check_index_type=False
     )
     space = {}
     exec(code, space)
     data = {f"x{j}": X[:, j] for j in range(6)}
-    np.testing.assert_allclose(space["predict"](data), cv.path.predict(X, k=k), rtol=1e-12)
+    np.testing.assert_allclose(space["predict"](data), cv.predict(X, k=k), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["formula", "logistic"])
@@ -211,7 +211,7 @@ def test_numbers_beside_the_chosen_model_hide_neither_points_nor_bars(look):
     X, y = columns()
     cv = l0path.cv_fit(X, y, cv=3, random_state=0, certify=False)
     browser = look(cv.explore(alternatives=0))
-    for _ in range(len(cv.path)):
+    for _ in range(len(cv)):
         found = browser.execute_script(
             "return Array.from(document.querySelectorAll('figure svg')).slice(1).map(function (s) {"
             " var box = function (node) { var b = node.getBoundingClientRect();"

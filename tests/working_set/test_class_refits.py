@@ -89,7 +89,7 @@ def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     path = l0path.fit(X, y, loss="multinomial", certify=False)
     eta = path.predict(X, k=3, type="link")
     assert np.ptp(eta, axis=1).max() > softmax.FAR_APART
-    assert not any(s.separated for s in path.solutions)
+    assert not any(s.separated for s in path._solutions)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -35,7 +35,7 @@ class Solver(BaseSolver):
     def run(self, _):
         """Fit."""
         path = l0path.fit(self.X, self.y, **self.more)
-        solution = path.solutions[path.index(lambda0=self.more["lambda0"][0])]
+        solution = path._solutions[path.select(lambda0=self.more["lambda0"][0])]
         self.beta = np.zeros(self.X.shape[1])
         self.beta[solution.support] = solution.beta
 

@@ -39,7 +39,7 @@ class Solver(BaseSolver):
         )
         p = self.X.shape[1]
         self.coefs = np.zeros((p + int(self.intercept), len(self.lambdas)))
-        for column, solution in zip(self.coefs.T, path.solutions, strict=True):
+        for column, solution in zip(self.coefs.T, path._solutions, strict=True):
             column[solution.support] = solution.beta
             if self.intercept:
                 column[p] = solution.intercept

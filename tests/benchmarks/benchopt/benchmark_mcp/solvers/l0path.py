@@ -35,7 +35,7 @@ class Solver(BaseSolver):
         """Fit."""
         options = {"fit_intercept": False, "standardize": False}
         path = l0path.fit(self.X, self.y, lambda0=[self.lambda0], **options)
-        solution = path.solutions[path.index(lambda0=self.lambda0)]
+        solution = path._solutions[path.select(lambda0=self.lambda0)]
         self.beta = np.zeros(self.X.shape[1])
         self.beta[solution.support] = solution.beta
 
