@@ -316,11 +316,21 @@ def with_numbers(loss, options):
 
 
 def refuse_rule(options, loss):
-    """Refuse a choice by a criterion that is not known, or that the loss does not have."""
-    if options.cv or options.k is not None:
+    """Refuse a choice by a rule that is not known, or that the loss does not have; the default rule
+    is set.
+    """
+    from .cross_validation.result import CV_RULES
+
+    if options.rule is None:
+        options.rule = "min" if options.cv else "bic"
+    known = (*CV_RULES, *RULES) if options.cv else RULES
+    if options.rule.lower() not in known:
+        more = f"; {' and '.join(CV_RULES)} need --cv" if options.rule in CV_RULES else ""
+        raise ValueError(
+            f"--rule {options.rule} is not known here; choose one of {', '.join(known)}{more}"
+        )
+    if options.k is not None or options.rule in CV_RULES:
         return
-    if options.rule.lower() not in RULES:
-        raise ValueError(f"--rule {options.rule} is not known; choose one of {', '.join(RULES)}")
     if not traits_named(loss).likelihood:
         raise ValueError(
             f"loss {loss} has no likelihood, so that --rule {options.rule} cannot choose the size; "
@@ -373,9 +383,10 @@ def run_fit(options, say=print):
     if options.k is not None:
         index, why = path.select(k=options.k), "the size asked for"
     elif cv is not None:
-        best = options.which == "min"
-        said = "best mean score" if best else "smallest within one standard error"
-        index, why = cv.select(options.which), f"{options.cv}-fold cross-validation, {said}"
+        said = {"min": "best mean score", "1se": "smallest within one standard error"}
+        index = cv.select(options.rule)
+        said = said.get(options.rule)
+        why = f"{options.cv}-fold cross-validation, {said}" if said else options.rule
     else:
         (path, index), why = path._at(options.rule), options.rule
     show(path, cv, index, why, say)
@@ -405,7 +416,7 @@ def write(path, cv, index, options, say):
     """Coefficients of all models, the table, the path file, the plots and the page."""
     options.out.mkdir(parents=True, exist_ok=True)
     several = path._meta.responses is not None
-    chosen, every = path.coef(index=index), path.coef()
+    chosen, every = path.coef(index=index), path._every_coef()
     if not several:
         chosen = chosen.rename("coefficient").to_frame()
     if path.classes is not None and not several and not path._meta.ordered:

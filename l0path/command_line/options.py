@@ -127,15 +127,10 @@ def add_choice(fit):
         help="choose the size by cross-validation with this many folds",
     )
     fit.add_argument(
-        "--which",
-        choices=["min", "1se"],
-        default="min",
-        help="with --cv: the best size, or the smallest within one standard error",
-    )
-    fit.add_argument(
         "--rule",
-        default="bic",
-        help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)",
+        help="the rule of choice: a criterion (aic, bic, ebic, gic, ...; default bic), or with "
+        "--cv also min (the best mean score, the default there) or 1se (the smallest size within "
+        "one standard error of it)",
     )
     fit.add_argument("--k", type=int, help="choose this size")
     fit.add_argument(

@@ -61,7 +61,7 @@ class NestedCV:
         The metric.
     greater_is_better : bool
         Whether large values of the metric are good.
-    which : str or callable
+    rule : str or callable
         The rule of choice.
     random_state : int
         The seed that drew the folds.
@@ -78,7 +78,7 @@ class NestedCV:
         held_out: np.ndarray,
         *,
         metric: Any,
-        which: str | Callable,
+        rule: str | Callable,
         random_state: int,
         status: str,
         repeats: np.ndarray,
@@ -88,10 +88,10 @@ class NestedCV:
         self.status, self.repeats = status, repeats
         self._y, self._weights = y, weights
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
-        self.scoring, self.greater_is_better, self.which, self.random_state = (
+        self.scoring, self.greater_is_better, self.rule, self.random_state = (
             metric.name,
             metric.greater_is_better,
-            which,
+            rule,
             random_state,
         )
 
@@ -188,7 +188,7 @@ class NestedCV:
         sizes = ", ".join(map(str, self.table["k"]))
         said = f"scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g})"
         return (
-            f"<l0path.NestedCV: {len(self)} outer folds, {said}; k by {self.which!r}: {sizes}; "
+            f"<l0path.NestedCV: {len(self)} outer folds, {said}; k by {self.rule!r}: {sizes}; "
             f"{self.status}>"
         )
 
@@ -198,7 +198,7 @@ def nested_cv(
     y: ArrayLike | None = None,
     *,
     outer: int | Iterable | Any = 5,
-    which: str | Callable = "min",
+    rule: str | Callable = "min",
     cv: int | Iterable | Any = 10,
     scoring: str | Callable | None = None,
     groups_cv: ArrayLike | None = None,
@@ -214,9 +214,9 @@ def nested_cv(
 ) -> NestedCV:
     """Score the choice of a model by cross-validation on rows that the choice has not seen.
 
-    For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the
+    For every outer fold `cv_fit` runs on its training rows alone, `rule` chooses a model by the
     inner scores, and that model, fitted on all of these rows, is scored on the rows left out. The
-    mean of these scores estimates the error of the procedure "cv_fit, then model(which)". The least
+    mean of these scores estimates the error of the procedure "cv_fit, then model(rule)". The least
     cv_mean of one `cv_fit` is smaller on average, because it is the best of several.
 
     Parameters
@@ -229,7 +229,7 @@ def nested_cv(
     outer : int, splitter, iterable, or array-like, default 5
         The outer folds, in the forms of `cv` in `cv_fit`. Those of a number are shuffled, and
         stratified for classes.
-    which : str or callable, default "min"
+    rule : str or callable, default "min"
         The choice in each outer fold: "min", "1se", or a criterion such as "bic".
     cv : int or splitter, default 10
         The inner folds.
@@ -273,7 +273,7 @@ def nested_cv(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 12))
     >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
-    >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
+    >>> l0path.nested_cv(X, y, outer=3, cv=5, rule="1se", max_k=4, random_state=1).table.k.tolist()
     [2, 2, 3]
     """
     by_row = {
@@ -309,7 +309,7 @@ def nested_cv(
         _rows_of(X),
         {"y": y, **rows, "groups_cv": labels},
         metric,
-        which,
+        rule,
         {"cv": cv, "scoring": scoring, "random_state": seed, "certify": False, **arguments},
     )
     loop.run(splits, progress)
@@ -330,15 +330,15 @@ class OuterLoop:
         Arguments of `cv_fit` that have a value for each row, or None.
     metric : Metric
         The score.
-    which : str or callable
+    rule : str or callable
         The choice in each outer fold.
     arguments : dict
         The other arguments of `cv_fit`.
     """
 
-    def __init__(self, data, rows_of, by_row, metric, which, arguments):
+    def __init__(self, data, rows_of, by_row, metric, rule, arguments):
         self.data, self.rows_of, self.by_row = data, rows_of, by_row
-        self.metric, self.which, self.arguments = metric, which, arguments
+        self.metric, self.rule, self.arguments = metric, rule, arguments
         self.rows, self.models, self.warned = [], [], []
         self.cut_short, self.end = 0, ""
         self.total, self.times = None, np.zeros(data.design.n)
@@ -357,12 +357,12 @@ class OuterLoop:
                     if not self.models:
                         raise
                     break
-                if inner.end == End.INTERRUPTED:
+                if inner._end == End.INTERRUPTED:
                     # some of its inner folds finished: not the choice that was asked for
                     self.end = inner._end.reason
                     break
                 self.warned.append([(w.category, str(w.message)) for w in caught])
-                self.cut_short += inner.end != End.COMPLETE
+                self.cut_short += inner._end != End.COMPLETE
                 self.choose(inner, train, test)
                 bar.update()
         if not self.models:
@@ -376,8 +376,8 @@ class OuterLoop:
 
     def choose(self, inner, train, test):
         """Choose a model by the inner scores, and score it on the rows left out."""
-        i, data = inner.index(self.which), self.data
-        row, path = inner.table.iloc[i], inner.path
+        i, data = inner.select(self.rule), self.data
+        row, path = inner.scores.iloc[i], inner._path
         survival = data.loss.traits.response == "survival"  # risk sets hold training rows too
         rows = np.arange(data.design.n) if survival else test
         eta = linear_predictor(
@@ -426,7 +426,7 @@ class OuterLoop:
             splits[:done],
             self.held_out(),
             metric=self.metric,
-            which=self.which,
+            rule=self.rule,
             random_state=seed,
             status=self.status(len(splits)),
             repeats=repeats_of(splits)[:done],

@@ -86,9 +86,7 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
         "columns": self.table.columns.tolist(),
         "scoring": self.scoring,
         "greater_is_better": bool(self.greater_is_better),
-        "which": self.which
-        if isinstance(self.which, str)
-        else getattr(self.which, "__name__", "rule"),
+        "rule": self.rule if isinstance(self.rule, str) else getattr(self.rule, "__name__", "rule"),
         "random_state": self.random_state,
         "status": self.status,
         "models": [model._index for model in self.models],
@@ -271,7 +269,7 @@ def _check_same_kind(path, fits, names):
 
 def _nested(header, stored, models):
     _check_scores(header)
-    check_kind(header["which"], str, "which")
+    check_kind(header["rule"], str, "rule")
     check_texts(header["columns"], "columns")
     count, columns = len(models), header["columns"]
     if not count or not set(COLUMNS) <= set(columns) or len(set(columns)) < len(columns):
@@ -304,7 +302,7 @@ def _nested(header, stored, models):
         metric=SimpleNamespace(
             name=header["scoring"], greater_is_better=header["greater_is_better"]
         ),
-        which=header["which"],
+        rule=header["rule"],
         random_state=header["random_state"],
         status=header["status"],
         repeats=_repeats(stored, count),

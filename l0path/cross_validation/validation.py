@@ -97,7 +97,7 @@ def validate(
     freq_weight: ArrayLike | str | None = None,
     trials: ArrayLike | str | None = None,
 ) -> CVPath:
-    metric = metric_of(scoring, self.loss)
+    metric = metric_of(scoring, self._meta.loss)
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
     rows = new_rows(self, X, y, **given, offset=offset, strata=strata)
     weights, m = rows.weights, copies_of(rows.weights, rows.counts).sum()
@@ -109,7 +109,7 @@ def validate(
             with np.errstate(over="ignore", invalid="ignore"):
                 square = np.average((metric.rows(held) - means[i]) ** 2, weights=weights)
             spread[i] = np.sqrt(square * m / (m - 1.0))
-    folds = pd.DataFrame({"validation": means}, index=self.table.index)
+    folds = pd.DataFrame({"validation": means}, index=pd.RangeIndex(len(self)))
     return CVPath(
         self,
         folds,

@@ -141,7 +141,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         The largest size tried, as in `L0RegressorCV`.
     cv : int, splitter, iterable, or array-like, default 5
         The folds, stratified by class, in the forms that `L0RegressorCV` takes.
-    which : str or callable, default "min"
+    rule : str or callable, default "min"
         "min", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
@@ -210,7 +210,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        which: str | Callable = "min",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

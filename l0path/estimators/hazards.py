@@ -231,9 +231,8 @@ class SurvivalMethods:
         check_is_fitted(self)
         X = checked(self, self._numbered(X), reset=False)
         more = {"offset": self._offset(X), "strata": self._strata(X)}
-        table = self.path_.cumulative_hazard(
-            X, index=self.model_.index, times=self.unique_times_, **more
-        )
+        more |= {"times": self.unique_times_, "type": "cumulative_hazard"}
+        table = self.model_.survival(X, **more)
         return table.to_numpy()
 
     def _functions(self, values, start, return_array):

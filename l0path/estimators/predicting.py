@@ -70,7 +70,7 @@ class ClassifierMethods(ClassifierMixin):
         eta = self._predict(X, "link")
         if self.path_._meta.ordered:
             places = [self.path_.classes.index(label) for label in self.classes_]
-            logs = class_predictors(self.path_._solutions[self.model_.index], eta)[:, places]
+            logs = class_predictors(self.path_._solutions[self.model_._index], eta)[:, places]
             return logs if len(places) > 2 else logs[:, 1] - logs[:, 0]
         if eta.ndim == 2:
             return eta

@@ -158,7 +158,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     scoring : str, scorer, or callable, optional
         "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
         sample_weight). None means "deviance", the mean squared error for the squared loss.
-    which : str or callable, default "min"
+    rule : str or callable, default "min"
         "min" for the best score, "1se" for the fewest columns within one standard error of it, or a
         criterion such as "bic", which judges the fit on all rows.
     n_repeats : int, default 1
@@ -208,7 +208,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_hitters()
-    >>> model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
+    >>> model = l0path.L0RegressorCV(max_k=8, rule="1se", random_state=1).fit(data.X, data.y)
     >>> model.k_, model.transform(data.X).shape
     (2, (263, 2))
     """
@@ -219,7 +219,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        which: str | Callable = "min",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

@@ -269,7 +269,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
     def _predict(self, X, type):
         check_is_fitted(self)
         X = checked(self, X, reset=False)
-        return self.path_.predict(X, index=self.model_.index, type=type, offset=self._offset(X))
+        return self.path_.predict(X, index=self.model_._index, type=type, offset=self._offset(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -424,7 +424,7 @@ class ModelOfBestScore(SelectedColumns):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names.
+        """Cross-validate the path by `l0path.cv_fit` and take the model that `rule` names.
 
         The model is the one fitted on all rows.
 
@@ -465,4 +465,4 @@ class ModelOfBestScore(SelectedColumns):
             n_jobs=self.n_jobs,
             **self._with_offset(X, self._arguments(PASSED_CV)),
         )
-        return self._take(*self.cv_._at(self.which))
+        return self._take(*self.cv_._at(self.rule))

@@ -146,7 +146,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     scoring : str, optional
         "deviance", what held-out rows add to the partial likelihood (see `l0path.cv_fit`), or
         "concordance". None means "deviance".
-    which : str or callable, default "min"
+    rule : str or callable, default "min"
         "min", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
@@ -198,7 +198,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 8)); life = rng.exponential(np.exp(X[:, 2] - X[:, 5]))
     >>> y = np.array([(t < 2, min(t, 2)) for t in life], dtype=[("event", bool), ("time", float)])
-    >>> l0path.L0SurvivalCV(max_k=4, which="1se", random_state=1).fit(X, y).k_
+    >>> l0path.L0SurvivalCV(max_k=4, rule="1se", random_state=1).fit(X, y).k_
     2
     """
 
@@ -208,7 +208,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        which: str | Callable = "min",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

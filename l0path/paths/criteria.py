@@ -205,7 +205,7 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
         SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
         for d in coefficients
     ]
-    like = SimpleNamespace(meta=path._meta, solutions=models, _loss_record=path._loss_record)
+    like = SimpleNamespace(_meta=path._meta, _solutions=models, _loss_record=path._loss_record)
     found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
     return found[name] + 2.0 * found["loglik"]
 

@@ -384,7 +384,8 @@ class Path:
         >>> path.select("bic"), path.select("aic")
         (6, 10)
         """
-        criterion = isinstance(rule, str)
+        size = isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)
+        criterion = rule is not None and not size and not callable(rule)
         if not criterion and (options or rows is not None):
             names = [*options, *(["rows"] if rows is not None else [])]
             raise TypeError(f"{', '.join(names)} go with a criterion, such as select('bic')")
@@ -398,7 +399,7 @@ class Path:
                 "choose a solution by exactly one of k=, lambda0=, index= or a rule such as "
                 f"'bic'; got {', '.join(given) or 'none'}"
             )
-        if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+        if size:
             given, k, rule = ["k"], int(rule), None
         if index is not None:
             if (
@@ -456,17 +457,12 @@ class Path:
         return rows
 
     def _by_function(self, rule):
-        i = rule(self) if callable(rule) else None
+        i = rule(self)
         if (
             isinstance(i, (bool, np.bool_))
             or not isinstance(i, (int, np.integer))
             or not 0 <= i < len(self)
         ):
-            if not callable(rule):
-                raise TypeError(
-                    f"rule={rule!r} must be a size, a criterion such as 'bic', or a function of "
-                    "the path that returns a row of path.table"
-                )
             raise LookupError(
                 f"the rule {rule!r} returned {i!r}; it must return the index of a row of "
                 f"path.table, an integer in 0..{len(self) - 1}"
@@ -620,18 +616,7 @@ class Path:
         """
         base = self._baseline(baseline)
         if rule is None and not selector and self._default is None:
-            ever = (
-                np.arange(self.p)
-                if full
-                else np.unique(np.concatenate([s.support for s in self._solutions])).astype(int)
-            )
-            names = self._meta.rows_of_coefficients(ever)
-            columns = [base(self._coef(s, ever, standardized)) for s in self._solutions]
-            values = np.column_stack(columns) if columns else np.empty((len(names), 0))
-            labels = self._labels()
-            if self._meta.responses is not None:
-                labels = by_response(labels, self._meta.response_index)
-            return pd.DataFrame(values, index=names, columns=labels)
+            return self._every_coef(standardized, full, base)
         self, i = self._at(rule, **selector)
         s = self._solutions[i]
         which = np.arange(self.p) if full else s.support
@@ -640,6 +625,19 @@ class Path:
         if self._meta.responses is not None:
             return pd.DataFrame(values, index=index, columns=self._meta.response_index)
         return pd.Series(values, index=index, name=self._meta.about or i)
+
+    def _every_coef(self, standardized=False, full=False, base=np.asarray):
+        """The coefficients of all models, as `coef` gives them."""
+        ever = np.arange(self.p)
+        if not full:
+            ever = np.unique(np.concatenate([s.support for s in self._solutions])).astype(int)
+        names = self._meta.rows_of_coefficients(ever)
+        columns = [base(self._coef(s, ever, standardized)) for s in self._solutions]
+        values = np.column_stack(columns) if columns else np.empty((len(names), 0))
+        labels = self._labels()
+        if self._meta.responses is not None:
+            labels = by_response(labels, self._meta.response_index)
+        return pd.DataFrame(values, index=names, columns=labels)
 
     def _baseline(self, label):
         """The coefficients of the baseline class, subtracted from those of all classes."""

@@ -148,7 +148,7 @@ def coefficients(path, standardized, of=None):
     """`path.coef()` of the features with the rows of the table as columns; with several responses
     those of one of them (its name as text), or the norm of the coefficients of a feature over them.
     """
-    every = path.coef(standardized=standardized)
+    every = path._every_coef(standardized)
     if path._meta.responses is not None and of is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
         at = [str(one) for one in path._meta.response_index].index(of)

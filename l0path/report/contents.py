@@ -231,7 +231,7 @@ def _choices(path, cv):
     ]
     for source, rule, name in rules:
         try:
-            found.setdefault(source.index(rule), []).append(name)
+            found.setdefault(source.select(rule), []).append(name)
         except (LookupError, ValueError):
             continue
     return [{"name": ", ".join(names), "index": int(i)} for i, names in found.items()]

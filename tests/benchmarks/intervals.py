@@ -14,15 +14,15 @@ N, NEW, LEVEL = 100, 1000, 0.9
 CASES = {
     "size 4, fixed": (30, "", {}, {"k": 4}, "cv+"),
     "size 4, fixed, minmax": (30, "", {}, {"k": 4}, "minmax"),
-    "size of the best score": (30, "", {}, {"which": "min"}, "cv+"),
-    "size by one standard error": (30, "", {}, {"which": "1se"}, "cv+"),
-    "size of the best score, p = 300": (300, "", {}, {"which": "min"}, "cv+"),
-    "5 folds, best score": (30, "", {"cv": 5}, {"which": "min"}, "cv+"),
-    "3 repeats, best score": (30, "", {"n_repeats": 3}, {"which": "min"}, "cv+"),
-    "weights of 0.2 to 2": (30, "weights", {}, {"which": "min"}, "cv+"),
-    "new groups, folds of groups": (30, "groups", {}, {"which": "min"}, "cv+"),
-    "new groups, folds of rows": (30, "groups ignored", {}, {"which": "min"}, "cv+"),
-    "later rows, ordered folds": (30, "drift", {"cv": TimeSeriesSplit(5)}, {"which": "min"}, "cv+"),
+    "size of the best score": (30, "", {}, {"rule": "min"}, "cv+"),
+    "size by one standard error": (30, "", {}, {"rule": "1se"}, "cv+"),
+    "size of the best score, p = 300": (300, "", {}, {"rule": "min"}, "cv+"),
+    "5 folds, best score": (30, "", {"cv": 5}, {"rule": "min"}, "cv+"),
+    "3 repeats, best score": (30, "", {"n_repeats": 3}, {"rule": "min"}, "cv+"),
+    "weights of 0.2 to 2": (30, "weights", {}, {"rule": "min"}, "cv+"),
+    "new groups, folds of groups": (30, "groups", {}, {"rule": "min"}, "cv+"),
+    "new groups, folds of rows": (30, "groups ignored", {}, {"rule": "min"}, "cv+"),
+    "later rows, ordered folds": (30, "drift", {"cv": TimeSeriesSplit(5)}, {"rule": "min"}, "cv+"),
 }
 
 

@@ -27,7 +27,7 @@ def test_a_score_to_be_maximised_is_maximised():
         t = cv.scores
         assert (
             cv.select("1se")
-            == t[t.cv_mean >= t.cv_mean.max() - t.cv_se[t.cv_mean.idxmax()]].n_nonzero.idxmin()
+            == t[t.cv_mean >= t.cv_mean.max() - t.cv_se[t.cv_mean.idxmax()]].n_features.idxmin()
         )
 
 
@@ -165,5 +165,5 @@ def test_scores_of_rows_that_lack_a_class(loss):
     assert np.isfinite(path.model(k=1).score(X, y)).all()
     with pytest.raises(ValueError, match=r"the rows that are scored.* \(2 missing\)"):
         path.validate(X[few], y[few], scoring="auc")
-    with pytest.raises(ValueError, match=r"path\.score\(X, y, k=3\) has all metrics"):
+    with pytest.raises(ValueError, match=r"cv\[3\]\.score\(X, y\) has all metrics"):
         path.validate(X[few], y[few]).metrics()

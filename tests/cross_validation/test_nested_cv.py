@@ -74,7 +74,7 @@ def test_every_splitter_gives_the_scores_of_the_loop_written_out(name, arguments
     repeats = getattr(splitter, "n_repeats", 1)
     parts = np.split(cv.folds.to_numpy(), repeats, axis=1)
     square = np.mean([part.var(axis=1, ddof=1) / part.shape[1] for part in parts], axis=0)
-    np.testing.assert_allclose(cv.table.cv_se, np.sqrt(square), rtol=1e-12)
+    np.testing.assert_allclose(cv.scores.cv_se, np.sqrt(square), rtol=1e-12)
     rows = np.unique(np.concatenate([test for _, test in pairs]))
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(cv.held_out(k=1))), rows)
 
@@ -109,7 +109,7 @@ def test_nested_scores_are_those_of_the_loop_written_out(kind, fit, scoring, met
         y,
         outer=outer,
         cv=inner,
-        which=which,
+        rule=which,
         scoring=scoring,
         sample_weight=w,
         offset=o,
@@ -128,19 +128,19 @@ def test_nested_scores_are_those_of_the_loop_written_out(kind, fit, scoring, met
             max_k=4,
             **fit,
         )
-        at = cv.index(which)
-        held[test] = cv.path.predict(X[test], index=at, offset=o[test])
+        at = cv.select(which)
+        held[test] = cv.predict(X[test], index=at, offset=o[test])
         row = nested.table.loc[i]
         assert row["score"] == pytest.approx(
             metric(y[test], held[test], sample_weight=w[test]), rel=1e-9
         )
         assert (row["k"], row["lambda2"], row["inner_mean"]) == (
-            cv.table.k[at],
-            cv.table.lambda2[at],
-            pytest.approx(cv.table.cv_mean[at]),
+            cv.scores.k[at],
+            cv.scores.lambda2[at],
+            pytest.approx(cv.scores.cv_mean[at]),
         )
         assert (row["n_train"], row["n_test"]) == (train.size, test.size)
-        np.testing.assert_array_equal(nested.models[i].support, cv.path.support(index=at))
+        np.testing.assert_array_equal(nested.models[i].support, cv.support(index=at))
     np.testing.assert_allclose(nested.held_out, held, rtol=1e-12)
     scores = nested.table.score.to_numpy()
     assert (nested.mean, nested.sd, nested.se) == pytest.approx(
@@ -197,7 +197,7 @@ def test_containers_integers_repeats_groups_and_processes_give_the_same():
     )
     assert np.isnan(later.held_out).sum() == 24
     again = pickle.loads(pickle.dumps(base))
-    assert again.details.equals(base.table) and "3 outer folds" in repr(again)
+    assert again.table.equals(base.table) and "3 outer folds" in repr(again)
     categories = l0path.nested_cv(
         *sample("classes"),
         loss="logistic",
@@ -252,7 +252,7 @@ def test_serial_and_parallel_folds_are_identical():
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": "ten"}, TypeError, "cv='ten'"),
         ({"scoring": "auc"}, ValueError, "'mse'"),
-        ({"which": "best"}, ValueError, "best"),
+        ({"rule": "best"}, ValueError, "best"),
         ({"groups_cv": [1, 2]}, ValueError, "groups_cv"),
         ({"random_state": -1}, ValueError, "random_state"),
         ({"sample_weight": np.ones(3)}, ValueError, "sample_weight"),
@@ -281,7 +281,7 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
             raise KeyboardInterrupt
         cv = l0path.cv_fit(*args, **more)
         if len(calls) == 3:
-            cv.end = End.INTERRUPTED  # two of its three folds finished
+            cv._end = End.INTERRUPTED  # two of its three folds finished
         return cv
 
     monkeypatch.setattr(nested, "cv_fit", pressed)
@@ -308,7 +308,7 @@ def test_files_hold_several_responses_and_classes(loss, tmp_path):
     cv.save(tmp_path / "nested.npz")
     back = l0path.load(tmp_path / "nested.npz")
     np.testing.assert_array_equal(back.held_out, cv.held_out)
-    pd.testing.assert_frame_equal(back.details, cv.table)
+    pd.testing.assert_frame_equal(back.table, cv.table)
 
 
 def test_separation_is_told_once_for_all_outer_folds():

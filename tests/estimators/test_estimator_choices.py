@@ -78,7 +78,7 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     searched(X, y, memory=None, max_k=8)
     assert len(calls) == 5 + 9 * 4 + 1
     for which, rule in (("min", True), ("1se", l0path.one_standard_error("k"))):
-        nested = l0path.nested_cv(X, y, outer=outer, cv=folds, which=which, **fit)
+        nested = l0path.nested_cv(X, y, outer=outer, cv=folds, rule=which, **fit)
         for (train, _), k in zip(outer.split(X, y), nested.table.k, strict=True):
             assert (
                 k

@@ -89,8 +89,8 @@ def test_lambda0_names_a_model_instead_of_k():
 def test_the_cv_estimators_are_cv_fit(which):
     X, y = sample()
     cv = l0path.cv_fit(X, y, cv=4, random_state=3)
-    est = l0path.L0RegressorCV(cv=4, which=which, random_state=3).fit(X, y)
-    assert est.cv_.scores.equals(cv.details)
+    est = l0path.L0RegressorCV(cv=4, rule=which, random_state=3).fit(X, y)
+    assert est.cv_.scores.equals(cv.scores)
     assert est.k_ == cv.model(which).k
     np.testing.assert_array_equal(est.coef_, cv.coef(which, full=True)[1:])
     X, y = sample("classes")
@@ -106,7 +106,7 @@ def test_the_cv_estimators_are_cv_fit(which):
     )
     est = l0path.L0ClassifierCV(
         cv=4,
-        which=which,
+        rule=which,
         lambda2=[1e-3, 1e-1],
         scoring="roc_auc",
         random_state=3,
@@ -136,7 +136,7 @@ def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
         sample_weight=w,
         groups_cv=groups,
     )
-    assert est.cv_.scores.equals(cv.details)
+    assert est.cv_.scores.equals(cv.scores)
     for train, test in est.cv_._splits:
         assert not set(groups[train]) & set(groups[test])
 
@@ -205,7 +205,7 @@ def test_columns_are_named_in_parameters_too():
         ("L0RegressorCV", dict(max_k=-2), "max_k=-2"),
         ("L0RegressorCV", dict(scoring="auc"), "auc"),
         ("L0Regressor", dict(algorithm="best"), "algorithm"),
-        ("L0RegressorCV", dict(which="best"), "best"),
+        ("L0RegressorCV", dict(rule="best"), "best"),
     ],
 )
 def test_errors_name_the_argument_and_the_remedy(name, arguments, match):

@@ -121,7 +121,7 @@ def test_tools_of_scikit_learn():
 
 def test_the_cv_estimator_is_cv_fit(tmp_path):
     X, y = rows()
-    model = l0path.L0SurvivalCV(max_k=3, cv=3, which="1se", random_state=2).fit(X, y)
+    model = l0path.L0SurvivalCV(max_k=3, cv=3, rule="1se", random_state=2).fit(X, y)
     cv = l0path.cv_fit(X, y, loss="cox", max_k=3, cv=3, random_state=2)
     assert model.cv_.scores["cv_mean"].to_numpy() == pytest.approx(cv.scores["cv_mean"].to_numpy())
     assert model.k_ == cv.model("1se").k

@@ -140,8 +140,8 @@ def test_a_loaded_path_takes_the_data_of_its_fit(kind, tmp_path):
     one, found = path.certify(k=2), again.certify(k=2, X=X, y=y)
     assert found.proven and found.incumbent == pytest.approx(one.incumbent, rel=1e-10)
     for what in ("summary", "alternatives"):
-        old, new = getattr(path, what)(k=2), getattr(again, what)(k=2, X=X, y=y)
-        old, new = (t if what == "alternatives" else t.details for t in (old, new))
+        old, new = getattr(path[2], what)(), getattr(again[2], what)(X=X, y=y)
+        old, new = (t if what == "alternatives" else t.table for t in (old, new))
         pd.testing.assert_frame_equal(old, new)
     sets = [
         p.near_best(criterion="bic", within=4.0, **d)

@@ -315,9 +315,10 @@ def test_loaded_paths_take_the_data_again(squared, tmp_path):
     X, y, path = squared
     path.save(tmp_path / "path")
     loaded = l0path.load(tmp_path / "path")
-    for call in (loaded.summary, loaded.alternatives, loaded.refit):
+    model = loaded.model(k=2)
+    for call in (model.summary, model.alternatives, model.refit):
         with pytest.raises(ValueError, match="pass X= and y="):
-            call(k=2)
+            call()
     pd.testing.assert_frame_equal(
         loaded.model(k=2).summary(X=X, y=y).table, path.model(k=2).summary().table
     )

@@ -136,8 +136,9 @@ REFUSED = {
 def test_what_is_refused_is_named(what):
     given, words = REFUSED[what]
     given = {name: value() if callable(value) else value for name, value in given.items()}
+    model = fitted("efron plain equal").model(k=given.pop("k", 2))
     with pytest.raises(ValueError, match=words):
-        fitted("efron plain equal").refit(**{"k": 2, **given})
+        model.refit(**given)
     X = pd.DataFrame({"a": np.arange(9.0)})
     with pytest.raises(ValueError, match="strata is for loss='cox'"):
         l0path.fit(X, np.arange(9.0) ** 2).model(k=1).refit(X=X, y=X.a, strata=X.a)

@@ -98,10 +98,10 @@ def test_a_size_that_is_not_there_or_not_unique_is_an_error_as_k_is():
 
 def test_an_unknown_choice_after_cross_validation_names_min_and_1se_first():
     cv = l0path.cv_fit(FRAME, Y, cv=4, random_state=0)
-    with pytest.raises(ValueError, match=r"which='best' is not known; choose 'min'.*'1se'.*bic"):
+    with pytest.raises(ValueError, match=r"rule='best' is not known; choose 'min'.*'1se'.*bic"):
         cv.model("best")
-    with pytest.raises(ValueError, match=r"which='best'.*'min'"):
-        l0path.L0RegressorCV(which="best", cv=3).fit(FRAME, Y)
+    with pytest.raises(ValueError, match=r"rule='best'.*'min'"):
+        l0path.L0RegressorCV(rule="best", cv=3).fit(FRAME, Y)
     assert cv.model("BIC")._index == cv.select("bic")
 
 

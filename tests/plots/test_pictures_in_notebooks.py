@@ -132,7 +132,7 @@ def test_html_without_pictures_where_matplotlib_fails(path, monkeypatch):
 def test_html_imports_neither_statsmodels_nor_scikit_learn():
     code = (
         "import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p "
-        "= l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); p.explore(); "
+        "= l0path.fit(X, X[:, 0]); p._repr_html_(); p[1].summary()._repr_html_(); p.explore(); "
         "assert not {'statsmodels', 'sklearn', 'matplotlib.pyplot'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

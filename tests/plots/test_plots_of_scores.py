@@ -68,7 +68,7 @@ def rank_area(score, positive, weight):
 def test_roc_of_new_rows_and_of_the_fit(classes):
     cv, X, y = classes
     weight = np.random.default_rng(1).uniform(0.5, 2, 50)
-    ax = cv.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
+    ax = cv.model(k=3).plot("roc", X[:50], y[:50], sample_weight=weight)
     line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
     area = np.trapezoid(line.get_ydata(), line.get_xdata())
     assert math.isclose(
@@ -82,7 +82,7 @@ def test_roc_of_new_rows_and_of_the_fit(classes):
     assert ax.get_xlabel() == "1 − specificity (false positive rate)"
     assert ax.get_ylabel() == "sensitivity (true positive rate)"
     assert ax.get_title(loc="left") == "positive class: well"
-    again = cv.plot_roc(k=1, ax=ax, label="one")
+    again = cv.model(k=1).plot("roc", ax=ax, label="one")
     assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
     assert [text.get_text().split("\n")[0] for text in ax.get_legend().get_texts()] == [
         "k = 3",
@@ -142,7 +142,7 @@ def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
         plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]],
     )
     assert ax.get_xlabel() == "predicted probability of well"
-    ax = cv.plot_calibration(X[:60], y[:60], "bic", bins=4)
+    ax = cv.model("bic").plot("calibration", X[:60], y[:60], bins=4)
     np.testing.assert_allclose(
         next(line for line in ax.lines if line.get_gid()).get_xydata(),
         plots.calibration(y[:60] == "well", cv.predict(X[:60], "bic"), 4)[["probability", "share"]],
@@ -210,7 +210,7 @@ def test_calibration_of_several_classes_has_a_curve_for_each(loss, X):
     assert len(curves) == len(tables)
     for curve, table in zip(curves, tables, strict=True):
         np.testing.assert_allclose(curve, table[["probability", "share"]])
-    of_fit = [drawn_points(cv.plot_calibration(*rows, k=1)) for rows in ((), (X, y))]
+    of_fit = [drawn_points(cv.model(k=1).plot("calibration", *rows)) for rows in ((), (X, y))]
     np.testing.assert_allclose(of_fit[0][0], of_fit[1][0])
     with pytest.raises(ValueError, match="a ROC curve is not served"):
         cv.plot_roc(k=1)
@@ -227,15 +227,13 @@ def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
     with pytest.raises(ValueError, match="no probabilities"):
         hinge.model(k=2).plot("calibration")
     with pytest.raises(ValueError, match="only one class"):
-        cv.plot_roc(X[y == "well"], y[y == "well"], k=2)
+        cv.model(k=2).plot("roc", X[y == "well"], y[y == "well"])
     with pytest.raises(ValueError, match="X= and y="):
-        cv.plot_roc(X, k=2)
+        cv.model(k=2).plot("roc", X)
     with pytest.raises(ValueError, match="those of the fit"):
-        cv.plot_roc(k=2, sample_weight=np.ones(len(y)))
+        cv.model(k=2).plot("roc", sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="bins=0"):
         cv.plot_calibration(bins=0)
-    with pytest.raises(TypeError, match="choose a solution"):
-        cv.plot_roc(X, y)
 
 
 # -------------------- recovery

@@ -100,15 +100,15 @@ def test_what_limits_the_exchanges_is_said(data, tmp_path, monkeypatch):
     assert contents(loaded.explore(X=X, y=y))["rows"] == contents(path.explore())["rows"]
     with pytest.raises(ValueError, match="checksum"):
         loaded.explore(X=X + 1, y=y)
-    plain, calls = l0path.Path.alternatives, []
+    plain, calls = l0path.Model.alternatives, []
 
     def pressed(self, **options):
-        calls.append(options["index"])
+        calls.append(self._index)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return plain(self, **options)
 
-    monkeypatch.setattr(l0path.Path, "alternatives", pressed)
+    monkeypatch.setattr(l0path.Model, "alternatives", pressed)
     shown = contents(path.explore())
     assert (
         sum(row["alternatives"] is not None for row in shown["rows"]) == 2
@@ -140,21 +140,18 @@ def test_models_nearly_as_good_have_a_section(data):
         l0path.fit(X[:, 1:], y, max_k=3).explore(near_best=found)
 
 
-def test_bad_arguments(cv, data, tmp_path):
-    path, (X, y) = cv, data
+def test_bad_arguments(data, tmp_path):
+    X, y = data
     other = l0path.fit(X, y, max_k=2)
     for options, error, match in (
         ({"alternatives": -1}, ValueError, "alternatives=-1"),
         ({"alternatives": True}, ValueError, "alternatives=True"),
         ({"time_limit": 0}, ValueError, "time_limit=0"),
-        ({"cv": path}, TypeError, "CVPath"),
         ({"file": tmp_path}, IsADirectoryError, "is a folder"),
         ({"file": tmp_path / "no" / "a.html"}, FileNotFoundError, "there is no folder"),
     ):
         with pytest.raises(error, match=match):
             other.explore(**{"alternatives": 0, **options})
-    with pytest.raises(ValueError, match="another path"):
-        other.explore(cv=cv)
 
 
 # -------------------- the page

@@ -62,7 +62,7 @@ def test_intervals_are_those_of_predict_interval(cv):
 
 def test_no_intervals_without_folds_or_for_classes(cv):
     X, y = columns()
-    assert contents(cv.explore(alternatives=0))["band"] is None
+    assert contents(l0path.fit(X, y, max_k=1).explore(alternatives=0))["band"] is None
     classes = l0path.cv_fit(X, y > 0, cv=3, max_k=1, lambda2=0.01, loss="logistic", random_state=0)
     assert contents(classes.explore(alternatives=0))["band"] is None
 
