@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.grids import Grid
+from ..engine.posing import default_max_k
 from ..errors import SeparationWarning
 from ..problem.losses import OWN_LOSSES, name_of
+from ..problem.problem import counted_rows
 from .held_out import tested
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
@@ -156,7 +158,22 @@ def split_inference(
         (asked, child, fraction, choice, deadline)
         for child in np.random.SeedSequence(seed).spawn(n_splits)
     ]
-    done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits", began=began)
+    n_chosen = int(fraction * counted_rows(data))
+    largest = (
+        default_max_k(data.groups, data.design.p, n_chosen) if plan.max_k is None else plan.max_k
+    )
+    largest = min(largest, most)
+    done = run(
+        one_split,
+        items,
+        n_jobs=n_jobs,
+        progress=progress,
+        name="splits",
+        began=began,
+        caller="split_inference",
+        max_k=largest,
+        remedy="a smaller max_k= or n_splits=, or n_jobs=-1,",
+    )
     if not done.results:
         stop(done.end, "split_inference", f"one of {n_splits} splits")
     warn_once([], done.warnings, n_splits, "splits")
