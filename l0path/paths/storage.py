@@ -282,6 +282,8 @@ def _assemble(header, stored, env):
     if meta.ordered and m:
         thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
         check_finite(thresholds, "thresholds")
+        if (np.diff(thresholds, axis=1) < 0).any():
+            raise ValueError("thresholds do not ascend")
         solutions = [s._replace(thresholds=t) for s, t in zip(solutions, thresholds, strict=True)]
     status, notes, rounds = header["status"], header["notes"], header["rounds"]
     check_kind(status, str, "status")

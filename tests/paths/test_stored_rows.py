@@ -258,7 +258,7 @@ WRONG = {
     },
     "poisson": {"rows_y": lambda a: -a, "rows_offset": lambda a: a[:, None]},
     "multinomial": {"rows_y": lambda a: 0 * a},
-    "ordinal": {"rows_y": lambda a: a + 0.5},
+    "ordinal": {"rows_y": lambda a: a + 0.5, "thresholds": lambda a: a[:, ::-1].copy()},
     "frequencies": {"rows_counts": lambda a: -a},
     "binomial": {"rows_y": lambda a: 2 - a, "rows_trials": lambda a: a[1:]},
 }
