@@ -144,7 +144,7 @@ def nested_cv(
     offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
     random_state: Seed = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **arguments: Any,
 ) -> NestedCV:
     """Score the choice of a model by cross-validation on rows that the choice has not seen.
@@ -179,8 +179,8 @@ def nested_cv(
         As in `l0path.fit`. Held-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
-    progress : bool, default False
-        Whether a bar on stderr shows the outer folds.
+    progress : bool, optional
+        A bar on stderr that shows the outer folds, as in `l0path.fit`.
     **arguments : Any
         Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2 and n_jobs
         (processes for the inner folds). `time_limit` is for each outer fold.

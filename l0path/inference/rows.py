@@ -224,15 +224,15 @@ def _one(call, number, single, arguments):
     return number, result, [(w.category, str(w.message)) for w in caught]
 
 
-def run(call, items, *, n_jobs, progress, name):
+def run(call, items, *, n_jobs, progress, name, began):
     """`Runs` of call(*item), in processes or one after another. Ctrl-C and the time limit
-    (`path_on_rows`) keep what has finished.
+    (`path_on_rows`) keep what has finished. began: when the user's call did (`perf_counter`).
     """
     check_jobs(n_jobs)
     results, warned, control = {}, [], Control(Clock())
     jobs = processes(n_jobs, len(items))
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
-    with control.stage(), Bar(progress, f"l0path {name}", len(items), "path") as bar:
+    with control.stage(), Bar(progress, f"l0path {name}", len(items), "path", began) as bar:
         for number, result, caught in (
             (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
         ):

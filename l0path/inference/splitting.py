@@ -38,7 +38,7 @@ def split_inference(
     random_state: Seed = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **fit: Any,
 ) -> pd.DataFrame:
     """p-values and intervals that the choice of columns does not spoil, by splitting the rows.
@@ -76,8 +76,8 @@ def split_inference(
     time_limit : float, optional
         Seconds. At the limit, or at Ctrl-C, the splits that finished are combined
         (`attrs["status"]` says so). None means no limit.
-    progress : bool, default False
-        Whether a bar on stderr shows the splits.
+    progress : bool, optional
+        A bar on stderr that shows the splits, as in `l0path.fit`.
     **fit : Any
         Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
         Weights and offset go with the rows; class weights serve the choice only. Columns of
@@ -141,7 +141,7 @@ def split_inference(
     >>> table.index[table.p_value < 0.05].tolist()
     ['x2', 'x7']
     """
-    seed = draw_seed(random_state)
+    began, seed = time.perf_counter(), draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
@@ -156,7 +156,7 @@ def split_inference(
         (asked, child, fraction, choice, deadline)
         for child in np.random.SeedSequence(seed).spawn(n_splits)
     ]
-    done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
+    done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits", began=began)
     if not done.results:
         stop(done.end, "split_inference", f"one of {n_splits} splits")
     warn_once([], done.warnings, n_splits, "splits")

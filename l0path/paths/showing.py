@@ -384,7 +384,7 @@ class Showing:
         near_best: ModelSet | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Page:
         """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
@@ -417,8 +417,8 @@ class Showing:
             often each column is in, and the sets of columns of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
-        progress : bool, default False
-            Whether a bar on stderr shows the exchanges.
+        progress : bool, optional
+            A bar on stderr that shows the exchanges, as in `l0path.fit`.
 
         Returns
         -------

@@ -63,7 +63,7 @@ def convert(
     file: str | PathLike,
     *,
     dtype: DTypeLike = "float32",
-    progress: bool = False,
+    progress: bool | None = None,
     memory_limit: int | str = "256MB",
 ) -> Path:
     """Write X as a column-major .npy file, block by block: `blocks(convert("X.csv", "X.npy"))`.
@@ -80,8 +80,8 @@ def convert(
     dtype : dtype, default "float32"
         "float32" (half the size and time, 7 digits; sums are float64), "float64", or any NumPy real
         dtype.
-    progress : bool, default False
-        Whether to show a bar on stderr.
+    progress : bool, optional
+        A bar on stderr, as in `l0path.fit`.
     memory_limit : int or str, default "256MB"
         Bytes, as in `blocks`; more makes fewer, longer writes.
 
