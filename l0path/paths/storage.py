@@ -391,6 +391,8 @@ def _check_meta(meta):
             raise ValueError(f"{name}={getattr(meta, name)!r} is none of {words}")
     if meta.loss in OWN_LOSSES or meta.loss != canonical_name(meta.loss, exact=True):
         raise ValueError(f"loss={meta.loss!r} is not one of the package")
+    if not 0 < meta.rows_at_risk < np.inf:
+        raise ValueError(f"copies={meta.copies} is no number of rows")
     if not 0 < meta.n_eff < np.inf:
         raise ValueError(f"n_eff={meta.n_eff} is no number of rows")
     check_finite(meta.center, "centres")
