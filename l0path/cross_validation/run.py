@@ -104,10 +104,10 @@ def cv_fit(
         `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
         prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
         for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes
-        "deviance", for each held-out event and in its difference form (what the held-out rows add
-        to the partial likelihood), "concordance", Harrell's, "concordance_uno", Uno's, and
-        "integrated_brier", see `Path.score_over_time`. A metric that fails for the first solution
-        does so before the folds are solved.
+        "deviance", what the held-out rows add to -2 log partial likelihood, for each of their
+        events and as if there were as many rows as in all folds, "concordance", Harrell's,
+        "concordance_uno", Uno's, and "integrated_brier", see `Path.score_over_time`. A metric that
+        fails for the first solution does so before the folds are solved.
     groups_cv : array-like of shape (n,) or str, optional
         Labels of rows that stay together in a fold, and with a formula also the name of a column.
         None keeps no rows together.
