@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
@@ -97,12 +98,15 @@ class CVPath(Path):
         self._greater, self._splits, self._seed = greater_is_better, splits, random_state
         self._repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
+        self._endless = np.array([s.separated for s in path._solutions], dtype=bool)
+        for matched in fits or ():
+            self._endless |= [s.separated for s in matched]
         self._notes = list(notes)  # without those about the choice, which depend on the metric
         try:
             best = path._solutions[self.select("min")]
         except LookupError:
             return
-        self.notes += self._edges(best)
+        self.notes += self._left_out() + self._edges(best)
         path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
@@ -142,8 +146,9 @@ class CVPath(Path):
         Returns
         -------
         int
-            A row of `table`. NaN scores are never chosen, and separated models only if there is no
-            other.
+            A row of `table`. NaN scores are never chosen. Models without a finite optimum, on all
+            rows or in a fold (they are separated there), are chosen only if there is no other:
+            their held-out loss depends on how far their coefficients went.
 
         Examples
         --------
@@ -172,8 +177,8 @@ class CVPath(Path):
         loss = -mean if self._greater else mean
         count = [s.n_nonzero for s in self._solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
-        # a separated model is none to recommend, unless there is no other
-        rows = [i for i in rows if not self._solutions[i].separated] or rows
+        whole = [i for i in rows if not self._solutions[i].separated]
+        rows = [i for i in whole if not self._endless[i]] or whole or rows
         if not rows:
             raise LookupError(f"rule={rule!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)
@@ -649,24 +654,31 @@ class CVPath(Path):
 
         return plot_cv_calibration(self, rule, bins=bins, X=X, y=y, ax=ax, label=label, **selector)
 
-    def save(self, file: str | PathLike) -> None:
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
         """Write the cross-validation to a file: the path, the scores, the folds and their models.
 
-        The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
+        The data are left out unless data=True: `held_out` and `rescore` then take X= and y= after
+        `l0path.load(file)`.
 
         Parameters
         ----------
         file : str or path
             The file to write. One that is there is replaced as a whole.
+        data : bool, default False
+            Whether the rows of the fit are stored too, as in `Path.save`: held-out predictions and
+            their plots, other scores and refits then need nothing else. Whoever has the file has
+            the data.
 
         Raises
         ------
+        ValueError
+            For data=True if there are no data in memory.
         OSError
             If the file cannot be written.
         """
         from .storage import save_cv
 
-        return save_cv(self, file)
+        return save_cv(self, file, data=data)
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
@@ -676,6 +688,25 @@ class CVPath(Path):
         if values.ndim == 2:
             return pd.DataFrame(values, index=meta.formula.index, columns=meta.response_index)
         return pd.Series(values, index=meta.formula.index, name=meta.response)
+
+    def _left_out(self):
+        """A note on the models that are no choice because they have no finite optimum."""
+        out = [s for s, endless in zip(self.path._solutions, self._endless, strict=True) if endless]
+        if not out:
+            return []
+        sizes = {s.k for s in out}
+        which = f"k = {spans(sizes) if len(sizes) > 1 else min(sizes)}"
+        shrunk = any(s.lambda1 or s.lambda2 for s in self.path._solutions)
+        remedy = "" if shrunk else "; pass lambda2=1e-3 to compare them"
+        chosen = (
+            "every model is one, so that scores depend on how far coefficients went"
+            if self._endless.all()
+            else "they are not chosen, because their held-out loss has no limit"
+        )
+        return [
+            f"without shrinkage models of {which} have no finite optimum on all rows, or in a fold "
+            f"(separation); {chosen}{remedy}"
+        ]
 
     def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""

@@ -1016,6 +1016,7 @@ class Path:
         criterion: str | None = None,
         max_models: int = 10_000,
         time_limit: float | None = None,
+        progress: bool | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> ModelSet:
@@ -1041,6 +1042,8 @@ class Path:
             The most models. Where there are more, the search ends, and the set is not complete.
         time_limit : float, optional
             Seconds. None means no limit.
+        progress : bool, optional
+            A line on stderr that shows seconds, models and nodes, as in `l0path.fit`.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
 
@@ -1065,7 +1068,7 @@ class Path:
 
         return near_best(
             self, k, within=within, criterion=criterion, X=X, y=y,
-            **{"max_models": max_models, "time_limit": time_limit},
+            **{"max_models": max_models, "time_limit": time_limit, "progress": progress},
         )  # fmt: skip
 
     def certify(
@@ -1079,7 +1082,7 @@ class Path:
         node_limit: int | None = None,
         box: float | str | None = None,
         algorithm: Settings | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
@@ -1121,9 +1124,9 @@ class Path:
         algorithm : settings record, optional
             `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first,
             with the gap and node_limit given here.
-        progress : bool, default False
-            Whether a line on stderr (in a notebook below the cell) shows seconds, objective, bound,
-            gap and nodes.
+        progress : bool, optional
+            A line on stderr (in a notebook below the cell) that shows seconds, objective, bound,
+            gap and nodes: True at once, False never, None as in `l0path.fit`.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
         **selector : int or float
@@ -1416,7 +1419,7 @@ class Path:
         near_best: ModelSet | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Page:
         """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
@@ -1447,8 +1450,8 @@ class Path:
             often each column is in, and the sets of columns of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
-        progress : bool, default False
-            Whether a bar on stderr shows the exchanges.
+        progress : bool, optional
+            A bar on stderr that shows the exchanges, as in `l0path.fit`.
 
         Returns
         -------
@@ -1477,23 +1480,41 @@ class Path:
             progress=progress,
         )
 
-    def save(self, file: str | PathLike) -> None:
-        """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
+        """Write the path to a file, which `l0path.load(file)` reads back.
+
+        The data are left out unless data=True.
 
         Parameters
         ----------
         file : str or path
             The file to write, of any name; .npz is customary. It is replaced as a whole: where
             writing fails, a path that was there stays.
+        data : bool, default False
+            Whether the rows of the fit are stored too: X, y, weights and offset, and with a formula
+            the whole table that it was given. The loaded path then gives refits, summaries, proofs
+            and plots as this one does. Whoever has the file has the data: leave them out where rows
+            are confidential.
 
         Raises
         ------
+        ValueError
+            If the loss is your own, whose code is never stored; for data=True if the path has no
+            data, or X is not held in memory (files, clusters, designs of your own).
         OSError
             If the file cannot be written, for example because the disk is full.
+
+        Examples
+        --------
+        >>> import l0path, os, tempfile
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+        >>> file = os.path.join(tempfile.mkdtemp(), "path.npz"); path.save(file, data=True)
+        >>> l0path.load(file).certify(k=2).proven
+        True
         """
         from .storage import save
 
-        return save(self, file)
+        return save(self, file, data=data)
 
     def slice(self, i: int) -> Path:
         """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.

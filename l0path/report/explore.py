@@ -93,7 +93,7 @@ def explore(
     near_best: ModelSet | None = None,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Page:
     cv = self if isinstance(self, CVPath) else None
     _check(alternatives, time_limit)
