@@ -269,7 +269,10 @@ def compared(one):
         path = l0path.fit(
             one.X, one.y, max_k=99, algorithm=LocalSearch(effort="high"), certify=False, **one.given
         )
-    sizes = {s.k: s.objective for s in path.solutions if not s.separated}
+    kept = [s for s in path.solutions if not s.separated]
+    sizes = {s.k: s.objective for s in kept}
+    if path.loss == "quantile":  # the support is the best one of the smoothed loss
+        sizes = {s.k: one.value(s.support, path) for s in kept}
     ends = any(s.separated for s in path.solutions)
     out = []
     for k, best in enumerate(best_of_sizes(one, path)):

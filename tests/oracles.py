@@ -29,6 +29,7 @@ from oracle_instances import (  # noqa: F401, part of what this module offers
 )
 from oracle_losses import CLASSES, EVERY, FAMILIES, LOSSES  # noqa: F401, likewise
 from oracle_minimiser import Convex, minimise, solve  # noqa: F401, likewise
+from scipy.optimize import lsq_linear
 
 
 def scaling(X, *, weights=None, standardize=True, intercept=True):
@@ -143,6 +144,44 @@ def restricted(
     beta = np.zeros(np.shape(X)[1])
     beta[columns] = t[: columns.size] / s[columns]
     return problem.value(t), beta, float(t[-1] - c @ beta) if intercept else 0.0
+
+
+def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gamma=0.0, **given):
+    """What the conditions of optimality of a check loss lack, at coefficients on a support: the
+    least |0 - subgradient|, over the slopes that rows at the kink may have (bounded least squares).
+    """
+    given = dict(weights=None, offset=None, lambda1=0.0, lambda2=0.0, lower=-np.inf,
+                 upper=np.inf, standardize=True, intercept=True) | given  # fmt: skip
+    problem, columns, c, s = _convex(X, y, support, loss=loss, gamma=1.0, delta=quantile, **given)
+    t = beta[columns] * s[columns]
+    if given["intercept"]:
+        t = np.append(t, beta0 + c @ beta)
+    r = problem.y - problem.o - problem.A @ t
+    kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max())
+    slopes = np.where(r > 0, -quantile, 1.0 - quantile) * problem.w
+    fixed = slopes[~kink] @ problem.A[~kink] + 2 * problem.l2 * t
+    parts = [(problem.A[kink] * problem.w[kink][:, None]).T]
+    ends = [(np.full(kink.sum(), -quantile), np.full(kink.sum(), 1.0 - quantile))]
+    eye = np.eye(t.size)
+    for j in range(t.size):
+        if problem.l1[j]:
+            sign = np.sign(t[j]) if abs(t[j]) > 1e-9 else 0.0
+            parts.append(problem.l1[j] * eye[:, [j]])
+            ends.append(([sign or -1.0], [(sign or 1.0) + 1e-12]))
+        if t[j] >= problem.high[j] - 1e-9:
+            parts.append(eye[:, [j]])
+            ends.append(([0.0], [np.inf]))
+        if t[j] <= problem.low[j] + 1e-9:
+            parts.append(eye[:, [j]])
+            ends.append(([-np.inf], [0.0]))
+    if not t.size:
+        return 0.0
+    low, high = (np.concatenate([end[i] for end in ends]) for i in (0, 1))
+    A = np.hstack(parts)
+    if not A.shape[1]:
+        return float(np.abs(fixed).max())
+    found = lsq_linear(A, -fixed, (low, high), tol=1e-14)
+    return float(np.abs(A @ found.x + fixed).max())
 
 
 def _chosen(X, forced, excluded):

@@ -1,7 +1,9 @@
 """The end of a run: time limits, and Ctrl-C at places where the state is consistent."""
 
+import importlib
 import math
 import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -135,6 +137,19 @@ class Control:
     def _ended(self, end, reason):
         if self.end is None:
             self.end, self.reason = end, reason
+
+
+def imported_whole(name):
+    """The module of this name. A Ctrl-C waits until it is imported: what an import leaves half done
+    stays so for the rest of the process.
+    """
+    if name not in sys.modules:
+        held = Clock()
+        with deferred_interrupts(held):
+            importlib.import_module(name)
+        if held.interrupted:
+            signal.raise_signal(signal.SIGINT)
+    return sys.modules[name]
 
 
 @contextmanager

@@ -13,7 +13,9 @@ class FitStatus(StrEnum):
 
 
 class Optimality(StrEnum):
-    """The property of a model that was verified, strongest first."""
+    """The property of a model that was verified, strongest first; those of a smoothed loss are
+    about the function that was searched, where results are about another one.
+    """
 
     GLOBAL = "global"
     REFIT_SWAP = "refit_swap"
@@ -22,6 +24,20 @@ class Optimality(StrEnum):
     CD = "cd"
     STATIONARY = "stationary"
     UNVERIFIED = "unverified"
+    GLOBAL_SMOOTHED = "global_smoothed"
+    REFIT_SWAP_SMOOTHED = "refit_swap_smoothed"
+    REFIT_SWAP_M_SMOOTHED = "refit_swap_m_smoothed"
+    SWAP_SMOOTHED = "swap_smoothed"
+    CD_SMOOTHED = "cd_smoothed"
+
+
+OF_SMOOTHED = {
+    Optimality.GLOBAL: Optimality.GLOBAL_SMOOTHED,
+    Optimality.REFIT_SWAP: Optimality.REFIT_SWAP_SMOOTHED,
+    Optimality.REFIT_SWAP_M: Optimality.REFIT_SWAP_M_SMOOTHED,
+    Optimality.SWAP: Optimality.SWAP_SMOOTHED,
+    Optimality.CD: Optimality.CD_SMOOTHED,
+}
 
 
 class End(StrEnum):

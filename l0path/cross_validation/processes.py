@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ..core.control import imported_whole
 from ..errors import ConvergenceWarning, SeparationWarning
 
 IN_FOLDS = {
@@ -31,8 +32,7 @@ def check_jobs(n_jobs):
 
 def processes(n_jobs, most):
     """Number of processes to use, at most the given one; 1 within a process of joblib."""
-    import joblib
-
+    joblib = imported_whole("joblib")
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     return 1 if nested else min(joblib.effective_n_jobs(n_jobs), most)
 
@@ -66,8 +66,7 @@ def in_worker(call, *arguments):
 
 def in_processes(jobs, call, arguments):
     """Results of call(*a), a in arguments, as they come, from joblib's backend in force."""
-    import joblib
-
+    joblib = imported_whole("joblib")
     delayed = joblib.delayed(in_worker)
     try:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")

@@ -19,7 +19,7 @@ from l0path.designs.dense import Dense
 from l0path.designs.disk.column_blocks import ColumnBlocks, blocks
 from l0path.designs.disk.conversion import convert
 from l0path.designs.features.additive import Additive, Levels, step_design
-from l0path.designs.features.derived import Derived
+from l0path.designs.features.derived import Derived, DerivedDesign
 from l0path.designs.features.pairs import Pairs
 from l0path.designs.features.polynomial import Polynomial, expand
 from l0path.designs.names import Numbered
@@ -51,6 +51,7 @@ __all__ = [
     "derived",
     "directions",
     "duplicates",
+    "in_memory",
     "polynomial",
 ]
 
@@ -249,6 +250,12 @@ def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
         The design of the features.
     """
     return (Additive if isinstance(names, Levels) else Polynomial)(base, names)
+
+
+def in_memory(design: Design) -> bool:
+    """Whether a design holds X, or the columns that its features are made of, as arrays."""
+    base = design.base if isinstance(design, DerivedDesign) else design
+    return type(base) in (Dense, Csc)
 
 
 def _in_memory(X, names, what):

@@ -28,6 +28,7 @@ from ..working_set.ties import Twins
 from .grids import Grid
 from .posing import selectable, unit
 from .protocols import Point, Slice
+from .reported import Reporting
 
 GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
@@ -368,6 +369,16 @@ def separated_points(points):
 # -------------------- what all rows share
 
 
+def reporting(setting):
+    """The `Reporting` of a run."""
+    if "reporting" not in setting.memo:
+        held = None if setting.control.inconsistent else setting.working_set
+        setting.memo["reporting"] = Reporting(
+            setting.problem, setting.request.data, setting.weights, setting.free, held
+        )
+    return setting.memo["reporting"]
+
+
 def meta_of(setting):
     """The `Meta` of a path."""
     if "meta" not in setting.memo:
@@ -420,7 +431,7 @@ def _meta(setting):
         log_constant=_likelihood_constant(setting),
         trials=None if data.trials is None else counted_trials(data, counts),
         events=_weight_of_events(data, counts),
-        floor=problem.floor,
+        floor=reporting(setting).problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,
         strata=data.strata,
@@ -476,4 +487,5 @@ def _null_loss(setting):
         start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
     width = () if problem.turn is None else (len(problem.turn),)
     fit = Fit(empty, np.empty((0, *width)), start, 0.0)
-    return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss
+    null = solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL))
+    return reporting(setting).solution(null).loss

@@ -64,7 +64,7 @@ class Setting:
         Weights of all rows, sum 1.
     working_set : GramModel or RowModel
         The columns at hand; of a smoothed hinge where the loss is the hinge.
-    hinge : HingeModel, optional
+    hinge : KinkedModel, optional
         The working columns of the hinge itself, which has no exchanges: its supports are those of
         a smoothed hinge, its coefficients its own.
     route : Plan
@@ -249,8 +249,11 @@ def data_of_fit(path, X=None, y=None):
             raise ValueError("pass y= together with X=")
         data = _data_given_anew(path, X, y, **by_row)
     if data is None:
+        lost = path._source.lost
         raise ValueError(
-            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
+            "the data are not kept with a loaded path"
+            + (f" ({lost})" if lost else "")
+            + ": pass X= and y=, those of the fit"
         )
     if path.meta.checksum and checksum(data) != path.meta.checksum:
         raise ValueError(

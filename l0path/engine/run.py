@@ -92,10 +92,15 @@ def run(request, clock=None) -> Fitted:
             notes = [*notes, *unproven, *([] if bounded_all else unbounded)]
         else:
             notes = [*notes, *unbounded]
+        reporting = assemble.reporting(setting)
         if setting.control.error is not None:
-            _raise_lost(setting, slices, solutions, notes)
+            # rows of the loss itself need reads of X, which are lost
+            _raise_lost(setting, slices, [] if reporting.needed else solutions, notes)
+        if reporting.needed:
+            solutions = [reporting.solution(s) for s in solutions]
+            solutions = assemble.rehulled(solutions, reporting.problem)
         told = [] if request.resolved else _response_among_columns(setting, solutions)
-        path = _path(setting, slices, solutions, [*notes, *told])
+        path = _path(setting, slices, solutions, [*notes, *reporting.note(), *told])
     for text in told:
         warn_user(UserWarning(text))
     return Fitted(path, setting.request, setting.working_set)
@@ -172,7 +177,7 @@ def _tell(setting, found, notes):
     request = setting.request
     if request.on_solution is None:
         return
-    source = Source(request.data, request.plan)
+    source, found = Source(request.data, request.plan), assemble.reporting(setting).solution(found)
     path = Path(assemble.meta_of(setting), [found], "running", notes, (), source, end=End.RUNNING)
     if request.on_solution(Model(path, 0)) is True:
         raise Stop("stopped by on_solution", End.STOPPED)

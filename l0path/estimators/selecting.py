@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +26,7 @@ from ..engine.grids import Grid, lambdas
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
+from ..paths import Model
 from ..paths.criteria import RULES
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, traits_named
@@ -82,7 +84,7 @@ def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
     """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one
     by one) under `key` alone.
     """
-    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
+    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs).without_data())
 
 
 def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
@@ -115,6 +117,27 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
     """Base class of the estimators: checked data, and a model of a path as fitted
     attributes.
     """
+
+    def __getstate__(self):
+        """The state without X and y, which `path_` refers to: pickles are made to predict, and are
+        what processes send to each other.
+        """
+        state, bare = super().__getstate__(), {}
+
+        def without(path):
+            return bare.setdefault(id(path), path.without_data())
+
+        if "path_" in state:
+            model = state["model_"]
+            own = {
+                "path_": without(state["path_"]),
+                "model_": Model(without(model.path), model.index, model.chosen_by),
+            }
+            if "cv_" in state:
+                own["cv_"] = copy.copy(state["cv_"])
+                own["cv_"].path = without(state["cv_"].path)
+            state = state | own
+        return state
 
     def _data(self, X, y, sample_weight):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for

@@ -21,7 +21,7 @@ NARROWEST = 1e-8  # width of the narrowest smoothed hinge
 
 class HingeTree(Tree):
     """`Tree` for a dual whose problem has the hinge; upper bounds come from `refit`, that of
-    `HingeModel`.
+    `KinkedModel`.
     """
 
     @property

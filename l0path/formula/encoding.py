@@ -96,6 +96,12 @@ class Formula:
             "_spec": None,
         }
 
+    def rows_of_fit(self):
+        """What it knows of the rows of the fit beside the encoded columns: by name, as
+        attributes.
+        """
+        return {name: getattr(self, name) for name in ("index", "kept", "table", "by_row")}
+
     def __repr__(self):
         return f"<l0path.Formula: {self.text}>"
 

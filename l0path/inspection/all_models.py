@@ -17,6 +17,8 @@ from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.status import FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
+from ..engine.assemble import rehulled
+from ..engine.reported import Reporting
 from ..exact.all_sizes.choice import make_search, refits, units_to_choose
 from ..exact.all_sizes.enumeration import Enumeration
 from ..exact.all_sizes.nested import servable_nested
@@ -26,6 +28,7 @@ from ..exact.all_sizes.scores import (
     CoefficientCounts,
     LikelihoodScore,
     Score,
+    SetsOfSmoothed,
 )
 from ..exact.all_sizes.search import servable
 from ..exact.result import (
@@ -50,7 +53,8 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..working_set.hinge import make_model
+from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
+from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbours import fit_data
@@ -193,6 +197,64 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
     )
 
 
+def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
+    """The `Certificate` of a row of a grid of sizes by a search of all sets of its size, of a loss
+    that a search smooths: every set whose smoothed loss leaves a chance is fitted by the loss
+    itself. None where no such search serves the path.
+    """
+    began, before = time.perf_counter(), path.solutions[index]
+    try:
+        task = SetSearch(path, X, y)
+        score = task.of_size(before.k)
+        found = task.run(score, {"n_best": max(int(n_best), 2)}, time_limit)
+    except ValueError:
+        return None
+    proven = found.ended == SearchEnd.CLOSED
+    best, scores = found.models[: int(n_best)], found.scores
+    s = best[0].path.solutions[best[0].index]
+    s = (
+        s._replace(lambda0_low=math.nan, lambda0_high=math.nan)
+        if (s.objective < before.objective - 1e-12 * abs(before.objective))
+        else before
+    )
+    s = bounded(task.reporting.problem, s, s.objective if proven else found.bound)
+    rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
+    notes, rounds = [*path.notes], path.rounds.to_dict("records")
+    rows = rehulled(rows, task.problem) if s.loss != before.loss else rows
+    whole = Path(path.meta, rows, path.status, notes, rounds, path._source, end=path.end)
+    model = Model(whole, index)
+    unique = proven and (len(scores) < 2 or scores[1] > scores[0] + GLOBAL_GAP * abs(scores[0]))
+    unique = unique and NOT_UNIQUE not in s.flags
+    units = s.support if s.groups is None else s.groups
+    free = task.problem.selectable
+    if s.groups is not None:
+        free = task.problem.groups.selectable(task.problem.usable)
+    inside, others = units[free[units]], np.setdiff1d(np.flatnonzero(free), units)
+    none = np.empty(0, dtype=np.int64)
+    return Certificate(
+        model=model,
+        incumbent=s.objective,
+        lower_bound=s.lower_bound,
+        gap=relative_gap(s.objective, s.lower_bound),
+        proven=proven,
+        deviance_ratio_bound=path.meta.deviance_ratio(s.loss if proven else s.lower_bound),
+        best=[model] if n_best == 1 else best,
+        nodes=found.nodes,
+        seconds=time.perf_counter() - began,
+        status=task.status,
+        assumptions=[
+            *kept_hierarchy(task.problem),
+            *([f"no proof: {task.open}"] if not proven and task.open else []),
+        ],
+        fixed_in=inside if unique else none,
+        fixed_out=others if unique else none,
+        path=whole,
+        unique=unique,
+        search=f"leaps and bounds: {found.nodes} node{'' if found.nodes == 1 else 's'}, models "
+        "compared by the loss that was not smoothed",
+    )
+
+
 @described_by(Path.near_best)
 def near_best(
     self: Path,
@@ -218,11 +280,12 @@ def near_best(
     ):
         raise ValueError(f"within={within!r} must be a number >= 0")
     task = SetSearch(self, X, y, ridge=criterion is None)
-    floor = task.problem.floor if criterion is None else 0.0
+    problem = task.reporting.problem
+    floor = problem.floor if criterion is None else 0.0
     if criterion is None:
         score, name = task.of_size(k), "objective"
 
-        perfect = floor + task.problem.left_of_perfect(self.meta.null_loss - floor)
+        perfect = floor + problem.left_of_perfect(self.meta.null_loss - floor)
 
         def limit(best):
             most = best + within * (best - floor)
@@ -358,6 +421,7 @@ class SetSearch:
         self.path, self.data = path, fit_data(path, X, y)
         self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
+        self.reporting = Reporting(self.problem, self.data, row_weights(self.data))
         rows = [s for s in path.solutions if s.slice == path.solutions[0].slice]
         if len(rows) < len(path.solutions):
             raise ValueError("the path has several slices: take one of them, path.slice(i)")
@@ -420,7 +484,7 @@ class SetSearch:
         slope = twice(1.0) - twice(0.0) if path.meta.traits.dispersion == 0 else 0.0
         if slope:  # proportional to the loss, up to a constant
             return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
-        return LikelihoodScore(penalty, twice, self.problem.floor, path.meta.null_loss)
+        return LikelihoodScore(penalty, twice, self.reporting.problem.floor, path.meta.null_loss)
 
     def _every_unit(self):
         """All columns, or groups, that a model may have."""
@@ -451,12 +515,23 @@ class SetSearch:
         return np.where(there & (d + path.meta.intercept < path.meta.n_eff), penalty, math.inf)
 
     def refit(self, support):
-        """(value, fit) of a support."""
-        return refits(self.problem, self.model, self.lambda2, infima=False)(support)
+        """(value, fit) of a support, by the loss that results are about."""
+        value, fit = refits(self.problem, self.model, self.lambda2, infima=False)(support)
+        if not self.reporting.needed:
+            return value, fit
+        fit = self.reporting.fit(fit, 0.0, self.lambda2)
+        return math.inf if FitStatus.NOT_CONVERGED in fit.flags else fit.value, fit
+
+    def wanted(self, score, **options):
+        """The sets that are looked for: options of `BestSets`."""
+        if self.reporting.needed:
+            above = self.problem.loss.above
+            return SetsOfSmoothed(score, self.refit, above=above, **options)
+        return BestSets(score, self.refit, **options)
 
     def run(self, score, options, time_limit):
         """`BestModels` for a score; options: of `BestSets`."""
-        wanted = BestSets(score, self.refit, counts=self.counts, **options)
+        wanted = self.wanted(score, counts=self.counts, **options)
         clock = Clock(time_limit)
         control = Control(clock)
         ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
@@ -501,7 +576,7 @@ class SetSearch:
         be missing): one search, of at most CHOICE_OPERATIONS. Sets without a finite optimum take
         no part.
         """
-        wanted = [BestSets(one, self.refit, n_best=1, counts=self.counts) for one in scores]
+        wanted = [self.wanted(one, n_best=1, counts=self.counts) for one in scores]
         with HELPING_PROCESSES.compiling():
             search = make_search(self.model, 0.0, 0.0, BestOfEach(wanted))
             if search is None:
@@ -521,9 +596,8 @@ class SetSearch:
         for one in wanted:
             score, size, _, fitted = one.found[0] if one.found else (math.inf, 0, (), None)
             place = before._replace(k=size)
-            out.append(
-                fitted and (score, in_place_of(place, fitted, self.problem, self.data, weights))
-            )
+            problem, data = self.reporting.problem, self.reporting.data
+            out.append(fitted and (score, in_place_of(place, fitted, problem, data, weights)))
         return out, why
 
     def _contradicted(self, wanted, held):
@@ -581,8 +655,9 @@ class SetSearch:
         """The models of the sets found, as a path of their own."""
         path, weights = self.path, row_weights(self.data)
         before = path.solutions[0]
+        problem, data = self.reporting.problem, self.reporting.data
         rows = [
-            in_place_of(before._replace(k=size), fitted, self.problem, self.data, weights)
+            in_place_of(before._replace(k=size), fitted, problem, data, weights)
             for _, size, _, fitted in wanted.found
         ]
         status = f"the {len(rows)} best models found"

@@ -19,6 +19,7 @@ from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
+from ..engine.reported import Reporting
 from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
@@ -217,11 +218,20 @@ def certify(
         if data.groups is not None:
             refuse_groups(data, settings, self.solutions[index].lambda1)
         data = _left(self, data, self.solutions[index], n_best == 1 and box is None)
+        problem = pose(data)
+        reporting = Reporting(problem, data, row_weights(data))
+        alone = algorithm is None and box is None and node_limit is None
+        if reporting.needed and alone and self.meta.grid == "support":
+            from .all_models import certify_size
+
+            exact = certify_size(self, index, n_best=n_best, time_limit=time_limit, X=X, y=y)
+            if exact is not None:
+                return exact
         with Bar(progress, "l0path certify") as bar:
             search = CertificateSearch(
-                pose(data),
+                problem,
                 data,
-                self.solutions[index],
+                reporting.searched(self.solutions[index]),
                 clock=clock,
                 box=box,
                 settings=settings,
@@ -231,7 +241,7 @@ def certify(
             with control.stage():
                 search.run()
             clock.interrupted = clock.interrupted or control.inconsistent
-    return _certificate(search, self, index, time.perf_counter() - began)
+    return _certificate(search, self, index, time.perf_counter() - began, reporting)
 
 
 def _refuse_beside(criterion, others):
@@ -292,11 +302,42 @@ def _left(path, data, solution, alone):
     return replace(data, copies=without_copies(data, pose(data), solution.lambda2 > 0)[0])
 
 
-def _certificate(search, path, index, seconds):
+def _of_the_loss(reporting, before, s, found):
+    """(solution, result) of a search of a smoothed loss, about the loss itself: the better of two
+    solutions by it, and nothing that is proven of the smoothed loss alone.
+    """
+    s = reporting.solution(s)
+    if before.objective <= s.objective:
+        bounds = {"lower_bound": s.lower_bound}
+        s = before if math.isnan(s.lower_bound) else before._replace(**bounds)
+    above, none = reporting.smoothed.loss.above, np.zeros(found.into.size, dtype=bool)
+    what = "no best model was missed" if found.status == "optimal" else "not all were compared"
+    text = (
+        f"the search was under the smoothed loss ({what}), which is above the check loss by at "
+        f"most {above:.4g}: the bound is lower by that"
+    )
+    known = math.isfinite(s.lower_bound)
+    closed = known and relative_gap(s.objective, s.lower_bound) <= GLOBAL_GAP
+    status = found.status
+    if status == "optimal" and not closed:
+        status = "gap_not_closed"
+    return s, found._replace(
+        status=status,
+        loss=found.loss - above,
+        unique=False,
+        into=none,
+        out=none,
+        assumptions=[*found.assumptions, text],
+    )
+
+
+def _certificate(search, path, index, seconds, reporting):
     """The `Certificate` of a search, with the path's copy."""
     found, data, problem = search.result, search.data, search.bounds.whole
     before, weights = path.solutions[index], row_weights(data)
-    s = certified(before, found, problem, data, weights)
+    s = certified(search.solution, found, problem, data, weights)
+    if reporting.needed:
+        s, found = _of_the_loss(reporting, before, s, found)
     notes = [*path.notes]
     if found.conditional:
         notes.append(f"row {index}: {found.assumptions[0]}")
@@ -317,6 +358,7 @@ def _certificate(search, path, index, seconds):
     best = [model]
     if search.n_best > 1:
         rows = [in_place_of(before, fit, problem, data, weights) for fit in found.best]
+        rows = sorted(map(reporting.solution, rows), key=lambda row: row.objective)
         ranked = Path(
             path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.warnings import again, recorded
+from .separated_refits import infinite_coefficients, separated
 
 COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
 
@@ -94,9 +95,22 @@ def fit_classes(path, s, table, how):
             results = None
     overflows = any(issubclass(w.category, RuntimeWarning) for w in caught)
     if results is None or overflows or not results.mle_retvals["converged"]:
+        A = table.exog.to_numpy()[:, int(path.meta.intercept) :]
+        infinite = infinite_coefficients(
+            path.loss_record(),
+            np.eye(len(path.classes))[codes],
+            A,
+            [path.meta.names[j] for j in s.support],
+            intercept=path.meta.intercept,
+        )
         raise NoOptimumError(
-            "the refit, which has no penalty, did not converge: these columns separate the "
-            "classes, or nearly so; choose a smaller k, or pass method='bfgs'"
+            "the refit, which has no penalty, did not converge: "
+            + (
+                separated(path.loss_record(), infinite)
+                if infinite
+                else "these columns nearly separate the classes; choose a smaller k, or pass "
+                "method='bfgs'"
+            )
         )
     again(caught)
     if sandwich:

@@ -8,8 +8,9 @@ the slopes c of the fit without the member that it replaces (`verification.group
 import numpy as np
 
 from ..core.status import FitStatus
+from ..engine.reported import Reporting
 from ..exchange.verification.groups import scores
-from ..problem.problem import pose
+from ..problem.problem import pose, row_weights
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
 from .neighbours import ExchangePairs, check_refitted, fit_data
@@ -42,6 +43,7 @@ class GroupNeighbours:
             s.flags,
             s.groups,
         )
+        self.reporting = Reporting(self.problem, data, row_weights(data))
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
         check_refitted(path, self.fit, self.value)
         self.units = s.groups
@@ -94,7 +96,7 @@ class GroupNeighbours:
         inside, hierarchy = self._inside(), self.problem.groups.hierarchy
         inside[self.units[i]] = False
         inside = inside if hierarchy is None else hierarchy.largest(inside)
-        return self.model.refit(np.flatnonzero(inside), self.fit).value - self.value
+        return self._refit(np.flatnonzero(inside)).value - self.value
 
     def _rest(self, i):
         """The Fit of the members but i, whether they keep the hierarchy or not; None where its box
@@ -103,13 +105,21 @@ class GroupNeighbours:
         own = self.problem.groups.of(self.units[i])
         if (self.problem.lower[own] > 0).any() or (self.problem.upper[own] < 0).any():
             return None
-        return self.model.refit(np.delete(self.units, i), self.fit)
+        return self._refit(np.delete(self.units, i))
+
+    def _refit(self, units, target=np.inf):
+        """The Fit of groups by the loss that results are about; None once `target` is out of
+        reach.
+        """
+        if not self.reporting.needed:
+            return self.model.refit(units, self.fit, target)
+        fit = self.model.refit(units, self.fit, target + self.problem.loss.above)
+        s = self.solution
+        return None if fit is None else self.reporting.fit(fit, s.lambda1, s.lambda2)
 
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""
-        return self.model.refit(
-            np.sort(np.append(self.units[self.units != out], into)), self.fit, target
-        )
+        return self._refit(np.sort(np.append(self.units[self.units != out], into)), target)
 
     def cost_change(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import colours
 from ..core.types import Matrix
 from ..paths.criteria import scores_of_rows
 from .summaries import neighbours_of
@@ -382,8 +383,8 @@ class ModelSet:
 
     def plot(self, ax: Any = None) -> Any:
         """Heat map of the models (rows, the best at the top) by columns, or groups, in the colour
-        of the sign of the coefficient; grey where there are several, those of a group of columns or
-        of several responses.
+        of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); grey
+        where there are several, those of a group of columns or of several responses.
 
         Parameters
         ----------
@@ -411,8 +412,17 @@ class ModelSet:
             row[units_of(meta, solution)] = signs(meta, solution)
         order, _ = self.ordered()
         shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
-        colours = plt.get_cmap("RdBu").with_extremes(bad="0.6")
-        ax.imshow(shown, aspect="auto", cmap=colours, vmin=-1.5, vmax=1.5)
+        map_ = colours.signs().with_extremes(bad="0.6")
+        ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
+        here = sign[:, order]
+        kinds = (
+            (colours.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
+            (colours.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
+            ("0.6", "in the model", here == NO_SIGN),
+        )
+        entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
+        colours.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
         unit = "column" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")

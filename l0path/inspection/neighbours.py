@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus
+from ..engine.reported import Reporting
 from ..exchange.table import COLLINEAR
-from ..problem.problem import Fit, pose
+from ..problem.problem import Fit, pose, row_weights
 from ..working_set.hinge import make_model
 
 TABLE_ENTRIES = 1 << 22  # entries of the table of changes made at a time: 32 MB
+PROGRAM = 1e6  # operations that a linear program counts for
 
 
 class ExchangePairs(NamedTuple):
@@ -80,7 +82,8 @@ class Neighbours:
             self.value,
             s.flags,
         )
-        self.fit = here if FitStatus.SEPARATED in s.flags else self.refit(s.support, here)
+        self.reporting = Reporting(self.problem, data, row_weights(data))
+        self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
         check_refitted(path, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)
@@ -95,7 +98,8 @@ class Neighbours:
     @property
     def cost(self):
         """Operations of all exchanges."""
-        return self.total * self.problem.X.n * (self.fit.support.size + 2.0) ** 2
+        each = self.problem.X.n * (self.fit.support.size + 2.0) ** 2
+        return self.total * (each + (PROGRAM if self.reporting.needed else 0.0))
 
     def without(self, i):
         """The Fit without member i; None where its box leaves out 0."""
@@ -124,6 +128,14 @@ class Neighbours:
         `target` is out of reach.
         """
         start = self.fit if start is None else start
+        if not self.reporting.needed:
+            return self._refit(support, start, target)
+        fit = self._refit(support, start, target + self.problem.loss.above)
+        s = self.solution
+        return None if fit is None else self.reporting.fit(fit, s.lambda1, s.lambda2)
+
+    def _refit(self, support, start, target):
+        """`refit` by the loss of the search."""
         self.model.grow(support)
         b = np.zeros(support.size)
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]

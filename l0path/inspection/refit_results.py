@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .separated_refits import separated
+
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
 WEIGHTED = (
     "the fit had weights, which a path file does not hold: pass freq_weight= and sample_weight= "
@@ -106,7 +108,7 @@ class ModelTerms:
 def describe(results, path, s, rows):
     """Add the label, predictions and terms to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
-    inner.selection = label(s, path, rows)
+    inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path.loss_record())
     _name_intervals(results)
     kind = type(inner)
@@ -159,16 +161,16 @@ def describe_survival(results, path, s, rows, loss=None):
     the rows, where it holds their times.
     """
     inner: Any = getattr(results, "_results", results)
-    inner.selection = label(s, path, rows)
+    inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path.loss_record() if loss is None else loss)
     _name_intervals(results)
     shown = _summary if path.meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
 
 
-def label(s, path, rows):
-    """A sentence that says which rows chose the columns, which penalty is absent, and which number
-    of the loss is estimated anew.
+def label(s, path, rows, infinite=()):
+    """A sentence that says which rows chose the columns, which penalty is absent, which number of
+    the loss is estimated anew, and which coefficients are infinite (names).
     """
     anew = ""
     if path.theta is not None:
@@ -176,7 +178,8 @@ def label(s, path, rows):
             f"; theta was estimated anew with the coefficients (1 / alpha), where the path has "
             f"theta = {path.theta:.4g}"
         )
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows)
+    apart = "; " + separated(path.meta, infinite) if infinite else ""
+    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows) + apart
 
 
 def _weighted(path, rows):
@@ -270,9 +273,15 @@ def _wrap(text, width=78):
     return [*out, line]
 
 
+def quiet(results):
+    """No warning of overflow in a summary of coefficients that are infinite."""
+    return np.errstate(all="ignore" if getattr(results, "infinite", ()) else None)
+
+
 def _summary(method, results, *args, **kwargs):
     """The summary of statsmodels with the label at its end."""
-    out = method(results, *args, **kwargs)
+    with quiet(results):
+        out = method(results, *args, **kwargs)
     words = _wrap(results.selection[0].upper() + results.selection[1:])
     out.extra_txt = "\n".join([*words, *(["", out.extra_txt] if out.extra_txt else [])])
     return out
@@ -280,7 +289,8 @@ def _summary(method, results, *args, **kwargs):
 
 def _summary2(method, results, *args, **kwargs):
     """The same for summary2."""
-    out = method(results, *args, **kwargs)
+    with quiet(results):
+        out = method(results, *args, **kwargs)
     out.add_text(results.selection[0].upper() + results.selection[1:])
     return out
 

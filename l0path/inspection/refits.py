@@ -43,6 +43,7 @@ from .refit_results import (
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognised
+from .separated_refits import infinite_in, separated
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
@@ -239,7 +240,12 @@ def refit_rows(path, s, rows, **how):
     how = _checked(path.loss_record(), how, path, rows, at)
     with recorded() as caught:
         results = fitted(path.loss_record(), sm, path, s, table, how)
-    _tell(caught, path, results)
+    infinite = infinite_in(results, path, s, rows)
+    if infinite:  # what statsmodels says of them besides follows from it
+        getattr(results, "_results", results).infinite = infinite
+        warn_user(SeparationWarning(separated(path.loss_record(), infinite)))
+    else:
+        _tell(caught, path, results)
     return results
 
 
@@ -396,8 +402,9 @@ def _negative_binomial(sm, table):
 
 @fitted.register(Quantile)
 def _(loss, sm, path, s, table, how):
-    """The check loss as it is, not smoothed; that of a row times a weight is the check loss of both
-    sides times the weight, which is how R's `rq` takes weights.
+    """The check loss as it is: QuantReg, with the coefficients of its linear program, which its
+    iterations come near to. They may end in a cycle, which then says nothing. A row times a weight
+    has its check loss times the weight, which is how R's `rq` takes weights.
     """
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
     if odd:
@@ -405,11 +412,43 @@ def _(loss, sm, path, s, table, how):
             f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
             "'robust' as statsmodels' QuantReg has it"
         )
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning as Cycle
+    from statsmodels.tools.sm_exceptions import IterationLimitWarning
+
     endog, exog = table.endog, table.exog
     if table.weights is not None:
         endog, exog = endog * table.weights, exog.mul(table.weights, axis=0)
     model = sm.QuantReg(endog, exog)
-    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+    with recorded() as caught:
+        results = model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+    exact = _quantile_coefficients(exog, endog, loss.quantile)
+    for w in caught:
+        if exact is None or not issubclass(w.category, (Cycle, IterationLimitWarning)):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if exact is not None:
+        results._results.params = exact
+    return results
+
+
+def _quantile_coefficients(Z, y, quantile):
+    """Coefficients (k,) of least check loss, None where the linear program has none:
+    maximise y'a where Z'a = (1 - quantile) Z'1 and 0 <= a <= 1.
+
+    References
+    ----------
+    Koenker & d'Orey, Applied Statistics 36 (1987), for the dual program.
+    """
+    from scipy.optimize import linprog
+
+    A = np.asarray(Z, dtype=float).T
+    found = linprog(
+        -np.asarray(y, dtype=float),
+        A_eq=A,
+        b_eq=(1.0 - quantile) * A.sum(axis=1),
+        bounds=(0.0, 1.0),
+        method="highs",
+    )
+    return -found.eqlin.marginals if found.status == 0 else None
 
 
 @fitted.register(Multinomial)

@@ -4,7 +4,6 @@ not, by maximum partial likelihood here. Ordered classes have the same, for samp
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core.warnings import again, recorded, warn_user
 from ..cross_validation.validation import new_rows
 from ..designs import Dense
 from ..errors import SeparationWarning
@@ -32,6 +32,7 @@ from .refit_results import (
     labels_by_row,
 )
 from .refit_rows import LABELS, index_of, prepared, recognised
+from .separated_refits import infinite_coefficients, infinite_in, separated
 
 OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
@@ -96,20 +97,26 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     origin = min(float(first[keep].min()), 0.0)
     entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
     try:
-        results = PHReg(
-            loss.stop[keep] - origin,
-            pd.DataFrame(A, columns=names),
-            status=rows.y[keep],
-            entry=entry,
-            strata=loss.stratum[keep] if loss.stratum.any() else None,
-            offset=None if rows.offset is None else rows.offset[keep],
-            ties=ties_of(loss),
-        ).fit(**how)
+        with recorded() as caught:
+            results = PHReg(
+                loss.stop[keep] - origin,
+                pd.DataFrame(A, columns=names),
+                status=rows.y[keep],
+                entry=entry,
+                strata=loss.stratum[keep] if loss.stratum.any() else None,
+                offset=None if rows.offset is None else rows.offset[keep],
+                ties=ties_of(loss),
+            ).fit(**how)
     except np.linalg.LinAlgError:
         raise ValueError(
             "columns of the model are constant, or combinations of others, in these rows; choose a "
             "smaller k, or more rows"
         ) from None
+    results.infinite = infinite_in(results, path, s, rows, loss)
+    if results.infinite:
+        warn_user(SeparationWarning(separated(loss, results.infinite)))
+    else:
+        again(caught)
     describe_survival(results, path, s, rows, loss)
     return results
 
@@ -399,13 +406,18 @@ def survival_results(rows, cov_type, clusters, origin):
     """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"; origin:
     the `Origin` of the results.
     """
-    found = maximum_likelihood(rows)
+    found, infinite = maximum_likelihood(rows), []
     if not found.attained:
-        text = (
-            "without shrinkage the partial likelihood of these columns is monotone: coefficients "
-            "and standard errors of the refit are not finite; choose a smaller k"
+        infinite = infinite_coefficients(
+            rows.loss,
+            rows.y,
+            rows.A,
+            rows.names,
+            intercept=False,
+            weights=rows.weights,
+            offset=rows.offset,
         )
-        warnings.warn(SeparationWarning(text), stacklevel=4)
+        warn_user(SeparationWarning(separated(rows.loss, infinite or rows.names)))
     covariance = found.covariance
     if cov_type != "nonrobust":
         covariance = robust_covariance(rows, found, clusters)
@@ -419,6 +431,6 @@ def survival_results(rows, cov_type, clusters, origin):
         events=float(rows.copies @ rows.y),
         cov_type=cov_type,
         ties=origin.path.meta.ties,
-        selection=label(origin.solution, origin.path, origin.rows),
+        selection=label(origin.solution, origin.path, origin.rows, infinite),
         origin=origin,
     )

@@ -5,7 +5,9 @@ Its methods stand in files by subject; those of packages above have a line that 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -18,6 +20,7 @@ from ..core.hints import refuse_attribute
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..problem.problem import Data, row_weights
+from ..problem.responses import reported
 from ..problem.several import summed_loss
 from ..problem.solution import Solution, present
 from .choosing import Choosing
@@ -48,6 +51,9 @@ TABLE = [
     "flags",
     "features",
 ]
+
+
+KNOWN_OF_ROWS = ("slice", "sigma2")  # numbers in `Source.extra` that stay when the data go
 
 
 class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
@@ -187,8 +193,40 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         return (Model(self, i) for i in range(len(self)))
 
     def __getstate__(self):
-        kept = {"_source": Source(), "_table": None, "solutions": with_baselines(self)}
+        formula, data = self.meta.formula, self._source.data
+        rows = {} if formula is None or data is None else formula.rows_of_fit()
+        kept = {"_table": None, "_formula_rows": rows, "solutions": with_baselines(self)}
         return self.__dict__ | kept
+
+    def __setstate__(self, state):
+        rows = state.pop("_formula_rows", {})
+        self.__dict__.update(state)
+        if rows and self._source.data is not None:
+            self.meta.formula.__dict__.update(rows)
+
+    def without_data(self) -> Path:
+        """The same path without X and y, as `l0path.load` gives it.
+
+        Its pickle has the size of the models alone. Methods that need the data take X= and y=.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import l0path, pickle
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+        >>> whole, small = len(pickle.dumps(path)), len(pickle.dumps(path.without_data()))
+        >>> small < whole / 2
+        True
+        """
+        out = copy.copy(self)
+        known = {name: one for name, one in self._source.extra.items() if name in KNOWN_OF_ROWS}
+        out.solutions, out._source = with_baselines(self), Source(extra=known)
+        if self.meta.formula is not None:
+            out.meta = replace(self.meta, formula=copy.copy(self.meta.formula))
+        return out
 
     def __repr__(self):
         slices = len({s.slice for s in self.solutions})
@@ -387,7 +425,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
         if data.responses is not None:
             b = (b * np.sqrt(data.response_weights)).ravel()
         value = (
-            summed_loss(data.loss, data.y, eta, row_weights(data), data.response_weights)
+            summed_loss(reported(data.loss), data.y, eta, row_weights(data), data.response_weights)
             + s.lambda1 * np.abs(b).sum()
             + s.lambda2 * b @ b
         )

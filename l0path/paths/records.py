@@ -2,7 +2,8 @@
 the `Source` that is kept in memory.
 """
 
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import shown
+from ..designs import in_memory
 from ..designs.names import INTERCEPT
-from ..problem.losses import canonical_name, kind_named, make_loss, traits_named
+from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +159,45 @@ def loss_of(meta):
 
 @dataclass
 class Source:
-    """The part of a path that is kept in memory only: the data and the settings that made the path;
-    `save` and pickle leave it out.
+    """The data of a path and the settings that made it. Files hold them where they are asked to;
+    pickles hold them, and refer to a file that X is read from.
     """
 
     data: Any = None
     plan: Any = None
     extra: dict = field(default_factory=dict)
+    lost: str = ""  # why a pickle came back without the data
+
+    def __getstate__(self):
+        state, data = dict(self.__dict__), self.data
+        if data is None:
+            return state
+        # what may not come back stands in bytes of its own, so that all else does: an X in a file,
+        # or on a cluster, and the code of a loss
+        apart = {} if in_memory(data.design) else {"design": data.design}
+        if data.loss.traits.name in OWN_LOSSES:
+            apart["loss"] = data.loss
+        if not apart:
+            return state
+        try:
+            raw = pickle.dumps(apart)
+        except Exception as error:  # whatever a class of the user's raises
+            return state | {"data": None, "lost": _reason(error)}
+        return state | {"data": replace(data, **dict.fromkeys(apart)), "apart": raw}
+
+    def __setstate__(self, state):
+        apart = state.pop("apart", None)
+        self.__dict__.update(state)
+        if apart is None:
+            return
+        try:
+            self.data = replace(self.data, **pickle.loads(apart))
+        except Exception as error:  # there is no such file or class here
+            self.data, self.lost = None, _reason(error)
+
+
+def _reason(error):
+    return f"{type(error).__name__}: {error}"
 
 
 def by_response(labels, responses):

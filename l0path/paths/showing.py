@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -106,6 +106,8 @@ class Showing:
         *,
         k: int | float | Sequence[int] | None = None,
         labels: Mapping[str, str] | None = None,
+        response: str | None = None,
+        class_: Any = None,
     ) -> Axes:
         """Plot the path and return the Axes.
 
@@ -114,12 +116,14 @@ class Showing:
         Parameters
         ----------
         kind : str, default "coef"
-            "coef": coefficients, with names at the right margin, the twelve largest of the last
-            model; a feature has the same colour in all plots of a path, and the columns of a group
-            share one, distinguished by dashes and labels. "loss": mean loss and deviance ratio.
-            "criteria": information criteria, as differences from their minima. "lambda0": the
-            interval of lambda0 for which each size is best. "gap": objective and lower bound, the
-            gap between them shaded. "support": which features, or groups, are in, for every size.
+            "coef": coefficients, with names at the right margin, those of the columns of the marked
+            models, or the twelve largest of the last model; a coefficient that is in for one size
+            alone is a point; a feature has the same colour in all plots of a path, and the columns
+            of a group share one, distinguished by dashes and labels. "loss": mean loss and deviance
+            ratio. "criteria": information criteria, as differences from their minima. "lambda0":
+            the interval of lambda0 for which each size is best. "gap": the gap between objective
+            and lower bound, in percent of the objective. "support": which features, or groups, are
+            in, for every size, in the colours of the signs (blue: positive).
         x : str, default "k"
             "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
             that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
@@ -137,11 +141,17 @@ class Showing:
             Whether coefficients are standardised, or in units of y and X.
         k : int, pair of int or range, optional
             The largest size to draw, (smallest, largest) or a range; np.inf means all. None means
-            all, but for coefficients and supports of a path beyond k = 40 the sizes up to 30, or up
-            to the largest that `mark` names (the title says so). Labels are those of the largest
+            all, but for coefficients and supports with a `mark` five sizes beyond the largest one
+            marked (half of it again, if that is more), and without one up to 30 of a path beyond
+            k = 40 (the title says so). Labels are those of the largest
             size drawn; minima of criteria are those of the whole path.
         labels : dict, optional
             {name: text} of features, or groups, to be renamed in the plot.
+        response : str, optional
+            Of several responses: the one whose coefficients are drawn, with their signs. None draws
+            the norms of the coefficients over all responses.
+        class_ : optional
+            The same of several classes.
 
         Returns
         -------
@@ -151,7 +161,7 @@ class Showing:
         Raises
         ------
         ValueError
-            If kind or x is unknown, or k is no range.
+            If kind, x, response or class_ is unknown, or k is no range.
         LookupError
             If a mark is not drawn.
 
@@ -164,7 +174,16 @@ class Showing:
         """
         from ..plots import plot
 
-        return plot(self, kind, x, mark, slice, ax, standardized, k=k, labels=labels)
+        return plot(
+            self,
+            kind,
+            x,
+            mark,
+            slice,
+            ax,
+            standardized,
+            **{"k": k, "labels": labels, "response": response, "class_": class_},
+        )
 
     def plot_roc(
         self,

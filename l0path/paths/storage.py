@@ -32,11 +32,13 @@ from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups, Hierarchy
 from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss
 from ..problem.solution import EXCHANGES, Solution
+from .criteria import noise_variance
 from .new_rows import with_baselines
 from .path import Path
-from .records import Meta, loss_of
+from .records import Meta, Source, loss_of
 
 VERSION = 1
+QUICK = 10**9  # n p^2 up to which the variance for Cp is computed where a path is written
 MODEL_BYTES = 1000  # of memory that a model takes beside its arrays
 # words that fields of a `Meta` may hold
 WORDS = {
@@ -196,6 +198,7 @@ def writer(self: Path) -> partial:
         "end": str(self.end),
         "notes": self.notes,
         "rounds": self.rounds.to_dict("records"),
+        "sigma2": _noise_variance(self),
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
     }
     numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
@@ -214,6 +217,18 @@ def writer(self: Path) -> partial:
     arrays["header"] = np.frombuffer(text, dtype=np.uint8)
     more = json_bytes(text) + MODEL_BYTES * len(self.solutions)
     return partial(write_arrays, arrays, more)
+
+
+def _noise_variance(path):
+    """The noise variance for Cp of a path, for which the data are needed; None where there is none,
+    or it is not known and takes long.
+    """
+    meta, source = path.meta, path._source
+    known = "sigma2" in source.extra or meta.n * meta.p**2 <= QUICK
+    if not (meta.traits.gaussian and known):
+        return None
+    value = noise_variance(path)
+    return float(value) if np.isfinite(value) else None
 
 
 def _plain(x):
@@ -326,7 +341,10 @@ def _assemble(header, stored, env):
         for name, value in one.items():
             check_kind(value, None | float | str | bool, f"rounds: {name}")
     end = End(header.get("end") or end_of_text(status))
-    return Path(meta, solutions, status, notes, rounds, end=end)
+    sigma2 = header.get("sigma2")
+    check_kind(sigma2, None | float, "sigma2")
+    known = {} if sigma2 is None else {"sigma2": float(sigma2)}
+    return Path(meta, solutions, status, notes, rounds, Source(extra=known), end=end)
 
 
 def _rows(meta):

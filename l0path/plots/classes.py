@@ -154,8 +154,18 @@ def _calibration(curve, ax, label, bins, path):
     first, label = not _drawn(ax, "calibration"), label or name
     if path.classes is not None:
         return _of_classes(_events(path, target, predicted), weight, ax, label, bins)
+    table = calibration_of_means(target, predicted, bins, weight)
+    last = table["prediction"].iloc[-1]
     if first:
-        _histogram(ax, predicted, weight, (predicted.min(), predicted.max()))
+        low, high = predicted.min(), predicted.max()
+        far = last + 0.25 * (last - low)  # few predictions beyond would squeeze the curve
+        _histogram(ax, np.minimum(predicted, far), weight, (low, min(high, far)))
+        beyond = int(np.count_nonzero(predicted > far))
+        if beyond:
+            text = f"{beyond} predictions beyond, up to {high:.3g}"
+            look = {"ha": "right", "va": "bottom", "color": style.GREY}
+            where = {"transform": ax.get_xaxis_transform(), "fontsize": style.FONT_SIZE}
+            ax.text(far, 0.11, text, **look, **where)
     if path.loss == "quantile":
         level = path.loss_record().quantile
         _points(ax, calibration(target <= predicted, predicted, bins, weight), label)
@@ -163,7 +173,8 @@ def _calibration(curve, ax, label, bins, path):
             ax.axhline(level, color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
         ax.set(ylim=UNIT)
         return _finish(ax, f"predicted quantile ({level:g})", "share at or below it", "upper left")
-    table = calibration_of_means(target, predicted, bins, weight)
+    if target.min() >= 0.0:  # intervals of counts and amounts end at 0
+        table["low"] = table["low"].clip(lower=0.0)
     _points(ax, table, label)
     if first:
         start = table["prediction"].iloc[0]

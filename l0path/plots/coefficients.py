@@ -12,13 +12,16 @@ def coef(plot):
     """Coefficients against the size, lambda0 or their sum, the largest with their names."""
     path, ax, x, labels = plot.path, plot.ax, plot.x, plot.labels
     frame, values = split(plot.frame, x)
-    every = numbers.coefficients(path, True)
+    every = numbers.coefficients(path, True, plot.of)
     weight = every.T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
     order = [
         name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0
     ]
+    if plot.named:  # the columns of marked models, wherever their curves end
+        largest = weight.max().sort_values(ascending=False, kind="stable").index
+        order = [name for name in largest if name in plot.named]
     shown = list(dict.fromkeys(family[name] for name in order))[:MOST_LABELS]
     members = {label: [name for name in order if family[name] == label] for label in shown}
     style_of = styles(path, members)
@@ -50,9 +53,14 @@ def coef(plot):
             zorder=3 if name in style_of else 2,
             **markers,
         )
-        ends.append((at[-1], b[-1]))
+        end = np.flatnonzero(b)[-1:] if plot.named else []
+        at_end = end[0] if len(end) else -1
+        ends.append((at[at_end], b[at_end]))
     kind = "standardised coefficient" if plot.standardized else "coefficient"
-    plot.dress(kind + (f", {path.meta.about}" if path.meta.about else ""), plot.title)
+    if plot.norms:
+        kind = f"norm of the {kind}s ({plot.norms})"
+    about = plot.of if plot.of is not None else path.meta.about
+    plot.dress(kind + (f", {about}" if about else ""), plot.title)
     # the last curves drawn are those of `top`, in turn
     plot.end_labels(
         [
@@ -95,10 +103,11 @@ def support(plot):
     b = b.iloc[:, np.lexsort((-count[b.columns].to_numpy(), first))]
     relative = b.T.to_numpy() / np.maximum(b.abs().max(axis=1).to_numpy(), 1e-300)
     shade = np.sign(relative) * (0.25 + 0.75 * np.abs(relative))  # small ones stay visible
-    signed = path.meta.groups is None  # a group has a norm, no sign
+    # groups, and columns of several responses, have a norm and no sign
+    signed = path.meta.groups is None and not plot.norms
     mesh = ax.imshow(
         np.where(relative == 0, np.nan, shade),
-        cmap="PuOr_r",
+        cmap=style.signs(),
         vmin=-1,
         vmax=1,
         aspect="auto",
@@ -132,5 +141,7 @@ def support(plot):
     bar.ax.set_yticklabels(["−", "0", "+"] if signed else ["0", "1"])
     if not signed:
         bar.ax.set_ylim(0, 1)
-    bar.set_label("relative to the\nmodel's largest", fontsize=style.FONT_SIZE)
+    what = "coefficient" if signed else "norm"
+    what += f" for {plot.of}" if plot.of is not None else ""
+    bar.set_label(f"{what},\nrelative to the\nmodel's largest", fontsize=style.FONT_SIZE)
     bar.outline.set_visible(False)

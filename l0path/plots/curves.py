@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..relaxation.path_bounds import GLOBAL_GAP
 from . import numbers, style
 from .drawing import X_LABELS, axis, curve, position, shades, shrinkage_of, spaced, xlabel
 
@@ -117,34 +118,24 @@ def lambda0(plot):
 
 
 def gap(plot):
-    """Objective and lower bound, the gap between them shaded."""
+    """The gap between objective and lower bound, in percent of the objective."""
     path, ax, frame, x = plot.path, plot.ax, plot.frame, plot.x
     groups = [part for _, part in frame.groupby("slice", sort=True)]
-    upper, lower = [], []
+    ends = []
     for part, color in zip(groups, shades(len(groups)), strict=True):
         at = np.sqrt(part["low"] * part["high"]) if x == "lambda0" else part[x]
-        at, top, low = at.to_numpy(), part["objective"].to_numpy(), part["lower_bound"].to_numpy()
-        ax.fill_between(at, low, top, where=np.isfinite(low), color=color, alpha=0.18, linewidth=0)
-        ax.plot(at, top, color=color, linewidth=1.5, marker="o", markersize=3)
-        ax.plot(
-            at,
-            low,
-            color=color,
-            linewidth=1.2,
-            linestyle=(0, (4, 2)),
-            marker="o",
-            markersize=2.5,
-            markerfacecolor="white",
-        )
-        upper.append((at[-1], top[-1], shrinkage_of(path, part), color))
-        for i in np.flatnonzero(np.isfinite(low))[-1:]:
-            lower.append((at[i], low[i], "lower bound", color))
-    plot.dress("objective: loss + penalties")
+        at, share = at.to_numpy(), 100.0 * np.maximum(part["gap"].to_numpy(), 0.0)
+        proven = np.isfinite(share) & (share <= 100.0 * GLOBAL_GAP)
+        share = np.where(proven, 0.0, share)
+        ax.fill_between(at, 0.0, share, where=np.isfinite(share), color=color, alpha=0.18, lw=0)
+        ax.plot(at, share, color=color, linewidth=1.5, marker="o", markersize=3, clip_on=False)
+        for i in np.flatnonzero(np.isfinite(share))[-1:]:
+            ends.append((at[i], share[i], shrinkage_of(path, part), color))
+    above = frame["gap"].max() > GLOBAL_GAP
+    ax.set_ylim(0.0, None if above else 1.0)
+    plot.dress("gap to the lower bound, % of the objective (0: proven)")
     missing = int(frame["gap"].isna().sum())
     if missing:
         style.message(ax, f"{missing} of {len(frame)} models carry no lower bound", 0.92)
     elif len(groups) > 1:
-        plot.end_labels([upper[g] for g in spaced(len(groups))])
-    else:
-        (at, top, _, color), *_ = upper
-        plot.end_labels([(at, top, "objective", color), *lower])
+        plot.end_labels([ends[g] for g in spaced(len(groups))])

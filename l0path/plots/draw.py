@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.describing import described_by
+from ..core.warnings import warn_user
 from ..paths import Path
 from . import coefficients, curves, numbers, style
 from .drawing import Drawing, Labels, position, shrinkage, split, xlabel
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 READABLE = 30  # the largest size of coefficients and supports drawn by default
+BEYOND = 5  # sizes drawn beyond the largest one that is marked, or half as many as it has columns
 DRAW = {
     "coef": coefficients.coef,
     "loss": curves.loss,
@@ -38,6 +40,8 @@ def plot(
     *,
     k: int | float | Sequence[int] | None = None,
     labels: Mapping[str, str] | None = None,
+    response: str | None = None,
+    class_: Any = None,
 ) -> Axes:
     marks = [
         (m, _index(self, m, slice))
@@ -49,7 +53,11 @@ def plot(
     cut = ""
     if k is None and kind in ("coef", "support"):
         k, cut = _readable(self, slice, [i for _, i in marks])
-    frame = numbers.data(self, kind, x=x, slice=slice, k=k, standardized=standardized)
+    of = numbers.one_of(self, response, class_)
+    what = {"response": response, "class_": class_}
+    frame = numbers.data(self, kind, x=x, slice=slice, k=k, standardized=standardized, **what)
+    if x == "l1" and kind in ("coef", "loss", "criteria", "gap"):
+        _warn_of_turns(frame)
     x = "k" if kind == "support" else "lambda0" if kind == "lambda0" else x
     size = (
         (7.2, min(max(1.6 + 0.24 * min(frame.shape[1] - 1, coefficients.MOST_ROWS), 2.6), 11.0))
@@ -69,7 +77,11 @@ def plot(
             else "no solution",
         )
         return ax
-    DRAW[kind](Drawing(self, ax, new, frame, x, title, standardized, Labels(labels or {})))
+    inside = dict.fromkeys(j for _, i in marks for j in self.solutions[i].support.tolist())
+    named = tuple(self.meta.names[j] for j in inside) if kind == "coef" else ()
+    DRAW[kind](
+        Drawing(self, ax, new, frame, x, title, standardized, Labels(labels or {}), of, named)
+    )
     axis = split(frame, x)[0] if kind in ("coef", "support") else frame
     if kind == "support":
         axis = axis.assign(k=np.arange(len(axis)))  # columns of the map
@@ -80,10 +92,24 @@ def plot(
 def _readable(path, slice, marked):
     """(largest size drawn, words for the title) where nobody asked for sizes."""
     largest = max((s.k for s in path.solutions if s.slice == slice), default=0)
-    most = max([READABLE, *(path.solutions[i].k + 2 for i in marked)])
-    if largest <= max(READABLE + 10, most):
+    most, spare = READABLE, 10
+    if marked:  # some sizes beyond the largest one that is marked
+        k = max(path.solutions[i].k for i in marked)
+        most, spare = k + max(BEYOND, k // 2), 2
+    if largest <= most + spare:
         return None, ""
     return most, f"sizes up to {most} of {largest}; k=np.inf draws all"
+
+
+def _warn_of_turns(frame):
+    """Warn where sums of coefficients fall while models grow."""
+    if len(frame) and (np.diff(frame["l1"]) < 0).any():
+        warn_user(
+            UserWarning(
+                "x='l1': the sum of the coefficients is smaller in some larger models, so that "
+                "curves run backwards there; x='k' is easier to read"
+            )
+        )
 
 
 def _index(path, mark, slice):

@@ -61,6 +61,17 @@ class Drawing:
     title: str | None
     standardized: bool
     labels: Labels
+    of: str | None = None  # the response, or class, whose coefficients are drawn
+    named: tuple = ()  # names of columns that are named first: those of the marked models
+
+    @property
+    def norms(self):
+        """What is normed where coefficients have no sign, "" where they have one."""
+        meta = self.path.meta
+        if meta.responses is None or self.of is not None:
+            return ""
+        what = "classes" if meta.classes is not None else "responses"
+        return f"{len(meta.responses)} {what}"
 
     def dress(self, ylabel, title=None):
         """Ticks of the horizontal axis, labels of both, and the title."""
@@ -95,9 +106,13 @@ def curve(frame, x, values):
 
 
 def entered(values):
-    """Zeros as NaN, except those next to a nonzero value, so that no line runs along zero."""
+    """Zeros as NaN, except those next to a run of nonzero values, so that no line runs along zero.
+    A value between two zeros is a point by itself: lines to it would be a spike.
+    """
     out = values != 0
-    near = out | np.append(out[1:], False) | np.append(False, out[:-1])
+    left, right = np.append(False, out[:-1]), np.append(out[1:], False)
+    run = out & (left | right)
+    near = out | np.append(run[1:], False) | np.append(False, run[:-1])
     return np.where(near, values, np.nan)
 
 

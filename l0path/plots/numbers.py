@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,8 @@ def data(
     slice: int | None = None,
     k: int | Sequence[int] | None = None,
     standardized: bool = True,
+    response: str | None = None,
+    class_: Any = None,
 ) -> pd.DataFrame:
     """The numbers of `path.plot(kind)`.
 
@@ -44,6 +47,10 @@ def data(
         The largest size, or (smallest, largest), to be shown. None means all.
     standardized : bool, default True
         Whether coefficients are those of columns with standard deviation 1, or in units of y and X.
+    response : str, optional
+        Of several responses: the one whose coefficients are given. None gives norms over all.
+    class_ : optional
+        The same of several classes.
 
     Returns
     -------
@@ -55,7 +62,8 @@ def data(
     The columns depend on the kind:
 
     - coef: x, then a column per feature that ever enters: its coefficient, 0 where it is not in.
-      With x="lambda0" also low and high, the interval of lambda0 that the row holds for.
+      With x="lambda0" also low and high, the interval of lambda0 that the row holds for. Of several
+      responses or classes it is the norm of the coefficients, unless one is named.
     - loss: x, slice, loss, deviance_ratio, of all slices unless one is named.
     - criteria: x, then the criteria of `path.score_table()` less their minima (over solutions with
       finite values).
@@ -107,7 +115,7 @@ def data(
             value = scores[name].where(np.isfinite(scores[name]) & ~separated)
             frame[name] = value - value.min()
     else:
-        every = coefficients(path, standardized)
+        every = coefficients(path, standardized, one_of(path, response, class_))
         coef = every.T.loc[frame.index]
         coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat(
@@ -120,12 +128,32 @@ def data(
     return frame.loc[shown]
 
 
-def coefficients(path, standardized):
+def one_of(path, response, class_):
+    """The name of the response, or the class, that is meant, as text; None for no one."""
+    meta = path.meta
+    given = response if class_ is None else class_
+    if given is None:
+        return None
+    name, other = ("class_", "response") if meta.classes is not None else ("response", "class_")
+    if (response is not None and class_ is not None) or (class_ is None) == (name == "class_"):
+        raise ValueError(f"{other}={given!r} is for other paths; this one takes {name}=")
+    known = [] if meta.responses is None else [str(one) for one in meta.response_index]
+    if str(given) not in known:
+        what = f"choose one of {', '.join(known)}" if known else "it has one response; leave it out"
+        raise ValueError(f"{name}={given!r}: not one of this path; {what}")
+    return str(given)
+
+
+def coefficients(path, standardized, of=None):
     """`path.coef()` of the features with the rows of the table as columns; with several responses
-    the norm of the coefficients of a feature over them.
+    those of one of them (its name as text), or the norm of the coefficients of a feature over them.
     """
     every = path.coef(standardized=standardized)
-    if path.meta.responses is not None:
+    if path.meta.responses is not None and of is not None:
+        values = every.to_numpy().reshape(len(every), len(path), -1)
+        at = [str(one) for one in path.meta.response_index].index(of)
+        every = pd.DataFrame(values[:, :, at], index=every.index)
+    elif path.meta.responses is not None:
         values = every.to_numpy().reshape(len(every), len(path), -1)
         every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
     every = every.iloc[len(path.meta.first_names) :]

@@ -57,6 +57,9 @@ def plot_cv(
     if "1se" in chosen:
         _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
+    if "1se" in chosen:
+        entries = [(style.PALETTE[2], 0.25, "within one standard error of the best")]
+        style.key(ax, entries, loc="best")
     _limits(ax, drawn, log)
     axis(ax, x)
     many = len(set(number.tolist())) > 1

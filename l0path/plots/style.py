@@ -4,6 +4,8 @@ apart, and labels in the margin that do not overlap.
 
 import numpy as np
 
+from ..core.colours import NEGATIVE, POSITIVE, key, signs  # noqa: F401, for plots
+
 PALETTE = (
     "#0072B2",
     "#D55E00",

@@ -136,7 +136,8 @@ def plot_survival(
     seen = (weights > 0) & np.isfinite(score)
     start = loss.start[seen] if loss.start.size else np.empty(0)
     columns = [part for part in (start, loss.stop[seen], event[seen]) if part.size]
-    return _draw(ax, np.column_stack(columns), risk_groups(score[seen], groups), weights[seen])
+    numbers = risk_groups(score[seen], groups)
+    return _draw(ax, np.column_stack(columns), numbers, weights[seen], groups)
 
 
 def _of_the_fit(path, risk):
@@ -167,18 +168,22 @@ def _of_model(path, i, X, y, beside):
     return held.eta, held.times.loss, held.y, held.weights
 
 
-def _draw(ax, y, numbers, weights):
-    """The curves of the groups, with bands of 95 % and a tick for each censored time."""
-    ax = style.new_axes(ax, (6.4, 4.4))[0]
+def _draw(ax, y, numbers, weights, asked):
+    """The curves of the groups, with bands of 95 %, a tick for each censored time and the numbers
+    at risk; asked: how many groups were wanted.
+    """
+    ax = style.new_axes(ax, (6.4, 4.4 + 0.22 * (int(numbers.max()) + 1)))[0]
     many = int(numbers.max()) + 1
     names = {1: ["all rows"], 2: ["lower risk", "higher risk"]}.get(
         many, ["lowest risk", *[f"group {g + 1}" for g in range(1, many - 1)], "highest risk"]
     )
     if many == 3:
         names[1] = "medium risk"
+    tables = []
     for g in range(many):
         mine = numbers == g
         table = _estimate(rows_of(y[mine], int(mine.sum())), weights[mine])
+        tables.append((style.PALETTE[g % len(style.PALETTE)], y[mine], weights[mine]))
         color = style.PALETTE[g % len(style.PALETTE)]
         time = np.append(0.0 if y.shape[1] == 2 else y[mine, 0].min(), table.index)
         survival = np.append(1.0, table["survival"])
@@ -193,5 +198,37 @@ def _draw(ax, y, numbers, weights):
     ax.set(ylim=(-0.02, 1.02))
     ax.set_xlim(left=0.0 if y.shape[1] == 2 and y[:, 0].min() >= 0 else None)
     style.tidy(ax, "time", "probability of no event")
-    ax.legend(loc="best", frameon=False, fontsize=style.FONT_SIZE)
+    key = {"title": "bands: 95 %, ticks: censored", "title_fontsize": style.FONT_SIZE}
+    ax.legend(loc="best", frameon=False, fontsize=style.FONT_SIZE, **key)
+    sizes = np.bincount(numbers)
+    if many < asked or sizes.max() - sizes.min() > 1 + 0.1 * numbers.size / many:
+        text = "groups differ in size: rows of equal risk stay together"
+        ax.set_title(text, loc="left", fontsize=style.FONT_SIZE, color=style.GREY)
+    _numbers_at_risk(ax, tables)
     return ax
+
+
+def _numbers_at_risk(ax, tables):
+    """The numbers of rows at risk at the ticks of the time axis, below it: a line for each group,
+    (colour, times and events, weights), in its colour.
+    """
+    low, high = ax.get_xlim()
+    ticks = [t for t in ax.get_xticks() if low <= t <= high]
+    ax.set_xticks(ticks)
+    where = ax.get_xaxis_transform()
+    look = {"fontsize": style.FONT_SIZE, "va": "top", "clip_on": False, "transform": where}
+    figure = ax.get_figure()
+    line = 1.5 * style.FONT_SIZE / 72 * figure.dpi / max(ax.get_window_extent().height, 1.0)
+    ax.text(low, -3.0 * line, "at risk", ha="left", color=style.GREY, **look)
+    for g, (color, y, weights) in enumerate(tables):
+        start = y[:, 0] if y.shape[1] == 3 else np.full(len(y), -np.inf)
+        stop = y[:, -2]
+        for t in ticks:
+            inside = (stop >= t) & (start < t) if np.isfinite(start).any() else stop >= t
+            text = f"{weights[inside].sum():g}" if _whole(weights) else f"{inside.sum()}"
+            ax.text(t, -(4.0 + g) * line, text, ha="center", color=style.ink(color), **look)
+
+
+def _whole(weights):
+    """Whether weights are whole numbers, so that they count rows."""
+    return bool((weights == np.floor(weights)).all())

@@ -40,11 +40,18 @@ NEWTON_STEPS = 60
 CLASS_MARGIN = 1e-12
 
 
+@singledispatch
 def smooth(loss):
     """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the
-    same dual domain and lies below it by at most half that width; any other loss itself.
+    same dual domain and lies below it by at most half that width, for the check loss the smoothed
+    one of its width; any other loss itself.
     """
-    return SmoothedHinge(loss.width) if isinstance(loss, Hinge) else loss
+    return loss
+
+
+@smooth.register(Hinge)
+def _(loss):
+    return SmoothedHinge(loss.width)
 
 
 def _without_conjugate(loss):

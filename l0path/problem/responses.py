@@ -50,6 +50,12 @@ def _(loss, y, offset, weights):
 
 
 @singledispatch
+def reported(loss):
+    """The loss that results are about: that of the search, unless it was smoothed for that."""
+    return loss
+
+
+@singledispatch
 def pseudo_response(loss, slopes):
     """(n,) the response, beyond the null model, of the squared loss whose path starts that of the
     loss; slopes (n,): d loss / d eta of rows at the null model.

@@ -4,13 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.status import FitStatus, Optimality
+from ..core.status import OF_SMOOTHED, FitStatus, Optimality
 from .coupled.ordinal import thresholds_of
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .several import summed_loss
 from .traits import NO_RECESSION
 
+# the flag of a model with fewer coefficients other than 0 than its size
+FEWER = "fewer_nonzeros"
 # what is promised where exchanges were tried
 BY_EXCHANGES = (Optimality.REFIT_SWAP, Optimality.REFIT_SWAP_M)
 # begins the flag that says how many exchanges were tried; users see the number in `summary`
@@ -71,7 +73,8 @@ class Solution(NamedTuple):
         optimality.
         """
         found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
-        return found[0] if found and self.optimality == Optimality.REFIT_SWAP_M else None
+        tried = (Optimality.REFIT_SWAP_M, OF_SMOOTHED[Optimality.REFIT_SWAP_M])
+        return found[0] if found and self.optimality in tried else None
 
     @property
     def separated(self):
@@ -146,7 +149,7 @@ def in_user_units(
     chosen = None
     if problem.groups is not None:
         chosen = getattr(fit, "groups", np.empty(0, dtype=np.int64))
-    flags = (*fit.flags, "fewer_nonzeros") if _fewer(problem, support, beta, chosen) else fit.flags
+    flags = (*fit.flags, FEWER) if _fewer(problem, support, beta, chosen) else fit.flags
     on_grid = not np.isnan(lambda0)
     objective = loss + shrinkage
     if on_grid:

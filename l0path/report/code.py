@@ -235,8 +235,11 @@ def _named(values, names):
 
 
 def _plain(text):
-    """A text that may stand in a docstring."""
-    return " ".join(text.replace('"', "'").replace("\\", "/").split())
+    """A text that may stand in a docstring: on one line, without what Python cannot read there (a
+    NUL, for example).
+    """
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(shown.replace('"', "'").replace("\\", "/").split())
 
 
 def _predictors(model, language, against=None):

@@ -1,32 +1,49 @@
-"""The hinge on the working columns: restricted optima, by smoothed hinges that narrow and a linear
-system that ends them, or by linear programming where there is no ridge.
+"""Losses with a kink on the working columns, the hinge and the check loss of quantiles: restricted
+optima, by smoothed losses that narrow and a linear system that ends them, or by linear programming
+where there is no ridge.
 
     minimise over b0 and lower <= b <= upper                                                   (H)
-        sum_i w_i max(0, 1 - y_i (o_i + b0 + z_i'b)) + lambda1 ||b||_1 + lambda2 ||b||^2
+        sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2
 
-Rows have margins m_i = y_i eta_i below, at or above 1, and slopes a_i = -y_i w_i, -y_i u_i (0 <=
-u_i <= w_i) or 0. Given which rows are where, and which coefficients are at bounds or zero,
+    l(y, eta) = max(low (eta - y), high (eta - y)) + l(y, y)
+    hinge     low = -1, high = 0 for y = 1; low = 0, high = 1 for y = -1
+    check     low = -t, high = 1 - t
+
+Rows have predictors eta_i below, at or above y_i, and slopes a_i = w_i low, u_i with w_i low <= u_i
+<= w_i high, or w_i high. Given which rows are where, and which coefficients are at bounds or zero,
 optimality is a linear system in b, b0 and u:
 
     2 lambda2 b_j + lambda1 sign(b_j) + z_j'a = 0   (j free)
     sum a = 0                                       (free intercept)
-    y_i eta_i = 1                                   (rows at the kink)
+    eta_i = y_i                                     (rows at the kink)
 
-The smoothed hinge of width gamma lies below the hinge by at most gamma / 2, and its slopes are dual
-points of the hinge: the rows where it is curved are those at the kink once gamma is small enough,
-and the dual value at its slopes says when that is so. Sources: Lee & Mangasarian (SSVM: A smooth
-support vector machine, Computational Optimization and Applications 20, 2001) for smoothing and
-Newton steps; Hastie, Rosset, Tibshirani & Zhu (The entire regularization path for the support
-vector machine, JMLR 5, 2004) for the linear system of the three sets of rows.
+The smoothed loss of a width is within a share of the width of the loss, and its slopes are dual
+points of it: the rows where it is curved are those at the kink once the width is small enough, and
+the dual value at its slopes says when that is so.
+
+Without a ridge the slopes solve a linear program, the dual of (H): maximise sum_i a_i (o_i - y_i)
+where Z'a = 0 and w low <= a <= w high, with terms for lambda1 and bounds.
+
+Rows beyond the curved piece of the smoothed loss at its optimum are on a known side, where the loss
+is linear. Their means take their place, so that few rows are left. Those that the optimum sends to
+the other side come back, until there are none: then it is the optimum of all rows.
+
+Sources: Lee & Mangasarian (SSVM: A smooth support vector machine, Computational Optimization and
+Applications 20, 2001) for smoothing and Newton steps; Hastie, Rosset, Tibshirani & Zhu (The entire
+regularization path for the support vector machine, JMLR 5, 2004) for the linear system of the three
+sets of rows; Portnoy & Koenker (The Gaussian hare and the Laplacian tortoise, Statistical Science
+12, 1997), section 5, for the rows whose side is known.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
 from ..core.status import FitStatus
-from ..problem.conjugates import feasible
-from ..problem.losses import Hinge, SmoothedHinge
+from ..problem.conjugates import feasible, interval, smooth
 from ..problem.problem import Fit
+from ..problem.responses import null_start
 from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
@@ -34,16 +51,22 @@ from .gram import GramModel
 from .rows import RowModel, refit_in_turn
 from .several.responses import ResponseModel
 
-WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
+NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
 # the widths are used up
 CLOSED_GAP = 1e-11
 TIGHT_GAP = 1e-9  # a larger gap at the end is flagged
+MOST_AT_KINK = 100  # rows of a linear system, beside two for each coefficient
+FEW_ROWS = 200  # so many are not taken together
+ROWS_OF_PROGRAM = 1000  # more rows that are curved call for a narrower width
+AT_END = 1e-9  # of a row's range of slopes: nearer to its ends a slope is at the end
+ZERO = 1e-9  # of the scale of y: a residual, or of lambda1: what its slope lacks
+NOT_UNIQUE = "not_unique"  # flag of a fit whose coefficients are not the only best ones
 
 
-class HingeModel(WorkingColumns):
-    """The hinge loss: restricted optima with their dual points; no exchanges, which belong to
-    smooth losses.
+class KinkedModel(WorkingColumns):
+    """The hinge and the check loss: restricted optima with their dual points; no exchanges, which
+    belong to smooth losses.
     """
 
     def null(self, lambda1, lambda2):
@@ -52,20 +75,43 @@ class HingeModel(WorkingColumns):
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
         """Best coefficients on a support of working columns, from a start (b, b0); flagged
-        NOT_CONVERGED where weak duality does not confirm them to TIGHT_GAP.
+        NOT_CONVERGED where weak duality does not confirm them to TIGHT_GAP, and NOT_UNIQUE where
+        others are as good.
         """
-        p = self.problem
         self.refits += 1
-        Z = self.Z[self.where[support]]
-        few = _Restricted(
-            p, np.ascontiguousarray(Z), float(lambda1), float(lambda2), *self.bounds_of(support)
-        )
-        if lambda2 > 0.0:
-            b, b0, value, gap = few.narrow(start)
-        else:
-            b, b0, value, gap = few.program()
-        flags = () if gap <= TIGHT_GAP * max(abs(value), 1e-3) else (FitStatus.NOT_CONVERGED,)
-        return Fit(support, b, b0, value, flags)
+        box, Z = self.bounds_of(support), self.Z[self.where[support]]
+        more = {"lambda1": lambda1, "lambda2": lambda2, "start": start}
+        return restricted_optimum(self.problem, support, Z, box, **more)
+
+
+def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None):
+    """The Fit on a support whose columns, of a loss with a kink, are the rows of Z (k, n).
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the loss.
+    support : ndarray of int of shape (k,)
+        The columns.
+    Z : ndarray of shape (k, n)
+        Their standardised values.
+    box : pair of ndarray of shape (k,)
+        Lower and upper bounds of the coefficients.
+    lambda1, lambda2 : float
+        The shrinkage.
+    start : tuple (b (k,), b0), optional
+        Coefficients to start from.
+
+    Returns
+    -------
+    Fit
+        Flagged as `KinkedModel.refit` says.
+    """
+    few = _Restricted(problem, np.ascontiguousarray(Z), float(lambda1), float(lambda2), *box)
+    b, b0, value, gap, unique = few.optimum(start)
+    closed = gap <= TIGHT_GAP * max(abs(value), 1e-3 * few.scale)
+    flags = () if closed else (FitStatus.NOT_CONVERGED,)
+    return Fit(support, b, b0, value, flags if unique else (*flags, NOT_UNIQUE))
 
 
 def make_model(problem, max_iter=1000):
@@ -77,14 +123,14 @@ def make_model(problem, max_iter=1000):
     elif problem.quadratic:
         kind = GramModel
     else:
-        kind = HingeModel if isinstance(problem.loss, Hinge) else RowModel
+        kind = RowModel if smooth(problem.loss) is problem.loss else KinkedModel
     model = kind(problem)
     model.max_iter = max_iter
     return model
 
 
 class _Restricted:
-    """(H) on the columns Z (k, n), one a row."""
+    """(H) on the columns Z (k, n), one a row. scale: of y, 1 for classes."""
 
     def __init__(self, problem, Z, lambda1, lambda2, lower, upper):
         self.problem, self.Z, self.lambda1, self.lambda2, self.lower, self.upper = (
@@ -96,14 +142,16 @@ class _Restricted:
             upper,
         )
         self.every = np.arange(Z.shape[0])
+        self.low, self.high = (problem.weights * end for end in interval(problem.loss, problem.y))
+        self.width, self.soft = problem.loss.width, smooth(problem.loss)
+        self.scale = max(float(problem.weights @ np.abs(problem.y)), self.width)
 
     def value(self, b, b0):
-        """(objective, margins (n,))."""
+        """(objective, eta - y (n,))."""
         p = self.problem
-        margin = p.y * (p.offset + b0 + b @ self.Z)
-        return float(p.weights @ np.maximum(1.0 - margin, 0.0)) + newton.shrinkage(
-            b, self.lambda1, self.lambda2
-        ), margin
+        beyond = p.offset + b0 + b @ self.Z - p.y
+        loss = np.where(beyond > 0.0, self.high, self.low) @ beyond
+        return float(loss) + newton.shrinkage(b, self.lambda1, self.lambda2), beyond
 
     def bound(self, a):
         """The dual value of slopes a (n,), moved into the domain: no coefficients have a lower
@@ -122,57 +170,134 @@ class _Restricted:
             )
         return float(p.offset @ a - p.y @ a - h.sum())
 
-    def narrow(self, start):
-        """(b, b0, objective, gap) with a ridge: Newton on ever narrower smoothed hinges, each
+    def smoothed(self, width, b, b0, eta):
+        """The intercept of the optimum of the smoothed loss of a width, from coefficients b (k,)
+        and b0; b and the predictor eta (n,) are left in place.
+        """
+        kind = type(self.soft)
+        return refit_in_turn(
+            newton.rows_of(self.problem, self.Z)._replace(loss=kind(*self.soft[:-1], width)),
+            self.every[None],
+            newton.Shrinkage(self.lambda1, self.lambda2),
+            newton.Box(self.lower[None], self.upper[None]),
+            b[None],
+            b0,
+            newton.Stopping(np.inf, 0, False, 200),
+            eta,
+        )[3]
+
+    def first(self, start):
+        """(b, b0) to start from."""
+        p = self.problem
+        if start is not None:
+            return np.array(start[0], dtype=np.float64), float(start[1])
+        b0 = null_start(p.loss, p.y, p.offset, p.weights) if p.intercept else 0.0
+        return np.clip(np.zeros(self.every.size), self.lower, self.upper), b0
+
+    def optimum(self, start):
+        """(b, b0, objective, gap, whether b and b0 are the only best ones), from a start (b, b0) or
+        None: that of few rows, those on a known side of the kink taken together.
+        """
+        n, k = self.problem.y.size, self.every.size
+        b, b0 = self.first(start)
+        if k + self.problem.intercept == 0:
+            return b, b0, self.value(b, b0)[0], 0.0, True
+        if n <= FEW_ROWS:
+            return self.solve(b, b0)
+        eta, width, most = np.empty(n), self.width, max(ROWS_OF_PROGRAM, 20 * (k + 1))
+        while True:
+            b0 = self.smoothed(width, b, b0, eta)
+            beyond = eta - self.problem.y
+            inside = np.abs(beyond) <= width
+            if np.count_nonzero(inside) <= most:
+                break
+            width *= 0.3
+        while True:
+            found = self.together(inside, beyond > 0.0).solve(b, b0)
+            if found is not None:
+                x, x0, _, gap, unique = found
+                value, moved = self.value(x, x0)
+                unclear = (moved > 0.0) != (beyond > 0.0)
+                unclear = ~inside & (unclear | (np.abs(moved) <= ZERO * self.scale))
+                if not unclear.any():
+                    return x, x0, value, gap, unique
+                inside |= unclear
+            elif inside.all():
+                return b, b0, self.value(b, b0)[0], np.inf, True
+            else:
+                width *= 4.0
+                inside |= (np.abs(beyond) <= width) | (width > 1e3 * self.width)
+
+    def together(self, inside, above):
+        """The problem whose rows that are not inside are means of those of one sign and one side of
+        the kink: it is the same for coefficients that leave them there.
+        """
+        p = self.problem
+        kinds = 2 * above + (self.low == 0.0)  # the slopes of classes depend on theirs
+        rows = [np.flatnonzero(~inside & (kinds == kind)) for kind in range(4)]
+        rows = [each for each in rows if each.size]
+        weight = [p.weights[each].sum() for each in rows]
+
+        def all_of(x):
+            pairs = zip(rows, weight, strict=True)
+            means = [x[..., each] @ p.weights[each] / w for each, w in pairs]
+            return np.concatenate([x[..., inside], *(np.atleast_2d(m).T for m in means)], axis=-1)
+
+        few = replace(
+            p,
+            y=all_of(p.y[None])[0],
+            offset=all_of(p.offset[None])[0],
+            weights=np.append(p.weights[inside], weight),
+        )
+        Z = np.ascontiguousarray(all_of(self.Z))
+        return _Restricted(few, Z, self.lambda1, self.lambda2, self.lower, self.upper)
+
+    def solve(self, b, b0):
+        """`optimum` of all rows at once."""
+        if self.lambda2 > 0.0:
+            return *self.narrow(b, b0), True
+        return self.program()
+
+    def narrow(self, b, b0):
+        """(b, b0, objective, gap) with a ridge: Newton on ever narrower smoothed losses, each
         followed by the linear system of its rows.
         """
-        p, n = self.problem, self.problem.X.n
-        b, b0 = (
-            (np.zeros(self.every.size), float(p.weights @ p.y) if p.intercept else 0.0)
-            if start is None
-            else (np.array(start[0], dtype=np.float64), float(start[1]))
-        )
+        p, n, b = self.problem, self.problem.y.size, b.copy()
         best, top = (b, b0, np.inf), -np.inf
         eta, slopes, curved = np.empty(n), np.empty(n), np.empty(n)
-        for width in WIDTHS:
-            loss = SmoothedHinge(float(width))
-            b0 = refit_in_turn(
-                newton.rows_of(p, self.Z)._replace(loss=loss),
-                self.every[None],
-                newton.Shrinkage(self.lambda1, self.lambda2),
-                newton.Box(self.lower[None], self.upper[None]),
-                b[None],
-                b0,
-                newton.Stopping(np.inf, 0, False, 200),
-                eta,
-            )[3]
+        for width in self.width * NARROWER:
+            b0 = self.smoothed(width, b, b0, eta)
+            loss = type(self.soft)(*self.soft[:-1], width)
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
-            for x, x0, a in ((b, b0, slopes), self.polished(b, b0, p.y * eta, curved > 0)):
+            kink, points = curved > 0, [(b, b0, slopes)]
+            if np.count_nonzero(kink) <= MOST_AT_KINK + 2 * b.size:  # more are not at the kink
+                points.append(self.polished(b, b0, eta, kink))
+            for x, x0, a in points:
                 value = self.value(x, x0)[0]
                 best = (x.copy(), x0, value) if value < best[2] else best
                 top = max(top, self.bound(a))
-            if best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3):
+            if best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
                 break
         return *best, best[2] - top
 
-    def polished(self, b, b0, margin, kink):
-        """(b, b0, slopes) of the linear system with these rows at the kink, rows of a lower margin
-        on its left; before the last width slopes need not be feasible.
+    def polished(self, b, b0, eta, kink):
+        """(b, b0, slopes) of the linear system with these rows at the kink, the others on their
+        sides of it; before the last width slopes need not be feasible.
         """
         p = self.problem
         free = (b > self.lower) & (b < self.upper) & ((b != 0.0) | (self.lambda1 == 0.0))
         F, E, m = np.flatnonzero(free), np.flatnonzero(kink), int(p.intercept)
-        a = np.where(~kink & (margin < 1.0), -p.y * p.weights, 0.0)
+        a = np.where(kink, 0.0, np.where(eta < p.y, self.low, self.high))
         f, e = F.size, E.size
         A, rhs = np.zeros((f + m + e, f + m + e)), np.zeros(f + m + e)
         A[:f, :f] = 2.0 * self.lambda2 * np.eye(f)
         Z = self.Z[F]
         A[:f, f + m :], A[f + m :, :f] = Z[:, E], Z[:, E].T
+        held = np.where(free, 0.0, b)
         rhs[:f] = -Z @ a - self.lambda1 * np.sign(b[F])
         if m:
             A[f, f + m :], A[f + m :, f] = 1.0, 1.0
             rhs[f] = -a.sum()
-        held = np.where(free, 0.0, b)
         rhs[f + m :] = (p.y - p.offset - (0.0 if m else b0) - held @ self.Z)[E]
         x = np.linalg.lstsq(A, rhs, rcond=1e-13)[0]
         out = held.copy()
@@ -181,35 +306,90 @@ class _Restricted:
         return out, float(x[f]) if m else b0, a
 
     def program(self):
-        """(b, b0, objective, gap) without a ridge, a linear program: b = up - down and the losses
-        as variables.
+        """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge: the
+        linear program of the slopes a (n,); None where it has no solution.
         """
-        from scipy.sparse import csr_array, diags_array, hstack  # slow, and rarely needed
-
-        p, k, n = self.problem, self.every.size, self.problem.X.n
-        YZ = csr_array((p.y * self.Z).T)
-        shift = csr_array(p.y[:, None]) if p.intercept else csr_array((n, 0))
-        A = -hstack([YZ, -YZ, shift, diags_array(np.ones(n))], format="csr")
-        cost = np.concatenate([np.full(2 * k, self.lambda1), np.zeros(shift.shape[1]), p.weights])
-        box = np.concatenate(
-            [
-                np.column_stack([np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0)]),
-                np.column_stack([np.maximum(-self.upper, 0.0), np.maximum(-self.lower, 0.0)]),
-                np.full((shift.shape[1], 2), [-np.inf, np.inf]),
-                np.full((n, 2), [0.0, np.inf]),
-            ]
-        )
+        p, k, m = self.problem, self.every.size, int(self.problem.intercept)
+        A, cost, box = np.vstack([self.Z, np.ones((m, p.y.size))]), p.offset - p.y, []
+        box.append(np.column_stack([self.low, self.high]))
+        # z_j'a is within lambda1 of 0, beyond where the coefficient is at a bound
+        above, below = np.isfinite(self.upper), np.isfinite(self.lower)
+        spread = [(self.every, 0.0, -self.lambda1, self.lambda1)] if self.lambda1 else []
+        spread += [(np.flatnonzero(above), -self.upper[above], 0.0, np.inf)]
+        spread += [(np.flatnonzero(below), -self.lower[below], -np.inf, 0.0)]
+        for J, price, least, most in spread:
+            unit = np.zeros((k + m, J.size))
+            unit[J, np.arange(J.size)] = 1.0
+            A = np.hstack([A, unit])
+            cost = np.append(cost, np.broadcast_to(price, J.size))
+            box.append(np.full((J.size, 2), [least, most]))
         found = scipy.optimize.linprog(
-            cost,
-            A_ub=A,
-            b_ub=p.y * p.offset - 1.0,
-            bounds=box,
-            method="highs",
+            -cost,
+            A_eq=A,
+            b_eq=np.zeros(k + m),
+            bounds=np.vstack(box),
+            method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if found.x is None:
-            return np.zeros(k), 0.0, self.value(np.zeros(k), 0.0)[0], np.inf
-        b = np.clip(found.x[:k] - found.x[k : 2 * k], self.lower, self.upper)
-        b0 = float(found.x[2 * k]) if p.intercept else 0.0
-        value = self.value(b, b0)[0]
-        return b, b0, value, value - found.fun
+        if found.status != 0:
+            return None
+        a, x = found.x[: p.y.size], found.eqlin.marginals
+        b, tau = np.clip(x[:k], self.lower, self.upper), self.Z @ a
+        if self.lambda1:
+            b[np.abs(tau) < (1.0 - ZERO) * self.lambda1] = 0.0
+        b0 = float(x[k]) if m else 0.0
+        value, beyond = self.value(b, b0)
+        return b, b0, value, self.gap(value, a, b, tau), self.unique(a, b, tau, beyond)
+
+    def gap(self, value, a, b, tau):
+        """What the dual value of slopes a (n,) lacks of the objective of b; slopes that a free
+        coefficient lacks to be feasible count by its size.
+        """
+        p = self.problem
+        excess = np.maximum(np.abs(tau) - self.lambda1, 0.0)
+        bound = np.where(tau < 0.0, self.upper, self.lower)
+        finite = np.isfinite(bound)
+        price = np.where(finite, np.sign(-tau) * np.where(finite, bound, 0.0), -np.abs(b))
+        return value - float((p.offset - p.y) @ a - excess @ price)
+
+    def unique(self, a, b, tau, beyond):
+        """Whether no other coefficients are as good: no direction keeps the rows whose slopes are
+        within their range at the kink, and the others, and the coefficients, on their sides.
+        """
+        m, excess = int(self.problem.intercept), np.abs(tau) - self.lambda1
+        near = ZERO * max(self.lambda1, float(self.problem.weights.max()))
+        at_low, at_high, zero = b <= self.lower, b >= self.upper, np.zeros(b.size, dtype=bool)
+        if self.lambda1:
+            zero = b == 0.0
+        ended = at_low | at_high | zero
+        # whose slope holds them where they are
+        held = np.where(zero, excess < -near, ended & (excess > near)) | (self.lower == self.upper)
+        C = np.flatnonzero(~held)
+        room = AT_END * (self.high - self.low)
+        kink = (a > self.low + room) & (a < self.high - room)
+        M = np.vstack([self.Z[C], np.ones((m, a.size))])
+        if not M.shape[0]:
+            return True
+        if np.linalg.matrix_rank(M[:, kink]) == M.shape[0]:
+            return True
+        ends = np.flatnonzero(~kink & (np.abs(beyond) <= ZERO * self.scale))
+        if not ends.size and not ended[C].any():
+            return False
+        sides = np.where(a[ends] > 0.5 * (self.low + self.high)[ends], -1.0, 1.0)
+        low = np.where(at_low[C] | (zero[C] & (tau[C] < 0.0)), 0.0, -1.0)
+        high = np.where(at_high[C] | (zero[C] & (tau[C] > 0.0)), 0.0, 1.0)
+        box = np.column_stack([np.append(low, [-1.0] * m), np.append(high, [1.0] * m)])
+        toward = np.cos(np.arange(1.0, M.shape[0] + 1.0))  # nothing special about any direction
+        for sign in (1.0, -1.0):
+            found = scipy.optimize.linprog(
+                sign * toward,
+                A_ub=(sides * M[:, ends]).T,
+                b_ub=np.zeros(ends.size),
+                A_eq=M[:, kink].T,
+                b_eq=np.zeros(int(kink.sum())),
+                bounds=box,
+                method="highs-ds",
+            )
+            if found.x is None or found.fun < -1e-7:
+                return False
+        return True

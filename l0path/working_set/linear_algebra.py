@@ -359,7 +359,8 @@ def filled(size, value):
 
 @njit
 def rounding(n):
-    """Error of F relative to what it is summed from: of one operation, and of n terms in some 32
-    sums (vector units), where equal terms round alike.
+    """Error of F relative to what it is summed from: of one operation, and of n terms in as few as
+    four sums (vector units), where equal terms round alike. Measured at n = 50,000: 1.4e-17 n on a
+    processor with narrow units.
     """
-    return 1e-15 + 2e-18 * n
+    return 1e-15 + 2e-17 * n

@@ -11,7 +11,7 @@ import l0path
 from l0path.engine.request import request
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import HingeModel
+from l0path.working_set.hinge import KinkedModel
 
 PAPER = {
     10000: "35",
@@ -71,7 +71,7 @@ def row(n, p, k, reading, args):
         standardize=False,
     )
     problem = pose(request(X, y, loss="hinge", algorithm="exact", **UNITS).data)
-    support, lambda0, largest = price(HingeModel(problem), path, k, lambda2)
+    support, lambda0, largest = price(KinkedModel(problem), path, k, lambda2)
     fitted = time.perf_counter() - began
     settings = IntegralityGeneration(solver=args.solver, gap=args.gap)
     box = args.box * largest if args.box else None

@@ -20,6 +20,7 @@ import pytest
 from asked import loss_with
 
 import l0path
+from l0path.core.control import imported_whole
 from l0path.exchange.local_search import LocalSearch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -337,3 +338,16 @@ def test_a_default_squared_fit_compiles_few_kernels_and_imports_nothing_heavy():
     compiled = sum(found["kernels"].values())
     assert 1 <= compiled <= 6, found["kernels"]
     assert found["lazy"] == [] and found["k"] == 50
+
+
+def test_an_import_is_whole_before_an_interruption_is_heard(tmp_path, monkeypatch):
+    """Else a module that was imported in part stays so in this process."""
+    (tmp_path / "slow_to_import.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGINT)\nWHOLE = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        imported_whole("slow_to_import")
+    assert imported_whole("slow_to_import").WHOLE
+    assert signal.getsignal(signal.SIGINT) is before

@@ -292,12 +292,13 @@ def test_most_models_are_refuted_by_their_first_step():
 # -------------------- where nothing is claimed
 
 
-def test_a_separating_column_leaves_no_optimum():
+def test_a_separating_column_has_an_infimum_of_zero():
     d = record("logistic", 1, n=40)
     d["X"][:, 5] = d["y"] * np.abs(d["X"][:, 5])
     with pytest.warns(l0path.errors.SeparationWarning):
         model = row_of_one(d)
-    assert model.status == "separated" and model.optimality == "unverified"
+    assert model.status == "separated" and model.support.tolist() == [5]
+    assert model.objective == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_column_that_separates_some_rows_only():

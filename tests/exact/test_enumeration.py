@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import rational_least_squares
+from asked import loss_with
 
 import l0path
 from l0path.core.status import SearchEnd
@@ -138,7 +139,7 @@ def test_columns_that_gram_matrices_hide_are_compared_by_their_rows(origin):
 
 @pytest.mark.parametrize(
     ("loss", "options"),
-    [("logistic", {}), ("huber", {"delta": 0.5, "lambda1": 0.01}), ("poisson", {"lower": 0.0})],
+    [("logistic", {}), ("huber", {"lambda1": 0.01}), ("poisson", {"lower": 0.0})],
 )
 def test_other_losses_are_refitted_where_nothing_bounds_them(loss, options):
     """More columns than rows, or bounds on coefficients: every model is fitted."""
@@ -146,13 +147,14 @@ def test_other_losses_are_refitted_where_nothing_bounds_them(loss, options):
     X = rng.standard_normal((30, 31))
     signal = X[:, 0] - X[:, 1] + rng.logistic(size=30)
     y = {"logistic": signal > 0, "huber": signal, "poisson": rng.poisson(np.exp(signal / 4))}[loss]
-    path = l0path.fit(X, y * 1.0, loss=loss, max_k=2, certify=False, **options)
+    record = loss_with(loss, delta=0.5)
+    path = l0path.fit(X, y * 1.0, loss=record, max_k=2, certify=False, **options)
     found = path.certify(k=2)
     assert found.proven
     assert found.search == f"all {math.comb(31, 2)} models compared"
     for S in [(0, 1), (3, 9), tuple(path.support(k=2))]:
         forced = {"always_include": list(map(int, S)), "max_k": 0}
-        other = l0path.fit(X, y * 1.0, loss=loss, certify=False, **forced, **options)
+        other = l0path.fit(X, y * 1.0, loss=record, certify=False, **forced, **options)
         assert found.incumbent <= other.table.objective.iloc[0] * (1 + 1e-8)
 
 

@@ -17,7 +17,7 @@ from l0path.exact.hinge_tree import HingeTree
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
 from l0path.problem.losses import Hinge, canonical_name, make_loss, name_of
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import HingeModel, make_model
+from l0path.working_set.hinge import KinkedModel, make_model
 
 CASES = {  # lambda1, lambda2, box, intercept, size, lambda0, forced
     "ridge": (0.0, 0.05, np.inf, True, 3, None, None),
@@ -122,7 +122,7 @@ def best_of_all(problem, lambda1, lambda2, size, lambda0):
 def test_restricted_hinge_optima_are_those_of_a_program(lambda1, lambda2, box, intercept):
     for seed in range(3):
         problem = posed(seed, "hinge", n=30, box=box, intercept=intercept)
-        model = HingeModel(problem)
+        model = KinkedModel(problem)
         for S in (np.array([0]), np.array([1, 3, 4]), np.arange(7)):
             model.grow(S)
             fit, want = (
@@ -152,7 +152,7 @@ def test_a_restricted_hinge_optimum_is_confirmed_by_weak_duality():
     it.
     """
     problem = posed(3, "hinge", n=400, p=12)
-    model = HingeModel(problem)
+    model = KinkedModel(problem)
     model.grow(np.arange(12))
     fit = model.refit(np.arange(12), 0.0, 0.01)
     assert fit.flags == ()
@@ -169,7 +169,7 @@ def test_a_hinge_tree_proves_the_enumerated_optimum(case):
     for seed in range(2):
         problem = posed(seed, "hinge", box=box, intercept=intercept, forced=forced)
         best, _ = best_of_all(problem, lambda1, lambda2, size, lambda0)
-        model = HingeModel(problem)
+        model = KinkedModel(problem)
 
         def refit(
             S, model=model, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, problem=problem

@@ -112,3 +112,114 @@ def test_a_short_logarithmic_axis_has_ticks_between():
         plots.style.log_labels(ax.xaxis, low, high)
         inside = [v for v in ax.xaxis.get_majorticklocs() if low <= v <= high]
         assert 4 <= len(inside) <= 12, (low, high, inside)
+
+
+def test_a_marked_model_is_named_and_drawn_with_a_few_sizes_beyond(path):
+    """Its columns are named wherever their curves end."""
+    ax = path.plot("coef", mark={"k": 3})
+    named = {name for name in colours(ax) if name in path.names}
+    assert named == set(path.model(k=3).features)
+    assert 8 <= ax.get_xlim()[1] < 9 and "sizes up to 8 of" in ax.get_title(loc="left")
+    assert set(path.model(k=3).features) <= set(colours(path.plot("coef", mark={"k": 3}, k=6)))
+
+
+def test_a_coefficient_of_one_size_alone_is_a_point():
+    values = np.array([0.0, 0.0, 3.0, 0.0, 0.0, 1.0, 2.0, 0.0])
+    found = plots.drawing.entered(values)
+    np.testing.assert_array_equal(np.isnan(found), [1, 1, 0, 1, 0, 0, 0, 0])
+
+
+def test_norms_are_called_norms_and_one_response_has_signs():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 3)), columns=list("abc"))
+    Y = pd.DataFrame({"up": X["a"], "down": -X["a"] + X["b"]}) + rng.standard_normal((60, 2))
+    path = l0path.fit(X, Y)
+    assert path.plot("coef").get_ylabel() == "norm of the standardised coefficients (2 responses)"
+    bar = path.plot("support").get_figure().axes[1]
+    assert [t.get_text() for t in bar.get_yticklabels()] == ["0", "1"]
+    assert bar.get_ylabel().startswith("norm")
+    one = plots.data(path, "coef", response="down")
+    wanted = path.coef(standardized=True).xs("down", level=1, axis=1)
+    np.testing.assert_allclose(one["a"], wanted.loc["a"])
+    assert (one["a"].iloc[1:] < 0).all()
+    ax = path.plot("support", response="down")
+    image = np.ma.filled(ax.images[0].get_array(), np.nan)
+    assert np.nanmin(image) < 0 and "down" in ax.get_figure().axes[1].get_ylabel()
+    codes = np.argmax(X.to_numpy() + rng.gumbel(size=(60, 3)), axis=1)
+    classes = l0path.fit(X, codes, loss="multinomial", lambda2=1e-2)
+    assert "(3 classes)" in classes.plot("coef").get_ylabel()
+    assert classes.plot("coef", class_=2).get_ylabel().endswith(", 2")
+    with pytest.raises(ValueError, match=r"class_=7: not one of this path; choose one of 0, 1, 2"):
+        classes.plot(class_=7)
+    with pytest.raises(ValueError, match="this one takes class_="):
+        classes.plot(response=1)
+    with pytest.raises(ValueError, match="one response; leave it out"):
+        l0path.fit(X, Y["up"]).plot(response="up")
+
+
+def test_signs_have_the_same_colours_in_all_plots(path):
+    """Blue above zero, orange below, in supports and in sets of models, with a key."""
+    hitters = l0path.datasets.load_hitters()
+    path = l0path.fit(hitters.X, hitters.y, max_k=8)
+    drawn = path.near_best(criterion="bic", within=2).plot()
+    maps = [drawn.images[0].get_cmap(), path.plot("support").images[0].get_cmap()]
+    for colours_of in maps:
+        ends = [plt.matplotlib.colors.to_hex(colours_of(v)) for v in (0.0, 1.0)]
+        assert ends == [plots.style.NEGATIVE.lower(), plots.style.POSITIVE.lower()]
+    assert [t.get_text() for t in drawn.get_legend().get_texts()] == ["positive", "negative"]
+
+
+def test_gaps_are_in_percent():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 60))
+    path = l0path.fit(X, X[:, 0] + rng.standard_normal(40), lambda2=0.05, max_k=4, certify=True)
+    ax = path.plot("gap")
+    gap = path.table.gap.to_numpy()
+    np.testing.assert_allclose(
+        ax.lines[0].get_ydata(), np.where(gap <= 1e-6, 0.0, 100 * gap), rtol=1e-12
+    )
+    assert "%" in ax.get_ylabel() and gap.max() > 1e-6
+
+
+def test_curves_that_run_backwards_are_warned_of():
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal(200)
+    X = np.column_stack([a + 0.01 * rng.standard_normal(200), a, rng.standard_normal(200)])
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    path = l0path.fit(X, y)
+    sums = plots.data(path, "coef", x="l1")["l1"].to_numpy()
+    reverse = l0path.Path(path.meta, path.solutions[::-1], path.status, (), (), path._source)
+    assert (np.diff(sums) > 0).all()
+    path.plot(x="l1")
+    with pytest.warns(UserWarning, match="run backwards"):
+        reverse.plot(x="l1")
+
+
+def test_numbers_at_risk_and_ties_are_said():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((90, 2))
+    X[:50, 0] = 0.0
+    time, seen = rng.exponential(np.exp(-X[:, 0])), rng.random(90) < 0.8
+    path = l0path.fit(X, np.column_stack([time, seen]), loss="cox", max_k=1, always_include=[0])
+    ax = path.plot_survival(k=0, groups=2)
+    texts = [t.get_text() for t in ax.texts]
+    ticks = ax.get_xticks()
+    assert texts[0] == "at risk" and len(texts) == 1 + 2 * len(ticks)
+    risk = path.predict(X, k=0, type="link")
+    low = risk <= np.quantile(risk, 0.5)
+    assert texts[1 : 1 + len(ticks)] == [str(int((time[low] >= t).sum())) for t in ticks]
+    assert "equal risk" in ax.get_title(loc="left") and low.sum() != 45
+    assert "95 %" in ax.get_legend().get_title().get_text()
+
+
+def test_few_large_predictions_do_not_squeeze_a_calibration_curve():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((1500, 2))
+    mean = np.exp(1.3 * X[:, 0] - 0.5)
+    y = rng.poisson(mean)
+    ax = l0path.fit(X, y, loss="poisson", max_k=1).plot_calibration(k=1)
+    points = next(line for line in ax.lines if line.get_gid() == "l0path-calibration")
+    assert points.get_xdata()[-1] > 0.7 * ax.get_xlim()[1]
+    assert any("predictions beyond, up to" in t.get_text() for t in ax.texts)
+    bars = np.concatenate([s[:, 1] for s in ax.collections[0].get_segments()])
+    assert bars.min() >= 0

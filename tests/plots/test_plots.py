@@ -108,6 +108,7 @@ def test_unknown_kinds_and_axes(path):
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:x='l1'")
 def test_every_kind_draws_every_path(paths, name, kind):
     path = paths[name]
     before = dict(plt.rcParams)

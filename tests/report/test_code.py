@@ -152,3 +152,12 @@ def test_what_cannot_be_written_out_is_refused_by_name():
     for refused in (model.to_python, model.to_sql, model.to_sklearn):
         with pytest.raises(ValueError, match="design"):
             refused()
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "a\x1b[31mb", "a\u2028b\x85"])
+def test_names_that_python_cannot_read_as_they_are(odd):
+    data = pd.DataFrame({odd: np.arange(20.0), "b": np.arange(20.0) % 3})
+    y = pd.Series(data[odd] + data["b"], name=odd)
+    model = l0path.fit(data, y, max_k=2).model(k=2)
+    np.testing.assert_allclose(by_python(model, data), model.predict(data), rtol=1e-12)
+    assert model.to_python().encode().decode().isascii()

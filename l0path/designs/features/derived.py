@@ -72,6 +72,9 @@ class Derived(Sequence):
         return {name: j for j, name in reversed(list(enumerate(self.base)))}
 
 
+LABELS = ("row_index", "heredity")  # attributes that are set after a design was made
+
+
 class DerivedDesign:
     """Design of `names`, features of the columns of a base design (n, p0); `row_index`: that of the
     DataFrame they were made of.
@@ -85,7 +88,8 @@ class DerivedDesign:
         self.n, self.p = base.n, len(names)
 
     def __reduce__(self):
-        return type(self), (self.base, self.names)
+        own = {name: self.__dict__[name] for name in LABELS if name in self.__dict__}
+        return type(self), (self.base, self.names), own
 
     @property
     def nbytes(self) -> int:

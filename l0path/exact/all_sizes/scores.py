@@ -161,6 +161,24 @@ class BestSets:
         return min([self.cutoff, *scores])
 
 
+class SetsOfSmoothed(BestSets):
+    """The best sets by a loss that a search smooths: `refit` has values of the loss itself, bounds
+    are those of the smoothed loss, which is above it by at most `above`.
+    """
+
+    def __init__(self, *args, above, **more):
+        super().__init__(*args, **more)
+        self.above = above
+
+    def cutoffs(self, sizes):
+        """See `SetsWanted`."""
+        return super().cutoffs(sizes) + self.above
+
+    def bound(self, lower):
+        """As of `BestSets`."""
+        return super().bound(lower - self.above)
+
+
 class BestOfEach:
     """The best set by each of several scores, in one search. wanted: a `BestSets` for each, which
     have refits and counts in common.

@@ -4,17 +4,18 @@
     quantile(quantile, width)    r^2 / (4 h) + (t - 1/2) r + h / 4 for |r| <= h = width    real
                                  t r for r > h, (t - 1) r for r < -h
 
-It is the check loss of the quantile t, its corner replaced by a parabola: the mean of the check
-loss over residuals that differ by up to h. Its conjugate, for slopes -t <= r <= 1 - t:
+    check(quantile)              t r for r > 0, (t - 1) r for r <= 0                        real
 
-    y r + h (1/2 - t - r)^2 - h / 4
+The first is the check loss of the quantile t, its corner replaced by a parabola: the mean of the
+check loss over residuals that differ by up to h. It is above the check loss by h / 4 at most. The
+supports of a path are those of the smoothed loss. On its support each model has the coefficients of
+least check loss, and what a path reports is the check loss. The conjugates, for slopes
+-t <= r <= 1 - t, are
 
-Its likelihood is that of the density exp(-value / s) / Z(s) of a row, whose scale s is that of
-maximum likelihood. Without the smoothing it is the asymmetric Laplace distribution, Z = s /
-(t (1 - t)) and s the mean check loss; with it
+    y r + h (1/2 - t - r)^2 - h / 4    and    y r
 
-    Z = s e^(-t h / s) / t + s e^(-(1 - t) h / s) / (1 - t)
-        + e^(-t (1 - t) h / s) sqrt(4 pi h s) (Phi(2 t u) - Phi(-2 (1 - t) u)),  u = sqrt(h / (2 s))
+The likelihood is that of the asymmetric Laplace distribution, with the density
+t (1 - t) / s exp(-check / s) of a row. By maximum likelihood its scale s is the mean check loss.
 
 Sources: Koenker & Bassett, Econometrica 46 (1978); Fernandes, Guerre & Horta, Journal of Business &
 Economic Statistics 39 (2021); He, Pan, Tan & Zhou, Journal of Econometrics 232 (2023); Koenker &
@@ -26,13 +27,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..conjugates import conjugate, conjugate_slope, interval
+from ..conjugates import conjugate, conjugate_slope, interval, smooth
 from ..losses import named, smoothness
-from ..responses import EPS, log_likelihood, null_start, rounding, saturated, unit_deviance
+from ..responses import (
+    EPS,
+    log_constant,
+    log_likelihood,
+    null_start,
+    reported,
+    rounding,
+    saturated,
+    unit_deviance,
+)
 from ..traits import LossTraits
 from ..verbs import curvature, fenchel_gap, slope, value
-
-FITTED = 1e-12  # share of the least loss above which a mean loss has a scale
 
 
 @named
@@ -54,6 +62,48 @@ class Quantile(NamedTuple):
 
     quantile: float
     width: float
+
+    @property
+    def above(self):
+        """How far the loss can be above the check loss."""
+        return 0.25 * self.width
+
+
+class Check(NamedTuple):
+    """Check loss of a quantile, for results: it has no curvature. width: that of the smoothed loss
+    that stands in for it in a search.
+    """
+
+    traits = Quantile.traits._replace(jumps=True, bounded=False)
+
+    quantile: float
+    width: float
+
+
+@smooth.register(Check)
+def _(loss):
+    return Quantile(loss.quantile, loss.width)
+
+
+@reported.register(Quantile)
+def _(loss):
+    return Check(loss.quantile, loss.width)
+
+
+@value.register(Check)
+def _(loss, y, eta):
+    r = y - eta
+    return loss.quantile * r if r > 0.0 else (loss.quantile - 1.0) * r
+
+
+@slope.register(Check)
+def _(loss, y, eta):
+    return -loss.quantile if y > eta else 1.0 - loss.quantile
+
+
+@conjugate.register(Check)
+def _(loss, y, r):
+    return y * r
 
 
 @smoothness.register(Quantile)
@@ -93,6 +143,7 @@ def _(loss, y, r):
 
 
 @interval.register(Quantile)
+@interval.register(Check)
 def _(loss, y):
     return np.full(y.shape, -loss.quantile), np.full(y.shape, 1.0 - loss.quantile)
 
@@ -103,6 +154,7 @@ def _(loss, y, r):
 
 
 @null_start.register(Quantile)
+@null_start.register(Check)
 def _(loss, y, offset, weights):
     r = y - offset
     order = np.argsort(r, kind="stable")
@@ -116,47 +168,33 @@ def _(loss, y):
 
 
 @rounding.register(Quantile)
+@rounding.register(Check)
 def _(loss, y, weights, size):
     return 8 * EPS * size
 
 
 @unit_deviance.register(Quantile)
+@unit_deviance.register(Check)
 def _(loss, y, eta, rows):
     """Twice the check loss, not smoothed."""
     r = y - eta
     return 2.0 * np.where(r > 0, loss.quantile * r, (loss.quantile - 1.0) * r)
 
 
+@log_constant.register(Quantile)
+def _(loss, y, trials=None):
+    """What rounding leaves of the loss of a row that is fitted."""
+    return rounding(loss, y, None, np.abs(y))
+
+
 @log_likelihood.register(Quantile)
 def _(loss, constant, n):
-    """With the scale of maximum likelihood; inf where every row is fitted."""
-    from scipy.optimize import minimize_scalar
+    """Of mean check losses, with the scale of maximum likelihood; inf where every row is fitted."""
+    density = math.log(loss.quantile * (1.0 - loss.quantile)) - 1.0
 
-    least = float(saturated(loss, np.zeros(1))[0])
+    def of_losses(mean_loss):
+        with np.errstate(divide="ignore"):
+            fitted = mean_loss <= constant
+            return np.where(fitted, np.inf, n * (density - np.log(np.maximum(mean_loss, 0.0))))
 
-    def best(total):
-        if not total > least * (1.0 + FITTED):
-            return np.inf
-        # the scale lies between what the mean is above the least loss and the double of it
-        above = math.log(total - least)
-        found = minimize_scalar(
-            lambda s: total * math.exp(-s) + _log_mass(loss, math.exp(s)),
-            bounds=(above - 1.0, math.log(2.0) + above + 1.0),
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
-        return -n * found.fun
-
-    return lambda mean_loss: np.array([best(float(each)) for each in np.atleast_1d(mean_loss)])
-
-
-def _log_mass(loss, s):
-    """The logarithm of Z(s)."""
-    from scipy.special import ndtr
-
-    t, h = loss.quantile, loss.width
-    u = math.sqrt(0.5 * h / s)
-    # times e^(t (1 - t) h / s), whose power no part exceeds
-    tails = math.exp(-(t * t) * h / s) / t + math.exp(-((1.0 - t) ** 2) * h / s) / (1.0 - t)
-    middle = math.sqrt(4.0 * math.pi * h * s) * (ndtr(2.0 * t * u) - ndtr(-2.0 * (1.0 - t) * u))
-    return math.log(s * tails + middle) - t * (1.0 - t) * h / s
+    return of_losses
