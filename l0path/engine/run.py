@@ -103,8 +103,6 @@ def run(request, clock=None) -> Fitted:
             solutions = assemble.rehulled(solutions, reporting.problem)
         told = [] if request.resolved else _response_among_columns(setting, solutions)
         path = _path(setting, slices, solutions, [*notes, *reporting.note(), *told])
-    for text in told:
-        warn_user(UserWarning(text))
     return Fitted(path, setting.request, setting.working_set)
 
 
@@ -469,9 +467,7 @@ def _response_among_columns(setting, solutions):
         else:
             same = np.array_equal(x, data.y)
         if same:
-            return [
-                f"column {data.names[j]!r} equals y; leave it out of X, or the models say nothing"
-            ]
+            return [f"column {data.names[j]!r} equals y; if it is a copy of it, leave it out of X"]
     return []
 
 
