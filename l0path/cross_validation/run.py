@@ -213,6 +213,16 @@ def cv_fit(
     return out
 
 
+def asked_of(X, y=None, *, cv, groups_cv=None, n_repeats=1, random_state=None, **arguments):
+    """The `Request` of a `cv_fit` with these arguments, which knows of its folds. X is not read."""
+    X, y, given = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+    cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
+    check_arguments(cv, n_repeats, groups_cv)
+    seed = draw_seed(random_state)
+    asked = request(X, y, random_state=seed, **given)
+    return with_folds(asked, X, cv, groups_cv, n_repeats, seed)[0]
+
+
 def table_of(X):
     """The table of an encoded formula, or X itself."""
     return X.X if isinstance(X, formula.Encoded) else X

@@ -298,7 +298,17 @@ def stability_selection(
     asked = replace(asked, plan=replace(plan, max_k=max_k, random_state=seed))
     sampling = Sampling(fraction, bootstrap, paired, deadline)
     items = [(asked, child, sampling) for child in children]
-    done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples", began=began)
+    done = run(
+        chosen_sets,
+        items,
+        n_jobs=n_jobs,
+        progress=progress,
+        name="subsamples",
+        began=began,
+        caller="stability_selection",
+        max_k=max_k,
+        remedy="a smaller max_k= or n_subsamples=, or n_jobs=-1,",
+    )
     total, what = len(children), "pairs of subsamples" if paired else "subsamples"
     if not done.results:
         stop(done.end, "stability_selection", f"one of {total} {what}")
