@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from recomputed import objective_of
 
 import l0path
 from l0path.core import archive
@@ -128,7 +129,6 @@ def lying(members):
 
 SCRIPT = """
 import sys, tracemalloc, l0path
-from recomputed import objective_of
 l0path.core.archive.FREE = 1 << 22
 l0path.load(sys.argv[1])
 tracemalloc.start()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
 from ..paths import Model
@@ -163,7 +164,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
     solution, groups = near.solution, self._meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
-    table = pd.DataFrame(
+    table = Table(
         {
             **{name: own[name].to_numpy() for name in own},
             "increase_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
@@ -348,4 +349,4 @@ def alternatives(
     above = base - floor if np.isfinite(floor) else abs(base)
     frame["relative"] = (frame["objective"] - base) / max(above, 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
-    return frame
+    return Table(frame)

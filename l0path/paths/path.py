@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
+from ..core.printed import Table
 from ..core.status import End, FitStatus
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector, Settings
@@ -119,7 +120,7 @@ class Path:
     @cached_property
     def rounds(self) -> pd.DataFrame:
         """The record of the search, one row per round."""
-        return pd.DataFrame(self._rounds)
+        return Table(self._rounds)
 
     @property
     def names(self) -> list[str]:
@@ -160,7 +161,7 @@ class Path:
         """
         whole = self.details
         vary = [f"lambda{i}" for i in range(3) if whole[f"lambda{i}"].nunique() > 1]
-        return whole[[TABLE[0], *vary, *TABLE[1:]]]
+        return Table(whole[[TABLE[0], *vary, *TABLE[1:]]])
 
     @property
     def details(self) -> pd.DataFrame:
@@ -173,7 +174,7 @@ class Path:
             self._table = pd.DataFrame(rows, columns=DETAILS[:-1])
             self._table["exchanges"] = pd.array(self._table["exchanges"], dtype="Int64")
             self._table[DETAILS[-1]] = pd.Series(self._chosen(), dtype=object)
-        return self._table.copy()
+        return Table(self._table.copy())
 
     def _chosen(self):
         """The features of each solution as one text: names of columns, or labels of groups."""
