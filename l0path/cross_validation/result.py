@@ -692,12 +692,12 @@ class CVPath(Path):
 
     def _left_out(self):
         """A note on the models that are no choice because they have no finite optimum."""
-        out = [s for s, endless in zip(self.path._solutions, self._endless, strict=True) if endless]
+        out = [s for s, endless in zip(self._solutions, self._endless, strict=True) if endless]
         if not out:
             return []
         sizes = {s.k for s in out}
         which = f"k = {spans(sizes) if len(sizes) > 1 else min(sizes)}"
-        shrunk = any(s.lambda1 or s.lambda2 for s in self.path._solutions)
+        shrunk = any(s.lambda1 or s.lambda2 for s in self._solutions)
         remedy = "" if shrunk else "; pass lambda2=1e-3 to compare them"
         chosen = (
             "every model is one, so that scores depend on how far coefficients went"
