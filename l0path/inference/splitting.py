@@ -84,9 +84,11 @@ def split_inference(
         Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
         Weights and offset go with the rows; class weights serve the choice only. Columns of
         always_include are in every model and tested. With groups= whole groups are chosen and their
-        columns tested one by one. A held-out part gives no p-value where the chosen columns
-        separate its classes (or make a partial likelihood monotone), no degree of freedom is left,
-        or all counts are 0.
+        columns tested one by one. A held-out part gives no p-value of coefficients that have no
+        finite estimate there, because the columns separate its classes (or make a partial
+        likelihood monotone), nor of any where no degree of freedom is left or all counts are 0.
+        With separation the others keep theirs, except under weights of importance and losses with
+        a dispersion or theta of their own.
 
     Returns
     -------
@@ -183,8 +185,8 @@ def split_inference(
         warnings.warn(
             SeparationWarning(
                 f"in {apart} of {len(splits)} splits the chosen columns separate the classes of "
-                "the held-out rows (or fit them perfectly), so nothing is known of their "
-                "coefficients there; choose a smaller k"
+                "the held-out rows (or fit them perfectly), so nothing is known there of "
+                "coefficients that have no finite estimate; choose a smaller k"
             ),
             stacklevel=2,
         )
