@@ -86,7 +86,7 @@ class ModelTerms:
     encode: makes these of a DataFrame.
     """
 
-    def __init__(self, intercept, terms, column_names, slices, encode=None):
+    def __init__(self, intercept, terms, column_names, slices, encode):
         self.encode = encode
         self.terms = [*([] if intercept is None else [intercept]), *terms]
         self.column_names, self._slices = column_names, slices
@@ -127,8 +127,7 @@ def describe(results, path, s, rows):
         method = getattr(inner, name, None)
         if method is not None:
             setattr(inner, name, partial(_predict, method, path, s, names))
-    terms = terms_of(path, s)
-    terms.encode = partial(encoded, path, s, names)
+    terms = terms_of(path, s, partial(encoded, path, s, names))
     inner.model.data.model_spec = inner.model.data.design_info = terms
     frame = frame_of(inner.model, names, path, s, rows)
     if frame is not None:  # what marginaleffects asks for, beside the terms
@@ -358,7 +357,7 @@ def frame_of(model, names, path, s, rows):
     return frame
 
 
-def terms_of(path, s):
+def terms_of(path, s, encode):
     """`ModelTerms` of a model: those of the formula that have a column in it, else one for each
     column.
     """
@@ -383,6 +382,7 @@ def terms_of(path, s):
         [term for term, _ in inside],
         ["(Intercept)"] * shift + names,
         slices,
+        encode,
     )
 
 
