@@ -294,9 +294,7 @@ class GroupModel:
         order = self.columns[places]
         if self.overlap:  # what only one member has; the rest goes with none of them
             forced = self.problem.forced
-            often = np.bincount(
-                np.concatenate([order, forced, forced]), minlength=self.problem.X.p
-            )
+            often = np.bincount(np.concatenate([order, forced, forced]), minlength=self.problem.X.p)
             order, owner = order[often[order] == 1], owner[often[order] == 1]
         if order.size < fit.support.size:
             others = np.setdiff1d(fit.support, order, assume_unique=True)

@@ -84,17 +84,30 @@ class ClosedExchanges(GroupExchanges):
             if not chains:
                 continue
             values = self._foretold(fit, chains) if self.ranked else None
+            goals = self._goals(k, max(chain.size for chain in chains))
             for i, chain in enumerate(chains):
                 self.clock.poll()
-                if not self.ranked or self._improves(values[i], pool.size(fit)):
-                    improved |= self._grown_and_shrunk(fit, chain)
+                if not self.ranked or (values[i] < goals[-values[i].size :]).any():
+                    if self._grown_and_shrunk(fit, chain):
+                        improved, goals = True, self._goals(k, goals.size - 1)
         return improved
 
+    def _goals(self, size, more):
+        """(more + 1,) below what values of the sizes from size + more down to size improve."""
+        return np.array([self._goal(k) for k in range(size + more, size - 1, -1)])
+
+    def _goal(self, size):
+        """Below what a value improves the best fit known of a size."""
+        held = self.pool.fits.get(size)
+        if size > self.pool.last:
+            return -np.inf
+        return np.inf if held is None else held.value - self.pool.tolerance(held.value)
+
     def _foretold(self, fit, chains):
-        """For each chain the values (count + 1,) that the quadratic at a fit, which is exact for the
-        squared loss, foretells of the fit grown by it and shrunk to its size again, a group at a
-        time, the one that costs least; -inf where columns are too nearly dependent to say, inf
-        where no size can improve.
+        """For each chain the values (count + 1,) that the quadratic at a fit foretells, exactly for
+        the squared loss, of the fit grown by it and shrunk to its size again, a group at a time,
+        the one that costs least; -inf where columns are too nearly dependent to say, inf where no
+        size can improve.
         """
         moves = self._moves(fit, chains)
         quadratic = moves.quadratic
@@ -147,9 +160,7 @@ class ClosedExchanges(GroupExchanges):
             values[:, count] = values[:, count - 1] + lost
             if count + 1 == values.shape[1] or not np.isfinite(lost).any():
                 return
-            column = quadratic.B[:, best].T + np.einsum(
-                "ckm,cm->ck", grown.V, left[every, :, best]
-            )
+            column = quadratic.B[:, best].T + np.einsum("ckm,cm->ck", grown.V, left[every, :, best])
             for other in gone:
                 column -= other * other[every, best][:, None]
             column /= np.sqrt(square[every, best])[:, None]
@@ -164,7 +175,8 @@ class ClosedExchanges(GroupExchanges):
         """
         quadratic, hierarchy = moves.quadratic, self.problem.groups.hierarchy
         size, starts = self.pool.size(fit), quadratic.members[:-1]
-        reach = self._below(values[:, 0], size + chains[0].size)
+        goals = self._goals(size, chains[0].size)
+        reach = values[:, 0] < goals[0]
         value = values[:, 0].copy()
         if starts.size and bool((np.diff(quadratic.members) > 0).all()):
             left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
@@ -178,8 +190,7 @@ class ClosedExchanges(GroupExchanges):
             value = value + loss.min(axis=1)
         elif quadratic.at.size:
             reach[:] = True
-        for less in range(chains[0].size):
-            reach |= self._below(value, size + less)
+        reach |= value < goals[1:].max()
         for i in np.flatnonzero(reach):
             one = Grown(*(part[i] for part in grown))
             self._shrink_groups_of(fit, moves, chains[i], one, values[i])
@@ -215,23 +226,6 @@ class ClosedExchanges(GroupExchanges):
                 shift = np.linalg.solve(B[np.ix_(at, at)], B[at]).T
                 b, B = b - shift @ b[at], B - shift @ B[at]
                 inside[ids[best]] = False
-
-    def _improves(self, values, size):
-        """Whether one of the values of sizes from `size` on, the largest size first, is below that
-        of the best fit known of its size.
-        """
-        sizes = range(size + len(values) - 1, size - 1, -1)
-        pairs = zip(values, sizes, strict=True)
-        return any(self._below(value, size) for value, size in pairs)
-
-    def _below(self, values, size):
-        """Whether values are below that of the best fit known of a size."""
-        held = self.pool.fits.get(size)
-        if size > self.pool.last:
-            return np.zeros(np.shape(values), dtype=bool)
-        if held is None:
-            return values < np.inf
-        return values < held.value - self.pool.tolerance(held.value)
 
     def _moves(self, fit, chains):
         """The `Moves` of a fit with the groups of some chains."""
