@@ -217,8 +217,8 @@ def test_no_exchange_of_terms_improves_what_was_checked(text, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("text", ["y ~ a*x*b + I(a ** 2)", "y ~ a*c*d"])
-def test_moves_of_several_terms_are_foretold_as_refits_find_them(text, rule, monkeypatch):
-    plain, compared = ClosedExchanges._foretold, []
+def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, monkeypatch):
+    plain, compared = ClosedExchanges._predicted, []
 
     def checked(search, fit, chains):
         found = plain(search, fit, chains)
@@ -232,7 +232,7 @@ def test_moves_of_several_terms_are_foretold_as_refits_find_them(text, rule, mon
                     new = search.groups.refit(new.groups[new.groups != drops[0]], new)
         return found
 
-    monkeypatch.setattr(ClosedExchanges, "_foretold", checked)
+    monkeypatch.setattr(ClosedExchanges, "_predicted", checked)
     l0path.fit(text, table(9), certify=False, heredity=rule)
     assert len(compared) > 5
 

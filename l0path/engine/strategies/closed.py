@@ -83,7 +83,7 @@ class ClosedExchanges(GroupExchanges):
             chains = self._chains(fit)
             if not chains:
                 continue
-            values = self._foretold(fit, chains) if self.ranked else None
+            values = self._predicted(fit, chains) if self.ranked else None
             goals = self._goals(k, max(chain.size for chain in chains))
             for i, chain in enumerate(chains):
                 self.clock.poll()
@@ -103,8 +103,8 @@ class ClosedExchanges(GroupExchanges):
             return -np.inf
         return np.inf if held is None else held.value - self.pool.tolerance(held.value)
 
-    def _foretold(self, fit, chains):
-        """For each chain the values (count + 1,) that the quadratic at a fit foretells, exactly for
+    def _predicted(self, fit, chains):
+        """For each chain the values (count + 1,) that the quadratic at a fit predicts, exactly for
         the squared loss, of the fit grown by it and shrunk to its size again, a group at a time,
         the one that costs least; -inf where columns are too nearly dependent to say, inf where no
         size can improve.
@@ -132,7 +132,9 @@ class ClosedExchanges(GroupExchanges):
             grown = Grown(V, M, step, quadratic.b - np.einsum("ckm,cm->ck", V, step))
             members = [chains[i] for i in at]
             if width == count and (columns == 1).all():
-                self._shrink_columns(fit, quadratic, members, grown, values)
+                with np.errstate(all="ignore"):  # where rounding hides what a column keeps
+                    self._shrink_columns(fit, quadratic, members, grown, values)
+                values[np.isnan(values)] = -np.inf
             else:
                 self._shrink_groups(fit, moves, members, grown, values)
             values[near] = -np.inf
@@ -153,8 +155,7 @@ class ClosedExchanges(GroupExchanges):
         gone = []
         for count in range(1, values.shape[1]):
             leave = hierarchy.removable_each(inside)[:, quadratic.ids]
-            with np.errstate(all="ignore"):
-                loss = np.where(leave, 0.5 * b[:, :K] ** 2 / square[:, :K], np.inf)
+            loss = np.where(leave, 0.5 * b[:, :K] ** 2 / square[:, :K], np.inf)
             best = loss.argmin(axis=1) if K else np.zeros(every.size, dtype=np.int64)
             lost = loss[every, best] if K else np.inf
             values[:, count] = values[:, count - 1] + lost
