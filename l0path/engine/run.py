@@ -74,14 +74,16 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*kinds_of_kernels(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        setting = prepared(request, Control(clock, keeps=request.row_counts is None))
+        with Bar(request.progress, "l0path reads X", since=clock.started, leave=False):
+            setting = prepared(request, Control(clock, keeps=request.row_counts is None))
         slices, total = [], len(setting.slices) * (setting.max_k + 1)
-        with Bar(request.progress, "l0path", total, "model") as bar:
+        with Bar(request.progress, "l0path", total, "model", clock.started) as bar:
             for number in range(len(setting.slices)):
                 slices += _search(setting, number, slices, bar)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
-        solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
+        with Bar(request.progress, "l0path compares all models", since=clock.started, leave=False):
+            solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
         notes += reached
         if setting.control.error is not None:
             _raise_lost(setting, slices, solutions, notes)
@@ -314,7 +316,7 @@ def _bounds(setting, solutions):
     if request.certify is not True and (groups or not proves):
         return out, []
     notes = []
-    bar = Bar(request.progress, "l0path lower bounds")
+    bar = Bar(request.progress, "l0path lower bounds", since=control.clock.started)
     with control.stage(" while bounds were computed"), bar:
         if setting.problem.loss.traits.coupled or setting.problem.turn is not None:
             notes = bound_by_tangents(setting.problem, out, control.clock.over)

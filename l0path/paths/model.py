@@ -403,21 +403,25 @@ class Model:
 
         return sklearn_model(self)
 
-    def save(self, file: str | PathLike) -> None:
-        """Write the model to a file, which `l0path.load(file)` reads back as a `Model`. The data
-        are left out.
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
+        """Write the model to a file, which `l0path.load(file)` reads back as a `Model`.
 
-        The file holds the path of the model too, so that `model.path` is there after loading.
+        The file holds the path of the model too, so that `model.path` is there after loading. The
+        data are left out unless data=True.
 
         Parameters
         ----------
         file : str or path
             The file to write, of any name; .npz is customary. It is replaced as a whole.
+        data : bool, default False
+            Whether the rows of the fit are stored too, as in `Path.save`. Whoever has the file has
+            the data.
 
         Raises
         ------
         ValueError
-            If the loss is your own, whose code is never stored.
+            If the loss is your own, whose code is never stored; for data=True if there are no data
+            in memory.
         OSError
             If the file cannot be written, for example because the disk is full.
 
@@ -431,7 +435,7 @@ class Model:
         """
         from ..cross_validation.storage import save_model
 
-        return save_model(self, file)
+        return save_model(self, file, data=data)
 
     def _repr_html_(self):
         from ..report import model_html

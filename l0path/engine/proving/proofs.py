@@ -198,7 +198,7 @@ def one_by_one(setting, solutions, tell):
     if control.end:
         return out, []
     group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
-    bar = Bar(request.progress, "l0path proofs", len(out), "model")
+    bar = Bar(request.progress, "l0path proofs", len(out), "model", control.clock.started)
     todo = [i for i, s in enumerate(out) if not is_proven(s)]
     with control.stage(" while models were proved"), bar:
         bar.update(len(out) - len(todo))
