@@ -132,8 +132,9 @@ def describe(results, path, s, rows):
     frame = frame_of(inner.model, names, path, s, rows)
     if frame is not None:  # what marginaleffects asks for, beside the terms
         response, *variables = frame.columns
-        inner.model.data.frame = frame
-        inner.model.formula = f"{response} ~ {' + '.join(variables) or '1'}"
+        regression: Any = inner.model  # of statsmodels, as if made by a formula of its own
+        regression.data.frame = frame
+        regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
 
 
 def _name_intervals(results):
