@@ -339,7 +339,7 @@ def frame_of(model, names, path, s, rows):
     its rows, as a DataFrame; None where they are not at hand: after a formula for rows that were
     given anew or a loaded path; and where predictions for new rows would lack the offset.
     """
-    formula, linear = path.meta.formula, path.meta.traits.link == "identity"
+    formula, linear = path._meta.formula, path._meta.traits.link == "identity"
     if model.endog.ndim != 1 or (rows.offset is not None and not linear):
         return None
     if formula is None:
@@ -351,7 +351,7 @@ def frame_of(model, names, path, s, rows):
         frame = kept[rows.weights > 0].reset_index(drop=True)
         text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
         frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
-    name = str(path.meta.response or "y")
+    name = str(path._meta.response or "y")
     if len(frame) != len(model.endog) or name in frame.columns:
         return None
     frame.insert(0, name, model.endog)

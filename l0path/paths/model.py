@@ -887,14 +887,14 @@ class Model:
     @property
     def __maketables_depvar__(self) -> str:
         """The name of the response, for maketables."""
-        return str(self.path.meta.response or "y")
+        return str(self.path._meta.response or "y")
 
     def __maketables_stat__(self, key: str) -> Any:
         """A number of the model for maketables: "N", "r2", or a column of `Path.details`."""
         if key == "N":
             return self.path.n
         if key == "r2":
-            return self.deviance_ratio if self.path.loss == "squared" else None
+            return self.deviance_ratio if self.path._meta.loss == "squared" else None
         return self._row.get(key)
 
     def _repr_html_(self):

@@ -112,7 +112,7 @@ def test_refits_have_what_marginaleffects_reads(loss):
     """A formula, a frame, and a function that encodes new rows, checked without the package."""
     data, formula = table(), FORMULAS[loss]
     path = l0path.fit(formula, data, loss=loss, max_k=5)
-    results, twin = path.model(k=path.table.k.max()).refit(), in_statsmodels(loss, formula, data)
+    results, twin = path.model(k=path.details.k.max()).refit(), in_statsmodels(loss, formula, data)
     model = results.model
     assert model.formula.replace(" ", "").endswith("~a+b+kind")
     assert list(model.data.frame.columns) == [formula.split(" ~")[0], "a", "b", "kind"]
@@ -132,7 +132,7 @@ def test_marginaleffects_of_refits_are_those_of_the_same_fit_in_statsmodels(loss
     effects = working_marginaleffects()
     data, formula = table(), FORMULAS[loss]
     path = l0path.fit(formula, data, loss=loss, max_k=5)
-    results = path.model(k=path.table.k.max()).refit()
+    results = path.model(k=path.details.k.max()).refit()
     keys = ["term", "contrast"]
     twin = in_statsmodels(loss, formula, data.astype({"kind": "category"}))
     for call in (effects.avg_slopes, effects.avg_comparisons):
@@ -165,6 +165,6 @@ def test_comparisons_and_tables_are_great_tables(hitters):
     html = shown.as_raw_html()
     assert "k = 3" in html and "CRBI" in html and "criterion" in html
     assert f"{path.model(k=2).coef['Hits']:.3f}" in html
-    for frame in (path.table, path.score_table().reset_index(), path.model(k=2).summary().table):
+    for frame in (path.details, path.score_table().reset_index(), path.model(k=2).summary().table):
         html = great_tables.GT(frame.reset_index(drop=True)).as_raw_html()
         assert str(frame.columns[0]) in html
