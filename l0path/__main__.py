@@ -427,7 +427,7 @@ def write(path, cv, index, options, say):
     if cv is not None:
         table = table.join(cv.scores[["cv_mean", "cv_sd", "cv_se"]])
     table.to_csv(options.out / "table.csv", index_label="index")
-    path.save(options.out / "path.npz")
+    (path if cv is None else cv._path).save(options.out / "path.npz")
     files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
     if not options.no_plots:
         import matplotlib

@@ -51,10 +51,10 @@ for seed in range(repeats):
     rng = np.random.default_rng(seed)
     X, y, X_new, y_new = rng.standard_normal((100, 50)), rng.standard_normal(100), rng.standard_normal((100, 50)), rng.standard_normal(100)
     path = l0path.fit(X, y, max_k=3)
-    same.append(path.refit(k=3).pvalues.iloc[1:])
-    fresh.append(path.refit(k=3, X=X_new, y=y_new).pvalues.iloc[1:])
-print(path.refit(k=3).selection)
-print(path.refit(k=3, X=X_new, y=y_new).selection)
+    same.append(path.model(k=3).refit().pvalues.iloc[1:])
+    fresh.append(path.model(k=3).refit(X=X_new, y=y_new).pvalues.iloc[1:])
+print(path.model(k=3).refit().selection)
+print(path.model(k=3).refit(X=X_new, y=y_new).selection)
 same, fresh = np.concatenate(same), np.concatenate(fresh)
 
 # %%
@@ -79,8 +79,8 @@ X, y = data.X, data.y
 order = np.random.default_rng(0).permutation(len(y))
 choose, test = X.index[order[:221]], X.index[order[221:]]
 half = l0path.fit(X.loc[choose], y.loc[choose])
-held_out = half.refit("bic", X=X.loc[test], y=y.loc[test])
-naive = half.refit("bic")
+held_out = half.model("bic").refit(X=X.loc[test], y=y.loc[test])
+naive = half.model("bic").refit()
 pd.DataFrame({"coefficient": held_out.params, "p, held-out rows": held_out.pvalues, "p, rows that chose": naive.pvalues}).iloc[1:]
 
 # %% [markdown]
@@ -173,7 +173,7 @@ for level in (0.1, 0.2, 0.3):
 #
 # | | asks | holds if | says nothing of |
 # |---|---|---|---|
-# | `path.refit(k=...)` | how well do these columns fit these rows | never as a test: "conditional on selection" | whether a column is real |
+# | `path.model(k=...).refit()` | how well do these columns fit these rows | never as a test: "conditional on selection" | whether a column is real |
 # | `path.refit(k=..., X=, y=)` | tests and intervals for one chosen model | the new rows had no part in the choice | columns that were not chosen |
 # | `split_inference` | p-values for all columns, any false finding at most with probability a | the models chosen hold all columns with an effect | columns rarely chosen |
 # | `stability_selection` | what is chosen whatever half of the rows is seen | noise columns are exchangeable (for the bound) | single columns; a frequency is no probability of being true |

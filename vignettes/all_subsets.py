@@ -36,7 +36,7 @@ n = len(y)
 
 def listed(models, criterion):
     """A table of models by a criterion."""
-    rows = [(m.path.score_table()[criterion].iloc[m.index], m.k, ", ".join(m.features)) for m in models]
+    rows = [(m.path.score_table()[criterion].iloc[m._index], m.k, ", ".join(m.features)) for m in models]
     return pd.DataFrame(rows, columns=[criterion, "k", "features"])
 
 
@@ -53,10 +53,10 @@ def plain(ax, **labels):
 
 # %%
 path = l0path.fit(X, y)
-path.table[["k", "objective", "lower_bound", "optimality", "features"]].iloc[[1, 2, 3, 6, 7, 8, 19]]
+path.details[["k", "objective", "lower_bound", "optimality", "features"]].iloc[[1, 2, 3, 6, 7, 8, 19]]
 
 # %%
-print((path.table.optimality == "global").sum(), "of", len(path), "models are proven,", f"of {2**19} that there are")
+print((path.details.optimality == "global").sum(), "of", len(path), "models are proven,", f"of {2**19} that there are")
 
 # %% [markdown]
 # `global` means: no other model of this many columns has a smaller sum of squares. The R package `leaps` finds the same models. Its command and its sums of squares for k = 1, ..., 8 are
@@ -67,7 +67,7 @@ print((path.table.optimality == "global").sum(), "of", len(path), "models are pr
 # ```
 
 # %%
-rss = 2 * n * path.table.objective.to_numpy()
+rss = 2 * n * path.details.objective.to_numpy()
 print(rss[1:9].round())
 
 # %% [markdown]
@@ -145,12 +145,12 @@ table = X.assign(Salary=y, Career=career, Division=np.where(X.Division_W == 1, "
 formula = "Salary ~ Career * (Hits + Walks + CRBI) + Division + PutOuts + Assists + Errors + AtBat"
 terms = l0path.fit(formula, data=table)
 labels = np.array(terms.meta.groups.labels, dtype=object)
-terms.table[["k", "n_nonzero", "objective", "optimality"]].assign(
+terms.details[["k", "n_features", "objective", "optimality"]].assign(
     terms=[", ".join(labels[s.groups]) for s in terms.solutions]
 ).head(8)
 
 # %% [markdown]
-# How much a run batted in, or a hit, is worth depends on the career: an interaction of `Career` is in every best model from k = 3 on. `k` counts terms, and `n_nonzero` their coefficients. An interaction with a factor enters only with the terms that it contains, for without them the model would depend on which level
+# How much a run batted in, or a hit, is worth depends on the career: an interaction of `Career` is in every best model from k = 3 on. `k` counts terms, and `n_features` their coefficients. An interaction with a factor enters only with the terms that it contains, for without them the model would depend on which level
 # happens to be the first one. The search keeps this hierarchy, and the proofs are among the models that keep it; `heredity=None` lets interactions in alone.
 #
 # # Part 4: not only least squares

@@ -58,7 +58,7 @@ cv.plot();
 # %%
 for which in ("min", "1se"):
     m = cv.model(which)
-    print(f"{which}: k = {m.k}, held-out mean squared error {cv.table.cv_mean[m.index]:.0f} (standard error {cv.table.cv_se[m.index]:.0f}): {', '.join(m.features)}")
+    print(f"{which}: k = {m.k}, held-out mean squared error {cv.scores.cv_mean[m._index]:.0f} (standard error {cv.scores.cv_se[m._index]:.0f}): {', '.join(m.features)}")
 
 # %% [markdown]
 # `"min"` is the model of least held-out error. `"1se"` is the smallest model whose error is within one standard error of it: if the curve cannot tell two sizes apart, take the simpler.
@@ -75,10 +75,10 @@ repeated = l0path.cv_fit(X, y, max_k=30, cv=10, n_repeats=3 if SHORT else 20, ra
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", width_ratios=(3, 2))
 for c in list(single.values())[:40]:
-    axes[0].plot(c.table.k, c.table.cv_mean, color=BLUE, linewidth=0.6, alpha=0.35)
-axes[0].plot(repeated.table.k, repeated.table.cv_mean, color=ORANGE, linewidth=2, label=f"mean of {repeated.table.n_folds.iloc[0] // 10} repeats")
+    axes[0].plot(c.scores.k, c.scores.cv_mean, color=BLUE, linewidth=0.6, alpha=0.35)
+axes[0].plot(repeated.scores.k, repeated.scores.cv_mean, color=ORANGE, linewidth=2, label=f"mean of {repeated.scores.n_folds.iloc[0] // 10} repeats")
 axes[0].plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
-low = repeated.table.cv_mean.min()
+low = repeated.scores.cv_mean.min()
 plain(axes[0], xlabel="number of columns, k", ylabel="held-out mean squared error", ylim=(low * 0.97, low * 1.22))
 axes[0].legend(frameon=False, fontsize=9)
 counts = {which: chosen[which].value_counts().reindex(range(chosen.max().max() + 1), fill_value=0) / SEEDS for which in ("min", "1se")}
@@ -113,7 +113,7 @@ print(f"repeated: min chooses k = {repeated.model('min').k}, 1se k = {repeated.m
 # `path.score_table()` has all of them. For each size, what is the column worth, and what would each rule charge?
 
 # %%
-path = cv.path
+path = cv
 scores = path.score_table()
 scores.loc[:10, ["loglik", "df", "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp"]].round(1)
 
@@ -121,13 +121,13 @@ scores.loc[:10, ["loglik", "df", "aic", "aicc", "bic", "ebic", "gic", "mbic", "c
 # %%
 def prices(ax, path, rules, top, legend):
     """Gain of each further column (bars) against the price that each rule charges for it (lines), with the size each rule selects (dots)."""
-    scores, k = path.score_table(), path.table.k.to_numpy()
+    scores, k = path.score_table(), path.details.k.to_numpy()
     gain = 2.0 * np.diff(scores.loglik)
     ax.bar(k[1:], gain, width=0.8, color="#d0d0d0", label="gain in 2 loglik")
     for (rule, color), lift in zip(rules.items(), np.linspace(0.97, 0.69, len(rules)), strict=True):
         price = np.diff(scores[rule]) + gain
         ax.plot(k[1:], price, color=color, linewidth=1.6, label=rule)
-        at = path.table.k[path.select(rule)]
+        at = path.details.k[path.select(rule)]
         ax.annotate("", (at, 0), xytext=(at, top * lift), arrowprops={"arrowstyle": "-", "color": color, "linewidth": 1, "linestyle": ":"})
         ax.text(at + 0.4, top * lift, f"{rule}: {at}", color=color, fontsize=8.5, va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85})
     plain(ax, xlabel="k-th column", ylim=(0, top))
@@ -148,7 +148,7 @@ fig.legend(handles, labels, frameon=False, fontsize=9, ncols=7, loc="outside upp
 # %%
 rows = {}
 for title, one in paths.items():
-    rows[title.split(":")[0]] = {rule: one.table.k[one.select(rule)] for rule in RULES}
+    rows[title.split(":")[0]] = {rule: one.details.k[one.select(rule)] for rule in RULES}
 data = {"hitters": (hitters.X, hitters.y), "diabetes": (X, y), "growth": (growth.X, growth.y)}
 for name, (A, r) in data.items():
     c = l0path.cv_fit(A, r, max_k=30 if name != "hitters" else None, cv=10, n_repeats=1 if SHORT else 10, random_state=1)
@@ -178,8 +178,8 @@ for _ in range(4 if SHORT else 50):
     look = np.abs(np.corrcoef(genes.to_numpy().T, noise)[-1, :-1])
     best = np.argsort(-look)[:60]
     one = l0path.fit(genes.iloc[:, best], noise, max_k=20)
-    row = {rule: one.table.k[one.select(rule)] for rule in ("aicc", "bic", "ebic", "mbic", "gic")}
-    rows.append(row | {f"{rule}, p_total=2308": one.table.k[one.select(rule, p_total=genes.shape[1])] for rule in ("ebic", "mbic", "gic")}
+    row = {rule: one.details.k[one.select(rule)] for rule in ("aicc", "bic", "ebic", "mbic", "gic")}
+    rows.append(row | {f"{rule}, p_total=2308": one.details.k[one.select(rule, p_total=genes.shape[1])] for rule in ("ebic", "mbic", "gic")}
                 | {f'CV "1se", {what}': l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1).model("1se").k for what, table in (("on the 60 screened", genes.iloc[:, best]), ("on all 2308", genes))})
 fooled = pd.DataFrame(rows)
 pd.DataFrame({"mean k (truth: 0)": fooled.mean(), "share of k = 0": (fooled == 0).mean()}).round(2)
@@ -238,7 +238,7 @@ for name, (A, r) in data.items():
         train, test = train_test_split(np.arange(len(r)), test_size=1 / 3, random_state=seed)
         c = l0path.cv_fit(A.iloc[train], r.iloc[train], max_k=min(A.shape[1], len(train) // 2), cv=5, random_state=seed)
         for rule in FAIR:
-            m = c.model(rule.split()[1]) if rule.startswith("CV") else c.path.model(k=c.path.table.k.max()) if rule == "largest k" else c.path.model(rule)
+            m = c.model(rule.split()[1]) if rule.startswith("CV") else c.model(k=c.details.k.max()) if rule == "largest k" else c.model(rule)
             results.append({"data": name, "rule": rule, "k": m.k, "error": np.mean((r.iloc[test] - m.predict(A.iloc[test])) ** 2) / np.var(r.iloc[test])})
 results = pd.DataFrame(results)
 summary = results.groupby(["data", "rule"], sort=False).agg(k=("k", "mean"), error=("error", "median"), bad=("error", lambda e: e.quantile(0.9))).reset_index()

@@ -108,8 +108,8 @@ SCORES = {"misclassification": lambda t, p: np.mean((p > 0.5) != t), "AUC": roc_
 def subset_scores(X, y, ridges, max_k):
     """(cv, table): scores of the held-out probabilities by lambda2 and k; probabilities of a row are those of the folds that left it out, one set a repeat."""
     cv = l0path.cv_fit(X, y, loss="logistic", lambda2=ridges, max_k=max_k, cv=FOLDS, n_repeats=REPEATS, random_state=1)
-    t = y == cv.path.classes[1]
-    rows = [{"lambda2": row.lambda2, "k": row.k} | {name: score(t, cv.held_out(index=i)) for name, score in SCORES.items()} for i, row in cv.path.table.iterrows()]
+    t = y == cv.classes[1]
+    rows = [{"lambda2": row.lambda2, "k": row.k} | {name: score(t, cv.held_out(index=i)) for name, score in SCORES.items()} for i, row in cv.details.iterrows()]
     return cv, pd.DataFrame(rows)
 
 
@@ -149,7 +149,7 @@ for what in SCORES:
 size = min(8, K)
 cv = cvs[MAIN]
 fig, axes = plt.subplots(1, len(RIDGES), figsize=(13, 3.2), layout="constrained", sharey=True)
-t = DATA[MAIN][1] == cv.path.classes[1]
+t = DATA[MAIN][1] == cv.classes[1]
 for ax, ridge in zip(axes, RIDGES, strict=True):
     p = cv.held_out(k=size, lambda2=ridge)
     order = np.argsort(p)
@@ -157,9 +157,9 @@ for ax, ridge in zip(axes, RIDGES, strict=True):
     ax.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
     plain(ax, xlabel="samples, sorted", ylim=(-0.03, 1.03), title=rf"$\lambda_2$ = {ridge:g}")
     ax.title.set(fontsize=10)
-axes[0].set_ylabel(f"held-out P({cv.path.classes[1]}), k = {size}")
-axes[0].scatter([], [], s=22, color=ORANGE, label=str(cv.path.classes[1]))
-axes[0].scatter([], [], s=22, color=BLUE, label=str(cv.path.classes[0]))
+axes[0].set_ylabel(f"held-out P({cv.classes[1]}), k = {size}")
+axes[0].scatter([], [], s=22, color=ORANGE, label=str(cv.classes[1]))
+axes[0].scatter([], [], s=22, color=BLUE, label=str(cv.classes[0]))
 axes[0].legend(frameon=False, fontsize=9, loc="upper left");
 
 # %% [markdown]
@@ -192,7 +192,7 @@ def lasso_scores(X, y, splits, positive):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)
-    lasso = {name: lasso_scores(*DATA[name], cv.splits, cv.path.classes[1]) for name, cv in cvs.items()}
+    lasso = {name: lasso_scores(*DATA[name], cv.splits, cv.classes[1]) for name, cv in cvs.items()}
 
 # %%
 fig, axes = plt.subplots(len(cvs), 3, figsize=(12.5, 3.2 * len(cvs)), layout="constrained", sharex=True, squeeze=False)

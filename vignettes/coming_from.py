@@ -76,9 +76,9 @@ def plain(ax, **labels):
 #
 # | | L0Learn | glmnet | abess | here |
 # |---|---|---|---|---|
-# | the path as a table | `print(fit)` | `print(fit)` | `print(fit)` | `path.table` |
+# | the path as a table | `print(fit)` | `print(fit)` | `print(fit)` | `path.details` |
 # | coefficients | `coef(fit, lambda, gamma)` | `coef(fit, s)` | `coef(fit, support.size)` | `path.coef(k=5)`, `path.coef(lambda0=...)`, `path.coef("bic")` |
-# | which features at which size | | | | `path.table.features`; `path.coef()`, a column for each size |
+# | which features at which size | | | | `path.details.features`; `path.coef()`, a column for each size |
 # | models side by side | | | | `path.compare([3, 5, "bic"])`, and its `.to_latex()` |
 # | all details of one model | | | `extract(fit, 5)` | `path.model(k=5)`, and `.summary()` |
 # | prediction | `predict(fit, newx, lambda, gamma)` | `predict(fit, newx, s, type)` | `predict(fit, newx, support.size)` | `path.predict(X, k=5, type="response", "link" or "class")` |
@@ -137,19 +137,19 @@ print("\nthree predictions:", cv.predict(X.iloc[:3], "1se").round(0).tolist())
 
 # %%
 walk = l0path.fit(X, y, lambda0="grid", algorithm="CDPSI")
-path = cv.path
-on_hull = path.table.lambda0_high.notna()
-visited = sorted(set(walk.table.n_nonzero))
+path = cv
+on_hull = path.details.lambda0_high.notna()
+visited = sorted(set(walk.details.n_features))
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
-ax.plot(path.table.k[on_hull], path.table.loss[on_hull], color=GREY, linewidth=1, zorder=1)
-ax.scatter(path.table.k[on_hull], path.table.loss[on_hull], s=46, color=BLUE, zorder=2, label="best at some lambda0")
-ax.scatter(path.table.k[~on_hull], path.table.loss[~on_hull], s=46, facecolor="white", edgecolor=BLUE, zorder=2, label="best of its size, at no lambda0")
-met = walk.table.groupby("n_nonzero").loss.min()
+ax.plot(path.details.k[on_hull], path.details.loss[on_hull], color=GREY, linewidth=1, zorder=1)
+ax.scatter(path.details.k[on_hull], path.details.loss[on_hull], s=46, color=BLUE, zorder=2, label="best at some lambda0")
+ax.scatter(path.details.k[~on_hull], path.details.loss[~on_hull], s=46, facecolor="white", edgecolor=BLUE, zorder=2, label="best of its size, at no lambda0")
+met = walk.details.groupby("n_features").loss.min()
 ax.scatter(met.index, met, s=26, marker="x", color=ORANGE, zorder=3, label="met on the walk along lambda0")
-low, high = path.table.loss.min(), path.table.loss.max()
+low, high = path.details.loss.min(), path.details.loss.max()
 plain(ax, xlabel="columns, k", ylabel="loss (half the mean squared error)", ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)), xticks=range(0, 20, 2))
 ax.legend(frameon=False, fontsize=9)
-print(f"sizes on the walk: {visited}; models that are worse than the best of their size: {(met - path.table.set_index('k').loss.reindex(met.index) > 1e-9 * met).sum()}")
+print(f"sizes on the walk: {visited}; models that are worse than the best of their size: {(met - path.details.set_index('k').loss.reindex(met.index) > 1e-9 * met).sum()}")
 
 # %% [markdown]
 # ## The scale of the penalties
@@ -161,7 +161,7 @@ print(f"sizes on the walk: {visited}; models that are worse than the best of the
 scale = l0path.losses.l0learn_scale(y)
 same = l0path.fit(X, y, lambda0=scale.lambda0 * np.array([0.1, 0.03, 0.01]))
 print(scale)
-same.table[["lambda0", "n_nonzero", "loss", "deviance_ratio"]]
+same.details[["lambda0", "n_features", "loss", "deviance_ratio"]]
 
 # %% [markdown]
 # glmnet already uses a mean loss. Its `lambda` and `alpha` are `lambda1 = lambda alpha` and `lambda2 = lambda (1 - alpha) / 2` here, *with `lambda0=[0]`*: without a cost of columns the problem is
@@ -175,7 +175,7 @@ for alpha in (1.0, 0.5):
         ours = l0path.fit(X, y, lambda0=[0.0], lambda1=strength * alpha, lambda2=strength * (1 - alpha) / 2)
         net = ElasticNet(alpha=strength, l1_ratio=alpha, max_iter=100_000, tol=1e-10).fit(Z, y)
         apart = np.abs(ours.coef(index=0, standardized=True, full=True).drop("(Intercept)") - net.coef_).max()
-        rows.append({"alpha": alpha, "lambda": strength, "nonzero": ours.model(index=0).n_nonzero, "largest coefficient": np.abs(net.coef_).max(), "largest difference": f"{apart:.0e}"})
+        rows.append({"alpha": alpha, "lambda": strength, "nonzero": ours.model(index=0).details['n_features'], "largest coefficient": np.abs(net.coef_).max(), "largest difference": f"{apart:.0e}"})
 pd.DataFrame(rows).set_index(["alpha", "lambda"])
 
 # %% [markdown]
@@ -188,15 +188,15 @@ grid = np.geomspace(1.02 * np.abs(Z.T @ (y - y.mean())).max() / len(y), 0.3, 12 
 net = l0path.fit(X, y, lambda0=[0.0], lambda1=grid)
 lasso = net.coef(standardized=True).drop("(Intercept)")
 subset = path.coef(standardized=True).drop("(Intercept)")
-main = subset[[i for i in subset if path.table.k[i] == 6]].iloc[:, 0].abs().nlargest(6).index
+main = subset[[i for i in subset if path.details.k[i] == 6]].iloc[:, 0].abs().nlargest(6).index
 fig, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained", sharey=True)
 for name in subset.index:
     color = SHADES[list(main).index(name)] if name in main else "#c8c8c8"
     label = name if name in main else None
     order = 2 if name in main else 1
     if name in lasso.index:
-        axes[0].plot(net.table.lambda1, lasso.loc[name], color=color, linewidth=1.5, zorder=order)
-    axes[1].plot(path.table.k, subset.loc[name], color=color, linewidth=1.5, zorder=order, label=label, marker="o", markersize=2.5)
+        axes[0].plot(net.details.lambda1, lasso.loc[name], color=color, linewidth=1.5, zorder=order)
+    axes[1].plot(path.details.k, subset.loc[name], color=color, linewidth=1.5, zorder=order, label=label, marker="o", markersize=2.5)
 axes[0].set_xscale("log")
 axes[0].invert_xaxis()
 axes[0].minorticks_off()
@@ -237,7 +237,7 @@ print(f"k = {chosen.k}: {', '.join(chosen.features)}")
 breast = load_wdbc()
 classes = l0path.cv_fit(breast.X, breast.y, loss="logistic", lambda2=[1e-3] if SHORT else [1e-4, 1e-3, 1e-2], max_k=8 if SHORT else 15, cv=5 if SHORT else 10, scoring="auc", random_state=1)
 best = classes.model("1se")
-print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.table.cv_mean[best.index]:.4f}: {', '.join(best.features)}")
+print(f"1se: k = {best.k}, lambda2 = {best.details['lambda2']:g}, held-out AUC {classes.scores.cv_mean[best._index]:.4f}: {', '.join(best.features)}")
 
 # %% [markdown]
 # Any two labels will do, `path.classes` says which is the positive one. Where some columns separate the classes, the path without a ridge ends at that size, warns, and says so in `path.status`; the
@@ -251,7 +251,7 @@ print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.tab
 # * **deviance**: the score of `cv_fit` is `2 (loss - loss of a perfect fit)` per row, so the mean squared error for the squared loss, as in glmnet.
 # * **folds**: models of the folds are matched by *size* here, and by penalty in glmnet and L0Learn.
 # * **1se**: the *smallest* model within one standard error of the best, over all penalties at once; not the largest penalty.
-# * **k** does not count columns that are forced in; `n_nonzero` does.
+# * **k** does not count columns that are forced in; `n_features` does.
 # * **a table of zeros**: `coef(fit)` in R is a sparse vector over all columns; `path.coef(k=5)` has the chosen ones by name, `full=True` all.
 #
 # # What is not here
@@ -280,9 +280,9 @@ print(refuses(lambda: l0path.fit(X, three, loss="logistic")))
 # %% [markdown]
 # # What is here and not there
 #
-# * Every size, with what was checked about each model, over all columns (`path.table.optimality`), and lower bounds or proofs where you ask: `fit(certify=True)`, `path.certify(k=6)`. See
+# * Every size, with what was checked about each model, over all columns (`path.details.optimality`), and lower bounds or proofs where you ask: `fit(certify=True)`, `path.certify(k=6)`. See
 #   `exact_or_heuristic.py`.
-# * Near ties: `path.alternatives(k=6)`, `path.summary(k=6)`.
+# * Near ties: `path.model(k=6).alternatives()`, `path.model(k=6).summary()`.
 # * Repeated and nested cross-validation, held-out predictions: `choosing_k.py`.
 # * Data larger than memory and squares and products that are never stored: `l0path.designs`.
 #

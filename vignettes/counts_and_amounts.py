@@ -53,7 +53,7 @@ print(f"mean {visits.mean():.2f}, variance {visits.var():.1f}")
 formula = "mdvis ~ (" + " + ".join(rand.columns.drop("mdvis")) + ")**2"
 poisson = l0path.fit(formula, rand, loss="poisson", max_k=30)
 negative = l0path.fit(formula, rand, loss="negative_binomial", max_k=30)
-print(f"theta {negative.theta:.2f}: a count of mean m has the variance m + m^2 / theta")
+print(f"theta {negative.loss.theta:.2f}: a count of mean m has the variance m + m^2 / theta")
 for name, path in (("Poisson", poisson), ("negative binomial", negative)):
     print(f"{name}: {path.model('bic').k} columns chosen by BIC, log-likelihood {path.score_table().loglik[path.select('bic')]:.0f}")
 print("negative binomial:", negative.model("bic").features)
@@ -67,7 +67,7 @@ counts = np.arange(16)
 seen = [(visits == c).mean() for c in counts]
 mean_p, mean_n = poisson.predict(rand, "bic"), negative.predict(rand, "bic")
 expected_p = [stats.poisson.pmf(c, mean_p).mean() for c in counts]
-theta = negative.theta
+theta = negative.loss.theta
 expected_n = [stats.nbinom.pmf(c, theta, theta / (theta + mean_n)).mean() for c in counts]
 fig, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 ax.bar(counts, seen, color="#d9d9d9", label="seen")
@@ -86,15 +86,15 @@ ax.legend(frameon=False);
 star = sm.datasets.star98.load_pandas().data
 Y, D = star[["NABOVE", "NBELOW"]], star.drop(columns=["NABOVE", "NBELOW"])
 schools = l0path.cv_fit(D, Y, loss="binomial", cv=FOLDS, random_state=0)
-print("chosen by BIC:", len(schools.path.model("bic").features), "columns; by cross-validation, within one standard error of the best:", schools.model("1se").features)
+print("chosen by BIC:", len(schools.model("bic").features), "columns; by cross-validation, within one standard error of the best:", schools.model("1se").features)
 
 # %%
-bic = schools.path.score_table()["bic"]
-kept = schools.table.k > 0
+bic = schools.score_table()["bic"]
+kept = schools.scores.k > 0
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
-axes[0].semilogy(schools.table.k, bic - bic.min() + 1, "o-", color=ORANGE)
+axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, "o-", color=ORANGE)
 plain(axes[0], xlabel="columns", ylabel="BIC above its minimum, plus 1", title="as if pupils were independent")
-axes[1].errorbar(schools.table.k[kept], schools.table.cv_mean[kept], schools.table.cv_se[kept], fmt="o-", color=BLUE, capsize=3)
+axes[1].errorbar(schools.scores.k[kept], schools.scores.cv_mean[kept], schools.scores.cv_se[kept], fmt="o-", color=BLUE, capsize=3)
 axes[1].axvline(schools.model("1se").k, color=GREY, linestyle=":")
 plain(axes[1], xlabel="columns", ylabel="deviance per pupil", title="districts that were held out")
 for ax in axes:

@@ -59,7 +59,7 @@ path
 # That was the whole path: the best model found for every size from 0 to 64. The table has one row for each.
 
 # %%
-path.table.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high", "optimality"]]
+path.details.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high", "optimality"]]
 
 # %% [markdown]
 # How to read a row:
@@ -77,10 +77,10 @@ path.table.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high
 
 # %%
 hard = l0path.fit(X, y, max_k=20 if SHORT else None, algorithm=LocalSearch(effort="high"), random_state=1)
-gain = 1 - hard.table["loss"] / path.table["loss"]
+gain = 1 - hard.details["loss"] / path.details["loss"]
 better = gain[gain > 1e-9]
 print(f"{len(better)} of {len(path)} sizes were improved by more search, by at most {gain.max():.2%} of the loss")
-print("sizes up to 20 among them: ", {int(path.table.k[i]): f"{g:.2%}" for i, g in better.items() if path.table.k[i] <= 20} or "none")
+print("sizes up to 20 among them: ", {int(path.details.k[i]): f"{g:.2%}" for i, g in better.items() if path.details.k[i] <= 20} or "none")
 
 # %% [markdown]
 # So the default is right or close to it here, and where it is not, nothing in the table could have told. If a conclusion hangs on one exact subset, search harder, and look at the near ties
@@ -205,8 +205,8 @@ def one_split(seed):
     lasso = LassoCV(cv=FOLDS, max_iter=100_000).fit(Xa, ya)
     kept = np.flatnonzero(lasso.coef_)
     relaxed = LinearRegression().fit(Xa.iloc[:, kept], ya)
-    models = {"subset, CV min": fits.model("min"), "subset, CV 1se": fits.model("1se"), "subset, BIC": fits.path.model("bic"), "subset + ridge, CV min": ridge.model("min")}
-    out = {name: (((model.predict(Xb) - yb) ** 2).mean(), model.n_nonzero) for name, model in models.items()}
+    models = {"subset, CV min": fits.model("min"), "subset, CV 1se": fits.model("1se"), "subset, BIC": fits.model("bic"), "subset + ridge, CV min": ridge.model("min")}
+    out = {name: (((model.predict(Xb) - yb) ** 2).mean(), model.details['n_features']) for name, model in models.items()}
     out["lasso, CV min"] = (((lasso.predict(Xb) - yb) ** 2).mean(), kept.size)
     out["relaxed lasso"] = (((relaxed.predict(Xb.iloc[:, kept]) - yb) ** 2).mean(), kept.size)
     return out
@@ -273,7 +273,7 @@ k = chosen.k
 p_noise = []
 for _ in range(4 if SHORT else 100):
     shuffled = pd.Series(rng.permutation(y), index=y.index)
-    p_noise.append(l0path.fit(X, shuffled, k=k).refit(k=k).pvalues.drop("(Intercept)").to_numpy())
+    p_noise.append(l0path.fit(X, shuffled, k=k).model(k=k).refit().pvalues.drop("(Intercept)").to_numpy())
 p_noise = np.concatenate(p_noise)
 print(f"pure noise, best {k} of {path.p} columns: {np.mean(p_noise < 0.05):.0%} of the chosen have p < 0.05 (should be 5%), {np.mean(p_noise < 0.001):.0%} have p < 0.001 (should be 0.1%)")
 
@@ -328,7 +328,7 @@ for warning in caught:
     print(f"{warning.category.__name__}: {warning.message}\n")
 print("path.classes:", bare.classes)
 print("path.status: ", bare.status)
-bare.table[["k", "loss", "deviance_ratio", "converged", "status", "flags"]]
+bare.details[["k", "loss", "deviance_ratio", "converged", "status", "flags"]]
 
 # %% [markdown]
 # Without `max_k` the path goes up to half the number of rows; here it ended after a few sizes. Nothing is broken. With so few samples and so many genes, a few genes are enough to draw a line with every Ewing sarcoma of the training sample on one side (open symbols are the test samples, which the model has not seen):
@@ -365,8 +365,8 @@ for kind in ("BL", "EWS", "NB", "RMS"):
         one = l0path.fit(G, label, loss="logistic")
     inside, outside = G[label == kind], G[label == "rest"]
     alone = ((inside.min() > outside.max()) | (inside.max() < outside.min())).sum()
-    rows.append({"type": kind, "samples": len(inside), "genes_that_separate_alone": int(alone), "path_stopped_at_k": one.table.k.max(), "there": one.table["flags"].iloc[-1]})
-    if alone and one.table.k.max() > 1:
+    rows.append({"type": kind, "samples": len(inside), "genes_that_separate_alone": int(alone), "path_stopped_at_k": one.details.k.max(), "there": one.details["flags"].iloc[-1]})
+    if alone and one.details.k.max() > 1:
         print(f"{kind}: {alone} genes separate alone, but the model found for k = 1 is another one, a local optimum: 'refit_swap_m' is a check of the most promising exchanges, not of all")
 pd.DataFrame(rows).set_index("type")
 
@@ -379,7 +379,7 @@ pd.DataFrame(rows).set_index("type")
 # %%
 path2 = l0path.fit(G, t, loss="logistic", lambda2=1e-3, max_k=15)
 print(path2)
-path2.table.loc[:10, ["k", "loss", "objective", "deviance_ratio", "lambda0_high", "optimality", "flags"]]
+path2.details.loc[:10, ["k", "loss", "objective", "deviance_ratio", "lambda0_high", "optimality", "flags"]]
 
 # %% [markdown]
 # `refit_swap_m` is weaker than the `refit_swap` of part 1: for a logistic loss exact tables of all exchanges do not exist, so the exchanges are ranked by a quadratic model and the most
@@ -391,7 +391,7 @@ path2.table.loc[:10, ["k", "loss", "objective", "deviance_ratio", "lambda0_high"
 grid = np.geomspace(0.1, 1e-4, 3 if SHORT else 7)
 scan = {score: l0path.cv_fit(G, t, loss="logistic", lambda2=grid, max_k=5 if SHORT else 10, cv=5, scoring=score, random_state=1) for score in ("deviance", "misclassification")}
 best = scan["deviance"].model("min")
-print(f"least deviance: lambda2 = {best.lambda2:.2g}, k = {best.k}; note: {'; '.join(scan['deviance'].notes) or 'none'}")
+print(f"least deviance: lambda2 = {best.details['lambda2']:.2g}, k = {best.k}; note: {'; '.join(scan['deviance'].notes) or 'none'}")
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(grid)))
 for ax, (score, result2) in zip(axes, scan.items(), strict=True):
@@ -473,7 +473,7 @@ rivals = {"lasso, least deviance": l1_logistic(G, t, "neg_log_loss", 1), "lasso,
 table = {}
 for name, model in {"subset, 1se": few, "subset, min": least}.items():
     score = model.score(G_test, t_test)
-    table[name] = {"genes": model.n_nonzero, "errors_of_20": round(score.misclassification * len(t_test)), "deviance": score.deviance, "auc": score.auc}
+    table[name] = {"genes": model.details['n_features'], "errors_of_20": round(score.misclassification * len(t_test)), "deviance": score.deviance, "auc": score.auc}
 for name, model in rivals.items():
     probability = model.predict_proba(G_test)
     wrong = (model.predict(G_test) != t_test).sum()
@@ -518,7 +518,7 @@ def one_resplit(seed):
     a, b = train_test_split(np.arange(len(everyone)), test_size=20, stratify=everyone, random_state=seed)
     Ga, ta, Gb, tb = expression.iloc[a], everyone.iloc[a], expression.iloc[b], everyone.iloc[b]
     subset = l0path.cv_fit(Ga, ta, loss="logistic", lambda2=1e-3, max_k=15, cv=5, random_state=seed).model("1se")
-    out = {"subset, 1se": (int((subset.predict(Gb, type="class") != tb).sum()), subset.n_nonzero)}
+    out = {"subset, 1se": (int((subset.predict(Gb, type="class") != tb).sum()), subset.details['n_features'])}
     for name, scoring in (("lasso, least deviance", "neg_log_loss"), ("lasso, fewest errors", "accuracy")):
         model = l1_logistic(Ga, ta, scoring, seed)
         out[name] = (int((model.predict(Gb) != tb).sum()), np.count_nonzero(model[-1].coef_))

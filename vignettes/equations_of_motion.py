@@ -100,13 +100,13 @@ print(f"{(off > 0.95).mean():.0%} of all pairs of terms have a correlation above
 # %% [markdown]
 # # The best terms of every size
 #
-# `L0Equations` fits each derivative by best subsets. A path says how the error falls with the number of terms, and where it stops to matter. Rows of `path.table` that say `global` are proven (filled points below): leaps and bounds has gone through all subsets of 35 terms, most of them without looking.
+# `L0Equations` fits each derivative by best subsets. A path says how the error falls with the number of terms, and where it stops to matter. Rows of `path.details` that say `global` are proven (filled points below): leaps and bounds has gone through all subsets of 35 terms, most of them without looking.
 
 # %%
 model = l0path.L0Equations(max_k=8, prove=False).fit(terms, slopes)
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 for ax, name, path in zip(axes, NAMES, model.paths_, strict=True):
-    table = path.table
+    table = path.details
     ax.semilogy(table.k, 1 - table.deviance_ratio, color=GREY, linewidth=1)
     proven = table.optimality == "global"
     ax.semilogy(table.k[proven], (1 - table.deviance_ratio)[proven], "o", color=BLUE)

@@ -96,7 +96,7 @@ print(f"proved: {sum(c.proven for c in proofs.values())} of {K} sizes; sizes at 
 
 # %%
 exact = l0path.fit(X, y, algorithm="exact", max_k=6, time_limit=60)
-exact.table[["k", "objective", "lower_bound", "gap", "deviance_ratio", "optimality"]]
+exact.details[["k", "objective", "lower_bound", "gap", "deviance_ratio", "optimality"]]
 
 # %% [markdown]
 # # Part 2: what a proof costs
@@ -242,7 +242,7 @@ for label, algorithm in contestants.items():
             began = time.perf_counter()
             one = l0path.fit(A, r, max_k=12, algorithm=algorithm, random_state=1, certify=False, **how)
             seconds += time.perf_counter() - began
-        found = one.table.groupby("k").objective.min()
+        found = one.details.groupby("k").objective.min()
         excess += [found.get(k, np.nan) / board[name, k].incumbent - 1 for k in kept if board[name, k].proven]
     excess = np.array(excess)
     rows.append({"algorithm": label, "optimal": f"{(excess < 1e-8).sum()} of {np.isfinite(excess).sum()}", "worst excess": f"{np.nanmax(excess).clip(0):.2%}", "mean excess": f"{np.nanmean(excess).clip(0):.3%}",

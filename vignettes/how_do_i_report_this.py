@@ -39,7 +39,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6b6b6b"
 # %%
 data = load_diabetes(expansion=True)
 cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1)
-path = cv.path
+path = cv
 print(path)
 
 # %% [markdown]
@@ -77,7 +77,7 @@ print(certificate)
 # Then say how close the next ones come. A reader takes a list of columns for *the* columns otherwise.
 
 # %%
-near = path.alternatives(k=model.k, n=200)
+near = path.model(k=model.k).alternatives(n=200)
 print(f"{(near.relative < 0.01).sum()} exchanges of one column cost less than 1 % of the residual sum of squares")
 near.head(4)[["dropped", "added", "relative"]]
 
@@ -89,8 +89,8 @@ near.head(4)[["dropped", "added", "relative"]]
 
 # %%
 nested = l0path.nested_cv(data.X, data.y, cv=5, random_state=1)
-null = cv.table.cv_mean[0]
-pd.Series({"on the rows of the fit": model.deviance_ratio, "held out, size chosen by it": 1 - cv.table.cv_mean[model.index] / null, "nested": 1 - nested.mean / null}, name="share of variance explained").round(3)
+null = cv.scores.cv_mean[0]
+pd.Series({"on the rows of the fit": model.deviance_ratio, "held out, size chosen by it": 1 - cv.scores.cv_mean[model._index] / null, "nested": 1 - nested.mean / null}, name="share of variance explained").round(3)
 
 # %% [markdown]
 # # Which p-values hold

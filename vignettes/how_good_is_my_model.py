@@ -53,7 +53,7 @@ def plain(ax, **labels):
 diabetes = load_diabetes()
 X, y = diabetes.X, diabetes.y
 path = l0path.fit(X, y, algorithm="CDPSI", certify=True)
-path.table[["k", "objective", "lower_bound", "gap", "deviance_ratio", "optimality"]]
+path.details[["k", "objective", "lower_bound", "gap", "deviance_ratio", "optimality"]]
 
 # %% [markdown]
 # `lower_bound` is a number that the objective of *no* model with at most `k` columns can be below; `gap` is `(objective - lower_bound) / |objective|`. And the truth:
@@ -70,15 +70,15 @@ def least_squares_loss(columns):
 
 every = pd.DataFrame([(k, S, least_squares_loss(list(S))) for k in range(11) for S in combinations(range(10), k)], columns=["k", "support", "loss"])
 truth = every.groupby("k").loss.min()
-print(f"{len(every)} models fitted; sizes at which the path is not the best: {[k for k in truth.index if path.table.objective[k] > truth[k] * (1 + 1e-9)] or 'none'}")
+print(f"{len(every)} models fitted; sizes at which the path is not the best: {[k for k in truth.index if path.details.objective[k] > truth[k] * (1 + 1e-9)] or 'none'}")
 
 # %%
 fig, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
 rng = np.random.default_rng(0)
 ax.scatter(every.k + rng.uniform(-0.22, 0.22, len(every)), every.loss, s=5, color=GREY, alpha=0.45, linewidth=0, label="each of the 1024 models")
-ax.bar(path.table.k, path.table.objective - path.table.lower_bound, bottom=path.table.lower_bound, width=0.6, color=BLUE, alpha=0.18, linewidth=0, label="gap")
-ax.scatter(path.table.k, path.table.objective, color=BLUE, s=150, marker="_", linewidth=2, label="objective of the path")
-ax.scatter(path.table.k, path.table.lower_bound, color=ORANGE, s=150, marker="_", linewidth=2, label="lower bound")
+ax.bar(path.details.k, path.details.objective - path.details.lower_bound, bottom=path.details.lower_bound, width=0.6, color=BLUE, alpha=0.18, linewidth=0, label="gap")
+ax.scatter(path.details.k, path.details.objective, color=BLUE, s=150, marker="_", linewidth=2, label="objective of the path")
+ax.scatter(path.details.k, path.details.lower_bound, color=ORANGE, s=150, marker="_", linewidth=2, label="lower bound")
 plain(ax, xlabel="number of columns", ylabel="half the mean squared error", xticks=range(11), xlim=(0.4, 10.6), ylim=(1400, 2100), title="the empty model and those with a loss beyond 2100 are not shown")
 ax.title.set(fontsize=9, color=GREY)
 ax.legend(frameon=False, fontsize=9);
@@ -107,7 +107,7 @@ b = shrunk.coef(k=4, standardized=True).reindex(X.columns, fill_value=0.0).to_nu
 residual = r - Z @ b
 gain = np.sort((Z.T @ residual / len(r)) ** 2 / (4 * ridge))[::-1]
 by_hand = (r * residual).mean() - (residual**2).mean() / 2 - np.r_[0, np.cumsum(gain)]
-pd.DataFrame({"objective": shrunk.table.objective, "by hand": by_hand, "lower_bound": shrunk.table.lower_bound}).T.round(0)
+pd.DataFrame({"objective": shrunk.details.objective, "by hand": by_hand, "lower_bound": shrunk.details.lower_bound}).T.round(0)
 
 # %% [markdown]
 # One residual vector gives a bound for *every* size at once. Any vector would do in place of the residuals: each gives a valid bound, and the package looks for good ones; that is the second and third row of the table.
@@ -149,7 +149,7 @@ pd.DataFrame({"loss of the best without it": without.map("{:+.2%}".format), "pro
 
 # %%
 nine = path.certify(k=9, **BOUNDS)
-near = path.alternatives(k=9, n=3)
+near = path.model(k=9).alternatives(n=3)
 print(f"k = 9: gap {nine.gap:.1e}, so no model of nine columns can be better by more than {nine.gap:.4%} of the loss; the next one is {near.relative[0]:.2%} worse")
 near
 
@@ -172,7 +172,7 @@ paths = {value: l0path.fit(X, y, lambda2=value, max_k=K, certify=True) for value
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
 shades = ["#000000", "#0072B2", "#009E73", "#E69F00", "#D55E00"]
 for (value, one), color in zip(paths.items(), shades, strict=True):
-    shown = one.table[(one.table.k > 0) & (one.table.k <= K)]
+    shown = one.details[(one.details.k > 0) & (one.details.k <= K)]
     left.plot(shown.k, shown.gap.clip(lower=1e-6), color=color, marker="o", markersize=3, label=f"{value:g}")
     right.plot(shown.k, shown.deviance_ratio, color=color, marker="o", markersize=3, label=f"{value:g}")
 left.set_yscale("log")
@@ -191,7 +191,7 @@ right.legend(title="lambda2", frameon=False, fontsize=9);
 rows = []
 for k in (1, 2, 3, 5, 8):
     c = paths[0.1].certify(k=k, **BOUNDS)
-    rows.append({"k": k, "gap along the path": paths[0.1].table.gap[k], "gap certified": c.gap, "proven": c.proven, "in every best": len(c.fixed_in), "in none": len(c.fixed_out),
+    rows.append({"k": k, "gap along the path": paths[0.1].details.gap[k], "gap certified": c.gap, "proven": c.proven, "in every best": len(c.fixed_in), "in none": len(c.fixed_out),
                  "R2": c.model.deviance_ratio, "R2 at most": c.deviance_ratio_bound, "same support without ridge": list(c.model.support) == list(paths[0.0].model(k=k).support)})
 pd.DataFrame(rows).set_index("k")
 
@@ -211,7 +211,7 @@ curves = []
 for value in sweep:
     one = l0path.fit(X, y, lambda2=value, k=[3, 64], max_k=64)
     c = one.certify(k=3, **BOUNDS)
-    curves.append({"lambda2": value, "objective": c.incumbent, "lower_bound": c.lower_bound, "all columns": one.table.objective.iloc[-1]})
+    curves.append({"lambda2": value, "objective": c.incumbent, "lower_bound": c.lower_bound, "all columns": one.details.objective.iloc[-1]})
 curves = pd.DataFrame(curves)
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 ax.fill_between(curves.lambda2, curves.lower_bound, curves.objective, color=BLUE, alpha=0.18, linewidth=0)
@@ -231,11 +231,11 @@ ax.legend(frameon=False, fontsize=9);
 # On a grid of `lambda0`, the cost of a column, a certificate speaks of *all* models of *every* size: none of the 2^64 has a smaller `loss + ridge + lambda0 * size`. Take values inside the intervals of the path of sizes:
 
 # %%
-table = paths[0.1].table.set_index("k").loc[1:6]
+table = paths[0.1].details.set_index("k").loc[1:6]
 prices = np.sqrt(table.lambda0_low * table.lambda0_high).dropna()
 priced = l0path.fit(X, y, lambda2=0.1, lambda0=list(prices))
 rows = []
-for row in priced.table.itertuples():
+for row in priced.details.itertuples():
     c = priced.certify(index=row.Index, **BOUNDS)
     undecided = X.shape[1] - len(c.fixed_in) - len(c.fixed_out)
     rows.append({"lambda0": row.lambda0, "k": row.k, "gap": c.gap, "proven": c.proven, "in every best": ", ".join(X.columns[j] for j in c.fixed_in), "in none": len(c.fixed_out), "models left": f"2^{undecided}"})
@@ -280,7 +280,7 @@ c = results[0.1, 2]
 left_over = np.setdiff1d(np.arange(G.shape[1]), c.fixed_out)
 print(f"lambda2 = 0.1, two genes: gap {c.gap:.2%}; {len(c.fixed_out)} of {G.shape[1]} genes are in no best model, {len(left_over)} remain")
 print(f"pairs to look at: {comb(len(left_over), 2)} instead of {comb(G.shape[1], 2):,}")
-pairs = pd.Series({pair: l0path.fit(G.iloc[:, list(pair)], t, loss="logistic", lambda2=0.1, k=[2]).table.objective.iloc[-1] for pair in combinations(left_over, 2)}).sort_values()
+pairs = pd.Series({pair: l0path.fit(G.iloc[:, list(pair)], t, loss="logistic", lambda2=0.1, k=[2]).details.objective.iloc[-1] for pair in combinations(left_over, 2)}).sort_values()
 for (a, b), value in pairs.head(3).items():
     print(f"  {value:.6f}  {textwrap.shorten(G.columns[a], 48, placeholder=' …')}  |  {textwrap.shorten(G.columns[b], 48, placeholder=' …')}")
 found = sorted(c.model.support)
@@ -316,7 +316,7 @@ boxed
 # This bound is *conditional*: it is about models within the box. Nobody has proved that the best model is. So `proven` stays False whatever the gap, the row of `certificate.path` is flagged, and `optimality` does not become `global`.
 
 # %%
-print("flags of the row:", boxed.path.table["flags"][4], "| optimality:", boxed.path.table["optimality"][4], "| proven:", boxed.proven)
+print("flags of the row:", boxed.path.details["flags"][4], "| optimality:", boxed.path.details["optimality"][4], "| proven:", boxed.proven)
 
 # %% [markdown]
 # How much hangs on the guess? The same model and several boxes, in units of its largest coefficient:
@@ -377,7 +377,7 @@ for factor in (0.5, 1, 2, 4):
         sim = l0path.simulate.linear(n, p, k, correlation="iid", random_state=seed)
         value = 0.5 * factor * sim.sigma * np.sqrt(2 * np.log(p) / n) / np.abs(sim.beta[sim.support]).min()
         one = l0path.fit(sim.X, sim.y, lambda2=value, max_k=k, certify=True)
-        along.append(one.table.gap[k])
+        along.append(one.details.gap[k])
         certified.append(one.certify(k=k, **BOUNDS).gap)
     rows.append({"2 lambda2 |beta| / what noise can imitate": factor, "lambda2": value, "mean gap along the path": np.mean(along), "closed along the path": np.mean(np.array(along) < 1e-4),
                  "closed by certify": np.mean(np.array(certified) < 1e-4)})

@@ -91,10 +91,10 @@ for name, design in designs.items():
     cvs[name], seconds[name] = timed(lambda design=design: l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K))
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
-    table = cv.table
+    table = cv.scores
     ax.errorbar(table.k + (0.08 if color == ORANGE else -0.08), table.cv_mean, table.cv_se, color=color, marker="o", markersize=4, linewidth=1.4, elinewidth=0.9, capsize=2)
     best = cv.model("min")
-    ax.annotate(f"{name}: {cv.path.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}", (table.k.iloc[-1], table.cv_mean.iloc[-1]), xytext=(8, 0), textcoords="offset points", color=color, va="center", annotation_clip=False)
+    ax.annotate(f"{name}: {cv.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}", (table.k.iloc[-1], table.cv_mean.iloc[-1]), xytext=(8, 0), textcoords="offset points", color=color, va="center", annotation_clip=False)
 plain(ax, xlabel="predictors in the model, k", ylabel="held-out mean squared error", yscale="log")
 print("; ".join(f"{name}: {FOLDS} folds and a fit in {s:.1f} s" for name, s in seconds.items()))
 
@@ -132,9 +132,9 @@ def place(name):
 stand_ins = near[near.relative < 0.25]
 ax.scatter(*zip(*map(place, stand_ins.added), strict=True), s=5, color=GREY, alpha=0.5, label="could stand in (objective within 25 %)", zorder=2)
 for other in cvs["with products"].path:
-    if other.k and other.index != model.index:
+    if other.k and other.index != model._index:
         ax.scatter(*zip(*map(place, other.features), strict=True), s=26, facecolor="none", edgecolor=BLUE, linewidth=0.8, alpha=0.6, zorder=3, label="in a model of another size" if other.k == 1 else None)
-size = model.path.coef(index=model.index, standardized=True).iloc[1:].abs()
+size = model.path.coef(index=model._index, standardized=True).iloc[1:].abs()
 ax.scatter(*zip(*map(place, model.features), strict=True), s=40 + 160 * size / size.max(), color=ORANGE, edgecolor="white", linewidth=0.8, zorder=4, label=f"in the model chosen, k = {model.k}")
 ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
 ax.axhspan(838, 848, color="#eeeeee", zorder=0)
@@ -161,7 +161,7 @@ rows = {}
 for name, cv in cvs.items():
     for which in ("min", "1se"):
         chosen = cv.model(which)
-        rows[f"{name}, {which}"] = {"candidates": cv.path.p, "coefficients": chosen.n_nonzero, "cv_mse": cv.table.cv_mean[chosen.index], "test_mse": chosen.score(X[~train], y[~train]).mse}
+        rows[f"{name}, {which}"] = {"candidates": cv.p, "coefficients": chosen.details['n_features'], "cv_mse": cv.scores.cv_mean[chosen._index], "test_mse": chosen.score(X[~train], y[~train]).mse}
 scores = {}
 for count in range(1, min(X.shape[1], 12 if SHORT else 20) + 1):
     scores[count] = np.mean((cross_val_predict(PLSRegression(count), X[train], y[train], cv=folds).ravel() - y[train]) ** 2)
@@ -230,23 +230,23 @@ noise = {"genes alone": [], "with products": []}
 for _ in range(2 if SHORT else 5):
     shuffled = rng.permutation(rate)
     for name, design in (("genes alone", G), ("with products", pairs)):
-        noise[name].append(l0path.fit(design, shuffled, max_k=K).table.deviance_ratio.to_numpy()[: K + 1])
+        noise[name].append(l0path.fit(design, shuffled, max_k=K).details.deviance_ratio.to_numpy()[: K + 1])
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-null = genes_cv.table.cv_mean[0]
+null = genes_cv.scores.cv_mean[0]
 for (name, cv), color in zip({"genes alone": genes_cv, "with products": pairs_cv}.items(), (BLUE, ORANGE), strict=True):
-    sizes = cv.path.table.k
-    axes[0].plot(sizes, cv.path.table.deviance_ratio, color=color, marker="o", markersize=4, label=name)
+    sizes = cv.details.k
+    axes[0].plot(sizes, cv.details.deviance_ratio, color=color, marker="o", markersize=4, label=name)
     axes[0].plot(sizes, np.mean(noise[name], axis=0), color=color, linestyle="--", linewidth=1, label=f"{name}, responses shuffled")
-    axes[1].errorbar(sizes + (0.06 if color == ORANGE else -0.06), 1 - cv.table.cv_mean / null, cv.table.cv_se / null, color=color, marker="o", markersize=4, elinewidth=0.9, capsize=2, label=name)
+    axes[1].errorbar(sizes + (0.06 if color == ORANGE else -0.06), 1 - cv.scores.cv_mean / null, cv.scores.cv_se / null, color=color, marker="o", markersize=4, elinewidth=0.9, capsize=2, label=name)
 axes[1].axhline(0, color=GREY, linewidth=0.6)
 plain(axes[0], xlabel="predictors in the model, k", ylabel="share of variance explained, rows of the fit", ylim=(0, 1))
 plain(axes[1], xlabel="predictors in the model, k", ylabel="the same on held-out rows")
 axes[0].legend(frameon=False, fontsize=9)
 axes[1].legend(frameon=False, fontsize=9)
 for name, cv in (("genes alone", genes_cv), ("with products", pairs_cv)):
-    i = cv.index("min")
-    print(f"{name}: least held-out error {cv.table.cv_mean[i]:.3f} (se {cv.table.cv_se[i]:.3f}) at k = {cv.table.k[i]}: {', '.join(cv.model('min').features)}")
-apart = pairs_cv.folds.loc[pairs_cv.index("min")].to_numpy() - genes_cv.folds.loc[genes_cv.index("min")].to_numpy()
+    i = cv.select("min")
+    print(f"{name}: least held-out error {cv.scores.cv_mean[i]:.3f} (se {cv.scores.cv_se[i]:.3f}) at k = {cv.scores.k[i]}: {', '.join(cv.model('min').features)}")
+apart = pairs_cv.folds.loc[pairs_cv.select("min")].to_numpy() - genes_cv.folds.loc[genes_cv.select("min")].to_numpy()
 print(f"products less genes, by fold: {apart.mean():+.3f}, standard error {apart.std(ddof=1) / np.sqrt(len(apart)):.3f}; better in {(apart < 0).sum()} of {len(apart)} folds")
 
 # %% [markdown]
@@ -265,8 +265,8 @@ table["League"], table["Division"] = table.League.map({0: "American", 1: "Nation
 alone, both = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division", "(bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division)**2"
 terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10, heredity=None) for name, right in (("terms alone", alone), ("with products", both))}
 for name, cv in terms.items():
-    i = cv.index("min")
-    print(f"{name}: {len(cv.path.meta.groups.labels)} terms, {cv.path.p} columns; least held-out error {cv.table.cv_mean[i]:.4f} (se {cv.table.cv_se[i]:.4f}) at k = {cv.table.k[i]}")
+    i = cv.select("min")
+    print(f"{name}: {len(cv.meta.groups.labels)} terms, {cv.p} columns; least held-out error {cv.scores.cv_mean[i]:.4f} (se {cv.scores.cv_se[i]:.4f}) at k = {cv.scores.k[i]}")
 terms["with products"].model("min").summary().table[["columns", "norm", "increase_if_dropped", "best_exchange", "exchange_change"]]
 
 # %%

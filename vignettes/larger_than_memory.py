@@ -126,7 +126,7 @@ with stage("fit"):
     path = l0path.fit(X, y, max_k=10)
 print(X)
 print(f"{X.passes:.0f} passes over the file for {len(path)} models; status: {path.status}")
-path.table[["k", "objective", "deviance_ratio", "optimality"]]
+path.details[["k", "objective", "deviance_ratio", "optimality"]]
 
 # %% [markdown]
 # Eleven sizes do not cost eleven passes. The search works on a small set of columns that is in memory; a pass then asks about all sizes at once whether any column outside would improve any model by an addition or an exchange.
@@ -149,14 +149,14 @@ print(f"{X.passes - passes:.0f} passes for five folds, the fit on all rows and {
 cv.model("min").coef.rename(lambda name: name if name.startswith("(") else study.X.columns[int(name[1:]) % width] + ("" if int(name[1:]) < width else ", shuffled"))
 
 # %%
-table, kept = cv.table, [path.support(k=k) for k in path.table.k]
+table, kept = cv.scores, [path.support(k=k) for k in path.details.k]
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained")
 left.errorbar(table.k, table.cv_mean, yerr=table.cv_se, color=BLUE, marker="o", markersize=4, capsize=2, linewidth=1.2, label="held-out patients")
-left.plot(path.table.k, 2 * path.table.loss, color=GREY, marker="o", markersize=4, linewidth=1.2, label="patients of the fit")
+left.plot(path.details.k, 2 * path.details.loss, color=GREY, marker="o", markersize=4, linewidth=1.2, label="patients of the fit")
 left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
 left.legend(frameon=False, fontsize=9)
 plain(left, xlabel="number of columns", ylabel="mean squared error", xticks=range(0, 11, 2), ylim=(0, None), title="what the models promise, and what they keep")
-sizes = path.table.k.to_numpy()
+sizes = path.details.k.to_numpy()
 true = np.array([(support < width).sum() for support in kept])
 right.bar(sizes, true, color=GREEN, width=0.7, label="real")
 right.bar(sizes, sizes - true, bottom=true, color=ORANGE, width=0.7, label="shuffled")
@@ -216,7 +216,7 @@ pd.DataFrame([{"stage": name, "seconds": ended - begun, "MB at most": most, "sha
 # %%
 whole = l0path.fit(np.load(file), y, max_k=10)
 print("same supports:", all(np.array_equal(whole.support(k=k), path.support(k=k)) for k in range(11)))
-print(f"largest relative difference of an objective: {np.abs(whole.table.objective / path.table.objective - 1).max():.1e}")
+print(f"largest relative difference of an objective: {np.abs(whole.details.objective / path.details.objective - 1).max():.1e}")
 folder.cleanup()
 
 # %% [markdown]

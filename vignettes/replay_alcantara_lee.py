@@ -241,11 +241,11 @@ for name, (X, y) in sets.items():
         bare = {variant: 2 * len(y) * fit.value for variant, fit in found.items()}
         swapped = {variant: polish(X, y, fit.support) for variant, fit in found.items()}
         whole = l0path.fit(X, y, k=[s], fit_intercept=False, standardize=False)
-        best = min(2 * len(y) * float(whole.table.loss.iloc[-1]), min(bare.values()), min(value for value, _ in swapped.values()))
+        best = min(2 * len(y) * float(whole.details.loss.iloc[-1]), min(bare.values()), min(value for value, _ in swapped.values()))
         for variant in found:
             method = NAME.get(variant, "PG, our steps")
             ends.append({"data": name, "s": s, "method": method, "at the end": bare[variant] / best - 1, "after swaps": swapped[variant][0] / best - 1, "swaps": swapped[variant][1]})
-        ends.append({"data": name, "s": s, "method": "swap (path)", "at the end": 2 * len(y) * float(whole.table.loss.iloc[-1]) / best - 1, "after swaps": np.nan, "swaps": 0})
+        ends.append({"data": name, "s": s, "method": "swap (path)", "at the end": 2 * len(y) * float(whole.details.loss.iloc[-1]) / best - 1, "after swaps": np.nan, "swaps": 0})
 ends = pd.DataFrame(ends)
 order = ["PG", "PG-LL", "APG", "APG+", "PG, our steps", "swap (path)"]
 for column in ("at the end", "after swaps"):

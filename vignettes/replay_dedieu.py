@@ -86,8 +86,8 @@ for rho in (0.9, 0.5):
                 began = time.perf_counter()
                 path = l0path.fit(data.X, data.y, loss="logistic", max_k=2 * TRUE, **how)
                 chosen = path.validate(data.X, again).model("min")
-                found = support_recovery(path, data).loc[chosen.index]
-                rows.append({"rho": rho, "n": n, "method": name, "F1": found.f1, "support size": chosen.n_nonzero, "false positives": found.false_positives, "AUC": roc_auc_score(new.y, chosen.predict(new.X, type="link")),
+                found = support_recovery(path, data).loc[chosen._index]
+                rows.append({"rho": rho, "n": n, "method": name, "F1": found.f1, "support size": chosen.details['n_features'], "false positives": found.false_positives, "AUC": roc_auc_score(new.y, chosen.predict(new.X, type="link")),
                              "seconds": time.perf_counter() - began})
             began = time.perf_counter()
             beta = lasso(data.X, data.y, data.X, again)
@@ -146,7 +146,7 @@ for setting, how in SETTINGS.items():
         path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-8, max_k=how["k"] + (0 if SHORT else 10))
         seconds = time.perf_counter() - began
         recovery = support_recovery(path, data)
-        wrong = path.validate(data.X, again, scoring="misclassification").table.cv_mean
+        wrong = path.validate(data.X, again, scoring="misclassification").scores.cv_mean
         first = int(np.argmax(wrong.to_numpy() == wrong.min()))
         truth = l0path.fit(data.X[:, data.support], data.y, loss="logistic", lambda2=1e-8, k=how["k"])
         table.append({"setting": setting, "validation rows that differ": int((again != data.y).sum()), "wrong rows at best": int(round(wrong.min() * how["n"])), "size": int(recovery.k[first]), "FP": int(recovery.false_positives[first]),

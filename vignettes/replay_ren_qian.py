@@ -82,7 +82,7 @@ def solve(method, X, y, lambdas, size):
     started = time.perf_counter()
     if method == "CDSS":
         path = l0path.fit(X, y, algorithm="CDPSI", lambda0=l0, lambda1=l1, lambda2=l2, max_k=X.shape[1], fit_intercept=False, standardize=False)
-        last = path.table.iloc[-1]
+        last = path.details.iloc[-1]
         b = path.coef(index=len(path) - 1, full=True).to_numpy()[-X.shape[1]:]
         return time.perf_counter() - started, n * last.objective, np.nan, np.flatnonzero(b), b[b != 0]
     with threads.one_blas_thread():

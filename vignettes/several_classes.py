@@ -54,7 +54,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", SeparationWarning)
     free = l0path.fit(X[train], y[train], loss="multinomial", max_k=8)
 print(free.status.split("; add")[0])
-free.table[["k", "loss", "deviance_ratio", "status"]]
+free.details[["k", "loss", "deviance_ratio", "status"]]
 
 # %% [markdown]
 # Three genes are enough to predict all 63 tumours without error. That is no reason to trust them: among so many genes there are many such triples. A little ridge makes the question well posed. `lambda2 =
@@ -62,7 +62,7 @@ free.table[["k", "loss", "deviance_ratio", "status"]]
 
 # %%
 path = l0path.fit(X[train], y[train], loss="multinomial", lambda2=0.01, max_k=12)
-path.table[["k", "loss", "deviance_ratio", "optimality"]]
+path.details[["k", "loss", "deviance_ratio", "optimality"]]
 
 # %% [markdown]
 # ## How many genes?
@@ -81,20 +81,20 @@ for ax, name, title in zip(axes, ("deviance", "misclassification"), ("deviance (
 fig.tight_layout()
 
 # %% [markdown]
-# The first six genes do most of the work. The deviance goes on falling slowly, because under a ridge every further gene lets the probabilities be a little bolder: `cv.index("1se")` takes nearly all twelve.
+# The first six genes do most of the work. The deviance goes on falling slowly, because under a ridge every further gene lets the probabilities be a little bolder: `cv.select("1se")` takes nearly all twelve.
 # The rule is not the only judge, though. Where every gene of a test kit costs money, six genes with some five per cent of wrong classes are a sensible offer, and the page goes on with these (dotted).
 
 # %%
 k = 6
-index = cv.path.index(k=k)
-genes = cv.path.coef(index=index).drop(index="(Intercept)")
+index = cv.select(k=k)
+genes = cv.coef(index=index).drop(index="(Intercept)")
 genes.round(2)
 
 # %% [markdown]
 # Each row of this table sums to zero: only differences between classes matter, and this is the choice among equal tables that favours no class. Log odds against one class are the same table, less a column:
 
 # %%
-cv.path.coef(index=index, baseline="RMS").round(2)
+cv.coef(index=index, baseline="RMS").round(2)
 
 # %% [markdown]
 # ## Look at the genes
@@ -130,8 +130,8 @@ fig.tight_layout()
 # ## The tumours that were set aside
 
 # %%
-held_out = cv.path.predict(X[test], index=index)
-cv.path.confusion(X[test], y[test], index=index)
+held_out = cv.predict(X[test], index=index)
+cv.model(index=index).confusion(X[test], y[test])
 
 # %%
 order = np.lexsort((held_out.max(axis=1), y[test]))

@@ -56,10 +56,10 @@ def one_by_one(X, Y, k):
 
 X, Y, B = drawn(80, seed=1)
 path = l0path.fit(X, Y, max_k=12)
-path.table[["k", "n_nonzero", "loss", "deviance_ratio", "optimality"]].head(8)
+path.details[["k", "n_features", "loss", "deviance_ratio", "optimality"]].head(8)
 
 # %% [markdown]
-# `k` counts features, `n_nonzero` coefficients: twelve for each feature. The size may be left to BIC, which counts all of them.
+# `k` counts features, `n_features` coefficients: twelve for each feature. The size may be left to BIC, which counts all of them.
 
 # %%
 print("chosen by BIC:", path.model("bic").k, "features; all of them true:", set(path.support("bic")) <= set(np.flatnonzero(B.any(axis=1))))
@@ -130,8 +130,8 @@ Y.describe().loc[["mean", "std"]]
 # %%
 weights = 1.0 / Y[train].var()
 cv = l0path.cv_fit(X[train], Y[train], loss=l0path.losses.Squared(response_weights=weights), max_k=10, cv=5, random_state=0)
-path = cv.path
-cv.table[["k", "cv_mean", "cv_se"]].T
+path = cv
+cv.scores[["k", "cv_mean", "cv_se"]].T
 
 # %%
 names, sizes = list(Y.columns), range(1, 11)
@@ -182,7 +182,7 @@ low.spines[["top", "right"]].set_visible(False)
 # for protein; the other two hardly use it. Below, the slopes that each size chooses. What each of them is worth, and what could stand in for it, says the summary:
 
 # %%
-path.summary(k=k)
+path.model(k=k).summary()
 
 # %% [markdown]
 # ## What to take along

@@ -61,8 +61,8 @@ for name, cv in (("rows", by_rows), ("persons", by_persons)):
 # %% tags=["thumbnail"]
 fig, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for name, cv, color in (("folds of rows", by_rows, ORANGE), ("folds of persons", by_persons, BLUE)):
-    ax.fill_between(cv.table.k, cv.table.cv_mean - cv.table.cv_se, cv.table.cv_mean + cv.table.cv_se, color=color, alpha=0.15, linewidth=0)
-    ax.plot(cv.table.k, cv.table.cv_mean, "o-", color=color, markersize=4, label=name)
+    ax.fill_between(cv.scores.k, cv.scores.cv_mean - cv.scores.cv_se, cv.scores.cv_mean + cv.scores.cv_se, color=color, alpha=0.15, linewidth=0)
+    ax.plot(cv.scores.k, cv.scores.cv_mean, "o-", color=color, markersize=4, label=name)
 ax.axvline(1, color=GREY, linestyle=":")
 ax.annotate("the truth: one column", (1, ax.get_ylim()[1]), xytext=(6, -4), textcoords="offset points", color=GREY, va="top")
 plain(ax, xlabel="columns in the model, k", ylabel="held-out squared error", yscale="log", yticks=[2, 5, 10, 20], yticklabels=["2", "5", "10", "20"])
@@ -112,8 +112,8 @@ wages = data.X.assign(log_wage=data.y, black=data.X.black.astype(int))
 man = wages.index.to_numpy()
 formula = "log_wage ~ education + bs(experience, df=4) + np.log(hours) + black + hispanic + married + union + C(occupation) + C(year)"
 cv = l0path.cv_fit(formula, wages, cv=10, groups_cv=man, random_state=1)
-path = cv.path
-pd.DataFrame({"k": cv.table.k, "terms": [", ".join(one.groups) for one in path], "held-out error": cv.table.cv_mean, "standard error": cv.table.cv_se})
+path = cv
+pd.DataFrame({"k": cv.scores.k, "terms": [", ".join(one.groups) for one in path], "held-out error": cv.scores.cv_mean, "standard error": cv.scores.cv_se})
 
 # %% [markdown]
 # The choice by folds of men, and what a man adds to the standard errors:

@@ -120,8 +120,8 @@ plain(ax, xlabel=f"stars for each mention, from {model.intercept:.2f} stars on; 
 
 # %%
 cv = l0path.cv_fit(X[train], stars[train], feature_names=words, max_k=K, cv=5, random_state=1)
-ours = path.validate(X[test], stars[test], scoring="r2").table
-ridged = l0path.fit(X[train], stars[train], lambda2=0.3, max_k=K if SHORT else 300).validate(X[test], stars[test], scoring="r2").table
+ours = path.validate(X[test], stars[test], scoring="r2").scores
+ridged = l0path.fit(X[train], stars[train], lambda2=0.3, max_k=K if SHORT else 300).validate(X[test], stars[test], scoring="r2").scores
 scale = np.sqrt(np.asarray(X[train].astype(float).multiply(X[train]).mean(axis=0)).ravel() - np.asarray(X[train].mean(axis=0)).ravel() ** 2)
 unit = sparse.diags_array(1.0 / np.where(scale > 0, scale, 1.0))
 Z, Z_new = (X[train].astype(float) @ unit).tocsc(), (X[test].astype(float) @ unit).tocsr()
@@ -222,7 +222,7 @@ for loss in ("logistic", "squared_hinge"):
         peak = tracemalloc.get_traced_memory()[1] / 2**20
         tracemalloc.stop()
         for k in (5, 10, 30):
-            if k <= news.table.k.max():
+            if k <= news.details.k.max():
                 score = news.predict(N[b], k=k, type="link")
                 rows.append({"loss": loss, "lambda2": ridge, "words": k, "AUC": roc_auc_score(topic[b], score), "wrong": np.mean((score > 0) != topic[b]), "seconds, whole path": seconds, "peak MB": peak})
 print(f"{N.shape[0]} articles, {N.shape[1]} words; stored in {(N.data.nbytes + N.indices.nbytes + N.indptr.nbytes) / 2**20:.0f} MB, dense {8 * np.prod(N.shape) / 2**30:.1f} GB; in the group: {topic.mean():.1%}")

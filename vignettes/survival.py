@@ -46,7 +46,7 @@ y.head()
 table = l0path.plots.kaplan_meier(y)
 print("months until half are published:", table.index[table.survival <= 0.5][0])
 fig, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
-l0path.fit(X, y, loss="cox", max_k=0).plot_survival(k=0, groups=1, ax=ax)
+l0path.fit(X, y, loss="cox", max_k=0).model(k=0).plot("survival", groups=1, ax=ax)
 ax.set(xlabel="months since the end of the trial", ylabel="share not yet published")
 plt.show()
 
@@ -58,8 +58,8 @@ plt.show()
 
 # %%
 naive = l0path.cv_fit(X, y, loss="cox", max_k=4, lambda2=1e-3, scoring="concordance", **FOLDS)
-print(naive.table[["k", "cv_mean", "cv_se"]].to_string(index=False))
-print("best single column:", naive.path.model(k=1).features)
+print(naive.scores[["k", "cv_mean", "cv_se"]].to_string(index=False))
+print("best single column:", naive.model(k=1).features)
 X["impact"].groupby(y["published"].map({0: "not published", 1: "published"})).describe()[["count", "mean", "50%", "max"]]
 
 # %% [markdown]
@@ -80,7 +80,7 @@ print(f"{Z.shape[1]} columns; left out: impact, {', '.join(few)}")
 
 # %%
 path = l0path.fit(Z, y, loss="cox", max_k=8, lambda2=1e-3)
-path.table[["k", "loss", "deviance_ratio", "optimality", "features"]]
+path.details[["k", "loss", "deviance_ratio", "optimality", "features"]]
 
 # %%
 ax = path.plot("coef")
@@ -113,7 +113,7 @@ print("one standard error:", cv.model("1se").features, "   BIC:", path.model("bi
 
 # %%
 chosen = path.model("bic")
-fit = path.refit("bic")
+fit = path.model("bic").refit()
 ratios = pd.DataFrame(np.exp(np.column_stack([fit.params, fit.conf_int()])), index=chosen.features, columns=["hazard ratio", "low", "high"])
 print(fit.selection)
 ratios.round(2)
@@ -130,7 +130,7 @@ ratios.round(2)
 cases = pd.DataFrame(0.0, index=["small, negative, surrogate", "small, positive, surrogate", "large, positive, clinical"], columns=Z.columns)
 cases["log_budget"] = np.log([1.5, 1.5, 10.0])
 cases["posres"], cases["clinend"] = [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]
-curves = path.survival(cases, "bic")
+curves = path.model("bic").survival(cases)
 fig, ax = plt.subplots(figsize=(6.8, 4.0), layout="constrained")
 for colour, (name, curve) in zip(("#0072B2", "#E69F00", "#D55E00"), curves.iterrows(), strict=True):
     ax.step(np.append(0, curve.index), np.append(1, curve), where="post", color=colour, label=name)
@@ -138,7 +138,7 @@ ax.set(xlabel="months since the end of the trial", ylabel="probability of being 
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 plt.show()
-path.survival(cases, "bic", times=[12, 24, 48]).round(2)
+path.model("bic").survival(cases, times=[12, 24, 48]).round(2)
 
 # %% [markdown]
 # ## Does it hold for trials that the model has not seen?
@@ -151,7 +151,7 @@ ax = path.plot_survival(risk=cv.held_out(k=chosen.k))
 ax.set(xlabel="months since the end of the trial", ylabel="share not yet published")
 ax.get_legend().set_title("predicted chance to be published", prop={"size": 9})
 plt.show()
-path.score_over_time(Z, y, "bic", times=[12, 24, 48]).round(3)
+path.model("bic").score(Z, y, times=[12, 24, 48]).round(3)
 
 # %% [markdown]
 # The number of columns was chosen by the same folds. `nested_cv` puts the choice inside: in each outer fold the size is chosen anew, and the trials left out are scored once.

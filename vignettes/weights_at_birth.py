@@ -79,14 +79,14 @@ axes[0].set_ylabel("mean weight, ounces (one standard error)");
 TERMS = ["smoking", "school", "birth", "sex", "ethnicity", "log_income"]
 path = l0path.fit(f"weight ~ {' + '.join(TERMS)}", births)
 scores = path.score_table()
-overview = pd.DataFrame({"k": path.table.k, "terms": [", ".join(model.groups) for model in path], "R2": path.table.deviance_ratio, "bic": scores.bic - scores.bic.min(), "aic": scores.aic - scores.aic.min(), "optimality": path.table.optimality})
+overview = pd.DataFrame({"k": path.details.k, "terms": [", ".join(model.groups) for model in path], "R2": path.details.deviance_ratio, "bic": scores.bic - scores.bic.min(), "aic": scores.aic - scores.aic.min(), "optimality": path.details.optimality})
 overview.round(3)
 
 # %% [markdown]
 # BIC takes two terms, AIC five: the columns are the difference from the best model. What could stand in for a term? `alternatives` exchanges one for another; `relative` is the rise of the residual sum of squares.
 
 # %%
-path.alternatives(k=2).head(6)[["dropped", "added", "relative", "proven"]]
+path.model(k=2).alternatives().head(6)[["dropped", "added", "relative", "proven"]]
 
 # %% [markdown]
 # Smoking and ethnicity have no stand-in that is nearly as good.
@@ -115,17 +115,17 @@ pd.DataFrame(found).T
 options = {"always_include": TERMS, "max_k": 6}
 beside = l0path.cv_fit(PRODUCTS, births, cv=5 if SHORT else 10, n_repeats=1 if SHORT else 3, random_state=1, **options)
 change = beside.folds - beside.folds.iloc[0]
-criteria = beside.path.score_table()
+criteria = beside.score_table()
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 for name, color in (("bic", ORANGE), ("aic", BLUE)):
-    axes[0].plot(beside.table.k, criteria[name] - criteria[name].iloc[0], "o-", color=color, label=name.upper())
+    axes[0].plot(beside.scores.k, criteria[name] - criteria[name].iloc[0], "o-", color=color, label=name.upper())
 axes[0].axhline(0, color=GREY, linewidth=0.8)
 axes[0].legend(frameon=False)
 plain(axes[0], xlabel="products beside the six terms", ylabel="difference from none")
-axes[1].errorbar(beside.table.k, change.mean(axis=1), change.std(axis=1, ddof=1) / np.sqrt(change.shape[1]), fmt="o-", color=BLUE, capsize=3)
+axes[1].errorbar(beside.scores.k, change.mean(axis=1), change.std(axis=1, ddof=1) / np.sqrt(change.shape[1]), fmt="o-", color=BLUE, capsize=3)
 axes[1].axhline(0, color=GREY, linewidth=0.8)
 plain(axes[1], xlabel="products beside the six terms", ylabel="held-out error, difference from none")
-print("the best product:", beside.path.model(k=1).groups[-1])
+print("the best product:", beside.model(k=1).groups[-1])
 
 # %% [markdown]
 # No criterion and no fold wants a product. "No interaction was found" is what may be said; that there is none would need more births.
@@ -135,7 +135,7 @@ print("the best product:", beside.path.model(k=1).groups[-1])
 # The model with the five terms of AIC, in the usual table of an analysis of variance. All its p-values are small, and too small: the rows have also chosen the terms.
 
 # %%
-results = path.refit(k=5)
+results = path.model(k=5).refit()
 print(results.selection.split(":")[0])
 anova_lm(results, typ=2)
 

@@ -84,7 +84,7 @@ MOVED = {
     "data": "the rows of the fit are those that you passed",
     "loss_record": "write .loss",
     "without_data": "write l0path.load of a file that .save(...) wrote",
-    "splits": "pass cv= a list of (train, test) to cv_fit, to have the rows of its folds",
+    "scoring": 'write .folds.attrs["scoring"]',
     "repeated": "it is in .notes",
     "random_state": 'write .folds.attrs["random_state"]',
     "greater_is_better": 'write .folds.attrs["greater_is_better"]',

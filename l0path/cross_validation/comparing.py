@@ -54,7 +54,7 @@ def compare(
     out = side_by_side(
         self, at, labels, standardized, se, criterion=scores, **{"cross-validation": held_out}
     )
-    out.attrs["title"] += f", held-out {self.scoring}"
+    out.attrs["title"] += f", held-out {self._scoring}"
     return out
 
 
@@ -66,21 +66,21 @@ def rescore(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> CVPath:
-    if self._splits is None:
+    if self.splits is None:
         raise ValueError(
             "rescore and metrics are for the folds of cv_fit; these scores are of one validation "
             "set: cv[3].score(X, y) has all metrics of a model there, path.validate(X, y, "
             "scoring=...) one metric of all models"
         )
     metric, data = metric_of(scoring, self._meta.loss), self._data(X, y)
-    scores = fold_scores(self, data, self._splits, self._fits, metric)
+    scores = fold_scores(self, data, self.splits, self._fits, metric)
     return CVPath(
         self._path,
         pd.DataFrame(scores, index=self.folds.index, columns=self.folds.columns),
         self._repeated,
         scoring=metric.name,
         greater_is_better=metric.greater_is_better,
-        splits=self._splits,
+        splits=self.splits,
         repeats=self._repeats,
         fits=self._fits,
         random_state=self._seed,
@@ -115,7 +115,7 @@ def metrics(
             warnings.warn(f"{one} is NaN: {error}", stacklevel=2)
             out[one] = out[f"{one}_se"] = np.nan
             continue
-        out[again.scoring], out[f"{again.scoring}_se"] = (
+        out[again._scoring], out[f"{again._scoring}_se"] = (
             again.scores["cv_mean"],
             again.scores["cv_se"],
         )
@@ -135,7 +135,7 @@ def difference(
     values = self.folds.loc[i].to_numpy() - other.folds.loc[j].to_numpy()
     count = values.size
     _, se = spread(values, self._repeats)
-    ratio = np.mean([test.size / train.size for train, test in self._splits])
+    ratio = np.mean([test.size / train.size for train, test in self.splits])
     corrected = np.sqrt((1.0 / count + ratio) * values.var(ddof=1)) if count > 1 else np.nan
     return pd.Series(
         {
@@ -144,7 +144,7 @@ def difference(
             "se_corrected": corrected,
             "n_folds": float(count),
         },
-        name=f"{self.scoring}: k = {self._solutions[i].k} less k = {other._solutions[j].k}",
+        name=f"{self._scoring}: k = {self._solutions[i].k} less k = {other._solutions[j].k}",
     )
 
 
@@ -152,16 +152,16 @@ def _same_folds(one, other):
     """Refuse pairs of cross-validations that cannot be compared fold by fold."""
     if not isinstance(other, CVPath):
         raise TypeError(f"other is a {type(other).__name__}; pass a CVPath, as cv_fit returns it")
-    if one._splits is None or other._splits is None:
+    if one.splits is None or other.splits is None:
         raise ValueError("difference needs two cross-validations made by cv_fit")
-    if one.scoring != other.scoring:
+    if one._scoring != other._scoring:
         raise ValueError(
-            f"the scores are {one.scoring!r} and {other.scoring!r}; compare cv.rescore(scoring) of "
-            "both by one metric"
+            f"the scores are {one._scoring!r} and {other._scoring!r}; compare "
+            "cv.rescore(scoring) of both by one metric"
         )
-    same = len(one._splits) == len(other._splits) and all(
+    same = len(one.splits) == len(other.splits) and all(
         np.array_equal(a, b)
-        for pair, twin in zip(one._splits, other._splits, strict=True)
+        for pair, twin in zip(one.splits, other.splits, strict=True)
         for a, b in zip(pair, twin, strict=True)
     )
     if not same:

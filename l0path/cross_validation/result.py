@@ -53,10 +53,11 @@ class CVPath(Path):
     Attributes
     ----------
     folds : DataFrame
-        The score of each model (row) in each fold (column). `folds.attrs["random_state"]` is the
-        seed that drew the folds, `folds.attrs["greater_is_better"]` whether large scores are good.
-    scoring : str
-        The metric.
+        The score of each model (row) in each fold (column). `folds.attrs` has the metric
+        (`scoring`), whether large values of it are good (`greater_is_better`), and the seed that
+        drew the folds (`random_state`).
+    splits : list of (train, test)
+        The row indices of each fold; None after `Path.validate`.
     status, notes : str, list of str
         How the cross-validation ended, and what was noticed.
 
@@ -94,9 +95,11 @@ class CVPath(Path):
     ) -> None:
         super().__init__(path._meta, (), status, notes, path._rounds, path._source, end=End(end))
         self._solutions, self._path = path._solutions, path
-        self.folds, self._repeated, self.scoring = folds, repeated, scoring
-        self.folds.attrs.update(random_state=random_state, greater_is_better=greater_is_better)
-        self._greater, self._splits, self._seed = greater_is_better, splits, random_state
+        self.folds, self._repeated, self._scoring = folds, repeated, scoring
+        self.folds.attrs.update(
+            random_state=random_state, scoring=scoring, greater_is_better=greater_is_better
+        )
+        self._greater, self.splits, self._seed = greater_is_better, splits, random_state
         self._repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
         self._endless = np.array([s.separated for s in path._solutions], dtype=bool)
@@ -230,7 +233,7 @@ class CVPath(Path):
         >>> cv.held_out("1se")[:3].round(0)
         array([ 509.,  550., 1024.])
         """
-        if self._splits is None:
+        if self.splits is None:
             raise ValueError("held_out belongs to cv_fit; for a validation set use predict(X, ...)")
         i = self.select(rule, **selector)
         data = self._data(X, y)
@@ -238,7 +241,7 @@ class CVPath(Path):
         if self._meta.ordered and type != "link":
             shape = len(data.y), len(self.classes)
         total, times = np.zeros(shape), np.zeros(shape)
-        for (_, test), fits in zip(self._splits, self._fits, strict=True):
+        for (_, test), fits in zip(self.splits, self._fits, strict=True):
             eta = linear_predictor(data.design, data.offset, fits[i])[test]
             eta = eta if type == "link" else class_predictors(fits[i], eta)
             np.add.at(total, test, eta if type == "class" else self._transform(eta, type))
@@ -760,9 +763,9 @@ class CVPath(Path):
                 f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}"
                 + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
             )
-        folds = f"{self.folds.shape[1]} folds" if self._splits is not None else "validation rows"
+        folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
         return (
-            f"<l0path.CVPath: {self._meta.loss} loss, {folds}, scoring {self.scoring}; "
+            f"<l0path.CVPath: {self._meta.loss} loss, {folds}, scoring {self._scoring}; "
             f"{'; '.join(parts) or 'no score'}; {self.status}>"
         )
 

@@ -55,18 +55,18 @@ def save_cv(self: CVPath, file: str | PathLike, *, data: bool = False) -> None:
         "repeats": np.asarray(self._repeats, dtype=np.int64),
         "places": np.array(places, dtype=np.int64).reshape(len(places), len(self._path)),
         "spread": np.asarray(spread, dtype=float),
-        **_packed(self._splits or []),
+        **_packed(self.splits or []),
     }
     header = {
         "format": FORMATS["cv"],
         "columns": [str(c) if isinstance(c, str) else int(c) for c in self.folds.columns],
-        "scoring": self.scoring,
+        "scoring": self._scoring,
         "greater_is_better": bool(self._greater),
         "random_state": self._seed,
         "status": self.status,
         "end": str(self._end),
         "notes": self._notes,
-        "split": self._splits is not None,
+        "split": self.splits is not None,
         "over_rows": self._spread is not None,
     }
     fits = {"fits": Path(self._meta, distinct)} if distinct else {}  # none of a validation set

@@ -895,7 +895,7 @@ class Model:
             return self.path.n
         if key == "r2":
             return self.deviance_ratio if self.path._meta.loss == "squared" else None
-        return self._row.get(key)
+        return self.details.get(key)
 
     def _repr_html_(self):
         from ..report import model_html

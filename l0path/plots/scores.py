@@ -69,7 +69,7 @@ def plot_cv(
         if many
         else None
     )
-    scoring = getattr(cv, "scoring", "score")
+    scoring = cv._scoring
     squared = scoring == "deviance" and cv._meta.traits.gaussian
     style.tidy(
         ax,

@@ -69,7 +69,7 @@ def page_data(path, cv):
         "code": _code(path, ever),
         "rows": rows,
         "slices": slices,
-        "scoring": None if cv is None else str(cv.scoring),
+        "scoring": None if cv is None else str(cv._scoring),
         "bounds": any(row["bound"] is not None for row in rows if row["k"]),
         "choices": choices,
         "start": choices[0]["index"] if choices else _middle(slices),

@@ -248,7 +248,8 @@ def cv_html(cv):
     ]
     rows.index = [" = ".join(names) for names in chosen.values()]
     svg = picture(
-        lambda ax: _scores(ax, cv, table, list(chosen)), f"held-out {cv.scoring} against the size k"
+        lambda ax: _scores(ax, cv, table, list(chosen)),
+        f"held-out {cv._scoring} against the size k",
     )
     return (
         f"<p><code>{escape(repr(cv))}</code></p>"
@@ -261,7 +262,7 @@ def _scores(ax, cv, table, chosen):
     """Held-out scores of the slices, bars of one standard error in that of the first choice, a ring
     around each choice.
     """
-    _lines(ax, _curves(cv, table["cv_mean"].to_numpy()), "k", f"held-out {cv.scoring}")
+    _lines(ax, _curves(cv, table["cv_mean"].to_numpy()), "k", f"held-out {cv._scoring}")
     if chosen:
         part = table[[s.slice == cv._solutions[chosen[0]].slice for s in cv._solutions]]
         if part["cv_se"].notna().any():

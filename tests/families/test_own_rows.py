@@ -45,7 +45,7 @@ def test_python_runs_a_class_without_the_decorator():
         Ranking().value(y, X[:, 0], EQUAL), rel=1e-14
     )
     # rows without a loss of their own are refused, and their weights made to sum to one
-    path = SimpleNamespace(loss="PlainRanking", loss_record=kind)
+    path = SimpleNamespace(_meta=SimpleNamespace(loss="PlainRanking"), _loss_record=kind)
     metric = metric_of(None, "PlainRanking")
     held = HeldOutRows(y, X[:, 0].copy(), np.full(N, 2.0), path)
     assert score(metric, held) == pytest.approx(Ranking().value(y, X[:, 0], EQUAL), rel=1e-14)

@@ -225,7 +225,7 @@ def test_a_loaded_cross_validation_goes_on(loss, tmp_path):
     if loss == "logistic":
         assert (
             back.model(k=2).plot("roc").lines[0].get_label()
-            == cv.plot_roc(k=2).lines[0].get_label()
+            == cv.model(k=2).plot("roc").lines[0].get_label()
         )
     model = again(cv.model(k=2), tmp_path / "model.npz")
     same(model.refit().params, cv.model(k=2).refit().params)
