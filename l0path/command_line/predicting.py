@@ -62,7 +62,7 @@ def run_predict(options, say=print):
                 "offset": offset,
                 "strata": None if strata is None else frame.loc[usable, strata],
             }
-            curves = path.survival(X[usable], index=index, times=times, **rows)
+            curves = path.model(index=index).survival(X[usable], times=times, **rows)
             for t in times:
                 out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
     if path._meta.traits.response == "survival":

@@ -213,9 +213,9 @@ def certify(
     _check(self, settings, n_best, time_limit)
     (self, index), clock = self._at(rule, **selector), Clock(time_limit)
     control = Control(clock)
-    if self.loss in OWN_LOSSES:
+    if self._meta.loss in OWN_LOSSES:
         raise ValueError(
-            f"certify needs the conjugate of the loss, which loss={self.loss!r} of your own has "
+            f"certify needs the conjugate of the loss, which loss={self._meta.loss!r} of your own has "
             "not; fit with a loss of the package for proofs"
         )
     if not np.isfinite(self._solutions[index].objective):
@@ -223,7 +223,7 @@ def certify(
             "the losses of this model leave the range of floating point numbers, so nothing can be "
             "proven of it; rescale its columns, or change the bounds of those that are forced"
         )
-    ahead = (f"{self.loss}:certify",) if self.loss in NAMES else ()
+    ahead = (f"{self._meta.loss}:certify",) if self._meta.loss in NAMES else ()
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
