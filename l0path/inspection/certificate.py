@@ -215,8 +215,8 @@ def certify(
     control = Control(clock)
     if self._meta.loss in OWN_LOSSES:
         raise ValueError(
-            f"certify needs the conjugate of the loss, which loss={self._meta.loss!r} of your own has "
-            "not; fit with a loss of the package for proofs"
+            f"certify needs the conjugate of the loss, which loss={self._meta.loss!r} of your own "
+            "has not; fit with a loss of the package for proofs"
         )
     if not np.isfinite(self._solutions[index].objective):
         raise ValueError(

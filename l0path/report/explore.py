@@ -101,7 +101,7 @@ def explore(
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
     data = page_data(self, cv)
-    about = f"Models of {self.meta.response or 'y'}"
+    about = f"Models of {self._meta.response or 'y'}"
     data["title"] = title = about if title is None else str(title)
     data["good"] = good
     data["band"] = band(self, cv)

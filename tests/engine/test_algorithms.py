@@ -151,7 +151,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
         beta = np.zeros(X.shape[1])
         beta[s.support] = s.beta
         assert s.objective == pytest.approx(
-            objective_of(oracles, X, y, beta, s.intercept, lambda0=s.lambda0, **arguments), rel=1e-9
+            oracles.objective(X, y, beta, s.intercept, lambda0=s.lambda0, **arguments), rel=1e-9
         )
         least = min(
             value + s.lambda0 * k for k, value in optima_all(loss, arguments["lambda2"]).items()

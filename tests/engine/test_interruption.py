@@ -59,7 +59,7 @@ def check(path):
         beta = np.zeros(X.shape[1])
         beta[s.support] = s.beta
         assert s.objective == pytest.approx(
-            objective_of(oracles, X, y, beta, s.intercept, loss=path.loss.name, lambda2=s.lambda2),
+            oracles.objective(X, y, beta, s.intercept, loss=path.loss.name, lambda2=s.lambda2),
             rel=1e-9,
         )
         assert objective_of(path, index=i) == pytest.approx(s.objective, rel=1e-9)
