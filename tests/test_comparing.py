@@ -45,7 +45,7 @@ def test_other_metrics_are_those_of_a_cross_validation_of_their_own():
     np.testing.assert_allclose(both["mae_se"], own.scores["cv_se"])
     assert both.columns.tolist() == ["k", "mae", "mae_se", "r2", "r2_se"]
     assert cv.metrics().columns[1::2].tolist() == ["deviance", "mse", "mae", "r2"]
-    train, test = cv._splits[0]
+    train, test = cv.splits[0]
     path = l0path.fit(X[train], y[train], max_k=4)
     assert again.folds.iloc[2, 0] == pytest.approx(
         mean_absolute_error(y[test], path.predict(X[test], k=2))
@@ -58,7 +58,7 @@ def test_areas_by_fold_are_scikit_learns():
     again = cv.rescore("auc")
     assert again.greater_is_better
     held = cv.held_out(k=2)
-    for fold, (_, test) in enumerate(cv._splits):
+    for fold, (_, test) in enumerate(cv.splits):
         assert again.folds.iloc[2, fold] == pytest.approx(
             roc_auc_score(y[test] == "well", held[test])
         )

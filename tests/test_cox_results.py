@@ -15,7 +15,7 @@ def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
     X, times = drawn(8, n=48)
     y = response(times)
     cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0)
-    for number, (train, test) in enumerate(cv._splits):
+    for number, (train, test) in enumerate(cv.splits):
         fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
         for k in range(3):
             eta = X @ fold.coef(k=k, full=True).to_numpy()
@@ -72,7 +72,7 @@ def test_concordance_of_folds_counts_pairs():
     cv = l0path.cv_fit(
         X, response(times), loss="cox", cv=3, max_k=2, random_state=0, scoring="concordance"
     )
-    eta, (_, test) = cv.held_out(k=2), cv._splits[0]
+    eta, (_, test) = cv.held_out(k=2), cv.splits[0]
     right = total = 0.0
     for i in test:
         for j in test:

@@ -182,7 +182,7 @@ def test_cross_validation_and_classifiers():
     against = cv.classes[0]
     assert cv.coef(k=1, baseline=against).equals(cv.coef(k=1, baseline=against))
     assert {"deviance", "auc", "misclassification", "brier"} <= set(cv.metrics())
-    train, test = cv._splits[0]
+    train, test = cv.splits[0]
     alone = l0path.fit(X[train], y[train], loss="multinomial", lambda2=0.02, max_k=2)
     assert cv.folds.loc[2, 0] == pytest.approx(alone.model(k=2).score(X[test], y[test])["deviance"])
     model = l0path.L0Classifier(k=2, lambda2=0.02, loss="multinomial").fit(X, y)

@@ -143,7 +143,7 @@ def _level(level):
 
 def _refuse_unserved(cv):
     meta = cv._meta
-    if cv._splits is None:
+    if cv.splits is None:
         raise ValueError(
             "predict_interval needs the folds of cv_fit; the rows of validate belong to no fold"
         )
@@ -175,10 +175,10 @@ def _held_out(cv, fits, rows, scores):
     # how many rows each row stands for, 1 each without weights, times an importance of mean 1
     whole = rows.weights * (cv._meta.n_eff / rows.weights.sum())
     times = np.zeros(n)
-    for _, test in cv._splits:
+    for _, test in cv.splits:
         np.add.at(times, test, 1.0)
     fold, score, weight = [], [], []
-    for f, (_, test) in enumerate(cv._splits):
+    for f, (_, test) in enumerate(cv.splits):
         test = np.asarray(test)[whole[test] > 0]
         one = fits._solutions[f]
         eta = class_predictors(one, linear_predictor(rows.design, rows.offset, one)[test])

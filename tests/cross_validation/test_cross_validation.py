@@ -198,7 +198,7 @@ def test_held_out_predictions_are_those_of_the_folds():
         X, y, cv=3, n_repeats=2, loss="logistic", lambda2=0.05, max_k=3, random_state=0
     )
     link, response = np.zeros(60), np.zeros(60)
-    for train, test in cv._splits:
+    for train, test in cv.splits:
         path = l0path.fit(X[train], y[train], loss="logistic", lambda2=0.05, max_k=3)
         link[test] += path.predict(X[test], k=2, type="link") / 2
         response[test] += path.predict(X[test], k=2) / 2
@@ -337,7 +337,7 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
         l0path.cv_fit(
             X,
             y,
-            cv=[*cv._splits[:1], *cv._splits[:1]],
+            cv=[*cv.splits[:1], *cv.splits[:1]],
             max_k=2,
             on_solution=lambda model: (_ for _ in ()).throw(KeyboardInterrupt),
         )

@@ -21,7 +21,7 @@ def test_a_score_to_be_maximised_is_maximised():
     }
     for name, by in kinds.items():
         cv = l0path.cv_fit(X, y, cv=model_selection.KFold(4), scoring=name)
-        theirs = by_hand(X, y, cv._splits, lambda a, b, w, by=by: by(a, b))
+        theirs = by_hand(X, y, cv.splits, lambda a, b, w, by=by: by(a, b))
         np.testing.assert_allclose(cv.folds.iloc[:8], theirs, rtol=1e-8)
         assert cv.select() == cv.scores.cv_mean.idxmax()
         t = cv.scores

@@ -137,7 +137,7 @@ def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
         groups_cv=groups,
     )
     assert est.cv_.scores.equals(cv.scores)
-    for train, test in est.cv_._splits:
+    for train, test in est.cv_.splits:
         assert not set(groups[train]) & set(groups[test])
 
 

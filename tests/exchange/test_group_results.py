@@ -45,7 +45,7 @@ def test_cross_validation_chooses_the_number_of_groups():
         and cv.model("1se").groups == [2, 7]
         and cv.scores.k.tolist() == list(range(7))
     )
-    fold = cv._splits[0]
+    fold = cv.splits[0]
     alone = l0path.fit(X[fold[0]], y[fold[0]], groups=labels, max_k=6)
     held = np.mean((y[fold[1]] - alone.predict(X[fold[1]], k=2)) ** 2)
     assert cv.folds.iloc[2, 0] == pytest.approx(held, rel=1e-8)

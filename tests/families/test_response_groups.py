@@ -133,7 +133,7 @@ def test_neighbours_are_groups(kind):
 def test_folds_files_terms_and_estimators(kind, tmp_path):
     (X, y), groups, how = drawn(kind, p=12), [j // 2 for j in range(12)], KINDS[kind]
     cv = l0path.cv_fit(X, y, groups=groups, max_k=3, cv=3, random_state=0, **how)
-    train, test = cv._splits[0]
+    train, test = cv.splits[0]
     part = y.iloc[train] if kind == "several" else y[train]
     alone = l0path.fit(X.iloc[train], part, groups=groups, max_k=3, **how)
     rest = y.iloc[test] if kind == "several" else y[test]

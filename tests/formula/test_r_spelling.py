@@ -147,7 +147,7 @@ def test_clusters_are_terms(loss):
         cv = l0path.cv_fit(
             f"{left} ~ a + x + cluster(id)", data, loss=loss, cv=3, max_k=2, random_state=0
         )
-    for train, test in cv._splits:
+    for train, test in cv.splits:
         assert not set(ids[train]) & set(ids[test])
 
 
