@@ -118,7 +118,7 @@ def test_the_largest_size_and_claims_count_copies():
     np.testing.assert_allclose(cv.folds, every.folds, rtol=1e-9)
     for _, test in l0path.cv_fit(
         X, NOISY, freq_weight=COPIES, max_k=1, cv=4, random_state=0
-    )._splits:
+    ).splits:
         assert test.max() < N  # a fold holds rows, not copies
 
 

@@ -127,17 +127,17 @@ def test_splits_of_every_kind():
     )
     groups = np.arange(60) // 5
     for cv in (3, model_selection.GroupKFold(3)):
-        for train, test in l0path.cv_fit(X, y, cv=cv, groups_cv=groups, **fit)._splits:
+        for train, test in l0path.cv_fit(X, y, cv=cv, groups_cv=groups, **fit).splits:
             assert not set(groups[train]) & set(groups[test])
     X, z = sample("classes")
     for groups_cv in (None, np.arange(60) // 2):
         for _, test in l0path.cv_fit(
             X, z, cv=3, loss="logistic", lambda2=0.1, groups_cv=groups_cv, **fit
-        )._splits:
+        ).splits:
             assert 0.2 < np.mean(z[test] == "yes") < 0.9
     strata = l0path.cv_fit(X, z, cv=3, loss="logistic", lambda2=0.1, **fit)
     theirs = model_selection.StratifiedKFold(3, shuffle=True, random_state=3).split(X, z)
-    assert all(np.array_equal(a[1], b[1]) for a, b in zip(strata._splits, theirs, strict=True))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(strata.splits, theirs, strict=True))
 
 
 def test_repeated_training_rows_count_as_often_and_rows_of_weight_zero_not_at_all():

@@ -97,10 +97,10 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     file = saved(tmp_path, X)
     options = {"cv": 4, "loss": loss, "lambda2": 1e-3, "max_k": 4, "random_state": 0}
     a, b = l0path.cv_fit(blocks(file), y, **options), l0path.cv_fit(X, y, **options)
-    np.testing.assert_allclose(a.details.cv_mean, b.details.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(a.scores.cv_mean, b.scores.cv_mean, rtol=1e-9)
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
+    np.testing.assert_allclose(a.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
     np.testing.assert_allclose(
         model.certify(time_limit=None).lower_bound,
         other.certify(time_limit=None).lower_bound,

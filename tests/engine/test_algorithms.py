@@ -108,8 +108,8 @@ def test_support_grid_against_enumeration(name, loss):
     )
     check_rows(dense, X, y, best, same=arguments)
     assert set(dense.details.optimality[1:]) <= {"stationary", "cd", "global"}
-    assert [s.support.tolist() for s in thin.solutions] == [
-        s.support.tolist() for s in dense.solutions
+    assert [s.support.tolist() for s in thin._solutions] == [
+        s.support.tolist() for s in dense._solutions
     ]
     assert thin.details.objective.to_numpy() == pytest.approx(
         dense.details.objective.to_numpy(), rel=1e-9
@@ -147,7 +147,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
         lambda0=path.details.lambda0.to_numpy(),
         **asked(arguments),
     )
-    for s in given.solutions:
+    for s in given._solutions:
         beta = np.zeros(X.shape[1])
         beta[s.support] = s.beta
         assert s.objective == pytest.approx(
@@ -234,7 +234,7 @@ def test_random_options(name):
                 max_k=d["X"].shape[1],
                 **options,
             )
-            assert other.solutions[0].objective >= value - 1e-9 * abs(value)
+            assert other._solutions[0].objective >= value - 1e-9 * abs(value)
         else:
             with pytest.raises(ValueError, match=r"penalty_factor= differs.*leave lambda0= out"):
                 l0path.fit(d["X"], d["y"], algorithm=name, lambda0=[d["lambda0"]], **options)
@@ -255,7 +255,7 @@ def test_weights_are_repeated_rows(name, loss):
         **asked(arguments),
     )
     assert a.details.objective.to_numpy() == pytest.approx(b.details.objective.to_numpy(), rel=1e-8)
-    assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
+    assert [s.support.tolist() for s in a._solutions] == [s.support.tolist() for s in b._solutions]
 
 
 # -------------------- bounds
@@ -339,7 +339,7 @@ def test_names_and_records_are_the_same():
             l0path.fit(X, y, algorithm=algorithm, lambda2=0.1, max_k=3)
             for algorithm in (name, record)
         )
-        assert a.details.equals(b.details) and a.meta.algorithm == type(record).__name__
+        assert a.details.equals(b.details) and a._meta.algorithm == type(record).__name__
     paper = l0path.fit(
         X, y, algorithm=ProjectedGradient(variant="apg+", paper_defaults=True), max_k=3
     )

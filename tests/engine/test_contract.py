@@ -104,8 +104,8 @@ def same_answer(one, two):
     """Whether two paths are alike but for the last bits of objectives, which sums of several
     threads may differ in.
     """
-    close = [s.objective for s in one.solutions] == pytest.approx(
-        [s.objective for s in two.solutions], rel=1e-14, abs=0
+    close = [s.objective for s in one._solutions] == pytest.approx(
+        [s.objective for s in two._solutions], rel=1e-14, abs=0
     )
     rows = [
         [(s.k, s.support.tolist(), str(s.optimality)) for s in path._solutions]

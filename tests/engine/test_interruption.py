@@ -278,7 +278,7 @@ def test_two_python_threads_at_once_give_the_serial_answers():
         assert not errors
         for i, path in enumerate(serial):
             assert [s.support.tolist() for s in path._solutions] == [
-                s.support.tolist() for s in results[i].solutions
+                s.support.tolist() for s in results[i]._solutions
             ]
             np.testing.assert_allclose(
                 results[i].table.objective, path.details.objective, rtol=1e-9

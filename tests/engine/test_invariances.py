@@ -95,7 +95,7 @@ def same(
     """
     strict = a.loss.name in ("squared", "logistic", "poisson")
     assert len(a) == len(b)
-    for s, t in zip(a.solutions, b.solutions, strict=True):
+    for s, t in zip(a._solutions, b._solutions, strict=True):
         if "fewer_nonzeros" in (
             *s.flags,
             *t.flags,
@@ -106,12 +106,12 @@ def same(
                 == t.support[np.abs(t.beta) > tiny[1]].tolist()
             )
             assert t.objective == pytest.approx(
-                value(s.objective), rel=rtol, abs=rtol * abs(value(a.meta.null_loss))
+                value(s.objective), rel=rtol, abs=rtol * abs(value(a._meta.null_loss))
             )
             continue
         assert sorted(column(j) for j in s.support) == t.support.tolist()
         assert t.objective == pytest.approx(
-            value(s.objective), rel=rtol, abs=rtol * abs(value(a.meta.null_loss))
+            value(s.objective), rel=rtol, abs=rtol * abs(value(a._meta.null_loss))
         )
         mine = {column(j): slope(j, v) for j, v in zip(s.support.tolist(), s.beta, strict=True)}
         size = max((abs(v) for v in mine.values()), default=1.0)
@@ -182,7 +182,7 @@ def test_scaling_the_response(problem, a):
         changed["offset"] = a * o["offset"]
     changed["delta"] = o["delta"] and abs(a) * o["delta"]
     scaled = problem.fit(y=a * problem.y, lambda1=abs(a) * o["lambda1"], **changed)
-    for s, t in zip(problem.fit().solutions, scaled.solutions, strict=True):
+    for s, t in zip(problem.fit()._solutions, scaled._solutions, strict=True):
         assert s.support.tolist() == t.support.tolist() and t.objective == pytest.approx(
             a * a * s.objective, rel=1e-9
         )
@@ -236,7 +236,7 @@ def test_weights_are_repeated_and_missing_rows(problem):
         problem.fit(problem.X[rows], problem.y[rows], **taken),
     )
     same(copies, repeated)
-    assert copies.meta.n_eff == repeated.meta.n_eff == times.sum()
+    assert copies._meta.n_eff == repeated._meta.n_eff == times.sum()
 
 
 @ANY
@@ -345,8 +345,8 @@ def test_swapping_the_labels_turns_the_coefficients(problem):
     swapped = problem.fit(y=-problem.y, **changed)
     same(problem.fit(), swapped, slope=lambda j, v: -v, intercept=lambda b, s: -b)
     named = problem.fit(y=np.where(problem.y > 0, "b", "a"))
-    assert [s.objective for s in named.solutions] == [
-        s.objective for s in problem.fit().solutions
+    assert [s.objective for s in named._solutions] == [
+        s.objective for s in problem.fit()._solutions
     ] and named.classes == ("a", "b")
 
 
@@ -389,7 +389,7 @@ def test_columns_that_cannot_be_chosen_change_nothing(problem):
 @FEW
 @given(problems(["squared", "huber", "poisson"]))
 def test_the_same_call_twice_gives_the_same_bits(problem):
-    for a, b in zip(problem.fit().solutions, problem.fit().solutions, strict=True):
+    for a, b in zip(problem.fit()._solutions, problem.fit()._solutions, strict=True):
         assert (
             a.objective == b.objective
             and np.array_equal(a.beta, b.beta)

@@ -54,8 +54,8 @@ def test_a_part_of_a_request_fits_rows_as_a_copy_of_them_does():
     counts[:15] = 0.0
     part = run(whole.request.part(row_counts=counts)).path
     own = l0path.fit(X[15:], y[15:], max_k=3, lambda2=0.01)
-    assert [s.support.tolist() for s in part.solutions] == [
-        s.support.tolist() for s in own.solutions
+    assert [s.support.tolist() for s in part._solutions] == [
+        s.support.tolist() for s in own._solutions
     ]
     np.testing.assert_allclose(part.details.objective, own.details.objective, rtol=1e-10)
     assert part.notes == []

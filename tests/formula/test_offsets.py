@@ -132,7 +132,7 @@ def test_cross_validation_holds_the_offset_out_with_its_rows():
             log = np.where(y > 0, y * np.log(y / held[test]), 0.0)
         means.append(2 * np.mean(log - y + held[test]))
     for made in (cv, named):
-        assert made.details.cv_mean[1] == pytest.approx(np.mean(means), rel=1e-6)
+        assert made.scores.cv_mean[1] == pytest.approx(np.mean(means), rel=1e-6)
         np.testing.assert_allclose(made.held_out(1), held, rtol=1e-5)
     np.testing.assert_allclose(nested.table.score[nested.table.k == 1], means, rtol=1e-5)
 
