@@ -7,8 +7,8 @@ import l0path
 from l0path.problem.losses import Multinomial
 from l0path.problem.recession import face_of, functions_of, inseparable_classes
 from l0path.problem.several import contrasts, indicators
-from l0path.working_set.linear_algebra import cholesky
 from l0path.working_set import limits
+from l0path.working_set.linear_algebra import cholesky
 from l0path.working_set.several import softmax
 
 
