@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from ..core.arguments import finite, same_index, vector, whole
+from ..core.printed import Table
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
@@ -89,7 +90,8 @@ class NestedCV(ShowingOuterScores):
     ) -> None:
         self.status, self.repeats = status, repeats
         self._y, self._weights = y, weights
-        self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
+        self.table, self.models = Table(table), models
+        self.splits, self.held_out = splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = (
             metric.name,
             metric.greater_is_better,

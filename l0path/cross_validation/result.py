@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
+from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
@@ -120,7 +121,7 @@ class CVPath(ShowingScores):
         """A DataFrame of the scores, with the rows of `path.table`."""
         mean, sd, se = self._scores()
         scores = {"cv_mean": mean, "cv_sd": sd, "cv_se": se, "n_folds": self.folds.shape[1]}
-        return self.path.table.assign(**scores)[SCORED]
+        return Table(self.path.table.assign(**scores)[SCORED])
 
     def _scores(self):
         """(mean, standard deviation, standard error) of the scores of each solution."""

@@ -101,7 +101,8 @@ def run(request, clock=None) -> Fitted:
         if reporting.needed:
             solutions = [reporting.solution(s) for s in solutions]
             solutions = assemble.rehulled(solutions, reporting.problem)
-        path = _path(setting, slices, solutions, [*notes, *reporting.note()])
+        told = [] if request.resolved else _response_among_columns(setting, solutions)
+        path = _path(setting, slices, solutions, [*notes, *reporting.note(), *told])
     return Fitted(path, setting.request, setting.working_set)
 
 
@@ -448,6 +449,26 @@ def _status(setting, slices, solutions):
         warn_user(SeparationWarning(endless))
         status += f"; {endless}"
     return status + (f"; {told}; {SEPARATION_REMEDY}" if told else ""), End.COMPLETE
+
+
+def _response_among_columns(setting, solutions):
+    """A list of at most one text: of the columns that are a model by themselves, the one that is
+    the response, number for number or class for class. Fits of folds do not look.
+    """
+    request = setting.request
+    data, first = request.data, [s.support[0] for s in solutions if len(s.support) == 1]
+    if data.y.ndim != 1 or data.loss.traits.coupled or not first:
+        return []
+    columns = np.unique(first)
+    for j, x in zip(columns, data.design.columns(columns).T, strict=True):
+        if data.classes is not None:
+            ones, others = x[data.y > 0], x[data.y < 0]
+            same = np.ptp(ones) == 0 and np.ptp(others) == 0 and ones[0] != others[0]
+        else:
+            same = np.array_equal(x, data.y)
+        if same:
+            return [f"column {data.names[j]!r} equals y; if it is a copy of it, leave it out of X"]
+    return []
 
 
 def _separated(setting, slices):

@@ -437,6 +437,30 @@ class Model:
 
         return save_model(self, file, data=data)
 
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        """Coefficients as the package maketables prints them. They have no standard errors, which
+        a refit has: `maketables.ETable([model, model.refit()])`.
+        """
+        coef = self.coef
+        if isinstance(coef, pd.DataFrame):  # several responses or classes
+            coef = coef.T.stack()
+            coef.index = [f"{of}: {name}" for of, name in coef.index]
+        return pd.DataFrame({"b": coef, "se": np.nan, "t": np.nan, "p": np.nan})
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        """The name of the response, for maketables."""
+        return str(self.path.meta.response or "y")
+
+    def __maketables_stat__(self, key: str) -> Any:
+        """A number of the model for maketables: "N", "r2", or a column of `Path.details`."""
+        if key == "N":
+            return self.path.n
+        if key == "r2":
+            return self.deviance_ratio if self.path.loss == "squared" else None
+        return self._row.get(key)
+
     def _repr_html_(self):
         from ..report import model_html
 
