@@ -166,7 +166,7 @@ def _asked(face, mean, k, width, ordered, base):
     return np.vstack([coef, level]), len(coef)
 
 
-def limit_of(problem, Z, lower, upper, coef, level, known=None):
+def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     """The `Limit` of the loss of a problem, without shrinkage, on columns Z (k, n), one a row; None
     where there is an optimum.
 

@@ -209,7 +209,7 @@ class RowModel(WorkingColumns):
                 return True
             box, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
             known = self.directions, fit.support
-            found, new = limit_of(p, Z, *box, fit.b, fit.b0, known), None
+            found, new = limit_of(p, Z, *box, fit.b, fit.b0, known=known), None
             if found is not None:
                 new = Fit(fit.support, found.coef, found.level, found.value, (FitStatus.SEPARATED,))
             self.limits[key] = new

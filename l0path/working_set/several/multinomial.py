@@ -162,7 +162,7 @@ class MultinomialModel(ResponseModel):
         if not lambda2 and far > softmax.FAR_APART and status != newton.REJECTED:
             none = np.full(k, np.inf)
             known = (self.directions, self.W[at]) if Z is self.Z else None  # else a basis of them
-            found = limit_of(p, Z[at], -none, none, x[:k], x[k:], known)
+            found = limit_of(p, Z[at], -none, none, x[:k], x[k:], known=known)
             if found is not None:
                 x = np.vstack([found.coef, found.level[None][: len(x) - k]])
                 return found.value, x, (FitStatus.SEPARATED,)
