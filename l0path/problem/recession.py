@@ -32,7 +32,8 @@ SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
-LARGE = (6.0, 3.0)  # values beyond which a function may be on its way to infinity
+LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
+EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 
@@ -225,7 +226,7 @@ def _of_risk_sets(loss, Z, offset):
 
 def face_near(functions, x):
     """The `Face` of the directions that let only such functions grow as are large at parameters
-    that have gone far: a small linear program.
+    that have gone far: that in which these lie, or by a small linear program.
 
     Whether more functions can grow, it does not say; the optimum of the terms that are left does,
     if they have one.
@@ -245,11 +246,16 @@ def face_near(functions, x):
     if (functions.low == 0.0).any() or (functions.high == 0.0).any():
         return None
     at = functions.at + A @ x
+    tried = []
     for level in LARGE:
         may = ~held & (at > level)
-        free = _null_space(A[~may], x.size)
-        if not may.any() or not free.shape[1]:
-            continue
+        free = _null_space(A[~may], x.size) if may.any() else np.empty((x.size, 0))
+        if free.shape[1]:
+            face = _grown(functions, free @ (free.T @ x))
+            if face is not None:
+                return face
+            tried.append((may, free))
+    for may, free in tried:
         ones = np.ones(free.shape[1])
         some = Functions(A[may] @ free, held[may], at[may], -ones, ones, ones)
         face = face_of(some)
@@ -258,6 +264,48 @@ def face_near(functions, x):
             gone[may] = face.gone
             return Face(functions, free @ face.d, gone, _null_space(A[~gone], x.size))
     return None
+
+
+def _grown(functions, d):
+    """The `Face` of a direction d along which some functions grow at similar rates, and the others
+    do not change; None where it is no such direction.
+    """
+    A, held = functions.A, functions.held
+    grows = A @ d
+    fastest, rounding = grows.max(initial=0.0), STILL * (np.abs(A) @ np.abs(d)).max(initial=0.0)
+    gone = grows > EVEN * fastest
+    if not fastest > rounding or (gone & held).any():
+        return None
+    if np.abs(grows[~gone]).max(initial=0.0) > rounding:
+        return None
+    return Face(functions, d / grows[gone].min(), gone, _null_space(A[~gone], d.size))
+
+
+class Directions:
+    """Directions of recession that were found on some columns. They are ones on every set that
+    holds these, and so are their sums: a linear program for each set is not needed.
+    """
+
+    def __init__(self):
+        self.found = []  # (columns that move (m,), their parts (m, w), parts of the levels (v,))
+
+    def keep(self, columns, face, width):
+        """Add the direction of a `Face` on columns (k,), each with `width` coefficients."""
+        k, d = columns.size * width, face.direction
+        size = np.abs(face.d[:k]).reshape(columns.size, width).max(axis=1, initial=0.0)
+        moves = size > STILL * np.abs(face.d).max()
+        self.found.append((columns[moves], d[:k].reshape(columns.size, width)[moves], d[k:]))
+
+    def face(self, columns, functions, width):
+        """The `Face` of all that was found on some of these columns, None where nothing was."""
+        k, d = columns.size * width, np.zeros(functions.unit.size)
+        parts = d[:k].reshape(columns.size, width)
+        for moving, steps, levels in self.found:
+            at = np.flatnonzero(np.isin(columns, moving))
+            if at.size == moving.size:  # both are sorted
+                parts[at] += steps
+                d[k:] += levels
+        return _grown(functions, d * functions.unit) if d.any() else None
 
 
 def face_of(functions):

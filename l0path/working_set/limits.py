@@ -1,5 +1,10 @@
 """The infimum of a loss that falls for ever along directions of its coefficients: the optimum of
 the terms that do not vanish there (`problem.recession`).
+
+The Newton steps are those of this file, because what vanishes is a row in some losses only: of
+several classes it is a pair of a row and a class, of ordered ones a side of a row, of survival
+times a member of a risk set, none of which a weight of 0 takes out of the kernels. They are not
+what takes the time: linear programs are.
 """
 
 from typing import NamedTuple
@@ -7,8 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..problem.coupled.ordinal import best_thresholds
-from ..problem.recession import Face, face_near, face_of, functions_of
-from ..problem.several import contrasts
+from ..problem.recession import (
+    Directions,
+    Face,
+    face_near,
+    face_of,
+    functions_of,
+    inseparable_classes,
+)
+from ..problem.several import class_codes, contrasts
 from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, held_by
 from ..problem.verbs import derivatives
 from .quadratic import solve_quadratic
@@ -154,7 +166,7 @@ def _asked(face, mean, k, width, ordered, base):
     return np.vstack([coef, level]), len(coef)
 
 
-def limit_of(problem, Z, lower, upper, coef, level):
+def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     """The `Limit` of the loss of a problem, without shrinkage, on columns Z (k, n), one a row; None
     where there is an optimum.
 
@@ -166,6 +178,9 @@ def limit_of(problem, Z, lower, upper, coef, level):
         Bounds.
     coef, level
         Coefficients and intercept to begin with, as in `Limit`.
+    known : (Directions, ndarray of shape (k,)), optional
+        What was found on other columns of Z, and the numbers of these, ascending. What is found
+        here is added.
 
     Returns
     -------
@@ -182,18 +197,26 @@ def limit_of(problem, Z, lower, upper, coef, level):
     low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
-    face = face_near(of, start)
-    if face is not None:
-        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
-        # where none of the terms that are left is far out, their optimum is one
-        more = ~(face.gone | of.held)
-        if (of.at[more] + of.A[more] @ x > NOT_FAR).any():
-            face = None
-    if face is None:
+    known, columns = known or (Directions(), np.arange(k))
+    remembered = known.face(columns, of, width)
+    for nearest in (lambda: remembered, lambda: face_near(of, start)):
+        face = nearest()
+        if face is not None:
+            x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+            # where none of the terms that are left is far out, their optimum is one
+            more = ~(face.gone | of.held)
+            if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+                break
+    else:
+        # that there is no direction is often shown faster than one is found
+        if p.y.ndim == 2 and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
+            return None
         face = face_of(of)
         if face is None:
             return None
         x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+    if face is not remembered:
+        known.keep(columns, face, width)
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))

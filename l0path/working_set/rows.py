@@ -12,7 +12,7 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import ordered_optimum
+from ..problem.recession import Directions, ordered_optimum
 from ..problem.responses import null_start, pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, SEPARATES
 from ..problem.verbs import along_the_way, derivatives_with_sizes, multiplies
@@ -77,6 +77,7 @@ class RowModel(WorkingColumns):
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
+        self.directions = Directions()
         self.latest = None, None  # the last fit and its Local
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
 
@@ -207,7 +208,8 @@ class RowModel(WorkingColumns):
                 )
                 return True
             box, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
-            found, new = limit_of(p, Z, *box, fit.b, fit.b0), None
+            known = self.directions, fit.support
+            found, new = limit_of(p, Z, *box, fit.b, fit.b0, known=known), None
             if found is not None:
                 new = Fit(fit.support, found.coef, found.level, found.value, (FitStatus.SEPARATED,))
             self.limits[key] = new

@@ -7,8 +7,9 @@ import l0path
 from l0path.problem.losses import Multinomial
 from l0path.problem.recession import face_of, functions_of, inseparable_classes
 from l0path.problem.several import contrasts, indicators
+from l0path.working_set import limits
 from l0path.working_set.linear_algebra import cholesky
-from l0path.working_set.several import multinomial, softmax
+from l0path.working_set.several import softmax
 
 
 def drawn(rng):
@@ -85,7 +86,7 @@ def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 3))
     y = np.argmax(12.0 * X[:, :2] @ rng.normal(size=(2, 3)) + rng.gumbel(size=(80, 3)), axis=1)
-    monkeypatch.setattr(multinomial, "inseparable_classes", None)
+    monkeypatch.setattr(limits, "inseparable_classes", None)
     path = l0path.fit(X, y, loss="multinomial", certify=False)
     eta = path.predict(X, k=3, type="link")
     assert np.ptp(eta, axis=1).max() > softmax.FAR_APART

@@ -15,7 +15,7 @@ from scipy.linalg import qr, solve_triangular
 from ...core.status import FitStatus
 from ...problem.losses import Squared
 from ...problem.problem import Fit
-from ...problem.recession import inseparable_classes
+from ...problem.recession import Directions
 from ...problem.several import class_codes, probabilities
 from .. import newton
 from ..columns import CONDITION
@@ -47,6 +47,7 @@ class MultinomialModel(ResponseModel):
     def __init__(self, problem):
         self.problem, self.T, self.held = problem, problem.turn, {}
         self.limits = {}  # the fits of supports without a finite optimum, by their bytes
+        self.directions = Directions()
         self.codes, self.rows_at_hand = class_codes(problem.y), None
         self.turned_offset = np.ascontiguousarray(problem.offset.T)
         self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
@@ -160,11 +161,11 @@ class MultinomialModel(ResponseModel):
             return 0.0, x * self._far_enough(Z[at], x), (FitStatus.SEPARATED,)
         if not lambda2 and far > softmax.FAR_APART and status != newton.REJECTED:
             none = np.full(k, np.inf)
-            if not inseparable_classes(Z[at], self.codes, self.T.shape[1], p.intercept):
-                found = limit_of(p, Z[at], -none, none, x[:k], x[k:])
-                if found is not None:
-                    x = np.vstack([found.coef, found.level[None][: len(x) - k]])
-                    return found.value, x, (FitStatus.SEPARATED,)
+            known = (self.directions, self.W[at]) if Z is self.Z else None  # else a basis of them
+            found = limit_of(p, Z[at], -none, none, x[:k], x[k:], known=known)
+            if found is not None:
+                x = np.vstack([found.coef, found.level[None][: len(x) - k]])
+                return found.value, x, (FitStatus.SEPARATED,)
         return value, x, flags
 
     def _far_enough(self, Z, x):
