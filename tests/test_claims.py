@@ -229,7 +229,7 @@ def test_optima_are_those_of_support_by_support(loss, setting):
         t = o.coordinates(np.arange(4), beta, intercept)[None, :]
         assert o.value(t)[0] == pytest.approx(value, rel=1e-12)
         assert o.values[mask] == pytest.approx(value, rel=1e-9, abs=1e-12)
-        assert o.violation(o.details[1][[mask]], o._sets(np.array([mask])))[1][0] < 1e-7
+        assert o.violation(o.table[1][[mask]], o._sets(np.array([mask])))[1][0] < 1e-7
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, *oracles.FAMILIES])
@@ -306,7 +306,7 @@ def test_optima_that_couple_are_those_of_other_solvers(loss, lambda2):
     for mask in range(8):
         support = [j for j in range(3) if mask >> j & 1]
         assert o.values[mask] == pytest.approx(least(support), rel=1e-8)
-        t, use = o.details[1][[mask]], o._sets(np.array([mask]))
+        t, use = o.table[1][[mask]], o._sets(np.array([mask]))
         assert o.violation(t, use)[1][0] < 1e-9 and o.attained(mask, use)
 
 

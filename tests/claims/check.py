@@ -197,7 +197,7 @@ def _converged(d, row, report):
     _, residual, _ = o.violation(row.t, row.use)
     # a gradient is known to 1e-9 of what it sums; along nearly dependent columns the optimum may be
     # far away and hardly lower
-    far = np.abs(row.t - o.details[1][truth.columns[[row.number]]])[0]
+    far = np.abs(row.t - o.table[1][truth.columns[[row.number]]])[0]
     slack = row.slack(1e-8, row.number) + 1e-9 * float(o.sizes(row.t[0]) @ far)
     rounding = (o.rounding(row.beta, row.intercept) + row.noise) / max(truth.scale, 1e-300)
     wrong = m.objective > best + slack or residual[0] > 1e-5 + 100 * math.sqrt(rounding)
@@ -365,7 +365,7 @@ def _fixed(c, row, k, units, report):
     allowed = np.ones(value.size, bool) if k is None else truth.size <= k
     best = value[allowed].min()
     tied = np.flatnonzero(allowed & (value <= best + 1e-12 * abs(best)))
-    t, size = o.details[1][truth.columns[tied]], np.abs(o.details[1]).max(initial=1e-300)
+    t, size = o.table[1][truth.columns[tied]], np.abs(o.table[1]).max(initial=1e-300)
     for j in c.fixed_in:
         without = tied[~truth.having(tied, j)]
         text = f"certify {row} {c.status}: {j} in {c.fixed_in}, but"

@@ -100,7 +100,7 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     np.testing.assert_allclose(a.scores.cv_mean, b.scores.cv_mean, rtol=1e-9)
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(a.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
+    np.testing.assert_allclose(a.predict(blocks(file)), b.predict(X), rtol=1e-8)
     np.testing.assert_allclose(
         model.certify(time_limit=None).lower_bound,
         other.certify(time_limit=None).lower_bound,
@@ -109,9 +109,9 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     np.testing.assert_allclose(model.summary().table.coef, other.summary().table.coef, rtol=1e-8)
     pd.testing.assert_frame_equal(model.alternatives(3), other.alternatives(3), rtol=1e-6)
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)
-    a.path.save(tmp_path / "path.l0")
+    a.save(tmp_path / "path.l0")
     again = l0path.load(tmp_path / "path.l0")
-    assert objective_of(again, k=2, X=blocks(file), y=y) == pytest.approx(objective_of(a.path, k=2))
+    assert objective_of(again, k=2, X=blocks(file), y=y) == pytest.approx(objective_of(a, k=2))
 
 
 def test_folds_in_processes_read_the_file_themselves(tmp_path):
