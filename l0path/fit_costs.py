@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from . import formula
 from .compiled import cache, processes
 from .core.types import Matrix
 from .engine.costs import FitCost, cost_of
@@ -88,24 +87,12 @@ def fit_cost(
     if cv is None:
         asked = request(X, y, **arguments)
     else:
-        asked = _cross_validation(X, y, cv, groups_cv, n_repeats, arguments)
+        from .cross_validation.run import asked_of  # a fit alone needs no folds
+
+        arguments.pop("scoring", None)  # it changes no cost
+        folds = {"cv": cv, "groups_cv": groups_cv, "n_repeats": n_repeats}
+        asked = asked_of(X, y, **folds, **arguments)
     return cost_of(asked, kernels_to_compile(kinds_of_kernels(asked)))
-
-
-def _cross_validation(X, y, cv, groups_cv, n_repeats, arguments):
-    """The `Request` of a `cv_fit`. scoring= changes no cost."""
-    # a fit alone needs no folds
-    from .cross_validation.processes import draw_seed
-    from .cross_validation.run import with_folds
-    from .cross_validation.splits import check_arguments
-
-    given = {name: value for name, value in arguments.items() if name != "scoring"}
-    X, y, given = formula.open_formula(X, y, {**given, "cv": cv, "groups_cv": groups_cv})
-    cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
-    check_arguments(cv, n_repeats, groups_cv)
-    seed = draw_seed(given.pop("random_state", None))
-    asked = request(X, y, random_state=seed, **given)
-    return with_folds(asked, X, cv, groups_cv, n_repeats, seed)[0]
 
 
 def kernels_to_compile(kinds: tuple[str, ...]) -> int | None:

@@ -53,7 +53,7 @@ def fit(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     random_state: Seed = None,
-    progress: bool = False,
+    progress: bool | None = None,
     on_solution: Callable[[Model], object] | None = None,
 ) -> Path:
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
@@ -214,8 +214,11 @@ def fit(
         The number of threads. None or -1 takes all.
     random_state : int, Generator, or None
         The seed of the random perturbations of effort="high". None means the seed 0.
-    progress : bool, default False
-        Whether bars on stderr (in a notebook below the cell) show models, bounds and proofs.
+    progress : bool, optional
+        Bars on stderr (in a notebook below the cell) that show models, bounds and proofs. True
+        shows them at once, False never. With None they come by themselves when the call has run
+        for 5 s in a notebook or a terminal, not where stderr goes to a file, in processes of a
+        pool, or where the environment variable L0PATH_QUIET is set.
     on_solution : callable, optional
         Called with a `Model` each time a size is verified, and again where a better model or a
         stronger claim follows. If it returns True, the path ends.

@@ -22,12 +22,49 @@ def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
 
             def likelihood(rows, eta=eta):
                 few = survival.Times(*(a[rows] for a in times))
-                return survival.log_likelihood(few, eta[rows])
+                as_many = few.event.sum() * np.log(len(X) / len(rows))  # as weights len(X) / m
+                return survival.log_likelihood(few, eta[rows]) - as_many
 
             both = np.sort(np.concatenate([train, test]))
             expected = 2 * (likelihood(train) - likelihood(both)) / times.event[test].sum()
             assert cv.folds.loc[k, number] == pytest.approx(expected, rel=1e-6)
         assert abs(times.event[test].sum() - times.event.sum() / 3) < 2
+
+
+def test_the_deviance_has_one_scale(tmp_path):
+    """Of the rows of the fit, of new rows, of folds and of files; it was larger by 2 in folds, and
+    by the logarithm of the number of rows.
+    """
+    X, times = drawn(8, n=600)
+    y = response(times)
+    cv = l0path.cv_fit(X, y, loss="cox", cv=5, max_k=2, random_state=0)
+    path = cv.path
+    fitted = 2 * path.table["loss"].to_numpy()
+    events = times.event.sum()
+    assert -2 * path.model(k=2).refit().llf / events == pytest.approx(fitted[2], rel=1e-6)
+    own = [path.model(k=k).score(X, y)["deviance"] for k in range(3)]
+    assert own == pytest.approx(fitted)
+    assert path.validate(X, y).table["cv_mean"].to_numpy() == pytest.approx(fitted)
+    assert cv.table["cv_mean"].to_numpy() == pytest.approx(fitted, abs=0.1)
+    few = [path.model(k=k).score(X[:200], y[:200])["deviance"] for k in range(3)]
+    assert few == pytest.approx(fitted, abs=0.5)
+    twice = path.model(k=2).score(X, y, freq_weight=np.full(600, 2))["deviance"]
+    assert twice == pytest.approx(own[2], abs=0.02)  # Efron's ties of two
+    path.save(tmp_path / "path")
+    loaded = l0path.load(tmp_path / "path").model(k=1).score(X[:200], y[:200])["deviance"]
+    assert loaded == pytest.approx(few[1])
+    nested = l0path.nested_cv(X, y, loss="cox", outer=3, cv=3, max_k=2, random_state=0)
+    assert nested.mean == pytest.approx(fitted[2], abs=0.2)
+
+
+def test_copies_that_count_as_rows_leave_the_deviance_of_new_rows_alone():
+    X, times = drawn(3, n=120)
+    y, weights = response(times), np.random.default_rng(1).integers(1, 3, 80)
+    one = l0path.fit(X[:80], y[:80], loss="cox", max_k=2, freq_weight=weights)
+    rows = np.repeat(np.arange(80), weights)
+    other = l0path.fit(X[rows], y[rows], loss="cox", max_k=2)
+    found = [path.model(k=2).score(X[80:], y[80:])["deviance"] for path in (one, other)]
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
 def test_concordance_of_folds_counts_pairs():

@@ -71,6 +71,8 @@ def bombs(path, cv):
     zeros = np.zeros(BIG // 8)
     inner = unpacked(outer["arrays.npz"])
     text = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    levels = [{"name": "column1", "labels": [["int", 0, f"V{2 * BIG}"]], "ordered": None}]
+    labels = {**text, "rows": {**text["rows"], "index": {"names": ["a"], "levels": levels}}}
     label = {**text, "meta": {**text["meta"], "strata": [["int", 2 * BIG, f"V{2 * BIG}"]]}}
     long_head = b"\x93NUMPY\x02\x00" + (BIG).to_bytes(4, "little") + bytes(BIG)
 
@@ -87,6 +89,13 @@ def bombs(path, cv):
         "depth": packed(members | {"header.npy": header(b"[" * 100_000)}),
         "label": packed(members | {"header.npy": header(json.dumps(label).encode())}),
         "head": packed(members | {"sizes.npy": long_head}),
+        "X": packed(members | {"rows_X.npy": array(zeros.reshape(-1, 4))}),
+        "X of bytes": packed(members | {"rows_X.npy": array(zeros.view("V32"))}),
+        "starts": packed(members | {"rows_start.npy": array(zeros)}),
+        "copies": packed(members | {"rows_copies.npy": array(zeros.astype(int).reshape(-1, 2))}),
+        "column": packed(members | {"rows_column1.npy": array(zeros)}),
+        "offset of rows": packed(members | {"rows_offset.npy": array(zeros)}),
+        "labels of rows": packed(members | {"header.npy": header(json.dumps(labels).encode())}),
         "strange": packed(members | {"stranger.npy": array(zeros)}),
         "cv header": packed(outer | {"header.json": outer["header.json"] + b" " * BIG}),
         "cv strange": packed_outer(
@@ -132,8 +141,10 @@ for file in sys.argv[2:]:
 
 def test_memory_is_in_proportion_to_the_file(tmp_path):
     X, y, kw = drawn("cox", n=40, p=4)
-    l0path.fit(X, y, max_k=1, **kw).save(tmp_path / "path")
-    l0path.cv_fit(X, y, max_k=1, cv=2, **kw).save(tmp_path / "cv")
+    X = pd.DataFrame(X, index=[f"row {i}" for i in range(40)])
+    y = pd.DataFrame(y, columns=["time", "event"], index=X.index)
+    l0path.fit(X, y, max_k=1, **kw).save(tmp_path / "path", data=True)
+    l0path.cv_fit(X, y, max_k=1, cv=2, **kw).save(tmp_path / "cv", data=True)
     made = bombs((tmp_path / "path").read_bytes(), (tmp_path / "cv").read_bytes())
     for name, raw in made.items():
         assert len(raw) < 1e5
@@ -180,7 +191,16 @@ def samples():
     z = X[:, 0] + X[:, 1] * X[:, 2]
     groups = l0path.fit(X, z, groups=["a", "a", "b", "c"], always_include=[0], max_k=2)
     products = l0path.fit(l0path.designs.polynomial(X), z, max_k=2, heredity="strong")
-    return [*out, ("groups", groups, X, z), ("products", products, X, z)]
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table = table.assign(z=z, w=np.abs(z), t=np.digitize(z, [-1, 1]).astype(str))
+    formula = l0path.fit("z ~ a + c + t + offset(d)", table, sample_weight="w", max_k=2)
+    sparse = l0path.fit(scipy.sparse.csc_array(X * (X > 0)), z, max_k=2, freq_weight=[1, 2] * 25)
+    more = [("formula with rows", formula, table, z), ("sparse with rows", sparse, X, z)]
+    more += [(f"{name} with rows", *rest) for name, *rest in out if name in WITH_ROWS]
+    return [*out, *more, ("groups", groups, X, z), ("products", products, X, z)]
+
+
+WITH_ROWS = ("cox", "multinomial", "ordinal", "tweedie", "logistic cv", "squared model")
 
 
 @cache
@@ -192,7 +212,7 @@ def saved():
     with tempfile.TemporaryDirectory() as folder:
         for name, what, X, y in samples():
             file = Path(folder) / "file"
-            what.save(file)
+            what.save(file, **({"data": True} if "rows" in name else {}))
             out.append((name, file.read_bytes(), X, y))
     return out
 
@@ -281,6 +301,9 @@ def calls(loaded, X, y):
         ]
     out += [lambda: path.table, lambda: path.coef(), lambda: path.score_table()]
     out += [lambda: path.index("bic"), lambda: path.rounds, lambda: path.names]
+    if path._source.data is not None:
+        out += [lambda: path.refit(k=1), lambda: path.summary(k=1), lambda: path.certify(k=1)]
+        out += [lambda: path.alternatives(k=1), lambda: path.objective(k=1)]
     return [*out, lambda: path.compare([0, 1]), lambda: path.loss_record(), lambda: path.explore()]
 
 

@@ -52,7 +52,7 @@ def check(kind, seeds, **arguments):
     for seed in seeds:
         X, y, own, fit, more = sample(kind, seed)
         want = every_infimum(kind, X, own, **more)
-        path = quiet(X, y, **fit, **arguments)
+        path = quiet(X, y, max_k=X.shape[1], **fit, **arguments)
         off = want[()] - path.solutions[0].loss  # a constant
         best = [min(v for S, v in want.items() if len(S) == k) - off for k in range(X.shape[1] + 1)]
         for s in path.solutions:
@@ -213,6 +213,58 @@ def test_cross_validation_does_not_choose_a_separated_model():
     cv.folds.loc[apart] = -1.0  # the best score of all
     assert not apart[cv.index("min")] and not apart[cv.index("1se")]
     assert cv.index(index=int(np.flatnonzero(apart)[0])) == np.flatnonzero(apart)[0]
+
+
+def test_cross_validation_does_not_choose_what_separates_in_a_fold():
+    """Column 3 is 1 in four observations of class 1 and in one of class 0: without that one, which
+    a fold leaves out, it separates.
+    """
+    X, y = empty_cell()
+    inside = np.flatnonzero(y == 0)[0]
+    X[inside, 3] = 1.0
+    ids = np.arange(60) % 4
+    for ridges, chosen in (([0.0], 0.0), ([0.0, 0.01], 0.01)):
+        with pytest.warns(SeparationWarning, match="in 1 of 4 folds"):
+            cv = l0path.cv_fit(X, y, loss="logistic", cv=ids, lambda2=ridges)
+        free = cv.path.table.lambda2 == 0.0
+        assert (cv.path.table.status == "converged").all()  # with all rows nothing separates
+        apart = free & cv.path.table.features.map(lambda names: "x3" in names)
+        assert 0 < apart.sum() < free.sum()
+        cv.folds.loc[apart] = -1.0
+        cv.folds.loc[free & ~apart] += 1.0 if chosen else 0.0
+        for which in ("min", "1se"):
+            i = cv.index(which)
+            assert not apart[i] and cv.path.table.lambda2[i] == chosen
+        note = next(note for note in cv.notes if "have no finite optimum" in note)
+        assert "in a fold" in note and ("pass lambda2" in note) == (not chosen)
+    with pytest.warns(SeparationWarning):  # where there is no other
+        one = l0path.cv_fit(X, y, loss="logistic", cv=ids, always_include=[3])
+    assert one.path.model(index=one.index("min")).status == "converged"
+    assert any("every model is one" in note for note in one.notes)
+
+
+def test_choices_have_a_finite_optimum_in_every_fold_of_every_kind():
+    """Whatever the loss, the choice has a finite optimum on all rows and in all folds."""
+    left = 0
+    for kind in KINDS:
+        for seed in (1, 4):
+            X, y, _, fit, _ = sample(kind, seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                cv = l0path.cv_fit(X, y, cv=3, random_state=seed, max_k=3, **fit)
+            fits = [cv.path.solutions, *cv._fits]
+            apart = np.any([[s.separated for s in one] for one in fits], axis=0)
+            left += apart.any()
+            assert apart.all() or not apart[cv.index("min")]
+            assert any("no finite optimum" in note for note in cv.notes) == apart.any()
+    assert left > 8
+
+
+def test_a_path_of_one_size_does_not_say_that_no_objective_is_lower():
+    frame = factors()
+    path = quiet("y ~ a + x", frame, loss="logistic", always_include=["a"], max_k=0)
+    assert path.status.startswith("complete: k = 0") and "no objective is lower" not in path.status
+    assert path.solutions[0].separated and path.solutions[0].objective > 0.1
 
 
 def test_separated_rows_are_out_of_the_criteria_unless_asked_for():

@@ -108,7 +108,7 @@ watcher.start()
 # # Convert once
 #
 # Subset selection reads columns. In a file of rows, the entries of one column are far apart, and to read one column is to read them all. `convert` writes a second file, column after column, in pieces that fit the limit.
-# It takes arrays, .npy files of either order, CSV, Parquet, Zarr, Dask arrays and PLINK genotypes; `progress=True`, the default, shows a bar. float32 is what is stored; all sums are float64.
+# It takes arrays, .npy files of either order, CSV, Parquet, Zarr, Dask arrays and PLINK genotypes; a bar comes by itself after 5 s. float32 is what is stored; all sums are float64.
 
 # %%
 with stage("convert"):

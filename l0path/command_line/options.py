@@ -193,7 +193,11 @@ def add_output(fit):
         help="folder for the results (default l0path-out)",
     )
     fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
-    fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
+    fit.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show progress bars on stderr at once, or never; else a terminal shows them after 5 s",
+    )
 
 
 def add_warm_up(commands):

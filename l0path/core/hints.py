@@ -32,6 +32,8 @@ INSTEAD = {
     "family": 'write loss=..., such as loss="poisson"',
     "weights": "write sample_weight= (precision or importance) or freq_weight= (copies of rows)",
     "nvmax": "write max_k=",
+    "include": "write always_include=",
+    "drop": "write exclude=",
     "nbest": "ask the path: path.near_best(k=...)",
     "alpha": "write lambda1= for the l1 norm and lambda2= for the ridge",
     "lambda_": "write lambda0=, lambda1= or lambda2=",

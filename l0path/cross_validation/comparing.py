@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.describing import described_by
+from ..core.printed import Table
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
@@ -118,7 +119,7 @@ def metrics(
             again.table["cv_mean"],
             again.table["cv_se"],
         )
-    return out
+    return Table(out)
 
 
 @described_by(CVPath.difference)

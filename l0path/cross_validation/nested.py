@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from ..core.arguments import finite, same_index, vector, whole
+from ..core.printed import Table
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import is_design
+from ..engine.costs import tell_if_long
 from ..engine.request import request
 from ..errors import refuse_masked
 from ..paths import Model
@@ -28,7 +30,7 @@ from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from ..problem.specified import LossRecord
 from .processes import draw_seed, warn_once
-from .run import cv_fit
+from .run import asked_of, cv_fit
 from .scoring import HeldOutRows, in_classes, metric_of, score, times_of_fold
 from .showing_outer import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
@@ -88,7 +90,8 @@ class NestedCV(ShowingOuterScores):
     ) -> None:
         self.status, self.repeats = status, repeats
         self._y, self._weights = y, weights
-        self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
+        self.table, self.models = Table(table), models
+        self.splits, self.held_out = splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = (
             metric.name,
             metric.greater_is_better,
@@ -144,7 +147,7 @@ def nested_cv(
     offset: ArrayLike | str | None = None,
     strata: ArrayLike | str | None = None,
     random_state: Seed = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **arguments: Any,
 ) -> NestedCV:
     """Score the choice of a model by cross-validation on rows that the choice has not seen.
@@ -179,8 +182,8 @@ def nested_cv(
         As in `l0path.fit`. Held-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
-    progress : bool, default False
-        Whether a bar on stderr shows the outer folds.
+    progress : bool, optional
+        A bar on stderr that shows the outer folds, as in `l0path.fit`.
     **arguments : Any
         Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2 and n_jobs
         (processes for the inner folds). `time_limit` is for each outer fold.
@@ -282,6 +285,7 @@ class OuterLoop:
         """Go through the folds. Those finished before an interruption or a time limit are kept; an
         exception is raised if there are none.
         """
+        self.tell_cost(splits, progress)
         with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
             for train, test in splits:
                 try:
@@ -303,11 +307,23 @@ class OuterLoop:
         if not self.models:
             raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
 
+    def tell_cost(self, splits, progress):
+        """Say what all of this takes, where that is long."""
+        taken, given = self.taken(splits[0][0]), dict(self.arguments)
+        del given["scoring"]  # it changes no cost
+        with recorded():  # warnings come again
+            asked = asked_of(self.rows_of(splits[0][0]), **taken, **given)
+        remedy = "a smaller max_k=, outer= or cv=, or n_jobs=-1,"
+        tell_if_long("nested_cv", asked, len(splits), 1, remedy, progress)
+
+    def taken(self, train):
+        """The arguments that have a value for each row, at the training rows."""
+        return {name: _take(value, train, name) for name, value in self.by_row.items()}
+
     def inner(self, train):
         """(cross-validation on the training rows, its warnings)."""
         with recorded() as caught:
-            taken = {name: _take(value, train, name) for name, value in self.by_row.items()}
-            return cv_fit(self.rows_of(train), **taken, **self.arguments), caught
+            return cv_fit(self.rows_of(train), **self.taken(train), **self.arguments), caught
 
     def choose(self, inner, train, test):
         """Choose a model by the inner scores, and score it on the rows left out."""

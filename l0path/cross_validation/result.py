@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import spans
 from ..core.hints import refuse_attribute
+from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
@@ -98,12 +100,15 @@ class CVPath(ShowingScores):
         self.status, self.end, self.notes = status, End(end), list(notes)
         self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
+        self._endless = np.array([s.separated for s in path.solutions], dtype=bool)
+        for matched in fits or ():
+            self._endless |= [s.separated for s in matched]
         self._notes = list(notes)  # without those about the choice, which depend on the metric
         try:
             best = path.solutions[self.index("min")]
         except LookupError:
             return
-        self.notes += self._edges(best)
+        self.notes += self._left_out() + self._edges(best)
         path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
@@ -116,7 +121,7 @@ class CVPath(ShowingScores):
         """A DataFrame of the scores, with the rows of `path.table`."""
         mean, sd, se = self._scores()
         scores = {"cv_mean": mean, "cv_sd": sd, "cv_se": se, "n_folds": self.folds.shape[1]}
-        return self.path.table.assign(**scores)[SCORED]
+        return Table(self.path.table.assign(**scores)[SCORED])
 
     def _scores(self):
         """(mean, standard deviation, standard error) of the scores of each solution."""
@@ -144,8 +149,9 @@ class CVPath(ShowingScores):
         Returns
         -------
         int
-            A row of `table`. NaN scores are never chosen, and separated models only if there is no
-            other.
+            A row of `table`. NaN scores are never chosen. Models without a finite optimum, on all
+            rows or in a fold (they are separated there), are chosen only if there is no other:
+            their held-out loss depends on how far their coefficients went.
 
         Examples
         --------
@@ -176,8 +182,8 @@ class CVPath(ShowingScores):
         loss = -mean if self.greater_is_better else mean
         count = [s.n_nonzero for s in self.path.solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
-        # a separated model is none to recommend, unless there is no other
-        rows = [i for i in rows if not self.path.solutions[i].separated] or rows
+        whole = [i for i in rows if not self.path.solutions[i].separated]
+        rows = [i for i in whole if not self._endless[i]] or whole or rows
         if not rows:
             raise LookupError(f"which={which!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)
@@ -388,6 +394,25 @@ class CVPath(ShowingScores):
         if values.ndim == 2:
             return pd.DataFrame(values, index=meta.formula.index, columns=meta.response_index)
         return pd.Series(values, index=meta.formula.index, name=meta.response)
+
+    def _left_out(self):
+        """A note on the models that are no choice because they have no finite optimum."""
+        out = [s for s, endless in zip(self.path.solutions, self._endless, strict=True) if endless]
+        if not out:
+            return []
+        sizes = {s.k for s in out}
+        which = f"k = {spans(sizes) if len(sizes) > 1 else min(sizes)}"
+        shrunk = any(s.lambda1 or s.lambda2 for s in self.path.solutions)
+        remedy = "" if shrunk else "; pass lambda2=1e-3 to compare them"
+        chosen = (
+            "every model is one, so that scores depend on how far coefficients went"
+            if self._endless.all()
+            else "they are not chosen, because their held-out loss has no limit"
+        )
+        return [
+            f"without shrinkage models of {which} have no finite optimum on all rows, or in a fold "
+            f"(separation); {chosen}{remedy}"
+        ]
 
     def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""

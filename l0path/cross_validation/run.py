@@ -74,7 +74,7 @@ def cv_fit(
     n_jobs: int | None = None,
     random_state: Seed = None,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **arguments: Any,
 ) -> CVPath:
     """Fit a path on all rows, and score each of its solutions by cross-validation.
@@ -104,10 +104,10 @@ def cv_fit(
         `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
         prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
         for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes
-        "deviance", for each held-out event and in its difference form (what the held-out rows add
-        to the partial likelihood), "concordance", Harrell's, "concordance_uno", Uno's, and
-        "integrated_brier", see `Path.score_over_time`. A metric that fails for the first solution
-        does so before the folds are solved.
+        "deviance", what the held-out rows add to -2 log partial likelihood, for each of their
+        events and as if there were as many rows as in all folds, "concordance", Harrell's,
+        "concordance_uno", Uno's, and "integrated_brier", see `Path.score_over_time`. A metric that
+        fails for the first solution does so before the folds are solved.
     groups_cv : array-like of shape (n,) or str, optional
         Labels of rows that stay together in a fold, and with a formula also the name of a column.
         None keeps no rows together.
@@ -125,9 +125,9 @@ def cv_fit(
         Seconds for everything: the fit on all rows, then the folds. At the limit, or at Ctrl-C,
         folds that did not finish are left out. Without a limit several folds of a squared loss
         advance at a time.
-    progress : bool, default False
-        Whether a line on stderr says first what all of this costs (`l0path.fit_cost`), and bars
-        show the fit on all rows and the folds.
+    progress : bool, optional
+        Bars on stderr that show the fit on all rows and the folds, as in `l0path.fit`. With True a
+        line says first what all of this costs (`l0path.fit_cost`).
     **arguments : Any
         The other arguments of `l0path.fit`. `sample_weight` weighs training and held-out rows,
         `class_weight` training rows only; every fold counts the same in cv_mean. `on_solution` is
@@ -169,6 +169,7 @@ def cv_fit(
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
+    began = time.perf_counter()
     X, y, arguments = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     same_index(X=table_of(X), y=y, cv=cv, groups_cv=groups_cv)
@@ -196,7 +197,7 @@ def cv_fit(
     del working_set  # its memory goes with the last reference
     folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
     try:
-        outcomes, end = _run_folds(folds, deadline, progress)
+        outcomes, end = _run_folds(folds, deadline, progress, began)
     except ClusterError as error:
         error.path = path
         error.args = (f"{error} (the fit on all rows is in this error's .path)",)
@@ -210,6 +211,16 @@ def cv_fit(
         len(splits),
     )
     return out
+
+
+def asked_of(X, y=None, *, cv, groups_cv=None, n_repeats=1, random_state=None, **arguments):
+    """The `Request` of a `cv_fit` with these arguments, which knows of its folds. X is not read."""
+    X, y, given = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+    cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
+    check_arguments(cv, n_repeats, groups_cv)
+    seed = draw_seed(random_state)
+    asked = request(X, y, random_state=seed, **given)
+    return with_folds(asked, X, cv, groups_cv, n_repeats, seed)[0]
 
 
 def table_of(X):
@@ -330,7 +341,7 @@ def _meeting(part, gather):
     return replace(part, all_rows=part.all_rows.meeting(gather))
 
 
-def _run_folds(folds, deadline, progress):
+def _run_folds(folds, deadline, progress, began):
     """(finished FoldOutcomes by fold number, the `End` that cut the run short or None)."""
     outcomes, end, control = [], None, Control(Clock())
     splits, all_rows, solved = folds.splits, folds.tasks[0].request.all_rows, fit_group
@@ -347,7 +358,7 @@ def _run_folds(folds, deadline, progress):
     arguments = (
         (group, folds.tasks, [splits[i][0] for i in group], deadline, single) for group in groups
     )
-    with control.stage(), Bar(progress, "l0path folds", len(splits), "fold") as bar:
+    with control.stage(), Bar(progress, "l0path folds", len(splits), "fold", began) as bar:
         for outcome in chain.from_iterable(
             (solved(*a) for a in arguments)
             if folds.jobs == 1

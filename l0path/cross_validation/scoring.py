@@ -6,7 +6,8 @@ function.
         squared         (y - mu)^2
         logistic        2 log(1 + exp(-y eta))
         poisson         2 (y log(y / mu) - y + mu)
-        cox             for each held-out event, see `coupled.scores`, as for its other metrics
+        cox             for each held-out event, on the scale of -2 log likelihood / events of the
+                        fit, see `coupled.scores`, as for its other metrics
         huber           2 loss
         own, all rows   the loss of the held-out rows alone
     mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson

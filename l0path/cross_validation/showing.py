@@ -427,24 +427,31 @@ class ShowingScores:
 
         return explore_cv(self, file, **options)
 
-    def save(self, file: str | PathLike) -> None:
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
         """Write the cross-validation to a file: the path, the scores, the folds and their models.
 
-        The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
+        The data are left out unless data=True: `held_out` and `rescore` then take X= and y= after
+        `l0path.load(file)`.
 
         Parameters
         ----------
         file : str or path
             The file to write. One that is there is replaced as a whole.
+        data : bool, default False
+            Whether the rows of the fit are stored too, as in `Path.save`: held-out predictions and
+            their plots, other scores and refits then need nothing else. Whoever has the file has
+            the data.
 
         Raises
         ------
+        ValueError
+            For data=True if there are no data in memory.
         OSError
             If the file cannot be written.
         """
         from .storage import save_cv
 
-        return save_cv(self, file)
+        return save_cv(self, file, data=data)
 
     def _repr_html_(self):
         """The choices, and the held-out score against k."""

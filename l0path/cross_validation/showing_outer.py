@@ -56,7 +56,8 @@ class ShowingOuterScores:
     def save(self, file: str | PathLike) -> None:
         """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
 
-        It holds the table, the chosen models, the folds and the held-out predictions.
+        It holds the table, the chosen models, the folds, the held-out predictions, and the response
+        and weights that the plots and scores of them need; X is never in it.
 
         Parameters
         ----------

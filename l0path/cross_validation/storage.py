@@ -1,5 +1,5 @@
 """Cross-validations and models on disk: a zip of path files (see `l0path.paths.storage`), NumPy
-arrays and a JSON header, no pickle. The data are left out, as from a path file.
+arrays and a JSON header, no pickle. The data are in the path file, where they are asked for.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import numpy as np
 import pandas as pd
 
 from ..core.archive import OtherFormat, file_name, read_file, write_arrays, write_whole
+from ..core.arguments import flag
 from ..core.describing import described_by
 from ..core.status import End
 from ..formula import checked_env
 from ..paths import Model, Path
-from ..paths.storage import check_finite, check_kind, check_texts, end_of_text, read_path, writer
+from ..paths.storage import end_of_text, read_path, writer
+from ..paths.stored_values import check_finite, check_kind, check_texts
 from .nested import CHOICE, NestedCV
 from .result import CVPath
 
@@ -37,7 +39,7 @@ EDITION = 1  # of these files
 
 
 @described_by(CVPath.save)
-def save_cv(self: CVPath, file: str | PathLike) -> None:
+def save_cv(self: CVPath, file: str | PathLike, *, data: bool = False) -> None:
     distinct, places = [], []
     for matched in self._fits or ():
         known = {}
@@ -68,7 +70,7 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
         "over_rows": self._spread is not None,
     }
     fits = {"fits": Path(self.path.meta, distinct)} if distinct else {}  # none of a validation set
-    _write(file, header, arrays, {"path": self.path, **fits})
+    _write(file, header, arrays, {"path": self.path, **fits}, data)
 
 
 @described_by(NestedCV.save)
@@ -98,8 +100,9 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
 
 
 @described_by(Model.save)
-def save_model(self: Model, file: str | PathLike) -> None:
-    _write(file, {"format": FORMATS["model"], "index": self.index}, {}, {"path": self.path})
+def save_model(self: Model, file: str | PathLike, *, data: bool = False) -> None:
+    header = {"format": FORMATS["model"], "index": self.index}
+    _write(file, header, {}, {"path": self.path}, data)
 
 
 def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | NestedCV | Model:
@@ -118,7 +121,8 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | Ne
     Returns
     -------
     Path, CVPath, NestedCV or Model
-        What was saved. The data are not in the file: methods that need them take X= and y=.
+        What was saved. Without `data=True` the data are not in the file: methods that need them
+        take X= and y=.
 
     Raises
     ------
@@ -158,12 +162,15 @@ def _unpacked(stored, count, n):
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _write(file, header, arrays, paths):
-    """The archive in a file beside the target, which it then replaces as a whole."""
+def _write(file, header, arrays, paths, data=False):
+    """The archive in a file beside the target, which it then replaces as a whole; data: whether the
+    path has its rows in it.
+    """
     is_model = header["format"] == FORMATS["model"]
     target = file_name(file, "model.save('model.npz')" if is_model else "cv.save('cv.npz')")
     parts = {"arrays": partial(write_arrays, arrays, 0)}
-    parts |= {name: writer(path) for name, path in paths.items()}
+    data = flag(data, "data")
+    parts |= {name: writer(path, data and name == "path") for name, path in paths.items()}
 
     def write(stream):
         with zipfile.ZipFile(stream, "w") as archive:  # its members are packed already

@@ -77,7 +77,8 @@ def held_out(path, rows, i):
     eta, times = linear_predictor(rows.design, rows.offset, path.solutions[i]), None
     if rows.loss is not None:
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
-        times = ScoredTimes(rows.loss, rows.y, eta, none, rows.weights, baseline)
+        loss = rows.loss._replace(level=float(np.log(path.meta.rows_at_risk)))
+        times = ScoredTimes(loss, rows.y, eta, none, rows.weights, baseline)
     if path.meta.ordered:
         y, eta = in_classes(path.loss_record(), path.solutions[i], rows.y, eta)
         return HeldOutRows(y, eta, rows.weights, path, times)

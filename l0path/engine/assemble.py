@@ -453,6 +453,7 @@ def _meta(setting):
         log_constant=_likelihood_constant(setting),
         trials=None if data.trials is None else counted_trials(data, counts),
         events=_weight_of_events(data, counts),
+        copies=_rows_at_risk(data, counts),
         floor=reporting(setting).problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,
@@ -491,8 +492,14 @@ def _weight_of_events(data, keep):
     if data.loss.traits.response != "survival":
         return None
     w = data.weights if keep is None else data.weights * keep
-    rows = copies_of(data.weights, data.counts, keep).sum()
-    return float(rows * (w @ data.y) / w.sum())
+    return float(_rows_at_risk(data, keep) * (w @ data.y) / w.sum())
+
+
+def _rows_at_risk(data, keep):
+    """The number of rows of survival times, copies among them."""
+    if data.loss.traits.response != "survival":
+        return None
+    return float(copies_of(data.weights, data.counts, keep).sum())
 
 
 def _parameter(loss):

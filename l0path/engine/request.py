@@ -65,7 +65,7 @@ class Arguments:
     certify: bool | str = "auto"
     n_jobs: int | None = None
     random_state: Any = None
-    progress: bool = False
+    progress: bool | None = None
     on_solution: Callable | None = None
 
 
@@ -138,7 +138,7 @@ class Request:
     resolved: bool = False
     pilot: bool = False
     certify: bool | str = False
-    progress: bool = False
+    progress: bool | None = None
     on_solution: Callable | None = None
     n_jobs: int | None = None
     row_counts: np.ndarray | None = None
@@ -150,7 +150,8 @@ class Request:
         """The request of a further fit of the same data, or of rows of them: nobody listens, and
         what X decided stays.
         """
-        return Request(**{"data": self.data, "plan": self.plan, "resolved": True, **changes})
+        same = {"data": self.data, "plan": self.plan, "resolved": True, "progress": False}
+        return Request(**{**same, **changes})
 
 
 def request(X, y=None, *, data=None, **given) -> Request:

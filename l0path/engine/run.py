@@ -74,14 +74,16 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*kinds_of_kernels(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        setting = prepared(request, Control(clock, keeps=request.row_counts is None))
+        with Bar(request.progress, "l0path reads X", since=clock.started, leave=False):
+            setting = prepared(request, Control(clock, keeps=request.row_counts is None))
         slices, total = [], len(setting.slices) * (setting.max_k + 1)
-        with Bar(request.progress, "l0path", total, "model") as bar:
+        with Bar(request.progress, "l0path", total, "model", clock.started) as bar:
             for number in range(len(setting.slices)):
                 slices += _search(setting, number, slices, bar)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
-        solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
+        with Bar(request.progress, "l0path compares all models", since=clock.started, leave=False):
+            solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
         notes += reached
         if setting.control.error is not None:
             _raise_lost(setting, slices, solutions, notes)
@@ -99,7 +101,8 @@ def run(request, clock=None) -> Fitted:
         if reporting.needed:
             solutions = [reporting.solution(s) for s in solutions]
             solutions = assemble.rehulled(solutions, reporting.problem)
-        path = _path(setting, slices, solutions, [*notes, *reporting.note()])
+        told = [] if request.resolved else _response_among_columns(setting, solutions)
+        path = _path(setting, slices, solutions, [*notes, *reporting.note(), *told])
     return Fitted(path, setting.request, setting.working_set)
 
 
@@ -314,7 +317,7 @@ def _bounds(setting, solutions):
     if request.certify is not True and (groups or not proves):
         return out, []
     notes = []
-    bar = Bar(request.progress, "l0path lower bounds")
+    bar = Bar(request.progress, "l0path lower bounds", since=control.clock.started)
     with control.stage(" while bounds were computed"), bar:
         if setting.problem.loss.traits.coupled or setting.problem.turn is not None:
             notes = bound_by_tangents(setting.problem, out, control.clock.over)
@@ -446,6 +449,26 @@ def _status(setting, slices, solutions):
         warn_user(SeparationWarning(endless))
         status += f"; {endless}"
     return status + (f"; {told}; {SEPARATION_REMEDY}" if told else ""), End.COMPLETE
+
+
+def _response_among_columns(setting, solutions):
+    """A list of at most one text: of the columns that are a model by themselves, the one that is
+    the response, number for number or class for class. Fits of folds do not look.
+    """
+    request = setting.request
+    data, first = request.data, [s.support[0] for s in solutions if len(s.support) == 1]
+    if data.y.ndim != 1 or data.loss.traits.coupled or not first:
+        return []
+    columns = np.unique(first)
+    for j, x in zip(columns, data.design.columns(columns).T, strict=True):
+        if data.classes is not None:
+            ones, others = x[data.y > 0], x[data.y < 0]
+            same = np.ptp(ones) == 0 and np.ptp(others) == 0 and ones[0] != others[0]
+        else:
+            same = np.array_equal(x, data.y)
+        if same:
+            return [f"column {data.names[j]!r} equals y; if it is a copy of it, leave it out of X"]
+    return []
 
 
 def _separated(setting, slices):

@@ -154,8 +154,10 @@ class SizeStrategy:
         """Report the null fit; False where no larger size needs to be searched."""
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
-        if pool.last == 0 or pool.perfect(null.value, pool.scale):
-            pool.finish(0, End.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED)
+        perfect = pool.perfect(null.value, pool.scale)
+        if pool.last == 0 or perfect:
+            apart = perfect and FitStatus.SEPARATED in null.flags
+            pool.finish(0, End.SEPARATED if apart else End.SATURATED)
             return False
         return True
 

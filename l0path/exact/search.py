@@ -449,10 +449,10 @@ class CertificateSearch:
 
     def poll(self, searches):
         """Whether to stop, asked by the searches at every batch of nodes; shows their progress."""
-        if self.bar.bar is None:
-            return self.clock.over
 
         def poll():
+            if self.bar.bar is None:
+                return self.clock.over()
             upper = min(
                 (one.upper + self.bounds.member_cost for one in searches),
                 default=self.solution.objective,

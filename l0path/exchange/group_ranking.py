@@ -58,7 +58,10 @@ def table(model, fit, previous, keep):
     def part(start, stop):
         own = slice(start, stop)
         at_fit = quadratic, removals, _crossing(model, fit, quadratic, own)
-        plus, change = _best(model, fit, at_fit, keep, model.W[own], ~may_enter[model.W[own]])
+        W = model.W[own]
+        skip = np.zeros((W.size, 1 + quadratic.ids.size), dtype=bool)
+        skip[:, 0] = ~may_enter[W]
+        plus, change = _best(model, fit, at_fit, keep, W, skip)
         additions.extend(plus)
         swaps.extend(change)
 
@@ -79,25 +82,14 @@ def closed_table(model, fit, keep):
     order = in_order(EQUAL * abs(fit.value))
     model.model.tables += 1
     removals, every = _removals(quadratic), slice(0, W.size)
-    inside = np.isin(np.arange(model.free.size), fit.groups)
+    inside = np.zeros(model.free.size, dtype=bool)
+    inside[fit.groups] = True
     may_enter = model.free & ~inside & hierarchy.met(inside)
-    crossing = _crossing(model, fit, quadratic, every)
-
-    def best(leave, enter):
-        # what may not leave costs more than any addition gains
-        some = removals._replace(loss=np.where(leave, removals.loss, 1e300))
-        return _best(model, fit, (quadratic, some, crossing), keep, W, ~enter[W])
-
-    # those in whose place all may come that can be added are looked at together
-    apart, together = [], np.zeros(quadratic.ids.size, dtype=bool)
-    for i, g in enumerate(quadratic.ids):
-        instead = model.free & hierarchy.instead(g, inside)
-        together[i] = (instead == may_enter).all()
-        if not together[i] and instead.any():
-            apart.append((np.arange(together.size) == i, instead))
-    additions, swaps = best(together, may_enter)
-    for leave, enter in apart:
-        swaps += best(leave, enter)[1]
+    # what may come for a member that leaves is among what may be added
+    enter = np.vstack([may_enter, hierarchy.exchanges(quadratic.ids, inside)])
+    skip = np.ascontiguousarray(~enter[:, W].T)
+    at_fit = quadratic, removals, _crossing(model, fit, quadratic, every)
+    additions, swaps = _best(model, fit, at_fit, keep, W, skip)
     return GroupTable(
         W.size,
         sorted(additions, key=order)[:keep],
@@ -117,8 +109,8 @@ def _crossing(model, fit, quadratic, which):
 
 def _best(model, fit, at_fit, keep, W, skip):
     """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
-    fit with some working groups W, but for those marked in `skip`. at_fit: the quadratic at it,
-    its Removals, and its Crossing with W.
+    fit with some working groups W, but for those marked in `skip`, see `group_table.exchanges`.
+    at_fit: the quadratic at it, its Removals, and its Crossing with W.
     """
     quadratic, removals, part = at_fit
     best = group_table.BestOfGroups(

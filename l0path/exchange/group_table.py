@@ -207,8 +207,9 @@ def _swap(removals, i, c, D, first, d, work):
 
 @njit
 def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
-    """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows) that are
-    not to be skipped; ridge_diag = 2 lambda2.
+    """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows); skip (m,
+    1 + members): the groups that do not enter, and the members that do not leave for each of those
+    that do; ridge_diag = 2 lambda2.
 
     Fills the BestOfGroups with additions, and with swaps below `ceiling`; returns how many of
     both. A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst
@@ -220,8 +221,8 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
     change, tie = best.change, best.tie
     work = _work(max(widest, 1), max(widest, 1, removals.roots.shape[1]))
     x, plus, swaps, capacity = work.x, 0, 0, change.size
-    for g in range(skip.size):
-        if skip[g]:
+    for g in range(skip.shape[0]):
+        if skip[g, 0]:
             continue
         begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
         _diagonal_block(part, D, g, ridge_diag, work)
@@ -236,6 +237,8 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
         plus = _keep(-0.5 * _forward(work.L, d, x), g, NONE, additions, plus, tie)
         norm, rest = math.sqrt(size2), 1.0 - h
         for i in range(removals.loss.size):
+            if skip[g, 1 + i]:
+                continue
             worst = change[capacity - 1] if swaps == capacity else ceiling
             tau = math.sqrt(2.0 * removals.loss[i])
             if (

@@ -62,6 +62,12 @@ class Hierarchy(NamedTuple):
             own = own[own.sum(axis=1) == 1]
         return inside & ~own.any(axis=0)
 
+    def removable_each(self, inside):
+        """`removable` of several closed sets, the rows of inside (C, G)."""
+        if self.rule == WEAK:
+            return np.array([self.removable(some) for some in inside], dtype=bool)
+        return inside & ~(inside.astype(np.float32) @ self.needs.astype(np.float32) > 0)
+
     def instead(self, g, inside):
         """(G,) the units outside with one of which in the place of its member g a set is closed.
         Under the weak rule another parent may take the place of one.
@@ -73,6 +79,16 @@ class Hierarchy(NamedTuple):
         if orphans.any():
             out &= self.needs[orphans].all(axis=0) & (self.rule == WEAK)
         return out
+
+    def exchanges(self, members, inside):
+        """(K, G): with which units outside in the place of each of some members of a closed set it
+        is closed, see `instead`.
+        """
+        if self.rule == WEAK:
+            every = [self.instead(g, inside) for g in members]
+            return np.array(every, dtype=bool).reshape(len(members), inside.size)
+        may_leave = self.removable(inside)[members]
+        return may_leave[:, None] & ~self.needs[:, members].T & (self.met(inside) & ~inside)
 
     def largest(self, inside):
         """The largest closed set (G,) within a set of units."""

@@ -13,13 +13,15 @@ from ..inspection.refits import RefitRows, refit_rows
 from ..inspection.survival_refits import CoupledRows, maximum_likelihood, robust_covariance
 from ..problem.losses import restricted
 from ..problem.responses import without_mean
+from ..working_set.limits import separation_of
 
 
 class Split(NamedTuple):
     """One split: the columns chosen (m,), their estimates, standard errors and p-values on the
     held-out rows (NaN where these do not identify a coefficient), the degrees of freedom (inf:
-    normal), and whether the columns separate the classes of the held-out rows (then none is
-    identified). The arrays are (m tests,): each column has as many tests, one after another.
+    normal), and whether the columns separate the classes of the held-out rows (coefficients whose
+    estimates are infinite are then not identified). The arrays are (m tests,): each column has as
+    many tests, one after another.
     """
 
     support: np.ndarray
@@ -49,18 +51,18 @@ def tested(path, s, data, held):
     if data.responses is None:
         if without_mean(data.loss, held @ data.y):
             return nothing
-        return _by_refit(path, s, rows, nothing)
+        return _by_refit(path, s, rows, data, nothing)
     if data.classes is not None:
         try:
-            return _by_refit(path, s, rows, nothing)
+            return _by_refit(path, s, rows, data, nothing)
         except NoOptimumError:
-            return nothing._replace(separated=True)
+            return _of_separated(data, s.support, held, nothing)
     parts = []
     for j in range(q):
         one = s._replace(beta=s.beta[:, j], intercept=s.intercept[j])
         offset = None if rows.offset is None else rows.offset[:, j]
         part = rows._replace(y=np.ascontiguousarray(rows.y[:, j]), offset=offset)
-        parts.append(_by_refit(path, one, part, nothing._replace(tests=1)))
+        parts.append(_by_refit(path, one, part, data, nothing._replace(tests=1)))
     if any(one.estimate.size != s.support.size for one in parts):
         return nothing
     arrays = [
@@ -82,15 +84,16 @@ def _important(data, held):
     return bool(np.ptp(each[seen]) > 0)
 
 
-def _by_refit(path, s, rows, nothing):
+def _by_refit(path, s, rows, data, nothing):
     """The `Split` of a refit in statsmodels; nothing: the one that says nothing."""
     from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
     with recorded() as caught:
         results = refit_rows(path, s, rows)
-    separated = any(w.category is SeparationWarning for w in caught)
-    if separated or results.df_resid <= 0:
-        return nothing._replace(separated=separated)
+    if any(w.category is SeparationWarning for w in caught):
+        return _of_separated(data, s.support, rows.weights, nothing)
+    if results.df_resid <= 0:
+        return nothing
     for w in caught:
         # `identified` says which coefficients mean nothing
         if w.category is not SingularMatrixWarning:
@@ -119,13 +122,44 @@ def _by_likelihood(data, support, held, nothing):
     rows = CoupledRows(A, names, data.y[keep], loss, held[keep], counts, offset)
     found = maximum_likelihood(rows)
     if not found.attained:
-        return nothing._replace(separated=True)
+        return _of_separated(data, support, held, nothing)
     covariance = found.covariance
     if _important(data, held):
         covariance = robust_covariance(rows, found)
     error = np.sqrt(np.diag(covariance))
     known = found.known & (error > 0)
     estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)
+    p_value = 2.0 * norm.sf(np.abs(estimate / error))
+    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
+
+
+def _of_separated(data, support, held, nothing):
+    """The `Split` of columns that separate the rows: those of their coefficients that have a finite
+    estimate, by the terms of the likelihood that are left. None where a covariance would need a
+    dispersion or the scores of rows, or a number of the loss is estimated with the coefficients.
+    """
+    from scipy.stats import norm
+
+    traits, nothing = data.loss.traits, nothing._replace(separated=True)
+    if _important(data, held) or traits.free_scale or traits.parameter == "theta":
+        return nothing
+    keep = held > 0
+    found = separation_of(
+        restricted(data.loss, data.y, keep),
+        data.y[keep],
+        data.design.columns(support)[keep],
+        intercept=data.intercept,
+        weights=held[keep],
+        offset=None if data.offset is None else data.offset[keep],
+    )
+    if found is None:
+        return nothing
+    of_survival = traits.response == "survival"  # the mean is one over events
+    n = float(held[keep] @ data.y[keep] if of_survival else held[keep].sum())
+    error = np.sqrt(found.coef_variance.ravel() / n)
+    known = (found.coef_sign.ravel() == 0.0) & (error > 0.0) & np.isfinite(error)
+    estimate = np.where(known, found.coef.ravel(), np.nan)
+    error = np.where(known, error, np.nan)
     p_value = 2.0 * norm.sf(np.abs(estimate / error))
     return nothing._replace(estimate=estimate, error=error, p_value=p_value)
 

@@ -4,6 +4,7 @@ that win by more than chance allows are selected.
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import threads
+from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed
@@ -116,6 +118,7 @@ def knockoff_filter(
     covariance: ArrayLike | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
+    progress: bool | None = None,
     **fit: Any,
 ) -> KnockoffFilter:
     """Columns chosen with a bound on the false discovery rate, by competition with knockoffs.
@@ -161,6 +164,8 @@ def knockoff_filter(
         that no order of columns can favour either. None draws a seed, kept in the result.
     n_jobs : int, optional
         The number of threads, as in `l0path.fit`. None takes all.
+    progress : bool, optional
+        Bars on stderr that show the making of knockoffs and the path, as in `l0path.fit`.
     **fit : Any
         All arguments of `l0path.fit` except those about groups and costs. Columns of always_include
         stay in all models without a knockoff of their own; excluded, constant and repeated ones do
@@ -230,7 +235,7 @@ def knockoff_filter(
     >>> result.kind, len(set(result.selected) & {f"x{j}" for j in range(12)})
     ('fixed', 12)
     """
-    seed = draw_seed(random_state)
+    began, seed = time.perf_counter(), draw_seed(random_state)
     rng = np.random.default_rng(seed)
     fdr = share(fdr, "fdr", 0.0, 1.0)
     _check_choice("kind", kind, KNOCKOFF_KINDS)
@@ -254,7 +259,7 @@ def knockoff_filter(
         )
     A = data.design.columns(np.arange(data.design.p))[rows]
     copies, distance = A.copy(order="F"), np.zeros(data.design.p)
-    with threads.one_blas_thread():
+    with threads.one_blas_thread(), Bar(progress, "l0path knockoffs", since=began, leave=False):
         if kind == "fixed":
             made = fixed_knockoffs(A[:, competing], data.weights[rows], data.intercept, s, rng)
         else:
@@ -262,7 +267,8 @@ def knockoff_filter(
             made = model_knockoffs(A[:, competing], *_moments(every, competing, covariance), s, rng)
     copies[:, competing], distance[competing], _ = made
     match = pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
-    path = _solve_pairs(replace(asked, data=match.data, n_jobs=n_jobs), rng)
+    asked = replace(asked, data=match.data, n_jobs=n_jobs, progress=progress)
+    path = _solve_pairs(asked, rng)
     W = match.statistic(importance(path, statistic), data.design.p)
     names = pd.Index([str(name) for name in data.names], name="feature")
     return KnockoffFilter(

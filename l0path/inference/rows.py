@@ -16,6 +16,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
+from ..engine.costs import tell_if_long
 from ..engine.posing import default_max_k, resolved
 from ..engine.request import request
 from ..engine.run import run as fit_request
@@ -224,15 +225,34 @@ def _one(call, number, single, arguments):
     return number, result, [(w.category, str(w.message)) for w in caught]
 
 
-def run(call, items, *, n_jobs, progress, name):
+def run(call, items, *, n_jobs, progress, name, began, caller, max_k, remedy):
     """`Runs` of call(*item), in processes or one after another. Ctrl-C and the time limit
-    (`path_on_rows`) keep what has finished.
+    (`path_on_rows`) keep what has finished. Each item begins with its `Request`.
+
+    Parameters
+    ----------
+    call : callable
+        Makes one fit or several on some rows.
+    items : list of tuple
+        Its arguments.
+    n_jobs, progress : int or None, bool or None
+        As the user gave them.
+    name : str
+        What the bar counts.
+    began : float
+        When the user's call did (`time.perf_counter`).
+    caller, max_k, remedy : str, int, str
+        The name of the user's function, the largest size and what makes it shorter, for a call that
+        takes long and says so.
     """
     check_jobs(n_jobs)
     results, warned, control = {}, [], Control(Clock())
     jobs = processes(n_jobs, len(items))
+    asked = items[0][0]
+    asked = replace(asked, plan=replace(asked.plan, max_k=max_k))
+    tell_if_long(caller, asked, len(items), jobs, remedy, progress)
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
-    with control.stage(), Bar(progress, f"l0path {name}", len(items), "path") as bar:
+    with control.stage(), Bar(progress, f"l0path {name}", len(items), "path", began) as bar:
         for number, result, caught in (
             (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
         ):

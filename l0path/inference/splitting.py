@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.grids import Grid
+from ..engine.posing import default_max_k
 from ..errors import SeparationWarning
 from ..problem.losses import OWN_LOSSES, name_of
+from ..problem.problem import counted_rows
 from .held_out import tested
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
@@ -38,7 +40,7 @@ def split_inference(
     random_state: Seed = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **fit: Any,
 ) -> pd.DataFrame:
     """p-values and intervals that the choice of columns does not spoil, by splitting the rows.
@@ -76,15 +78,17 @@ def split_inference(
     time_limit : float, optional
         Seconds. At the limit, or at Ctrl-C, the splits that finished are combined
         (`attrs["status"]` says so). None means no limit.
-    progress : bool, default False
-        Whether a bar on stderr shows the splits.
+    progress : bool, optional
+        A bar on stderr that shows the splits, as in `l0path.fit`.
     **fit : Any
         Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
         Weights and offset go with the rows; class weights serve the choice only. Columns of
         always_include are in every model and tested. With groups= whole groups are chosen and their
-        columns tested one by one. A held-out part gives no p-value where the chosen columns
-        separate its classes (or make a partial likelihood monotone), no degree of freedom is left,
-        or all counts are 0.
+        columns tested one by one. A held-out part gives no p-value of coefficients that have no
+        finite estimate there, because the columns separate its classes (or make a partial
+        likelihood monotone), nor of any where no degree of freedom is left or all counts are 0.
+        With separation the others keep theirs, except under weights of importance and losses with
+        a dispersion or theta of their own.
 
     Returns
     -------
@@ -141,7 +145,7 @@ def split_inference(
     >>> table.index[table.p_value < 0.05].tolist()
     ['x2', 'x7']
     """
-    seed = draw_seed(random_state)
+    began, seed = time.perf_counter(), draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
@@ -156,7 +160,22 @@ def split_inference(
         (asked, child, fraction, choice, deadline)
         for child in np.random.SeedSequence(seed).spawn(n_splits)
     ]
-    done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
+    n_chosen = int(fraction * counted_rows(data))
+    largest = (
+        default_max_k(data.groups, data.design.p, n_chosen) if plan.max_k is None else plan.max_k
+    )
+    largest = min(largest, most)
+    done = run(
+        one_split,
+        items,
+        n_jobs=n_jobs,
+        progress=progress,
+        name="splits",
+        began=began,
+        caller="split_inference",
+        max_k=largest,
+        remedy="a smaller max_k= or n_splits=, or n_jobs=-1,",
+    )
     if not done.results:
         stop(done.end, "split_inference", f"one of {n_splits} splits")
     warn_once([], done.warnings, n_splits, "splits")
@@ -166,8 +185,8 @@ def split_inference(
         warnings.warn(
             SeparationWarning(
                 f"in {apart} of {len(splits)} splits the chosen columns separate the classes of "
-                "the held-out rows (or fit them perfectly), so nothing is known of their "
-                "coefficients there; choose a smaller k"
+                "the held-out rows (or fit them perfectly), so nothing is known there of "
+                "coefficients that have no finite estimate; choose a smaller k"
             ),
             stacklevel=2,
         )

@@ -183,7 +183,7 @@ def stability_selection(
     random_state: Seed = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **fit: Any,
 ) -> StabilitySelection:
     """Solve the path on random subsamples of the rows, and keep the columns chosen in most of them.
@@ -221,8 +221,8 @@ def stability_selection(
     time_limit : float, optional
         Seconds. At the limit, or at Ctrl-C, the pairs that finished are returned, and `status` says
         so. None means no limit.
-    progress : bool, default False
-        Whether a bar on stderr shows the pairs.
+    progress : bool, optional
+        A bar on stderr that shows the pairs, as in `l0path.fit`.
     **fit : Any
         Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
         algorithm ...), except grid, lambda0 and others about costs. max_k is the largest size of
@@ -277,7 +277,7 @@ def stability_selection(
     >>> sorted(result.selected), result.k, round(result.expected_false, 2)
     (['x2', 'x7'], 2, 0.67)
     """
-    seed = draw_seed(random_state)
+    began, seed = time.perf_counter(), draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit
     threshold = share(threshold, "threshold", 0.5, 1.0, closed=True)
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
@@ -298,7 +298,17 @@ def stability_selection(
     asked = replace(asked, plan=replace(plan, max_k=max_k, random_state=seed))
     sampling = Sampling(fraction, bootstrap, paired, deadline)
     items = [(asked, child, sampling) for child in children]
-    done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
+    done = run(
+        chosen_sets,
+        items,
+        n_jobs=n_jobs,
+        progress=progress,
+        name="subsamples",
+        began=began,
+        caller="stability_selection",
+        max_k=max_k,
+        remedy="a smaller max_k= or n_subsamples=, or n_jobs=-1,",
+    )
     total, what = len(children), "pairs of subsamples" if paired else "subsamples"
     if not done.results:
         stop(done.end, "stability_selection", f"one of {total} {what}")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
+from ..core.progress import Bar
 from ..core.status import FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
@@ -150,17 +151,18 @@ def best_subset(
     limited = {} if time_limit is None else {"time_limit": time_limit}
     path = fit(X, y, **{"certify": False, **limited, **fit_options})
     left = None if time_limit is None else max(time_limit - time.perf_counter() + began, 1e-3)
-    return certify_by(path, criterion, n_best=n_best, time_limit=left)
+    show = fit_options.get("progress")
+    return certify_by(path, criterion, n_best=n_best, time_limit=left, progress=show)
 
 
-def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=None, y=None):
+def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=None, X=None, y=None):
     """`Path.certify(criterion=...)`."""
     began = time.perf_counter()
     criterion = _criterion(criterion)
     check_limits(n_best, time_limit)
     task = SetSearch(path, X, y)
     score = task.by_criterion(criterion)
-    found = task.run(score, {"n_best": int(n_best)}, time_limit)
+    found = task.run(score, {"n_best": int(n_best)}, time_limit, progress)
     models, best, bound = found.models, found.scores, found.bound
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
@@ -197,7 +199,7 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=No
     )
 
 
-def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
+def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None, y=None):
     """The `Certificate` of a row of a grid of sizes by a search of all sets of its size, of a loss
     that a search smooths: every set whose smoothed loss leaves a chance is fitted by the loss
     itself. None where no such search serves the path.
@@ -206,7 +208,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, X=None, y=None):
     try:
         task = SetSearch(path, X, y)
         score = task.of_size(before.k)
-        found = task.run(score, {"n_best": max(int(n_best), 2)}, time_limit)
+        found = task.run(score, {"n_best": max(int(n_best), 2)}, time_limit, progress)
     except ValueError:
         return None
     proven = found.ended == SearchEnd.CLOSED
@@ -264,6 +266,7 @@ def near_best(
     criterion: str | None = None,
     max_models: int = 10_000,
     time_limit: float | None = None,
+    progress: bool | None = None,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> ModelSet:
@@ -301,7 +304,7 @@ def near_best(
         def limit(best):
             return best + within
 
-    found = task.run(score, {"limit": limit, "most": max_models}, time_limit)
+    found = task.run(score, {"limit": limit, "most": max_models}, time_limit, progress)
     return ModelSet(
         models=found.models,
         score=name,
@@ -537,13 +540,18 @@ class SetSearch:
             return SetsOfSmoothed(score, self.refit, above=above, **options)
         return BestSets(score, self.refit, **options)
 
-    def run(self, score, options, time_limit):
+    def run(self, score, options, time_limit, progress):
         """`BestModels` for a score; options: of `BestSets`."""
         wanted = self.wanted(score, counts=self.counts, **options)
         clock = Clock(time_limit)
         control = Control(clock)
         ended, lower, nodes, searched = SearchEnd.STOPPED, np.empty(0), 0, ""
-        with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
+        with (
+            HELPING_PROCESSES.compiling(),
+            deferred_interrupts(clock),
+            control.stage(),
+            Bar(progress, "l0path compares all models", since=clock.started) as bar,
+        ):
             if self.listed:
                 search = enumeration(self.problem, self.lambda2, wanted)
             else:
@@ -557,7 +565,13 @@ class SetSearch:
                     else too_dependent(self.problem, names)
                 )
             self._offer_known(search, wanted)
-            ended = search.run(poll=lambda: wanted.full or clock.over())
+
+            def poll():
+                if bar.bar is not None:
+                    bar.say(f"{search.nodes} nodes, {len(wanted.found)} models kept")
+                return wanted.full or clock.over()
+
+            ended = search.run(poll=poll)
             lower, nodes = search.lower(), search.nodes
             searched = f"leaps and bounds over all sizes: {nodes} nodes"
             if isinstance(search, Enumeration):

@@ -195,18 +195,18 @@ def certify(
     node_limit: int | None = None,
     box: float | str | None = None,
     algorithm: Settings | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Certificate:
     began = time.perf_counter()
+    limits = {"n_best": n_best, "time_limit": time_limit, "progress": progress}
     if criterion is not None:
         others = {"box": box, "node_limit": node_limit, "algorithm": algorithm, "rule": rule}
         _refuse_beside(criterion, {**others, **selector})
         from .all_models import certify_by
 
-        limits = {"n_best": n_best, "time_limit": time_limit}
         return certify_by(self, criterion, **limits, X=X, y=y)
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(self, settings, n_best, time_limit)
@@ -234,7 +234,7 @@ def certify(
         if reporting.needed and alone and self.meta.grid == "support":
             from .all_models import certify_size
 
-            exact = certify_size(self, index, n_best=n_best, time_limit=time_limit, X=X, y=y)
+            exact = certify_size(self, index, **limits, X=X, y=y)
             if exact is not None:
                 return exact
         with Bar(progress, "l0path certify") as bar:

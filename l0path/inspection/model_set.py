@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import colours
+from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
 from .summaries import neighbours_of
@@ -178,7 +179,7 @@ class ModelSet:
         best = self.scores[0]
         apart = self.scores - best
         shown = ("features",) if self._path.meta.groups is None else ("groups", "features")
-        return pd.DataFrame(
+        return Table(
             {
                 "k": [model.k for model in self.models],
                 self.score: self.scores,

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core.tables import pandas_of
+from ..formula.frames import text_named
 from .separated_refits import separated
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
@@ -79,10 +81,13 @@ class ModelTerm(NamedTuple):
 class ModelTerms:
     """The terms of a model as `anova_lm` reads them, whether statsmodels goes by patsy or by
     formulaic: terms in the order of the columns, the intercept (of that package) first where there
-    is one; names of the columns; and {name: slice of its columns}.
+    is one; names of the columns; and {name: slice of its columns}. Called with a table of new
+    rows it returns (None, array of their columns), which is how marginaleffects asks for them;
+    encode: makes these of a DataFrame.
     """
 
-    def __init__(self, intercept, terms, column_names, slices):
+    def __init__(self, intercept, terms, column_names, slices, encode):
+        self.encode = encode
         self.terms = [*([] if intercept is None else [intercept]), *terms]
         self.column_names, self._slices = column_names, slices
         self.term_names = [*([] if intercept is None else ["Intercept"]), *map(str, terms)]
@@ -96,6 +101,9 @@ class ModelTerms:
     def model_spec(self):
         """Itself: formulaic's name for what holds the terms."""
         return self
+
+    def __call__(self, table):
+        return None, self.encode(pandas_of(table)).to_numpy()
 
     def slice(self, term):
         """The columns of a term, given as it is or by its name."""
@@ -112,14 +120,21 @@ def describe(results, path, s, rows):
     inner.origin = Origin(path, s, rows, path.loss_record())
     _name_intervals(results)
     kind = type(inner)
+    names = inner.model.exog_names[: inner.model.exog.shape[1]]  # without alpha
     inner.summary = partial(_summary, kind.summary, inner)
     inner.summary2 = partial(_summary2, kind.summary2, inner)
     for name in ("predict", "get_prediction"):
         method = getattr(inner, name, None)
         if method is not None:
-            setattr(inner, name, partial(_predict, method, path, s, inner.model.exog_names))
-    terms = terms_of(path, s)
+            setattr(inner, name, partial(_predict, method, path, s, names))
+    terms = terms_of(path, s, partial(encoded, path, s, names))
     inner.model.data.model_spec = inner.model.data.design_info = terms
+    frame = frame_of(inner.model, names, path, s, rows)
+    if frame is not None:  # what marginaleffects asks for, beside the terms
+        response, *variables = frame.columns
+        regression: Any = inner.model  # of statsmodels, as if made by a formula of its own
+        regression.data.frame = frame
+        regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
 
 
 def _name_intervals(results):
@@ -299,22 +314,51 @@ def _predict(method, path, s, names, exog=None, *args, **kwargs):
     """Predictions of statsmodels; a DataFrame is taken by the names of its columns, and encoded as
     in the fit where it holds the columns of a formula.
     """
+    if exog is not None and not args:
+        kwargs.setdefault("transform", False)  # statsmodels would encode it by a formula of its own
     if isinstance(exog, pd.DataFrame) and list(exog.columns) != list(names):
-        if set(names) <= set(exog.columns):
-            exog = exog[names]
-        else:
-            design, index = path._new_design(exog, s.support)
-            exog = pd.DataFrame(
-                design.columns(s.support),
-                columns=names[len(names) - s.support.size :],
-                index=exog.index if index is None else index,
-            )
-            if len(names) > s.support.size:
-                exog.insert(0, names[0], 1.0)
+        exog = exog[names] if set(names) <= set(exog.columns) else encoded(path, s, names, exog)
     return method(exog, *args, **kwargs)
 
 
-def terms_of(path, s):
+def encoded(path, s, names, table):
+    """The columns of a refit, by their names, of new rows: a DataFrame."""
+    design, index = path._new_design(table, s.support)
+    exog = pd.DataFrame(
+        design.columns(s.support),
+        columns=names[len(names) - s.support.size :],
+        index=table.index if index is None else index,
+    )
+    if len(names) > s.support.size:
+        exog.insert(0, names[0], 1.0)
+    return exog
+
+
+def frame_of(model, names, path, s, rows):
+    """The response and the variables that the columns of a refit are made of, one row for each of
+    its rows, as a DataFrame; None where they are not at hand: after a formula for rows that were
+    given anew or a loaded path; and where predictions for new rows would lack the offset.
+    """
+    formula, linear = path.meta.formula, path.meta.traits.link == "identity"
+    if model.endog.ndim != 1 or (rows.offset is not None and not linear):
+        return None
+    if formula is None:
+        frame = pd.DataFrame(model.exog, columns=names).iloc[:, len(names) - s.support.size :]
+    elif formula.table is None or not rows.same or formula.kept is None:
+        return None
+    else:
+        kept = text_named(formula.table)[formula.kept][formula.needed(s.support)]
+        frame = kept[rows.weights > 0].reset_index(drop=True)
+        text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
+        frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
+    name = str(path.meta.response or "y")
+    if len(frame) != len(model.endog) or name in frame.columns:
+        return None
+    frame.insert(0, name, model.endog)
+    return frame
+
+
+def terms_of(path, s, encode):
     """`ModelTerms` of a model: those of the formula that have a column in it, else one for each
     column.
     """
@@ -339,6 +383,7 @@ def terms_of(path, s):
         [term for term, _ in inside],
         ["(Intercept)"] * shift + names,
         slices,
+        encode,
     )
 
 

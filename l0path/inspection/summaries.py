@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.describing import described_by
+from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
@@ -172,7 +173,7 @@ def summary(
     solution, groups = near.solution, self.meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
-    table = pd.DataFrame(
+    table = Table(
         {
             **{name: own[name].to_numpy() for name in own},
             "increase_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
@@ -361,4 +362,4 @@ def alternatives(
     above = base - floor if np.isfinite(floor) else abs(base)
     frame["relative"] = (frame["objective"] - base) / max(above, 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
-    return frame
+    return Table(frame)

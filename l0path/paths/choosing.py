@@ -423,6 +423,7 @@ class Choosing:
         criterion: str | None = None,
         max_models: int = 10_000,
         time_limit: float | None = None,
+        progress: bool | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> ModelSet:
@@ -448,6 +449,8 @@ class Choosing:
             The most models. Where there are more, the search ends, and the set is not complete.
         time_limit : float, optional
             Seconds. None means no limit.
+        progress : bool, optional
+            A line on stderr that shows seconds, models and nodes, as in `l0path.fit`.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
 
@@ -472,7 +475,7 @@ class Choosing:
 
         return near_best(
             self, k, within=within, criterion=criterion, X=X, y=y,
-            **{"max_models": max_models, "time_limit": time_limit},
+            **{"max_models": max_models, "time_limit": time_limit, "progress": progress},
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path as File
-from typing import IO, Unpack
+from typing import IO, Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -76,7 +76,7 @@ class Comparison(pd.DataFrame):
     ) -> str | None:
         """The table in Markdown; written to `buf`, a file or its name, if that is given."""
         head, parts = self._printed(digits)
-        rows = [[name, *cells] for part in parts for name, *cells in part]
+        rows = [[name, *cells] for part in parts.values() for name, *cells in part]
         lines = [["", *head], [":---", *["---:"] * len(head)], *rows]
         text = "\n".join(
             f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
@@ -97,7 +97,7 @@ class Comparison(pd.DataFrame):
         head, parts = self._printed(digits)
         lines = [rf"\begin{{tabular}}{{l{'r' * len(head)}}}", r"\toprule"]
         lines.append(" & ".join(["", *map(_latex, head)]) + r" \\")
-        for part in parts:
+        for part in parts.values():
             lines.append(r"\midrule")
             for name, *cells in part:
                 lines.append(" & ".join([_latex(name), *map(_number, cells)]) + r" \\")
@@ -113,8 +113,21 @@ class Comparison(pd.DataFrame):
             ]
         return _written("\n".join(lines) + "\n", buf)
 
+    def to_gt(self, *, digits: int = 4) -> Any:
+        """The table as a `great_tables.GT`, with a heading, a group of rows for each part and the
+        models as columns, for further styles, HTML, LaTeX or a picture; needs great_tables.
+        """
+        from great_tables import GT
+
+        head, parts = self._printed(digits)
+        rows = [(part, *line) for part, lines in parts.items() for line in lines]
+        table = pd.DataFrame(rows, columns=["part", "name", *head])
+        shown = GT(table, rowname_col="name", groupname_col="part").cols_align("right", head)
+        title = self.attrs.get("title", "")
+        return shown.tab_header(title) if title else shown
+
     def _printed(self, digits):
-        """(head, parts of rows), all of texts, with the names that print has for rows."""
+        """(head, {part: rows}), all of texts, with the names that print has for rows."""
         table, parts = self.formatted(digits), {}
         errors = table.loc[ERROR] if ERROR in table.index else {}
         for (part, name), *cells in table.itertuples(name=None):
@@ -126,7 +139,7 @@ class Comparison(pd.DataFrame):
             if own and len(errors):
                 parts[part].append(["", *(cell and f"({cell})" for cell in errors.loc[name])])
         sizes = self.columns.name == "k"
-        return [f"k = {c}" if sizes else str(c) for c in self.columns], list(parts.values())
+        return [f"k = {c}" if sizes else str(c) for c in self.columns], parts
 
 
 @described_by(Path.compare)

@@ -49,6 +49,7 @@ import pandas as pd
 from scipy import linalg
 
 from ..core.describing import described_by
+from ..core.printed import Table
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
@@ -89,7 +90,7 @@ def score_table(
     if squared:
         sigma2 = noise_variance(path) if sigma2 is None else _positive(sigma2)
         out |= _squared_criteria(path, out["df"], sigma2)
-    table = pd.DataFrame(out, index=path.table.index)
+    table = Table(out, index=path.table.index)
     if not separated:
         apart = np.array([s.separated for s in path.solutions], dtype=bool)
         table.loc[apart, table.columns != "df"] = np.nan

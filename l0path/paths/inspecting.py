@@ -288,7 +288,7 @@ class Inspecting:
         node_limit: int | None = None,
         box: float | str | None = None,
         algorithm: Settings | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
@@ -330,9 +330,9 @@ class Inspecting:
         algorithm : settings record, optional
             `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first,
             with the gap and node_limit given here.
-        progress : bool, default False
-            Whether a line on stderr (in a notebook below the cell) shows seconds, objective, bound,
-            gap and nodes.
+        progress : bool, optional
+            A line on stderr (in a notebook below the cell) that shows seconds, objective, bound,
+            gap and nodes: True at once, False never, None as in `l0path.fit`.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
         **selector : int or float

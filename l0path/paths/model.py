@@ -403,21 +403,25 @@ class Model:
 
         return sklearn_model(self)
 
-    def save(self, file: str | PathLike) -> None:
-        """Write the model to a file, which `l0path.load(file)` reads back as a `Model`. The data
-        are left out.
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
+        """Write the model to a file, which `l0path.load(file)` reads back as a `Model`.
 
-        The file holds the path of the model too, so that `model.path` is there after loading.
+        The file holds the path of the model too, so that `model.path` is there after loading. The
+        data are left out unless data=True.
 
         Parameters
         ----------
         file : str or path
             The file to write, of any name; .npz is customary. It is replaced as a whole.
+        data : bool, default False
+            Whether the rows of the fit are stored too, as in `Path.save`. Whoever has the file has
+            the data.
 
         Raises
         ------
         ValueError
-            If the loss is your own, whose code is never stored.
+            If the loss is your own, whose code is never stored; for data=True if there are no data
+            in memory.
         OSError
             If the file cannot be written, for example because the disk is full.
 
@@ -431,7 +435,31 @@ class Model:
         """
         from ..cross_validation.storage import save_model
 
-        return save_model(self, file)
+        return save_model(self, file, data=data)
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        """Coefficients as the package maketables prints them. They have no standard errors, which
+        a refit has: `maketables.ETable([model, model.refit()])`.
+        """
+        coef = self.coef
+        if isinstance(coef, pd.DataFrame):  # several responses or classes
+            coef = coef.T.stack()
+            coef.index = [f"{of}: {name}" for of, name in coef.index]
+        return pd.DataFrame({"b": coef, "se": np.nan, "t": np.nan, "p": np.nan})
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        """The name of the response, for maketables."""
+        return str(self.path.meta.response or "y")
+
+    def __maketables_stat__(self, key: str) -> Any:
+        """A number of the model for maketables: "N", "r2", or a column of `Path.details`."""
+        if key == "N":
+            return self.path.n
+        if key == "r2":
+            return self.deviance_ratio if self.path.loss == "squared" else None
+        return self._row.get(key)
 
     def _repr_html_(self):
         from ..report import model_html

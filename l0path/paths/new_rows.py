@@ -166,8 +166,10 @@ class NewRows:
             For numeric responses deviance, mse, rmse, mae and r2. For classes deviance,
             misclassification, accuracy and auc, and brier where there are probabilities. They are
             the metrics of `cv_fit`; auc is NaN where the rows lack a class. For loss="cox"
-            deviance, twice the negative log partial likelihood of these rows for each event,
-            concordance, concordance_uno and integrated_brier (see `score_over_time`); NaN where
+            deviance, -2 log partial likelihood of these rows for each event, with weights whose sum
+            is the number n of rows of the fit (of m new rows: 2 log(n / m) more than with weights
+            of 1), so that it compares with that of the fit and of folds, concordance,
+            concordance_uno and integrated_brier (see `score_over_time`); NaN where
             these rows do not define them.
 
         Examples

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
+from ..core.printed import Table
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..problem.problem import Data, row_weights
@@ -101,7 +102,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
     @cached_property
     def rounds(self) -> pd.DataFrame:
         """The record of the search, one row per round."""
-        return pd.DataFrame(self._rounds)
+        return Table(self._rounds)
 
     @property
     def names(self) -> list[str]:
@@ -154,7 +155,7 @@ class Path(Choosing, Predicting, NewRows, Inspecting, Showing):
             rows = [self._row(s) for s in self.solutions]
             self._table = pd.DataFrame(rows, columns=TABLE[:-1])
             self._table[TABLE[-1]] = pd.Series(self._chosen(), dtype=object)
-        return self._table.copy()
+        return Table(self._table.copy())
 
     def _chosen(self):
         """The features of each solution as one text: names of columns, or labels of groups."""

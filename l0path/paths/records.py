@@ -61,6 +61,7 @@ class Meta:
     floor: float = 0.0
     trials: float | None = None  # of shares, their sum over the rows, by weights of mean 1
     events: float | None = None  # of survival times, the weight of the events
+    copies: float | None = None  # of survival times, the rows of positive weight, with copies
     importance: bool = False  # whether rows, or classes, have weights that are no numbers of rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses
@@ -97,6 +98,11 @@ class Meta:
         """
         sizes = (self.trials, self.events)
         return next((size for size in sizes if size is not None), self.n_eff)
+
+    @property
+    def rows_at_risk(self):
+        """Of survival times, the number of rows of the fit, copies among them."""
+        return self.n if self.copies is None else self.copies  # None: of files written before
 
     @property
     def heredity(self):

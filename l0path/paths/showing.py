@@ -384,7 +384,7 @@ class Showing:
         near_best: ModelSet | None = None,
         X: Matrix | None = None,
         y: ArrayLike | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Page:
         """A page to look through the path with slider and keyboard: one HTML file that is complete.
 
@@ -417,8 +417,8 @@ class Showing:
             often each column is in, and the sets of columns of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
-        progress : bool, default False
-            Whether a bar on stderr shows the exchanges.
+        progress : bool, optional
+            A bar on stderr that shows the exchanges, as in `l0path.fit`.
 
         Returns
         -------
@@ -450,23 +450,41 @@ class Showing:
             progress=progress,
         )
 
-    def save(self, file: str | PathLike) -> None:
-        """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
+    def save(self, file: str | PathLike, *, data: bool = False) -> None:
+        """Write the path to a file, which `l0path.load(file)` reads back.
+
+        The data are left out unless data=True.
 
         Parameters
         ----------
         file : str or path
             The file to write, of any name; .npz is customary. It is replaced as a whole: where
             writing fails, a path that was there stays.
+        data : bool, default False
+            Whether the rows of the fit are stored too: X, y, weights and offset, and with a formula
+            the whole table that it was given. The loaded path then gives refits, summaries, proofs
+            and plots as this one does. Whoever has the file has the data: leave them out where rows
+            are confidential.
 
         Raises
         ------
+        ValueError
+            If the loss is your own, whose code is never stored; for data=True if the path has no
+            data, or X is not held in memory (files, clusters, designs of your own).
         OSError
             If the file cannot be written, for example because the disk is full.
+
+        Examples
+        --------
+        >>> import l0path, os, tempfile
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+        >>> file = os.path.join(tempfile.mkdtemp(), "path.npz"); path.save(file, data=True)
+        >>> l0path.load(file).certify(k=2).proven
+        True
         """
         from .storage import save
 
-        return save(self, file)
+        return save(self, file, data=data)
 
     def _repr_html_(self):
         """A header, the head of the table, and deviance ratio against k."""

@@ -1,5 +1,5 @@
 """Paths on disk: one NumPy zip with a JSON header, no pickle. Coefficients, names and labels come
-back bit by bit; the data are not stored.
+back bit by bit; the data are stored where they are asked for (`stored_rows`).
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ import dataclasses
 import json
 from functools import partial
 from os import PathLike
-from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from ..core.archive import (
     write_arrays,
     write_whole,
 )
-from ..core.arguments import whole
+from ..core.arguments import flag, whole
 from ..core.describing import described_by
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Derived, Levels, Numbered, Pairs
@@ -31,11 +30,22 @@ from ..formula.hierarchy import MOST_UNITS
 from ..problem.coupled.baseline import Baseline
 from ..problem.groups import Groups, Hierarchy
 from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss
+from ..problem.problem import checksum
 from ..problem.solution import EXCHANGES, Solution
 from .criteria import noise_variance
 from .new_rows import with_baselines
 from .path import Path
 from .records import Meta, Source, loss_of
+from .stored_rows import rows_read, rows_written
+from .stored_values import (
+    check_ascending,
+    check_finite,
+    check_inside,
+    check_kind,
+    check_texts,
+    labels_from,
+    labels_of,
+)
 
 VERSION = 1
 QUICK = 10**9  # n p^2 up to which the variance for Cp is computed where a path is written
@@ -46,7 +56,6 @@ WORDS = {
     "penalty": ("L0", "L0L1", "L0L2", "L0L1L2"),
     "ties": (None, "efron", "breslow"),
 }
-LABEL_TYPES = {"bool": bool, "int": int, "float": float, "str": str}
 TEXTS = ("status", "optimality", "flags")
 IN_ARRAYS = (
     "support",
@@ -62,79 +71,15 @@ DERIVED = {
 }  # names of features made from columns, by the first word of their arrays
 
 
-def _label(x):
-    """The label of a class, a group or a stratum as JSON with its type."""
-    kind = type(x.item() if isinstance(x, np.generic) else x).__name__
-    value = x.item() if isinstance(x, np.generic) else x
-    if kind not in ("bool", "int", "float", "str"):
-        raise TypeError(
-            f"the label {x!r} of type {kind} cannot be stored; use strings, numbers or bools as "
-            "labels"
-        )
-    return [kind, value, str(x.dtype) if isinstance(x, np.generic) else ""]
-
-
-def _labels(labels):
-    """Labels as JSON with their types; None stays."""
-    return None if labels is None else [_label(label) for label in labels]
-
-
-def _unlabelled(labels, what):
-    """The labels in a file, none of them twice."""
-    check_kind(labels, list, what)
-    found = tuple(_unlabel(label) for label in labels)
-    if len({(type(label), label) for label in found}) < len(found):
-        raise ValueError(f"{what} hold the same label twice")
-    return found
-
-
-def _unlabel(x):
-    kind, value, dtype = x
-    if kind not in LABEL_TYPES or type(value) is not LABEL_TYPES[kind]:
-        raise ValueError(f"the label {value!r} is no {kind}")
-    if not dtype:
-        return value
-    if np.dtype(dtype).kind not in "biufU":
-        raise ValueError(f"labels of dtype {dtype!r} are none of strings, numbers and bools")
-    return np.dtype(dtype).type(value)
-
-
-def check_kind(value, kind, what):
-    """ValueError unless a value from a file is of a type, or of one of a union of types. Whole
-    numbers count as float, and are those of 64 bits.
-    """
-    for one in get_args(kind) if isinstance(kind, UnionType) else (kind,):
-        if one in (int, float) and type(value) is int and abs(value) < 2**63:
-            return
-        if one is type(None) and value is None:
-            return
-        if one is not int and isinstance(value, one):
-            return
-    raise ValueError(f"{what}={str(value)[:100]!r} must be of type {kind}")
-
-
-def check_texts(values, what):
-    """ValueError unless a value from a file is a list of texts."""
-    check_kind(values, list, what)
-    for value in values:
-        check_kind(value, str, what)
-
-
-def check_finite(values, what):
-    """ValueError where numbers from a file are not finite."""
-    if not np.isfinite(values).all():
-        raise ValueError(f"{what} are not finite")
-
-
 def _states(text):
     """(status, optimality, flags) of a model in a file."""
     status, optimality, flags = text
     check_texts([status, optimality], "states")
     FitStatus(status), Optimality(optimality)
     check_texts(flags, "flags")
-    for flag in flags:
-        if flag.startswith(EXCHANGES) and not flag[len(EXCHANGES) :].isdecimal():
-            raise ValueError(f"the flag {flag!r} has no number of exchanges")
+    for one in flags:
+        if one.startswith(EXCHANGES) and not one[len(EXCHANGES) :].isdecimal():
+            raise ValueError(f"the flag {one!r} has no number of exchanges")
     return status, optimality, tuple(flags)
 
 
@@ -146,13 +91,13 @@ def _index(value, stop, what):
 
 
 @described_by(Path.save)
-def save(self: Path, file: str | PathLike) -> None:
-    write_whole(file_name(file, "path.save('path.npz')"), writer(self))
+def save(self: Path, file: str | PathLike, *, data: bool = False) -> None:
+    write_whole(file_name(file, "path.save('path.npz')"), writer(self, data))
 
 
-def writer(self: Path) -> partial:
-    """A function of a stream that writes the file of a path; ValueError for a loss whose code is
-    the user's.
+def writer(self: Path, data: bool = False) -> partial:
+    """A function of a stream that writes the file of a path, with its rows if `data`; ValueError
+    for a loss whose code is the user's, and for rows that are not in memory.
     """
     if self.meta.loss in OWN_LOSSES:
         raise ValueError(
@@ -170,7 +115,7 @@ def writer(self: Path) -> partial:
         arrays["meta_response_weights"] = meta["response_weights"]
         arrays["intercepts"] = np.array([s.intercept for s in self.solutions]).reshape(shape)
     meta.pop("response_weights")
-    meta["classes"] = _labels(meta["classes"])
+    meta["classes"] = labels_of(meta["classes"])
     if isinstance(self.meta.names, Numbered):
         meta["names"] = None
     elif isinstance(self.meta.names, Derived):
@@ -181,12 +126,12 @@ def writer(self: Path) -> partial:
         )
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self.meta.groups
-    meta["groups"] = None if groups is None else _labels(groups.labels)
+    meta["groups"] = None if groups is None else labels_of(groups.labels)
     if groups is not None and groups.hierarchy is not None:
         arrays["groups_needs"] = np.argwhere(groups.hierarchy.needs).astype(np.int64)
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
     arrays |= _group_arrays(groups, self.solutions)
-    meta["strata"] = _labels(self.meta.strata)
+    meta["strata"] = labels_of(self.meta.strata)
     arrays |= _rows(meta) | _baselines(with_baselines(self))
     if self.meta.ordered and self.solutions:
         arrays["thresholds"] = np.array([s.thresholds for s in self.solutions])
@@ -213,9 +158,13 @@ def writer(self: Path) -> partial:
     arrays["beta"] = np.concatenate(
         [s.beta.ravel() for s in self.solutions] or [np.empty(0)]
     ).astype(np.float64)
+    more = MODEL_BYTES * len(self.solutions)
+    if flag(data, "data"):
+        header["rows"], rows, labels = rows_written(self)
+        arrays, more = arrays | rows, more + labels
     text = json.dumps(header, default=_plain).encode()
     arrays["header"] = np.frombuffer(text, dtype=np.uint8)
-    more = json_bytes(text) + MODEL_BYTES * len(self.solutions)
+    more += json_bytes(text)
     return partial(write_arrays, arrays, more)
 
 
@@ -239,7 +188,8 @@ def _plain(x):
 
 def load(file: str | PathLike, *, env: dict | None = None) -> Path:
     """Read a path written by `Path.save`. ValueError for a damaged file, another format or version;
-    methods that need the data take X=, y=. env: functions of the user's own in its formula.
+    methods that need the data take X=, y= where it was saved without them. env: functions of the
+    user's own in its formula.
 
     Examples
     --------
@@ -275,10 +225,10 @@ def _assemble(header, stored, env):
     stored.allowance.take(MODEL_BYTES * m, "the models")
     for name in ("classes", "strata"):
         if meta.get(name) is not None:
-            meta[name] = _unlabelled(meta[name], name)
+            meta[name] = labels_from(meta[name], name)
     heredity = meta.pop("heredity", None)
     if meta.get("groups") is not None:
-        meta["groups"] = _groups(_unlabelled(meta["groups"], "groups"), p, stored, heredity)
+        meta["groups"] = _groups(labels_from(meta["groups"], "groups"), p, stored, heredity)
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
@@ -332,6 +282,8 @@ def _assemble(header, stored, env):
     if meta.ordered and m:
         thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
         check_finite(thresholds, "thresholds")
+        if (np.diff(thresholds, axis=1) < 0).any():
+            raise ValueError("thresholds do not ascend")
         solutions = [s._replace(thresholds=t) for s, t in zip(solutions, thresholds, strict=True)]
     status, notes, rounds = header["status"], header["notes"], header["rounds"]
     check_kind(status, str, "status")
@@ -344,7 +296,11 @@ def _assemble(header, stored, env):
     sigma2 = header.get("sigma2")
     check_kind(sigma2, None | float, "sigma2")
     known = {} if sigma2 is None else {"sigma2": float(sigma2)}
-    return Path(meta, solutions, status, notes, rounds, Source(extra=known), end=end)
+    rows = header.get("rows")
+    data = None if rows is None else rows_read(rows, meta, stored)
+    if data is not None and meta.checksum and checksum(data) != meta.checksum:
+        raise ValueError("its rows are not those of the fit (checksum)")
+    return Path(meta, solutions, status, notes, rounds, Source(data, extra=known), end=end)
 
 
 def _rows(meta):
@@ -409,7 +365,7 @@ def _meta(meta, p, n, stored):
     }
     if "stratum" in stored:  # not in files written before, and not without strata
         stratum = stored.array("stratum", np.int32, (n,)).astype(np.int64)
-        _inside(stratum, len(meta.get("strata") or ()), "strata")
+        check_inside(stratum, len(meta.get("strata") or ()), "strata")
         arrays["stratum"] = stratum
     if "likelihood_rows" in stored:
         most = n * len(meta.get("responses") or (0,))
@@ -435,6 +391,8 @@ def _check_meta(meta):
             raise ValueError(f"{name}={getattr(meta, name)!r} is none of {words}")
     if meta.loss in OWN_LOSSES or meta.loss != canonical_name(meta.loss, exact=True):
         raise ValueError(f"loss={meta.loss!r} is not one of the package")
+    if not 0 < meta.rows_at_risk < np.inf:
+        raise ValueError(f"copies={meta.copies} is no number of rows")
     if not 0 < meta.n_eff < np.inf:
         raise ValueError(f"n_eff={meta.n_eff} is no number of rows")
     check_finite(meta.center, "centres")
@@ -443,7 +401,7 @@ def _check_meta(meta):
         raise ValueError("scales or penalty factors are below 0")
     if not ((meta.lower <= 0) & (meta.upper >= 0)).all():
         raise ValueError("bounds do not hold 0")
-    _inside(meta.forced, meta.p, "forced columns")
+    check_inside(meta.forced, meta.p, "forced columns")
     if (np.diff(meta.forced) <= 0).any():
         raise ValueError("forced columns are not ascending")
     for value in meta.loss_numbers:
@@ -516,7 +474,7 @@ def _names(names, p, stored):
     if kind == "pairs":
         center = stored.array("pairs_center", np.float64, (base,))
         partner = stored.array("pairs_partner", np.int32, (count,))
-        _inside(partner, base, "factors of products")
+        check_inside(partner, base, "factors of products")
         arrays = {"center": center, "partner": partner}
     else:
         arrays = {
@@ -531,8 +489,8 @@ def _groups(labels, p, stored, heredity):
     if start[0] != 0 or (np.diff(start) <= 0).any() or (np.diff(start) > p).any():
         raise ValueError("groups do not fit together")
     columns = stored.array("groups_columns", np.int64, (int(start[-1]),))
-    _inside(columns, p, "columns of groups")
-    _ascending(columns, start[1:-1], "columns of a group")
+    check_inside(columns, p, "columns of groups")
+    check_ascending(columns, start[1:-1], "columns of a group")
     if np.unique(columns).size != p:
         raise ValueError("some columns are in no group")
     factor, found = stored.array("groups_factor", np.float64, (len(labels),)), None
@@ -548,7 +506,7 @@ def _hierarchy(rule, count, G, stored):
     if rule not in ("strong", "weak") or G > MOST_UNITS:
         raise ValueError(f"heredity={rule!r} of {G} groups is not known")
     pairs = stored.array("groups_needs", np.int64, (whole(count, "pairs of groups", 0), 2))
-    _inside(pairs, G, "parents of groups")
+    check_inside(pairs, G, "parents of groups")
     needs = np.zeros((G, G), dtype=bool)
     needs[tuple(pairs.T)] = True
     left = np.ones(G, dtype=bool)
@@ -560,24 +518,11 @@ def _hierarchy(rule, count, G, stored):
     return Hierarchy(rule, needs)
 
 
-def _ascending(values, starts, what):
-    """ValueError unless the parts of an array, which begin at `starts`, ascend."""
-    steps = np.diff(values) > 0
-    steps[starts[(starts > 0) & (starts < values.size)] - 1] = True
-    if not steps.all():
-        raise ValueError(f"{what} are not ascending")
-
-
 def _split(stored, name, sizes, stop):
     """The parts, of these sizes, of an array of numbers below `stop`, each ascending."""
     if (sizes < 0).any() or (sizes > stop).any():
         raise ValueError(f"sizes of {name} do not fit together")
     values = stored.array(name, np.int64, (int(sizes.sum()),))
-    _inside(values, stop, name)
-    _ascending(values, np.cumsum(sizes)[:-1], name)
+    check_inside(values, stop, name)
+    check_ascending(values, np.cumsum(sizes)[:-1], name)
     return np.split(values, np.cumsum(sizes)[:-1]) if sizes.size else []
-
-
-def _inside(values, stop, what):
-    if values.size and not 0 <= values.min() <= values.max() < stop:
-        raise ValueError(f"{what} leave the range 0 to {stop - 1}")

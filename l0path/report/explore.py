@@ -95,7 +95,7 @@ def explore(
     near_best: ModelSet | None = None,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Page:
     _check(self, cv, alternatives, time_limit)
     good = good_models(self, near_best)

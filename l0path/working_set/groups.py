@@ -153,10 +153,19 @@ class GroupModel:
 
     def union(self, groups):
         """Columns of several groups, ascending."""
-        if not len(groups):
-            return np.empty(0, dtype=np.int64)
-        columns = np.concatenate([self.of(g) for g in groups])
+        columns = self.columns[self.one_by_one(groups)[0]]
         return np.unique(columns) if self.overlap else np.sort(columns)
+
+    def one_by_one(self, groups):
+        """(places, owner): where `columns` has those of several groups, one group after another,
+        and the positions among these of the groups that they belong to.
+        """
+        groups = np.asarray(groups, dtype=np.int64)
+        first, sizes = self.start[groups], self.start[groups + 1] - self.start[groups]
+        before = np.cumsum(sizes) - sizes
+        return np.repeat(first - before, sizes) + np.arange(sizes.sum()), np.repeat(
+            np.arange(groups.size), sizes
+        )
 
     def near_groups(self):
         """Working groups that may be chosen and have columns of near combinations."""
@@ -281,25 +290,16 @@ class GroupModel:
     def quadratic(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
         ids = fit.groups[~np.isin(fit.groups, self.forced)] if self.forced.size else fit.groups
-        own = [self.of(g) for g in ids]
+        places, owner = self.one_by_one(ids)
+        order = self.columns[places]
         if self.overlap:  # what only one member has; the rest goes with none of them
-            often = (
-                np.bincount(
-                    np.concatenate([*own, self.problem.forced, self.problem.forced]),
-                    minlength=self.problem.X.p,
-                )
-                if own
-                else None
-            )
-            own = [J[often[J] == 1] for J in own]
-        order = np.concatenate([*own, np.empty(0, dtype=np.int64)])
-        order = np.concatenate([order, np.setdiff1d(fit.support, order, assume_unique=True)])
-        owner = np.concatenate(
-            [
-                *(np.full(J.size, i) for i, J in enumerate(own)),
-                np.full(order.size - sum(J.size for J in own), ids.size),
-            ]
-        ).astype(np.int64)
+            forced = self.problem.forced
+            often = np.bincount(np.concatenate([order, forced, forced]), minlength=self.problem.X.p)
+            order, owner = order[often[order] == 1], owner[often[order] == 1]
+        if order.size < fit.support.size:
+            others = np.setdiff1d(fit.support, order, assume_unique=True)
+            order = np.concatenate([order, others])
+            owner = np.append(owner, np.full(others.size, ids.size))
         at, more = self.model.where[order], ()
         held = self.inverses.get(fit.key)
         if held is not None and held[1].size == order.size:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from design_checks import assert_verbs, numbers, weights_of
-from disk_sources import SOURCES, genotypes, saved, write_bed
+from disk_sources import SOURCES, dask_of, genotypes, saved, write_bed, zarr_of
 
 import l0path
 from l0path.core import threads
@@ -363,3 +363,52 @@ def test_threads_stay_those_of_the_pool(tmp_path):
         repr(blocks(saved(tmp_path, np.eye(3))))
         == "ColumnBlocks(n=3, p=3, source=X.npy, float64, memory_limit=1000 MB)"
     )
+
+
+@pytest.mark.parametrize("chunks", [(100, 3000), (25, 12_000), (50, 6000)])
+def test_a_pass_decodes_each_chunk_about_once_under_a_small_limit(tmp_path, monkeypatch, chunks):
+    """A chunk larger than a block, yet within the limit, is never read column by column."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((100, 12_000)).astype(np.float32)
+    y = X[:, 10] - 2 * X[:, 5000] + 0.1 * rng.standard_normal(100)
+    design, decoded = blocks(zarr_of(tmp_path, X, chunks), memory_limit="10MB"), []
+    read = sources.ArraySource.read
+
+    def counted(self, rows, left, right, buffer=None):
+        down = -(-rows.stop // chunks[0]) - rows.start // chunks[0]
+        across = -(-right // chunks[1]) - left // chunks[1]
+        decoded.append(down * across)
+        return read(self, rows, left, right, buffer)
+
+    monkeypatch.setattr(sources.ArraySource, "read", counted)
+    np.testing.assert_allclose(design.correlate(y), X.T.astype(float) @ y, rtol=1e-9, atol=1e-9)
+    assert sum(decoded) == 4  # chunks
+    decoded.clear()
+    np.testing.assert_array_equal(design.columns([0, 1, 2999, 700]), X[:, [0, 1, 2999, 700]])
+    assert sum(decoded) <= 100 // chunks[0]
+    path, before = l0path.fit(design, y, max_k=3), design.passes
+    assert path.support(k=2).tolist() == [10, 5000] and before < 20
+    # beside the passes, a few columns: each decodes the chunks that hold it
+    assert sum(decoded) <= 4 * before + 40 * (100 // chunks[0])
+
+
+@pytest.mark.parametrize("make", [zarr_of, dask_of])
+def test_a_limit_that_holds_no_whole_chunk_is_refused_with_what_is_needed(tmp_path, make):
+    X = np.zeros((100, 6000), dtype=np.float32)  # one chunk of 2.4 MB
+    source = make(tmp_path, X, X.shape)
+    with pytest.raises(
+        MemoryError, match=r"chunk of 2.4 MB .*memory_limit='15MB' or more.*convert"
+    ):
+        blocks(source, memory_limit="10MB")
+    with pytest.raises(MemoryError, match=r"memory_limit='15MB'"):
+        l0path.designs.convert(source, tmp_path / "X.npy", memory_limit="10MB")
+    assert blocks(source, memory_limit="15MB").correlate(np.zeros(100)).shape == (6000,)
+    blocks(np.asfortranarray(X[:, :10]), memory_limit="10MB")  # nothing is decoded
+
+
+def test_gram_rows_leave_room_for_chunks(tmp_path):
+    X = np.zeros((100, 4000), dtype=np.float32)
+    narrow = blocks(zarr_of(tmp_path, X, (100, 4)), memory_limit="10MB")
+    whole = blocks(dask_of(tmp_path, X, (100, 4000)), memory_limit="10MB")  # 1.6 MB
+    assert narrow.gram_rows == int(0.6e7 / 8 / 4000)
+    assert 8 * 4000 * whole.gram_rows + 4 * X.nbytes + 1e7 / 8 <= 1e7

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,55 @@ def test_memory_of_a_cgroup_counts_without_its_cached_files(monkeypatch, tmp_pat
     assert processes.measured_memory() == 10_000 * 1024
     files.clear()
     assert processes.measured_memory() is None and processes.free_memory() == 8 << 30
+
+
+class Begun(Exception):
+    pass
+
+
+def test_long_calls_say_what_they_take_before_they_begin(capsys, monkeypatch):
+    from l0path.cross_validation import nested
+    from l0path.inference import rows
+
+    def begin(*arguments, **more):
+        raise Begun
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2000), dtype=np.float32)
+    y = X[:, 0] + rng.standard_normal(300)
+    monkeypatch.setattr(nested, "cv_fit", begin)
+    monkeypatch.setattr(rows, "_one", begin)
+    calls = {
+        "nested_cv": lambda **more: l0path.nested_cv(
+            X, y, outer=10, cv=50, random_state=0, n_jobs=1, **more
+        ),
+        "split_inference": lambda **more: l0path.split_inference(
+            X, y, n_splits=20_000, random_state=0, n_jobs=1, **more
+        ),
+        "stability_selection": lambda **more: l0path.stability_selection(
+            X, y, n_subsamples=100_000, k=20, random_state=0, n_jobs=1, **more
+        ),
+    }
+    for name, call in calls.items():
+        with pytest.raises(Begun):
+            call()
+        said = capsys.readouterr().err
+        assert said.startswith(f"l0path: {name} makes ") and " in all; a smaller max_k=" in said
+        assert re.search(r"roughly [\d.]+ \w+ to [\d.]+ \w+ in all", said)
+        with pytest.raises(Begun):
+            call(progress=False)
+        assert not capsys.readouterr().err
+
+
+def test_short_calls_say_nothing_and_time_nothing(capsys, monkeypatch):
+    from l0path.engine.costs import report
+
+    def never():
+        raise AssertionError("speeds were timed for a short call")
+
+    monkeypatch.setattr(report, "speeds", never)
+    X, y = plain()
+    l0path.nested_cv(X, y, outer=2, cv=2, max_k=2, random_state=0)
+    l0path.split_inference(X[:, :5], y, n_splits=2, max_k=2, random_state=0)
+    l0path.stability_selection(X, y, n_subsamples=4, k=1, random_state=0)
+    assert not capsys.readouterr().err

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import l0path
 
@@ -84,3 +85,20 @@ def test_attributes_that_a_cross_validation_does_not_have(table, name, hint):
 def test_formulas_that_cannot_be_read(table, text, said):
     with pytest.raises(ValueError, match=said):
         l0path.fit(text, table)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson", "logistic"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_response_among_the_columns_is_noted_once(loss, sparse):
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((60, 4))
+    y = {"poisson": rng.poisson(3, 60), "logistic": rng.integers(0, 2, 60)}.get(
+        loss, X[:, 1] + rng.standard_normal(60)
+    )
+    X[:, 2] = y
+    data = scipy.sparse.csc_array(X) if sparse else X
+    how = {"loss": loss, "lambda2": 1e-3, "feature_names": list("abcd")}
+    path = l0path.fit(data, y, **how)
+    assert sum("column 'c' equals y" in note for note in path.notes) == 1
+    X[0, 2] += 1.0
+    assert not any("equals y" in note for note in l0path.fit(X, y, **how).notes)

@@ -16,6 +16,7 @@ from hierarchies import keeps
 from hierarchy_samples import closed_sets, encoded, least_squares, table
 
 import l0path
+from l0path.engine.strategies.closed import ClosedExchanges
 from l0path.formula.hierarchy import Hierarchy, hierarchy
 from l0path.solvers import LocalSearch
 
@@ -214,6 +215,28 @@ def test_no_exchange_of_terms_improves_what_was_checked(text, rule):
                 assert loss(others) > model.objective * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("text", ["y ~ a*x*b + I(a ** 2)", "y ~ a*c*d"])
+def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, monkeypatch):
+    plain, compared = ClosedExchanges._predicted, []
+
+    def checked(search, fit, chains):
+        found = plain(search, fit, chains)
+        for chain, values in zip(chains, found, strict=True):
+            new = search.groups.refit(np.union1d(fit.groups, chain), fit)
+            for value in values[np.isfinite(values)]:
+                compared.append(value)
+                assert value == pytest.approx(new.value, rel=1e-9)
+                drops = [g for _, g in search.neighbourhood.drops(new) if g not in chain]
+                if drops:
+                    new = search.groups.refit(new.groups[new.groups != drops[0]], new)
+        return found
+
+    monkeypatch.setattr(ClosedExchanges, "_predicted", checked)
+    l0path.fit(text, table(9), certify=False, heredity=rule)
+    assert len(compared) > 5
+
+
 # -------------------- the choice of first levels
 
 
@@ -314,7 +337,12 @@ def test_closed_sets_are_those_of_the_definition(rule):
             largest = found.largest(inside)
             within = [S for S in sets if not (S & ~inside).any()]
             assert (largest == np.any(within, axis=0)).all()
+        every = np.array([found.removable(inside) for inside in sets])
+        assert (found.removable_each(np.array(sets)) == every).all()
         for inside in sets:
+            members = np.flatnonzero(inside)
+            for member, into in zip(members, found.exchanges(members, inside), strict=True):
+                assert (into == found.instead(member, inside)).all()
             keys = {S.tobytes() for S in sets}
             for g in range(G):
                 other = inside.copy()

@@ -1,10 +1,13 @@
 """Sample splitting with several responses and several classes: each column is tested for each."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import l0path
+from l0path.inference import held_out
 
 ONE = {"k": 2, "n_splits": 1, "random_state": 3, "n_jobs": 1}
 
@@ -81,3 +84,52 @@ def test_weights_that_statsmodels_does_not_take_are_refused_before_anything_is_f
     y, weights = np.arange(30) % 5, np.linspace(0.5, 2, 30)
     with pytest.raises(ValueError, match="RLM, which takes no sample_weight="):
         l0path.split_inference(X, y, loss="huber", sample_weight=weights, k=1)
+
+
+def with_an_empty_cell(kind, n=120):
+    """(X, y, arguments of `fit`): column 2 is 1 in six observations that it tells apart."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((n, 3))
+    eta, fit = X[:, 0] - 0.8 * X[:, 1], {"loss": kind}
+    if kind == "cox":
+        events = rng.random(n) < 0.6
+        y, cell = np.column_stack([rng.exponential(np.exp(-eta)), events]), ~events
+    elif kind == "poisson":
+        y = rng.poisson(np.exp(0.7 * eta))
+        cell = y == 0
+    elif kind == "binomial":
+        fit["trials"] = rng.integers(1, 5, n)
+        y = rng.binomial(fit["trials"], 1.0 / (1.0 + np.exp(-eta))) / fit["trials"]
+        cell = y == 1.0
+    else:
+        y = np.digitize(eta + rng.logistic(size=n), [0.0] if kind == "logistic" else [-1.0, 1.0])
+        cell = y == 1 + (kind != "logistic")
+        y = pd.Series(pd.Categorical(y, ordered=True)) if kind == "ordinal" else y
+    X[:, 2] = 0.0
+    X[np.flatnonzero(cell)[:6], 2] = 1.0
+    return X, y, {"freq_weight": rng.integers(1, 4, n).astype(float), **fit}
+
+
+@pytest.mark.parametrize(
+    "kind", ["logistic", "multinomial", "ordinal", "cox", "poisson", "binomial"]
+)
+def test_separation_leaves_the_tests_of_what_is_estimable(kind):
+    """They are those of the rows that stay, without the column that separates."""
+    X, y, fit = with_an_empty_cell(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", l0path.errors.SeparationWarning)
+        path = l0path.fit(X, y, always_include=[0, 1, 2], **fit)
+    data = path._source.data
+    found = held_out.tested(path, path.solutions[0], data, data.weights)
+    stay = X[:, 2] == 0.0
+    part = {name: value if name == "loss" else value[stay] for name, value in fit.items()}
+    rest = l0path.fit(X[stay][:, :2], y[stay], always_include=[0, 1], **part)
+    data = rest._source.data
+    want = held_out.tested(rest, rest.solutions[0], data, data.weights)
+    assert found.separated and not want.separated and found.freedom == want.freedom
+    m = want.estimate.size
+    assert m == (4 if kind == "multinomial" else 2)
+    assert found.estimate[:m] == pytest.approx(want.estimate, rel=1e-5)
+    assert found.error[:m] == pytest.approx(want.error, rel=1e-4)
+    assert found.p_value[:m] == pytest.approx(want.p_value, rel=1e-2)
+    assert np.isnan(found.estimate[m:]).all() and np.isnan(found.p_value[m:]).all()

@@ -174,6 +174,8 @@ class BedSource:
     A1, missing ones the mean of the column's others over all rows of the file.
     """
 
+    decoded = False
+
     def __init__(self, path, n=None, names=None):
         self.path = str(path)
         self.n = len(self._beside(".fam", "rows")) if n is None else int(n)

@@ -22,7 +22,13 @@ from l0path.core import threads as pool
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.dense import Dense
 from l0path.designs.disk.memory_limit import bytes_of
-from l0path.designs.disk.sources import open_source, optional, shape_of
+from l0path.designs.disk.sources import (
+    bytes_of_chunks,
+    check_chunks,
+    open_source,
+    optional,
+    shape_of,
+)
 from l0path.designs.protocol import DesignTraits
 
 OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in its cache
@@ -67,7 +73,9 @@ def blocks(
     TypeError or ValueError
         If a source cannot be read in blocks, or a limit is not valid.
     MemoryError
-        If the shards of a worker of the cluster, with room to work on them, exceed its memory.
+        If memory_limit holds no whole chunks of a source that decodes them (it says how much is
+        needed), or if the shards of a worker of the cluster, with room to work on them, exceed its
+        memory.
     RuntimeError
         If the scheduler or the workers of the cluster are lost.
     ImportError
@@ -104,7 +112,9 @@ def blocks(
         raise ValueError(
             f"shards={shards!r} cuts X over the workers of a Dask cluster; pass client= too"
         )
-    return ColumnBlocks(open_source(source), bytes_of(memory_limit))
+    opened, limit = open_source(source), bytes_of(memory_limit)
+    check_chunks(opened, limit)
+    return ColumnBlocks(opened, limit)
 
 
 class ColumnBlocks:
@@ -167,7 +177,8 @@ class ColumnBlocks:
     @property
     def gram_rows(self) -> int:
         """Number of Gram rows (p float64 each) that fit into their share of the budget."""
-        return max(1, int(GRAM * self.memory_limit / (8 * self.p)))
+        left = self.memory_limit - self.memory_limit // 8 - bytes_of_chunks(self.source)
+        return max(1, int(min(GRAM * self.memory_limit, left) / (8 * self.p)))
 
     # -- passes
 
@@ -357,11 +368,11 @@ class ColumnBlocks:
         """
         across = self.source.chunk[1]
         near = max(LARGEST_GAP * self.p // max(self.source.nbytes, 1), 1)
-        most = max(self.memory_limit // 16 // (8 * self.n), 1)
+        most = max(self.memory_limit // 16 // (8 * self.n), across if self.source.decoded else 1)
         run = []
         for k in order:
             if run and (
-                J[k] - J[run[0]] >= max(most, 1)
+                J[k] - J[run[0]] >= most
                 or (J[k] - J[run[-1]] > near and J[k] // across != J[run[-1]] // across)
             ):
                 yield np.array(run)

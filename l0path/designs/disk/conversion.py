@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from l0path.core.progress import Bar
-from l0path.designs.disk.sources import FileSource, open_source, shape_of
+from l0path.designs.disk.sources import FileSource, check_chunks, open_source, shape_of
 
 LINES = 1 << 22  # entries of a CSV file parsed at a time
 PAGE = 1 << 12  # bytes below which a piece of a line of a file costs as much as a page
@@ -63,7 +63,7 @@ def convert(
     file: str | PathLike,
     *,
     dtype: DTypeLike = "float32",
-    progress: bool = False,
+    progress: bool | None = None,
     memory_limit: int | str = "256MB",
 ) -> Path:
     """Write X as a column-major .npy file, block by block: `blocks(convert("X.csv", "X.npy"))`.
@@ -80,8 +80,8 @@ def convert(
     dtype : dtype, default "float32"
         "float32" (half the size and time, 7 digits; sums are float64), "float64", or any NumPy real
         dtype.
-    progress : bool, default False
-        Whether to show a bar on stderr.
+    progress : bool, optional
+        A bar on stderr, as in `l0path.fit`.
     memory_limit : int or str, default "256MB"
         Bytes, as in `blocks`; more makes fewer, longer writes.
 
@@ -94,6 +94,8 @@ def convert(
     ------
     ValueError
         If a value does not fit in the dtype.
+    MemoryError
+        If memory_limit holds no whole chunks of a source that decodes them.
 
     Examples
     --------
@@ -117,7 +119,12 @@ def convert(
     csv = isinstance(source, (str, os.PathLike)) and str(source).lower().endswith(
         (".csv", ".csv.gz")
     )
-    pieces, n, p, names = _csv(source, memory) if csv else _source(open_source(source), memory)
+    if csv:
+        pieces, n, p, names = _csv(source, memory)
+    else:
+        opened = open_source(source)
+        check_chunks(opened, 4 * memory)
+        pieces, n, p, names = _source(opened, memory)
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
     try:

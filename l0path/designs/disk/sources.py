@@ -2,8 +2,9 @@
 arrays, Parquet.
 
 A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings or None), chunk
-(rows, columns) that cost as much to read as any part of them, `parallel` (whether threads may read
-side by side), and
+(rows, columns) that cost as much to read as any part of them, `decoded` (whether a chunk is decoded
+as a whole, and so is in memory as a whole, to read any part of it), `parallel` (whether threads may
+read side by side), and
 
     read(rows, left, right, buffer=None)    design of the entries [rows, start:stop], rows a slice;
                                             in `buffer` (an uint8 array) where that saves an
@@ -31,6 +32,7 @@ GAP, PIECE = (
     # bytes
     # of whole lines read at once
 )
+CHUNKS = 4
 KINDS = (
     "a np.memmap, a path to a .npy, .bed, .parquet or .zarr file, a Zarr or Dask array, or an array"
 )
@@ -41,7 +43,7 @@ class FileSource:
     `offset` on. Read by `pread`: pages of a map would count as memory of this process.
     """
 
-    names = None
+    names, decoded = None, False
 
     def __init__(self, path, shape, dtype, offset=0, order="F"):
         check_shape(shape, "source")
@@ -111,9 +113,10 @@ class ArraySource:
 
     names = None
 
-    def __init__(self, array, chunk, what):
+    def __init__(self, array, chunk, what, decoded=True):
         check_shape(array.shape, "source")
         check_dtype(np.dtype(array.dtype), "source")
+        self.decoded = decoded
         self.array, self.what, (self.n, self.p), self.dtype = (
             array,
             what,
@@ -137,6 +140,8 @@ class ParquetSource:
     """The columns of a Parquet file, all of them numbers; a missing value reads as NaN. The index
     of a DataFrame that was written is no column.
     """
+
+    decoded = True
 
     def __init__(self, path):
         self.path = str(path)
@@ -249,19 +254,43 @@ def optional(module, what):
 
 
 def shape_of(source, width, most):
-    """(height, width) of blocks of a range of `width` columns with at most about `most` entries:
-    whole chunks, all rows first, unless chunks span all columns.
+    """(height, width) of blocks of a range of `width` columns with about `most` entries: whole
+    chunks, at least one, all rows first, unless chunks span all columns.
     """
     (down, across), n, most = source.chunk, source.n, max(int(most), 1)
+    if not source.decoded:  # a part of a chunk costs its part of the memory
+        down = min(down, max(most // across, 1))
     if across >= source.p and down < n:
-        height = most // width // down * down if most >= width * down else most // width
+        height = max(most // width // down, 1) * down
     else:
-        height = n if across * n <= most else max(most // across // down * down, min(down, most))
-        width = min(
-            max(most // min(height, n) // across * across, 1 if across * height > most else across),
-            width,
+        height = n if across * n <= most else max(most // across // down, 1) * down
+        width = min(max(most // min(height, n) // across, 1) * across, width)
+    return min(height, n), max(width, 1)
+
+
+def bytes_of_chunks(source):
+    """Bytes of the chunks that are in memory at a time: of the block in use and of the next one,
+    as numbers and while they are decoded.
+    """
+    down, across = source.chunk
+    return CHUNKS * down * across * source.dtype.itemsize if source.decoded else 0
+
+
+def check_chunks(source, limit):
+    """Refuse a memory limit under which no whole chunk can be read: each would be decoded again for
+    every part of it.
+    """
+    need = -(-bytes_of_chunks(source) * 3 // 2)  # and room for what is computed
+    if need > limit:
+        down, across = source.chunk
+        one = down * across * source.dtype.itemsize
+        raise MemoryError(
+            f"memory_limit of {limit / 1e6:.4g} MB is too small for {source!r}: a chunk of "
+            f"{one / 1e6:.4g} MB is decoded as a whole, whatever part of it is read, and {CHUNKS} "
+            f"of them are in memory at a time; pass memory_limit='{-(-need // 10**6)}MB' or more, "
+            "or store X in smaller chunks, best of few columns: l0path.designs.convert(source, "
+            f"'X.npy', memory_limit='{-(-need // 10**6)}MB') once"
         )
-    return min(max(height, 1), n), max(width, 1)
 
 
 def open_source(source):
@@ -296,6 +325,7 @@ def open_source(source):
             if source.ndim == 2 and source.strides[0] <= source.strides[1]
             else (1, source.shape[-1] if source.ndim else 1),
             "array",
+            decoded=False,
         )
     raise TypeError(f"source={type(source).__name__} cannot be read in blocks; pass {KINDS}")
 
@@ -372,6 +402,7 @@ def _from_map(X):
             if X.strides[0] <= X.strides[1]
             else (1, X.shape[1]),
             "np.memmap",
+            decoded=False,
         )
     whole = np.frombuffer(X._mmap, dtype=np.uint8)
     granule = X.offset - X.offset % _granularity()

@@ -1,8 +1,10 @@
 """The estimated cost as a text, and the error for a fit that needs more memory than there is."""
 
 import math
+import os
+import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +20,8 @@ FACTOR_OFF = {True: 3.0, False: 5.0}  # by which seconds may be off: squared los
 OVERHEAD = 0.02  # seconds of a fit whatever its size
 PER_SIZE = {True: 0.001, False: 0.03}  # seconds for each size whatever n, likewise
 NEGLIGIBLE = 1 << 24  # bytes for which nobody is asked: asking takes 0.1 ms
+LONG = 60.0  # seconds of a call that says beforehand what it takes
+SHORT = 1e9  # operations of a call that is not long anyway: speeds are not timed for it
 PER_KERNEL = 1.5  # seconds of a processor to compile one
 
 
@@ -122,6 +126,41 @@ def refuse_too_large(request) -> None:
         f"{size(counts.least)} of memory beside X, and {size(free)} are free; {blocks}, or a "
         f"smaller max_k= than {counts.largest} (l0path.fit_cost tells what a fit needs)"
     )
+
+
+def tell_if_long(call, request, number, jobs, remedy, progress=None) -> None:
+    """Say on stderr what a call that makes `number` times the fits of a request takes, where that
+    is more than `LONG`; nothing with progress=False, or where L0PATH_QUIET is set.
+
+    Parameters
+    ----------
+    call : str
+        The name of the function.
+    request : Request
+        One of the fits, and its folds.
+    number, jobs : int
+        How often these are made, and in how many processes.
+    remedy : str
+        What makes it shorter.
+    progress : bool or None
+        What the user gave.
+    """
+    if progress is False or os.environ.get("L0PATH_QUIET"):
+        return
+    counts, fits = counted(request), number * (1 + (request.folds.number if request.folds else 0))
+    if (counts.products + counts.others) * fits < SHORT:
+        return
+    if jobs > 1:  # each has one thread
+        request = replace(request, n_jobs=1)
+    low, high = (
+        seconds * number / min(jobs, processes.cores()) for seconds in cost_of(request).seconds
+    )
+    if math.sqrt(low * high) >= LONG:
+        print(
+            f"l0path: {call} makes {fits} fits with sizes up to {counts.largest}, roughly "
+            f"{_seconds(low)} to {_seconds(high)} in all; {remedy} makes it shorter",
+            file=sys.stderr,
+        )
 
 
 def speeds():

@@ -122,21 +122,23 @@ def _search(setting, solutions, at, lambda2, proves):
     """(rows proven, rows) of a slice; its rows `at` are replaced in the list."""
     budget = _budget(setting, lambda2, proves)
     by_size = not proves and setting.request.plan.grid == "support"
-    closed, spent = _attempt(setting, solutions, at, lambda2, budget * (0.5 if by_size else 1.0))
+    first = budget * (0.5 if by_size else 1.0)
+    closed, spent, search = _attempt(setting, solutions, at, lambda2, first)
     # where the budget is too small for all sizes, it serves the smallest and the largest ones
     unproven = deque(i for i in at if solutions[i].optimality != Optimality.GLOBAL)
     while by_size and closed is False and unproven and spent < budget:
         i = unproven.popleft() if len(unproven) % 2 else unproven.pop()
-        ended, more = _attempt(setting, solutions, [i], lambda2, budget - spent)
+        left = budget - spent
+        ended, more, search = _attempt(setting, solutions, [i], lambda2, left, search)
         spent += more
         if not ended:
             break
     return sum(solutions[i].optimality == Optimality.GLOBAL for i in at), len(at)
 
 
-def _attempt(setting, solutions, at, lambda2, budget):
-    """(whether a search for the rows `at` has ended, operations that it took); they are replaced in
-    the list. None where no search serves them.
+def _attempt(setting, solutions, at, lambda2, budget, earlier=None):
+    """(whether a search for the rows `at` has ended, operations that it took, the search); they are
+    replaced in the list. None where no search serves them. earlier: a search for other rows.
     """
     problem, request, control = setting.problem, setting.request, setting.control
     model, rows = setting.working_set, [solutions[i] for i in at]
@@ -147,9 +149,10 @@ def _attempt(setting, solutions, at, lambda2, budget):
     else:
         wanted = PenalisedRows(rows, refit, even_cost(problem))
     options = {} if proves else {"workers": 1}
-    search = make_search(model, 0.0, lambda2, wanted, most=wanted.most, **options)
+    options |= {"like": earlier, "most": wanted.most}
+    search = make_search(model, 0.0, lambda2, wanted, **options)
     if search is None:
-        return None, 0.0
+        return None, 0.0, None
     clock = control.clock
     if proves and clock.limit is not None:
         clock = clock.within(SHARE_OF_TIME * clock.left())
@@ -164,7 +167,7 @@ def _attempt(setting, solutions, at, lambda2, budget):
         # what certify="auto" has not finished it leaves without a bound
         whole = proven.optimality == Optimality.GLOBAL or request.certify is True or proves
         solutions[i] = proven if whole else s
-    return ended == SearchEnd.CLOSED, search.operations
+    return ended == SearchEnd.CLOSED, search.operations, search
 
 
 def _budget(setting, lambda2, proves):
@@ -195,7 +198,7 @@ def one_by_one(setting, solutions, tell):
     if control.end:
         return out, []
     group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
-    bar = Bar(request.progress, "l0path proofs", len(out), "model")
+    bar = Bar(request.progress, "l0path proofs", len(out), "model", control.clock.started)
     todo = [i for i, s in enumerate(out) if not is_proven(s)]
     with control.stage(" while models were proved"), bar:
         bar.update(len(out) - len(todo))

@@ -35,6 +35,18 @@ class Moves(NamedTuple):
     own: dict
 
 
+class Grown(NamedTuple):
+    """The quadratic at a fit with C chains of m columns beside its K: V (C, K, m) = B times the
+    rows of the chain, M (C, m, m) what the chain's own block keeps, step (C, m) the coefficients
+    of the chain, b (C, K) those of the fit.
+    """
+
+    V: np.ndarray
+    M: np.ndarray
+    step: np.ndarray
+    b: np.ndarray
+
+
 class ClosedExchanges(GroupExchanges):
     """Every size 0..max_k for one (lambda1, lambda2) among sets of groups that keep a hierarchy.
 
@@ -71,70 +83,150 @@ class ClosedExchanges(GroupExchanges):
             chains = self._chains(fit)
             if not chains:
                 continue
-            if self.ranked:
-                moves = self._moves(fit, chains)
-                chains = self._within_reach(fit, chains, moves)
-            for chain in chains:
+            values = self._predicted(fit, chains) if self.ranked else None
+            goals = self._goals(k, max(chain.size for chain in chains))
+            for i, chain in enumerate(chains):
                 self.clock.poll()
-                if not self.ranked or self._promises(fit, chain, moves):
-                    improved |= self._grown_and_shrunk(fit, chain)
+                if not self.ranked or (values[i] < goals[-values[i].size :]).any():
+                    if self._grown_and_shrunk(fit, chain):
+                        improved, goals = True, self._goals(k, goals.size - 1)
         return improved
 
-    def _within_reach(self, fit, chains, moves):
-        """The chains that `_promises` is to look at: the others gain less than one removal loses
-        afterwards, the least of any group that may leave, and so do not improve a size.
+    def _goals(self, size, more):
+        """(more + 1,) below what values of the sizes from size + more down to size improve."""
+        return np.array([self._goal(k) for k in range(size + more, size - 1, -1)])
+
+    def _goal(self, size):
+        """Below what a value improves the best fit known of a size."""
+        held = self.pool.fits.get(size)
+        if size > self.pool.last:
+            return -np.inf
+        return np.inf if held is None else held.value - self.pool.tolerance(held.value)
+
+    def _predicted(self, fit, chains):
+        """For each chain the values (count + 1,) that the quadratic at a fit predicts, exactly for
+        the squared loss, of the fit grown by it and shrunk to its size again, a group at a time,
+        the one that costs least; -inf where columns are too nearly dependent to say, inf where no
+        size can improve.
         """
-        quadratic, needs = moves.quadratic, self.problem.groups.hierarchy.needs
-        size, U = self.pool.size(fit), quadratic.B @ moves.rows
-        diagonal, K = np.diagonal(quadratic.B), quadratic.at.size
-        starts = quadratic.members[:-1]
-        whole = starts.size and bool((np.diff(quadratic.members) > 0).all())
-        by_width, out = {}, []
+        moves = self._moves(fit, chains)
+        quadratic = moves.quadratic
+        U, columns = quadratic.B @ moves.rows, np.diff(quadratic.members)
+        by_width, out = {}, [None] * len(chains)
         for i, chain in enumerate(chains):
             new = np.concatenate([moves.own[g] for g in chain.tolist()])
             by_width.setdefault((chain.size, new.size), []).append((i, new))
-        for (count, _), some in by_width.items():
+        for (count, width), some in by_width.items():
             at, new = np.array([i for i, _ in some]), np.array([new for _, new in some])
-            H = moves.H[new[:, :, None], new[:, None, :]]
+            c, H = moves.c[new], moves.H[new[:, :, None], new[:, None, :]]
             V = U[:, new].transpose(1, 0, 2)  # (chains, K, m)
             M = H - np.einsum("kcm,ckl->cml", moves.rows[:, new], V)
             unit = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-280))
             alike = np.linalg.eigvalsh(M / unit[:, :, None] / unit[:, None, :])[:, 0]
             near = alike <= 100 * COLLINEAR
-            M[near] = np.eye(new.shape[1])
-            c = moves.c[new]
+            M[near] = np.eye(width)
             step = np.linalg.solve(M, c[:, :, None])[:, :, 0]
             gain = 0.5 * (c * step).sum(axis=1)
-            slack = 0.0 if self.groups.exact else MARGIN * gain
-            value = fit.value - gain - slack
-            reach = near | self._below(value, size + count)
-            if whole:
-                b = quadratic.b - np.einsum("ckm,cm->ck", V, step)
-                spread = (V * np.linalg.solve(M, V.transpose(0, 2, 1)).transpose(0, 2, 1)).sum(2)
-                loss = 0.5 * b**2 / (diagonal + spread)
-                loss = np.maximum.reduceat(loss[:, : quadratic.members[-1]], starts, axis=1)
-                if self.problem.groups.hierarchy.rule == STRONG:
-                    members = [np.append(fit.groups, chains[i]) for i in at]
-                    kept = np.array(
-                        [needs[inside].any(axis=0)[quadratic.ids] for inside in members]
-                    )
-                    loss[kept] = np.inf
-                value = value + loss.min(axis=1)
-            elif K:
-                reach[:] = True
-            for left in range(count):
-                reach |= self._below(value, size + left)
-            out += at[reach].tolist()
-        return [chains[i] for i in sorted(out)]
+            values = np.full((at.size, count + 1), np.inf)
+            values[:, 0] = fit.value - gain - (0.0 if self.groups.exact else MARGIN * gain)
+            grown = Grown(V, M, step, quadratic.b - np.einsum("ckm,cm->ck", V, step))
+            members = [chains[i] for i in at]
+            if width == count and (columns == 1).all():
+                with np.errstate(all="ignore"):  # where rounding hides what a column keeps
+                    self._shrink_columns(fit, quadratic, members, grown, values)
+                values[np.isnan(values)] = -np.inf
+            else:
+                self._shrink_groups(fit, moves, members, grown, values)
+            values[near] = -np.inf
+            for i, row in zip(at.tolist(), values, strict=True):
+                out[i] = row
+        return out
 
-    def _below(self, values, size):
-        """(m,) whether values are below that of the best fit known of a size."""
-        held = self.pool.fits.get(size)
-        if size > self.pool.last:
-            return np.zeros(values.size, dtype=bool)
-        if held is None:
-            return np.isfinite(values)
-        return values < held.value - self.pool.tolerance(held.value)
+    def _shrink_columns(self, fit, quadratic, chains, grown, values):
+        """Fill in `values` (C, count + 1) what is left after each removal from a fit of single
+        columns that is grown by as many.
+        """
+        hierarchy, every = self.problem.groups.hierarchy, np.arange(len(chains))
+        inside = np.tile(self.neighbourhood.inside(fit.groups), (every.size, 1))
+        inside[every[:, None], chains] = True
+        left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
+        K, b = quadratic.ids.size, grown.b.copy()
+        square = np.diagonal(quadratic.B) + np.einsum("ckm,cmk->ck", grown.V, left)
+        gone = []
+        for count in range(1, values.shape[1]):
+            leave = hierarchy.removable_each(inside)[:, quadratic.ids]
+            loss = np.where(leave, 0.5 * b[:, :K] ** 2 / square[:, :K], np.inf)
+            best = loss.argmin(axis=1) if K else np.zeros(every.size, dtype=np.int64)
+            lost = loss[every, best] if K else np.inf
+            values[:, count] = values[:, count - 1] + lost
+            if count + 1 == values.shape[1] or not np.isfinite(lost).any():
+                return
+            column = quadratic.B[:, best].T + np.einsum("ckm,cm->ck", grown.V, left[every, :, best])
+            for other in gone:
+                column -= other * other[every, best][:, None]
+            column /= np.sqrt(square[every, best])[:, None]
+            gone.append(column)
+            b -= column * (b[every, best] / np.sqrt(square[every, best]))[:, None]
+            square -= column**2
+            inside[every, quadratic.ids[best]] = False
+
+    def _shrink_groups(self, fit, moves, chains, grown, values):
+        """Fill in `values` as `_shrink_columns`, of groups of columns; nothing where what one
+        removal loses at least is more than the growth gains.
+        """
+        quadratic, hierarchy = moves.quadratic, self.problem.groups.hierarchy
+        size, starts = self.pool.size(fit), quadratic.members[:-1]
+        goals = self._goals(size, chains[0].size)
+        reach = values[:, 0] < goals[0]
+        value = values[:, 0].copy()
+        if starts.size and bool((np.diff(quadratic.members) > 0).all()):
+            left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
+            spread = np.einsum("ckm,cmk->ck", grown.V, left)
+            loss = 0.5 * grown.b**2 / (np.diagonal(quadratic.B) + spread)
+            loss = np.maximum.reduceat(loss[:, : quadratic.members[-1]], starts, axis=1)
+            if hierarchy.rule == STRONG:
+                inside = [np.append(fit.groups, chain) for chain in chains]
+                kept = [hierarchy.needs[some].any(axis=0)[quadratic.ids] for some in inside]
+                loss[np.array(kept)] = np.inf
+            value = value + loss.min(axis=1)
+        elif quadratic.at.size:
+            reach[:] = True
+        reach |= value < goals[1:].max()
+        for i in np.flatnonzero(reach):
+            one = Grown(*(part[i] for part in grown))
+            self._shrink_groups_of(fit, moves, chains[i], one, values[i])
+
+    def _shrink_groups_of(self, fit, moves, chain, grown, values):
+        """`_shrink_groups` for one chain."""
+        quadratic, inverse = moves.quadratic, np.linalg.inv(grown.M)
+        left = grown.V @ inverse
+        B = np.block([[quadratic.B + left @ grown.V.T, -left], [-left.T, inverse]])
+        b = np.append(grown.b, grown.step)
+        ids = np.append(quadratic.ids, chain)
+        starts, sizes = quadratic.members, [moves.own[g].size for g in chain.tolist()]
+        places = [np.arange(starts[i], starts[i + 1]) for i in range(quadratic.ids.size)]
+        places += np.split(np.arange(quadratic.at.size, b.size), np.cumsum(sizes)[:-1])
+        hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
+        inside[chain] = True
+        for count in range(1, values.size):
+            leave = hierarchy.removable(inside)
+            leave[chain] = False
+            best, loss = -1, np.inf
+            for i in np.flatnonzero(leave[ids]):
+                at = places[i]
+                if at.size == 1:
+                    own = 0.5 * b[at[0]] ** 2 / B[at[0], at[0]]
+                else:
+                    own = 0.5 * b[at] @ np.linalg.solve(B[np.ix_(at, at)], b[at])
+                best, loss = (i, own) if own < loss else (best, loss)
+            if best < 0:
+                return
+            values[count] = values[count - 1] + loss
+            if count + 1 < values.size:
+                at = places[best]
+                shift = np.linalg.solve(B[np.ix_(at, at)], B[at]).T
+                b, B = b - shift @ b[at], B - shift @ B[at]
+                inside[ids[best]] = False
 
     def _moves(self, fit, chains):
         """The `Moves` of a fit with the groups of some chains."""
@@ -156,55 +248,6 @@ class ClosedExchanges(GroupExchanges):
             c = -(Z @ quadratic.slopes)
         H[np.diag_indices_from(H)] += 2.0 * model.lambda2
         return Moves(quadratic, rows, c, H, own)
-
-    def _promises(self, fit, chain, moves):
-        """Whether a fit that is grown by a chain, or shrunk again, is better than the best known of
-        its size by the quadratic at the fit, which is exact for the squared loss.
-        """
-        quadratic, size = moves.quadratic, self.pool.size(fit)
-        new = np.concatenate([moves.own[g] for g in chain.tolist()])
-        U = quadratic.B @ moves.rows[:, new]
-        M = moves.H[np.ix_(new, new)] - moves.rows[:, new].T @ U
-        unit = np.sqrt(np.maximum(np.diagonal(moves.H)[new], 1e-280))
-        if np.linalg.eigvalsh(M / unit / unit[:, None])[0] <= 100 * COLLINEAR:
-            return True
-        inverse = np.linalg.inv(M)
-        step = inverse @ moves.c[new]
-        gain = 0.5 * moves.c[new] @ step
-        value, slack = fit.value - gain, 0.0 if self.groups.exact else MARGIN * gain
-        if self._below(np.array([value - slack]), size + chain.size)[0]:
-            return True
-        left = U @ inverse
-        B = np.block([[quadratic.B + left @ U.T, -left], [-left.T, inverse]])
-        b = np.append(quadratic.b - U @ step, step)
-        ids = np.append(quadratic.ids, chain)
-        starts, sizes = quadratic.members, [moves.own[g].size for g in chain.tolist()]
-        places = [np.arange(starts[i], starts[i + 1]) for i in range(quadratic.ids.size)]
-        places += np.split(np.arange(quadratic.at.size, b.size), np.cumsum(sizes)[:-1])
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
-        inside[chain] = True
-        for count in range(chain.size - 1, -1, -1):
-            leave = hierarchy.removable(inside)
-            leave[chain] = False
-            best, loss = -1, np.inf
-            for i in np.flatnonzero(leave[ids]):
-                at = places[i]
-                if at.size == 1:
-                    own = 0.5 * b[at[0]] ** 2 / B[at[0], at[0]]
-                else:
-                    own = 0.5 * b[at] @ np.linalg.solve(B[np.ix_(at, at)], b[at])
-                best, loss = (i, own) if own < loss else (best, loss)
-            if best < 0:
-                return False
-            value += loss
-            if self._below(np.array([value - slack]), size + count)[0]:
-                return True
-            if count:
-                at = places[best]
-                shift = np.linalg.solve(B[np.ix_(at, at)], B[at]).T
-                b, B = b - shift @ b[at], B - shift @ B[at]
-                inside[ids[best]] = False
-        return False
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""

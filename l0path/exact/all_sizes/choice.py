@@ -16,7 +16,7 @@ from ..leaps import MOST_COLUMNS
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
 from .enumeration import Enumeration, enumerable, models_of
-from .group_search import group_sizes
+from .group_search import GroupSizes, group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
 from .scores import BestSets, Score, union
@@ -74,14 +74,17 @@ def _nested(problem, lambda1, lambda2):
     return servable_nested(problem, lambda1) and not trees
 
 
-def make_search(model, lambda1, lambda2, wanted, **options):
+def make_search(model, lambda1, lambda2, wanted, like=None, **options):
     """`AllSizes` for columns and `GroupSizes` for most groups under a squared loss, of one response
     or several, `NestedSearch` for what else it serves. Where columns are so nearly dependent that
     none of them tells them apart, or too many are for `AllSizes`, `Enumeration` if sets are few
     enough; None where none serves.
 
-    options: of `AllSizes`.
+    like: an earlier search of the same problem and lambda2, from which one of groups takes what
+    does not depend on what is wanted. options: of `AllSizes`.
     """
+    if isinstance(like, GroupSizes):
+        return like.another(wanted)
     search = _tree_of_sets(model, lambda1, lambda2, wanted, **options)
     return search or (None if lambda1 else enumeration(model.problem, lambda2, wanted))
 

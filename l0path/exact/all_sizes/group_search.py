@@ -6,11 +6,10 @@ of those of others; `nested` serves the rest. Values and sources: see `search`.
 """
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, eigvalsh, get_lapack_funcs
+from scipy.linalg import eigvalsh, get_lapack_funcs
 
 from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
@@ -124,8 +123,9 @@ class GroupSizes:
 
     spare = False  # a set of s groups is below all of its parts, so that sizes need not compete
 
-    def __init__(self, products, wanted):
-        self.J, self.held, self.wanted = products.units, products.held, wanted
+    def __init__(self, products, wanted, shares=None):
+        self.products, self.wanted = products, wanted
+        self.J, self.held = products.units, products.held
         self.operations, self.nodes, self.seen, self.f = 0.0, 0, set(), -1
         self.unknown = False  # whether a set that may be wanted has a value that is not known
         self.value, self.begun = products.value, False
@@ -135,7 +135,13 @@ class GroupSizes:
             root = Subtree((), np.arange(len(p.S)), p.S, p.c, p.value, np.zeros(len(p.S)))
             self.full = root.full
             self.margin = root.rounding(p.terms, p.spread, p.half)
-            self.stack, self.space = _arrays(p, root)
+            size = int(np.diff(p.start).max())
+            self.shares = _separate(p.start, p.S, root.B, size) if shares is None else shares
+            self.stack, self.space = _arrays(p, root, self.shares)
+
+    def another(self, wanted):
+        """A search of its own in the same products, for other sets."""
+        return GroupSizes(self.products, wanted, self.shares)
 
     def know(self, support):
         """Let a set of groups, held ones included, compete, unless it did before."""
@@ -201,8 +207,10 @@ class GroupSizes:
             self.know(support)
 
 
-def _arrays(products, root):
-    """The `GroupNodes` of a search that begins at a `Subtree`, and its `GroupBuffers`."""
+def _arrays(products, root, shares):
+    """The `GroupNodes` of a search that begins at a `Subtree`, and its `GroupBuffers`; shares: of
+    `_separate`.
+    """
     units, start, S, c = products[:4]
     m, p, q = units.size, len(S), c.size // len(c)
     numbers, whole, size = np.zeros, np.int64, int(np.diff(start).max())
@@ -231,7 +239,7 @@ def _arrays(products, root):
         numbers(m),
         numbers(m),
         numbers(m, dtype=bool),
-        _separate(start, S, root.B, size),
+        shares,
         products.needs,
         numbers((notes, m), dtype=np.int16),
         numbers(notes),
@@ -243,11 +251,16 @@ def _separate(start, S, B, size):
     """(m, size, size) blocks D_g with S - D positive semidefinite, in proportion to inv(B_gg), at
     the upper left of each.
     """
-    blocks = [np.linalg.cholesky(B[a:z, a:z]) for a, z in pairwise(start)]
-    R, delta = block_diag(*blocks), np.zeros((len(blocks), size, size))
+    widths, R, blocks = np.diff(start), np.zeros(S.shape), []
+    delta = np.zeros((widths.size, size, size))
+    for width in np.unique(widths):  # the groups of as many columns together
+        at = np.flatnonzero(widths == width)
+        J = start[at][:, None] + np.arange(width)
+        J = J[:, :, None], J[:, None, :]
+        R[J] = np.linalg.cholesky(B[J])
+        blocks.append((at, width, np.linalg.inv(R[J])))
     spectrum = eigvalsh(R.T @ S @ R, check_finite=False)
     share = SPLIT_SHARE * spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
-    for into, block in zip(delta, blocks, strict=True):
-        half = np.linalg.inv(block)
-        into[: len(block), : len(block)] = share * half.T @ half
+    for at, width, half in blocks:
+        delta[at, :width, :width] = share * (half.transpose(0, 2, 1) @ half)
     return delta

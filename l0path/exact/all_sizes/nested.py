@@ -91,14 +91,20 @@ class NestedSearch:
         """
         if self.hierarchy is None:
             return units
-        inside = np.isin(np.arange(len(self.groups.labels)), np.append(self.held, self.J[units]))
+        inside = self._inside(np.append(self.held, self.J[units]))
         return units[self.hierarchy.largest(inside)[self.J[units]]]
+
+    def _inside(self, support):
+        """(G,) whether a group is in a set, held ones included."""
+        out = np.zeros(len(self.groups.labels), dtype=bool)
+        out[support] = True
+        return out
 
     def _keeps(self, support):
         """Whether a set of units, held ones included, keeps the hierarchy."""
         if self.hierarchy is None:
             return True
-        return self.hierarchy.closed(np.isin(np.arange(len(self.groups.labels)), support))
+        return self.hierarchy.closed(self._inside(support))
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
@@ -200,10 +206,11 @@ class NestedSearch:
             units, free = self.closed(less), node.free[order[at + 1 :]]
             start = found.starts[i]
             if units.size < less.size:  # what needs a unit leaves with it, or the node is empty
-                gone = np.setdiff1d(less, units)
-                if not np.isin(gone, free).all():
+                there, may_leave = np.zeros((2, self.J.size), dtype=bool)
+                there[units], may_leave[free] = True, True
+                if not may_leave[less[~there[less]]].all():
                     continue
-                free, start = free[np.isin(free, units)], None
+                free, start = free[there[free]], None
             child = OpenNode(units, free, float(lower[i]), start)
             if self._open(child, child.bound, 1):
                 children.append(child)

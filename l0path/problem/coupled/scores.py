@@ -18,9 +18,9 @@ class Undefined(ValueError):
 class ScoredTimes(NamedTuple):
     """Survival times that a fit has not seen, with its predictions for them.
 
-    loss: of all rows; event, eta (n,): events, 0 or 1, and the predictor of the fit; train, test
-    (n,): weights of the rows of the fit and of those that are scored, 0 for the others; baseline:
-    that of the fit, None where it follows from the rows of `train`.
+    loss: of all rows, its level that of the fit; event, eta (n,): events, 0 or 1, and the predictor
+    of the fit; train, test (n,): weights of the rows of the fit and of those that are scored, 0 for
+    the others; baseline: that of the fit, None where it follows from the rows of `train`.
     """
 
     loss: Cox
@@ -58,12 +58,17 @@ def minus_log_likelihood(loss, event, eta, weights):
 
 
 def held_out_deviance(times):
-    """The deviance of held-out rows for each of their events, in its difference form.
+    """The deviance of held-out rows for each of their events, on the scale of the rows of the fit.
 
-    It is twice the log partial likelihood that the training rows have more than these and the
-    held-out rows together: risk sets of the held-out rows alone would be too small (Verweij & van
-    Houwelingen, Statistics in Medicine 12, 1993). Where no row is one of training, as in scores of
-    new rows, it is minus twice the log partial likelihood of the rows that are scored.
+    Let M(rows) be minus the log partial likelihood of some rows, their weights scaled to the sum n,
+    the number of rows of the fit, so that risk sets of fewer rows are as large as those of all. On
+    training rows the deviance is 2 M / events. Of the held-out rows of a fold it is
+
+        2 (M(training and held-out rows) - M(training rows)) / (events of the held-out rows)
+
+    because risk sets of the held-out rows alone would hold too few (Verweij & van Houwelingen,
+    Statistics in Medicine 12, 1993), and of new rows 2 M(new rows) / events. Without that scaling
+    the three would differ by logarithms of numbers of rows, which no model changes.
 
     Parameters
     ----------
@@ -74,8 +79,14 @@ def held_out_deviance(times):
     float
     """
     loss, event, eta, train, test, _ = times
-    both = minus_log_likelihood(loss, event, eta, np.maximum(train, test))
-    return 2.0 * (both - minus_log_likelihood(loss, event, eta, train)) / (test @ event)
+
+    def scaled(weights):
+        size = weights.sum()
+        if not size > 0:
+            return 0.0
+        return (weights @ event) * mean_of_rows(loss, event, eta, weights / size)
+
+    return 2.0 * (scaled(np.maximum(train, test)) - scaled(train)) / (test @ event)
 
 
 def concordance(loss, event, eta, weights, more=None):
