@@ -14,9 +14,10 @@ from .curvature import curved
 LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last
 OPTIMAL = 1e-9  # the same, for a point to be called an optimum
 FREE = (-np.inf, np.inf)
-# of the largest, which every row keeps in a quadratic model: beside a row far from the others more
-# would hide what these say
-LEAST_CURVATURE = 1e-13
+LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic model
+# the same of a Hessian in an orthonormal basis: beside a row far from the others more would hide
+# what these say
+CURVED = 1e-13
 MOST_DAMPING = 1.0  # a step with more curvature than this share of the largest promises too little
 
 
@@ -197,7 +198,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     ridge = np.eye(k, A.shape[1]) * np.sqrt(2.0 * lambda2)
     x = np.clip(np.append(start[0], np.full(more, start[1])), low, high)
     fixed = offset if p.intercept else offset + start[1]
-    slopes, curvatures, damping, idle = np.empty(y.size), np.empty(y.size), LEAST_CURVATURE, 0
+    slopes, curvatures, idle = np.empty(y.size), np.empty(y.size), 0
+    least = damping = CURVED if coupled else LEAST_CURVATURE
     basis = np.linalg.qr(Z.T) if coupled else None
 
     def shrinkage(x):
@@ -223,14 +225,14 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
             if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * level:
                 break
-            damping *= 10.0
-        optimal = promised <= OPTIMAL * level and damping <= MOST_DAMPING
+            damping = 10.0 * damping if coupled else max(10.0 * damping, 1e-3)
+        optimal = promised <= OPTIMAL * level and not (coupled and damping > MOST_DAMPING)
         idle = 0 if F - after > EPS * level else idle + 1
         if after < F:
             x, eta, F = new, ahead, after
         if promised <= LEAST_PROMISE * level or idle > 1:
             break
-        damping = max(0.03 * damping, LEAST_CURVATURE)
+        damping = max(0.03 * damping, least)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
 
 
