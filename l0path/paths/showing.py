@@ -408,7 +408,7 @@ class Showing:
             Seconds for the exchanges, None for no limit. The models chosen by scores and criteria
             come first, then the others by size. Ctrl-C ends them too.
         title : str, optional
-            The title of the page.
+            The title of the page. The default names the response.
         show : bool, default False
             Whether to open the page in a browser.
         near_best : ModelSet, optional

@@ -102,7 +102,8 @@ def explore(
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
     data = page_data(self, cv)
-    data["title"] = title = "Best-subset path" if title is None else str(title)
+    about = f"Models of {self.meta.response or 'y'}"
+    data["title"] = title = about if title is None else str(title)
     data["good"] = good
     data["band"] = band(self, cv)
     data["swapnote"] = _without_alternatives(self, int(alternatives), X)

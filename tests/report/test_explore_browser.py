@@ -1,6 +1,7 @@
 """The page of `explore` in a real browser: its slider, keys, tables, contrast and widths."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_samples import HOSTILE
 
@@ -287,3 +288,45 @@ def test_a_frame_in_a_notebook_and_a_path_without_solutions(look, page, cv):
         browser.find_element("id", "value").text == "k = 0"
         and not browser.find_element("id", "more").is_enabled()
     )
+
+
+def test_the_size_is_in_the_address_and_a_link_opens_there(look, page, cv):
+    browser = look(page)
+    assert browser.execute_script("return location.hash") == f"#k={cv.model('min').k}"
+    browser.find_element("id", "less").click()
+    k = cv.model("min").k - 1
+    assert browser.execute_script("return location.hash") == f"#k={k}"
+    address = browser.current_url.split("#")[0]
+    browser.get("about:blank")
+    browser.get(f"{address}#k=3")
+    shown = "return document.getElementById('value').textContent"
+    assert browser.execute_script(shown) == "k = 3"
+    browser.execute_script("location.hash = '#k=5'")
+    wait(browser, "document.getElementById('value').textContent", "k = 5")
+    browser.back()
+    wait(browser, "document.getElementById('value').textContent", "k = 3")
+    browser.get("about:blank")
+    browser.get(f"{address}#k=99")  # no such size
+    assert browser.execute_script(shown) == f"k = {cv.model('min').k}"
+
+
+def test_the_title_names_the_response_and_no_number_comes_twice(look, data):
+    X, y = data
+    table = pd.DataFrame(X).add_prefix("v").assign(weight=y)
+    browser = look(l0path.fit("weight ~ .", table, max_k=3).explore())
+    assert browser.title == "Models of weight"
+    facts = browser.execute_script(
+        "return [...document.querySelectorAll('#facts dt')].map(dt => dt.textContent)"
+    )
+    assert "loss" in facts and "objective" not in facts  # no penalty: they are the same
+    assert "standardised" not in browser.page_source
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_what_sticks_takes_little_of_the_screen(look, page, width, height):
+    browser = look(page, width)
+    stuck = browser.execute_script(
+        "const box = document.querySelector('.choose'); return getComputedStyle(box).position === "
+        "'sticky' ? box.getBoundingClientRect().height : 0"
+    )
+    assert stuck <= 0.18 * height
