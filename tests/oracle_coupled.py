@@ -52,8 +52,10 @@ class Classes(NamedTuple):
     def value(self, e):
         e = e.reshape(self.Y.shape)
         own = np.where(self.Y > 0, e, 0.0).sum(axis=1, keepdims=True)
-        with np.errstate(over="ignore"):
-            return float(self.w @ np.log1p((np.exp(e - own) * (self.Y == 0)).sum(axis=1)))
+        above = np.where(self.Y == 0, e - own, -np.inf)
+        top = np.maximum(above.max(axis=1, keepdims=True), 0.0)  # so that nothing overflows
+        rest = np.exp(above - top).sum(axis=1) + np.expm1(-top[:, 0])
+        return float(self.w @ (top[:, 0] + np.log1p(rest)))
 
     def slope(self, e):
         return (self.w[:, None] * (self._shares(e) - self.Y)).ravel()

@@ -381,3 +381,31 @@ def test_units_do_not_decide_what_is_a_combination():
         true = rational_least_squares.values(X, y, 2)
         assert path.model(k=2).objective == pytest.approx(min(true.values()), rel=1e-7)
         assert path.support(k=2).tolist() == list(min(true, key=true.get))
+
+
+def test_products_far_from_the_origin_keep_their_coefficients():
+    rng = np.random.default_rng(20)
+    X = 3e4 + rng.normal(size=(12, 2))
+    X[6] *= 2.0
+    y = rng.poisson(2.0, 12).astype(float)
+    design = l0path.designs.polynomial(X, names=["a", "b"])
+    rows = l0path.fit(design, y, loss="poisson", heredity="strong", max_k=5).solutions
+    assert [s.k for s in rows] == list(range(6))
+    assert (np.diff([s.objective for s in rows]) <= 1e-12).all()  # each model is within the next
+    assert rows[-1].optimality == "global" and np.count_nonzero(rows[-1].beta) == 5
+
+
+def test_newton_steps_of_a_cox_model_see_what_couples_rows():
+    from l0path.working_set.least_squares import from_rows
+
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 3)) + 3e4
+    X[4] *= 10.0
+    y = np.column_stack([rng.exponential(size=30), rng.random(30) < 0.7])
+    asked = request(X, y, loss="cox", lower=np.array([-np.inf, 0.0, -np.inf]), max_k=3)
+    problem = resolved(asked, Clock())[1]
+    Z = np.ascontiguousarray(problem.X.columns(np.arange(3)).T)
+    same = dict(bounds=(problem.lower, problem.upper), start=(np.zeros(3), 0.0))
+    few = from_rows(problem, Z, 0.0, 0.0, max_iter=60, **same)
+    more = from_rows(problem, Z, 0.0, 0.0, max_iter=4000, **same)
+    assert few[3] and few[2] == pytest.approx(more[2], rel=1e-12)

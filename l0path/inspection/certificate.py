@@ -342,6 +342,15 @@ def _of_the_loss(reporting, before, s, found):
     )
 
 
+def _same_set(one, other):
+    """Whether two solutions chose the same columns, and the same groups (of those that overlap,
+    several sets have the same columns).
+    """
+    if one.groups is not None and not np.array_equal(one.groups, other.groups):
+        return False
+    return np.array_equal(one.support, other.support)
+
+
 def _certificate(search, path, index, seconds, reporting):
     """The `Certificate` of a search, with the path's copy."""
     found, data, problem = search.result, search.data, search.bounds.whole
@@ -370,8 +379,7 @@ def _certificate(search, path, index, seconds, reporting):
     if search.n_best > 1:
         rows = [in_place_of(before, fit, problem, data, weights) for fit in found.best]
         rows = sorted(map(reporting.solution, rows), key=lambda row: row.objective)
-        if rows and np.array_equal(rows[0].support, s.support):  # what is known of it
-            rows[0] = s
+        rows = [s if _same_set(row, s) else row for row in rows]  # what is known of it
         ranked = Path(
             path._meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )

@@ -196,8 +196,10 @@ def feasible(loss, y, weights, intercept, a):
 
 def balanced(a):
     """Dual points a (n, m) with column sums of zero up to rounding: the heavier sign is multiplied
-    by the ratio of the sums of the two signs.
+    by the ratio of the sums of the two signs. A point beyond the numbers becomes 0, which bounds
+    little but is in every domain.
     """
+    a = np.where(np.isfinite(np.abs(a).sum(axis=0)), a, 0.0)
     up, down = np.maximum(a, 0.0).sum(axis=0), np.maximum(-a, 0.0).sum(axis=0)
     least = np.minimum(up, down)
     ratio = np.where(

@@ -12,7 +12,9 @@ LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part 
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse
 LEAST_EIGENVALUE = 1e-5
-EXPLAINED = 1e-13  # share of its square that a column keeps beside others which explain it
+# shares of its square, and of its length, that a column keeps beside others which explain it
+EXPLAINED, EXPLAINED_LENGTH = 1e-13, 1e-14
+STAYS = 1e-9  # change of a predictor, of its length, that is none
 LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
 
@@ -64,25 +66,26 @@ def described(found, names, most=5):
 def basic(problem, fit):
     """A fit without shrinkage and bounds in which columns that the earlier ones of its support
     explain have coefficients of 0, as R's NA; its predictor stays. Otherwise coefficients that are
-    not 0 would be more than the rank of the columns.
+    not 0 would be more than the rank of the columns. Near combinations are not explained: they are
+    told from true ones on the rows, since a Gram matrix has the squares of the lengths only.
     """
-    columns = problem.X.columns(fit.support)
-    A = np.sqrt(problem.weights)[:, None] * columns
-    gram = A.T @ A
-    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(gram), 1e-300))
-    gram = gram * unit[:, None] * unit
-    rank = lapack.dpstrf(gram, tol=EXPLAINED, lower=1)[2] if unit.size else 0
+    A = np.sqrt(problem.weights)[:, None] * problem.X.columns(fit.support)
+    unit = 1.0 / np.sqrt(np.maximum((A**2).sum(axis=0), 1e-300))
+    A *= unit
+    rank = lapack.dpstrf(A.T @ A, tol=EXPLAINED, lower=1)[2] if unit.size else 0
     if rank == unit.size:
         return fit
-    kept = []
+    kept, rounding = [], max(2.0 * EXPLAINED_LENGTH, problem.rounding(fit.support))
     for j in range(unit.size):
-        ahead = gram[np.ix_(kept, kept)]
-        left = 1.0 - gram[j, kept] @ np.linalg.solve(ahead, gram[kept, j]) if kept else 1.0
-        if left > EXPLAINED:
+        c = np.linalg.lstsq(A[:, kept], A[:, j], rcond=None)[0]
+        left = float(np.linalg.norm(A[:, j] - A[:, kept] @ c))
+        if left > (1.0 + np.abs(c).sum()) * rounding:
             kept.append(j)
-    b = np.zeros_like(fit.b)
-    b[kept] = np.linalg.lstsq(A[:, kept], A @ fit.b, rcond=None)[0]
-    return fit._replace(b=b)
+    b, predictor = np.zeros_like(fit.b), A @ (fit.b.T / unit).T
+    b[kept] = (np.linalg.lstsq(A[:, kept], predictor, rcond=None)[0].T * unit[kept]).T
+    moved = np.linalg.norm(predictor - A[:, kept] @ (b[kept].T / unit[kept]).T)
+    # large coefficients times what rounding has left of a column may be no small change
+    return fit._replace(b=b) if moved <= STAYS * np.linalg.norm(predictor) else fit
 
 
 def nearly_dependent(model, support, lambda2):

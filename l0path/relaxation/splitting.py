@@ -185,11 +185,15 @@ def least_squares(problem, lambda2=0.0, gram=None):
     J, gram = np.flatnonzero(problem.usable), GramMatrix() if gram is None else gram
     G, q = gram.of(problem), problem.X.correlate(problem.weights * problem.y)[J]
     with one_blas_thread():
-        b, R = np.zeros(J.size), gram.factored(problem, rough=True)
+        b, R, before = np.zeros(J.size), gram.factored(problem, rough=True), np.inf
         for _ in range(REFINED):  # a small ridge needs no factor of its own
             r = q - G @ b - 2.0 * lambda2 * b
-            if np.abs(r).max(initial=0.0) <= 1e-10 * np.abs(q).max(initial=0.0):
+            left = np.abs(r).max(initial=0.0)
+            if left <= 1e-10 * np.abs(q).max(initial=0.0):
                 return J, b
+            if not left < before:
+                break  # a large one does, where columns are nearly dependent
+            before = left
             b += _solved(R, r)
         H = G.copy().T
         H[np.diag_indices(J.size)] += 2.0 * lambda2

@@ -9,11 +9,16 @@ from ..problem.losses import smoothness
 from ..problem.problem import EPS
 from ..problem.verbs import derivatives_with_sizes, mean_loss
 from .columns import CONDITION
+from .curvature import curved
 
 LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last
 OPTIMAL = 1e-9  # the same, for a point to be called an optimum
 FREE = (-np.inf, np.inf)
 LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic model
+# the same of a Hessian in an orthonormal basis: beside a row far from the others more would hide
+# what these say
+CURVED = 1e-13
+MOST_DAMPING = 1.0  # a step with more curvature than this share of the largest promises too little
 
 
 def least_squares(A, y, lambda1, lower, upper, start):
@@ -181,7 +186,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     optimal : bool
         Whether a step promises next to nothing any more.
     """
-    p, k, seen = problem, Z.shape[0], problem.weights > 0.0
+    p, k, coupled = problem, Z.shape[0], problem.loss.traits.coupled
+    seen = np.ones(p.X.n, dtype=bool) if coupled else p.weights > 0.0
     y, weights, offset, Z = p.y[seen], p.weights[seen], p.offset[seen], Z[:, seen]
     A = np.column_stack([Z.T, np.ones(y.size)]) if p.intercept else Z.T
     more = A.shape[1] - k
@@ -192,7 +198,9 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     ridge = np.eye(k, A.shape[1]) * np.sqrt(2.0 * lambda2)
     x = np.clip(np.append(start[0], np.full(more, start[1])), low, high)
     fixed = offset if p.intercept else offset + start[1]
-    slopes, curvatures, damping, idle = np.empty(y.size), np.empty(y.size), LEAST_CURVATURE, 0
+    slopes, curvatures, idle = np.empty(y.size), np.empty(y.size), 0
+    least = damping = CURVED if coupled else LEAST_CURVATURE
+    basis = np.linalg.qr(Z.T) if coupled else None
 
     def shrinkage(x):
         return float(l1 @ np.abs(x)) + lambda2 * float(x[:k] @ x[:k])
@@ -202,29 +210,57 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     for _ in range(max_iter if np.isfinite(F) else 0):
         derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
-        bound = smoothness(p.loss)
-        if not np.isfinite(bound):  # poisson: what is there now, or is at the null model
-            bound = max(float((curvatures / weights).max()), float(weights @ y))
+        model = _of_basis(p, basis, eta, curvatures, slopes) if coupled else None
         for _attempt in range(30):
-            v = curvatures + damping * bound * weights
-            root = np.sqrt(v)
-            rows = np.append(root * (A @ x) - slopes / root, np.zeros(k))
-            new, _ = least_squares(np.vstack([root[:, None] * A, ridge]), rows, l1, low, high, x)
-            move = A @ (new - x)
-            promised = shrinkage(x) - shrinkage(new) - float(slopes @ move + 0.5 * v @ move**2)
+            if coupled:
+                M, from_x = model(damping)
+            else:
+                root = np.sqrt(curvatures + damping * _most_curved(p, curvatures, y, weights))
+                M, from_x = root[:, None] * A, slopes / root
+            rows = np.append(M @ x - from_x, np.zeros(k))
+            new, _ = least_squares(np.vstack([M, ridge]), rows, l1, low, high, x)
+            move = M @ (new - x)
+            promised = shrinkage(x) - shrinkage(new) - float(from_x @ move + 0.5 * move @ move)
             ahead = fixed + A @ new
             after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
             if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * level:
                 break
-            damping = max(10.0 * damping, 1e-3)
-        optimal = promised <= OPTIMAL * level
+            damping = 10.0 * damping if coupled else max(10.0 * damping, 1e-3)
+        optimal = promised <= OPTIMAL * level and not (coupled and damping > MOST_DAMPING)
         idle = 0 if F - after > EPS * level else idle + 1
         if after < F:
             x, eta, F = new, ahead, after
         if promised <= LEAST_PROMISE * level or idle > 1:
             break
-        damping = max(0.03 * damping, LEAST_CURVATURE)
+        damping = max(0.03 * damping, least)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
+
+
+def _most_curved(p, curvatures, y, weights):
+    """The largest curvatures (n,) that rows may have."""
+    bound = smoothness(p.loss)
+    if not np.isfinite(bound):  # poisson: what is there now, or is at the null model
+        bound = max(float((curvatures / weights).max()), float(weights @ y))
+    return bound * weights
+
+
+def _of_basis(p, basis, eta, curvatures, slopes):
+    """model(damping) = (M (k, k), c (k,)) at a predictor of a loss whose rows are coupled: it is
+    c'M d + ||M d||^2 / 2 for a move d of the coefficients of columns Q R = `basis`.
+
+    The Hessian is computed for the orthonormal Q, so that it does not square the condition of the
+    columns.
+    """
+    Q, R = basis
+    Z, ZB, P = curved(p, eta, curvatures, np.ascontiguousarray(Q.T))
+    s, V = np.linalg.eigh(ZB @ Z.T - P @ P.T)
+    level, slope = max(float(s.max(initial=0.0)), 1e-300), V.T @ (Q.T @ slopes)
+
+    def model(damping):
+        root = np.sqrt(np.maximum(s, 0.0) + damping * level)
+        return (V * root).T @ R, slope / root
+
+    return model
 
 
 def inverse_by_rows(A, ridge):

@@ -45,8 +45,6 @@ def arguments(options):
     given = asked(options)
     if given.pop("grid", None):
         given.setdefault("lambda0", "grid")
-    if options["loss"] == "binomial" and "sample_weight" in given:
-        given["trials"] = given.pop("sample_weight")
     return given
 
 

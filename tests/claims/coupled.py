@@ -10,16 +10,14 @@ from l0path.solvers import LocalSearch
 from .coupled_optima import COUPLED
 from .instances import (
     KINDS,
-    OFTEN,
-    SELDOM,
     Instance,
     _container,
     _groups,
     boxes,
     penalties,
-    row_weights,
     sizes_or_values,
 )
+from .weights import OFTEN, SELDOM, repeated, weighted
 
 
 def coupled(seed):
@@ -46,11 +44,11 @@ def coupled(seed):
         options["fit_intercept"] = record["intercept"]
     y = RESPONSES[loss](rng, Z, record, options, stratum)
     _shrinkage_and_boxes(rng, loss, record, options)
-    if rng.random() < OFTEN:
-        options["sample_weight"] = record["weights"] = _weights(rng, n, loss, record["y"])
+    copies = weighted(rng, loss, record, options)
     if rng.random() < 0.2:
         shape = (n, np.shape(record["y"])[1]) if loss == "several" and rng.random() < 0.5 else (n,)
         options["offset"] = record["offset"] = 0.4 * rng.normal(size=shape)
+    record = repeated(record, copies)
     forced, excluded, factor, units = _columns(rng, p, options)
     sizes_or_values(rng, p if units is None else len(units), options)
     if np.ptp(factor[factor > 0]) > 0 if (factor > 0).any() else False:
@@ -141,17 +139,6 @@ def _shrinkage_and_boxes(rng, loss, record, options):
     elif rng.random() < 0.25:
         record["lower"], record["upper"] = boxes(rng, record["X"].shape[1])
         options["lower"], options["upper"] = record["lower"], record["upper"]
-
-
-def _weights(rng, n, loss, y):
-    w = row_weights(rng, n, np.ones(n), "squared")
-    for kind in np.unique(y) if loss in ("multinomial", "ordinal") else ():
-        at = np.flatnonzero(y == kind)
-        w[at[0]] = max(w[at].max(), 1.0)
-    if loss == "cox":
-        at = np.flatnonzero(y.event)
-        w[at[0]] = max(w[at].max(), 1.0)
-    return w
 
 
 def _columns(rng, p, options):

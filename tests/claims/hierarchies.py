@@ -13,15 +13,14 @@ import l0path
 from .instances import (
     KINDS,
     LOSSES,
-    OFTEN,
     SQUARED,
     Instance,
     boxes,
     penalties,
-    row_weights,
     sizes_or_values,
 )
 from .responses import numbers, response
+from .weights import OFTEN, repeated, weighted
 
 # no coding rests on other terms than those that the names tell
 TEXTS = (
@@ -61,10 +60,10 @@ def hierarchical(seed):
     record |= {"standardize": bool(rng.random() < 0.75), "gamma": float(rng.choice([0.25, 1.0]))}
     record["delta"] = float(np.abs(y).mean() * rng.choice([0.1, 0.5, 1.345]) + 1e-3)
     options["standardize"] = record["standardize"]
-    if rng.random() < OFTEN:
-        options["sample_weight"] = record["weights"] = row_weights(rng, n, y, loss)
+    copies = weighted(rng, loss, record, options)
     if rng.random() < 0.2:
         options["offset"] = record["offset"] = rng.normal(size=n) * 0.4
+    record = repeated(record, copies)
     if tag == "polynomial":
         _leave_out(record, terms)
     _box(rng, p, record, options, isinstance(given, str))

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from oracles import CLASSES, FAMILIES
+from oracles import FAMILIES
 
 from .responses import numbers, response
+from .weights import OFTEN, SELDOM, repeated, weighted
 
 FIRST_OF_FAMILIES = 10_000  # seeds from here on have a response of `oracles.FAMILIES`
 LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")
 UNBOUNDED = ("poisson", "gamma", "negative_binomial", "tweedie")  # curvature
 SQUARED = 0.5  # share of the squared loss
-OFTEN, SELDOM = 0.35, 0.12
 KINDS = {}
 
 
@@ -72,6 +72,11 @@ def near_copies(rng, n, p):
 
 
 @kind
+def close_copies(rng, n, p):
+    return _related(rng, n, p, lambda x: x + 10.0 ** -rng.integers(7, 11) * rng.normal(size=x.size))
+
+
+@kind
 def combinations_of_others(rng, n, p):
     X = rng.normal(size=(n, p))
     for j in range(2, p):
@@ -92,6 +97,21 @@ def constant_columns(rng, n, p):
 @kind
 def far_from_origin(rng, n, p):
     return rng.normal(size=(n, p)) + 10.0 ** rng.integers(2, 6)
+
+
+@kind
+def far_rows(rng, n, p):
+    """One row far from the others, in columns that are far from the origin."""
+    X = rng.normal(size=(n, p)) + 10.0 ** rng.uniform(1, 6)
+    X[rng.integers(n)] *= rng.choice([1.1, 2.0, 10.0, 100.0])
+    return X
+
+
+@kind
+def one_far_row(rng, n, p):
+    X = rng.normal(size=(n, p))
+    X[rng.integers(n)] *= 10.0 ** rng.integers(2, 7)
+    return X
 
 
 @kind
@@ -227,29 +247,6 @@ def boxes(rng, p):
     return lower, upper
 
 
-def row_weights(rng, n, y, loss):
-    how = rng.choice(["real", "whole", "zeros", "wide"])
-    w = {
-        "real": rng.uniform(0.2, 2, n),
-        "whole": rng.integers(1, 4, n).astype(float),
-        "zeros": rng.integers(0, 3, n).astype(float),
-        "wide": 10.0 ** rng.uniform(-2, 2, n),
-    }[how]
-    if not w.any():
-        w[:] = 1.0
-    if loss in CLASSES:  # both classes need weight
-        for label in (-1.0, 1.0):
-            if not w[y == label].any():
-                w[np.flatnonzero(y == label)[0]] = 1.0
-    if loss in ("poisson", "negative_binomial", "tweedie") and not w @ y > 0:
-        w[np.argmax(y)] = 1.0
-    if loss == "binomial":
-        w[y == 0.5] = np.maximum(w[y == 0.5], 1.0)
-    if np.count_nonzero(w) < 2:
-        w[:2] = 1.0
-    return w
-
-
 def _container(rng, X):
     """X as it is handed over, and the numbers it holds."""
     how = str(rng.choice(["F", "C", "float32", "CSC", "CSR", "DataFrame", "integers"]))
@@ -349,10 +346,10 @@ def columns_or_groups(seed):
     record |= {"gamma": float(rng.choice([0.25, 0.5, 1.0]))}
     record["delta"] = float(np.abs(y).mean() * rng.choice([0.1, 0.5, 1.345]) + 1e-3)
     record |= {"lower": np.full(p, -np.inf), "upper": np.full(p, np.inf)}
-    if rng.random() < OFTEN:
-        options["sample_weight"] = record["weights"] = row_weights(rng, n, y, loss)
+    copies = weighted(rng, loss, record, options)
     if rng.random() < 0.2:
         options["offset"] = record["offset"] = rng.normal(size=n) * 0.4
+    record = repeated(record, copies)
     forced, excluded, factor, units = _columns(rng, p, record, options)
     options |= {"standardize": record["standardize"], "fit_intercept": record["intercept"]}
     if loss in FAMILIES:
@@ -413,8 +410,8 @@ def _allowed(options, record, units):
     algorithm = options.get("algorithm", "swap")
     boxed = np.isfinite(record["lower"]).any() or np.isfinite(record["upper"]).any()
     closed = (np.isfinite(record["lower"]) & np.isfinite(record["upper"])).all()
-    rows = record["weights"] is None or np.count_nonzero(record["weights"])
-    rows = len(record["y"]) if rows is True else rows
+    columns = record["X"] if record["weights"] is None else record["X"][record["weights"] > 0]
+    rows = len(np.unique(columns, axis=0))
     ridge = "lambda2" in options
     provable = ridge or closed or rows > record["X"].shape[1] + 1
     if units is not None and algorithm not in ("swap", "feature_generating"):
@@ -427,7 +424,6 @@ def _allowed(options, record, units):
     if algorithm == "feature_generating" and boxed:
         algorithm = "swap"
     options["algorithm"] = algorithm
-    columns = record["X"] if record["weights"] is None else record["X"][record["weights"] > 0]
     for j in np.flatnonzero(np.ptp(columns, axis=0) == 0):  # a constant column has coefficient 0
         if record["lower"][j] > 0 or record["upper"][j] < 0:
             record["lower"][j], record["upper"][j] = -np.inf, np.inf

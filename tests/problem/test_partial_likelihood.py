@@ -122,12 +122,13 @@ def test_rows_of_weight_zero_are_no_rows(case):
     )
 
 
-def test_a_predictor_beyond_all_numbers_has_an_infinite_loss():
+def test_a_predictor_whose_exponential_is_beyond_all_numbers():
     times = survival.Times(
         *np.array([[-np.inf] * 3, [1, 2, 3], [1, 1, 1], [1] * 3, [0] * 3], float)
     )
     loss, y, w = record(times._replace(stratum=np.zeros(3, int)), True)
-    assert mean_loss(loss, y, np.array([0.0, 800.0, 0.0]), w) == np.inf
+    value = mean_loss(loss, y, np.array([0.0, 800.0, 0.0]), w)  # that of the sums 800 + 800 - 800
+    assert value == pytest.approx(800.0 / 3.0 + loss.level + np.log(w[0]), rel=1e-14)
 
 
 def test_no_sum_loses_its_digits_where_large_rows_leave():
@@ -139,3 +140,34 @@ def test_no_sum_loses_its_digits_where_large_rows_leave():
     derivatives(loss, y, eta, w, slopes, v)
     gradient = survival.derivatives(times, eta)[0] / times.event.sum()
     assert slopes == pytest.approx(gradient, rel=1e-9, abs=1e-12)
+
+
+def by_logarithms(times, eta):
+    """(loss, its gradient) of Breslow's ties, every term of a risk set divided by its largest."""
+    w, value, slopes = times.weights, 0.0, -times.weights * times.event
+    for i in np.flatnonzero(times.event):
+        at = (times.stop >= times.stop[i]) & (times.start < times.stop[i])
+        at &= times.stratum == times.stratum[i]
+        top = eta[at].max()
+        share = np.where(at, w * np.exp(np.where(at, eta - top, 0.0)), 0.0)
+        value += w[i] * (top - eta[i] + np.log(share.sum()))
+        slopes = slopes + w[i] * share / share.sum()
+    return value, slopes
+
+
+@pytest.mark.parametrize("entry", [False, True])
+@pytest.mark.parametrize("spread", [250.0, 700.0, 2000.0])
+def test_predictors_far_apart_lose_no_digits(spread, entry):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        times = survival.draw(rng, 14, entry=entry, strata=2, weighted=True, tied=False)
+        if entry:  # one row enters late, none with a large predictor leaves
+            times = times._replace(start=np.where(np.arange(14) == 3, 0.3 * times.stop, -1.0))
+        loss, y, w = record(times, efron=False)
+        eta = np.where(times.stop == times.stop.min(), spread, 0.0) + rng.normal(size=14)
+        slopes, v = np.empty(14), np.empty(14)
+        value = derivatives(loss, y, eta, w, slopes, v)
+        own, gradient = by_logarithms(times._replace(weights=w), eta)
+        events = w @ times.event
+        assert value - loss.level == pytest.approx(own / events, rel=1e-12)
+        assert slopes == pytest.approx(gradient / events, abs=1e-13)

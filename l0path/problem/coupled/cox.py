@@ -41,21 +41,22 @@ from .unseen import orthogonal_columns
 
 # slopes of this size are rounding: those of one death among others are about 1
 LEAST_SLOPES = 1e-3
+LEAST_SUM = 1e-290  # of u over a risk set: numbers from 1e-308 down lose their digits
 
 
 @njit
 def _log_sums(loss, risk):
-    """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u are
-    0.
+    """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u
+    have no digits left.
     """
     value = 0.0
     for s in range(loss.block.size - 1):
         for g in range(loss.block[s], loss.block[s + 1]):
             for t in range(loss.term[g], loss.term[g + 1]):
                 phi = risk.sums[g] - loss.fraction[t] * risk.tied[g]
-                if not phi > 0.0:
+                if not phi > LEAST_SUM:
                     return np.inf
-                value += risk.weight[g] * loss.share[t] * (math.log(phi) + risk.tops[s])
+                value += risk.weight[g] * loss.share[t] * (math.log(phi) + risk.units.tops[g])
     return value
 
 
@@ -77,9 +78,9 @@ def _(loss, y, eta, weights, slopes, curvatures):
             a += h
             b += loss.fraction[t] * h
         steps[g], ties[g] = a, b
-    sum_times(loss, steps, hazard)
+    sum_times(loss, risk.units, steps, hazard)
     for i in range(y.size):
-        curvatures[i] = risk.u[i] * over_times(loss, hazard, i) * scale
+        curvatures[i] = risk.u[i] * over_times(loss, risk.units, hazard, i) * scale
         slopes[i] = curvatures[i]
     for g in range(groups):
         for d in range(loss.first[g], loss.first[g + 1]):
@@ -124,18 +125,19 @@ def _(loss, y, weights, start, end, t):
 
 @njit
 def _relative(loss, risk, start, end, move):
-    """move = end - start, less its mean by u in each stratum: the loss does not see it, and the
+    """move = end - start, less a mean of its stratum, by u: the loss does not see it, and the
     moments of small moves do not drown in it.
     """
-    for s in range(risk.tops.size):
+    for s in range(loss.block.size - 1):
         first, second = 0.0, 0.0
         for m in range(loss.edges[s], loss.edges[s + 1]):
             i = loss.order[m]
             move[i] = end[i] - start[i]
             first += risk.u[i]
             second += risk.u[i] * move[i]
-        for m in range(loss.edges[s], loss.edges[s + 1]):
-            move[loss.order[m]] -= second / first
+        if first > 0.0:
+            for m in range(loss.edges[s], loss.edges[s + 1]):
+                move[loss.order[m]] -= second / first
 
 
 @bound_of_rows.register(Cox)

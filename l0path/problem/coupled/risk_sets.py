@@ -7,17 +7,30 @@ import numpy as np
 
 from ...core.dispatch import njit
 
+WIDE = 600.0  # difference of eta beyond which exp of it has few digits left, or none
 CANCELLED = 1e-3  # share of a running sum below which what rows left it is summed anew
 
 
+class Units(NamedTuple):
+    """The units of sums over risk sets: those of an event time g are times exp(-tops[g]). tops
+    (g,): the largest eta of a stratum; where eta differ so much (`wide`) that exp(eta - top) of
+    some would be 0, the largest one of the rows that are at risk then or later. A row has those of
+    the last event time at which it is at risk. shrink (g,): exp(top - that of the time before).
+    """
+
+    tops: np.ndarray
+    shrink: np.ndarray
+    wide: bool
+
+
 class Risk(NamedTuple):
-    """The sums at a predictor: u (n,) with the largest eta of its stratum taken off, tops; of event
-    times, (g,): all at risk, the tied deaths, and their weight; fresh: whether the sum over the
-    risk set is made anew; the weight of all deaths.
+    """The sums at a predictor, in their `Units`: u (n,) of rows; of event times, (g,): all at risk,
+    the tied deaths, and their weight; fresh: whether the sum over the risk set is made anew; the
+    weight of all deaths.
     """
 
     u: np.ndarray
-    tops: np.ndarray
+    units: Units
     sums: np.ndarray
     tied: np.ndarray
     weight: np.ndarray
@@ -29,28 +42,60 @@ class Risk(NamedTuple):
 def at_risk(loss, eta, weights):
     """The `Risk` of a predictor."""
     n, groups = eta.size, loss.first.size - 1
-    u, tops = np.empty(n), np.empty(loss.edges.size - 1)
+    u, units = np.empty(n), _units_of(loss, eta)
     v, fresh, total = np.empty((3, groups)), np.zeros(groups, np.bool_), 0.0
-    for s in range(tops.size):
-        tops[s] = -np.inf
     for i in range(n):
-        tops[loss.stratum[i]] = max(tops[loss.stratum[i]], eta[i])
-    for i in range(n):
-        u[i] = weights[i] * math.exp(eta[i] - tops[loss.stratum[i]])
+        if loss.until[i] > loss.since[i]:
+            u[i] = weights[i] * math.exp(eta[i] - units.tops[loss.until[i] - 1])
+        else:
+            u[i] = 0.0  # at risk at no event time
     for g in range(groups):
         v[2, g] = 0.0
         for d in range(loss.first[g], loss.first[g + 1]):
             v[2, g] += weights[loss.deaths[d]]
         total += v[2, g]
     if loss.leave.size > 0:
-        _mark_fresh(loss, u, fresh)
-    sum_risk_sets(loss, fresh, u, v[0])
+        _mark_fresh(loss, units, u, fresh)
+    sum_risk_sets(loss, units, fresh, u, v[0])
     sum_ties(loss, u, v[1])
-    return Risk(u, tops, v[0], v[1], v[2], fresh, total)
+    return Risk(u, units, v[0], v[1], v[2], fresh, total)
 
 
 @njit
-def _mark_fresh(loss, u, fresh):
+def _units_of(loss, eta):
+    """The `Units` at a predictor."""
+    groups, wide = loss.first.size - 1, False
+    tops, shrink = np.empty(groups), np.empty(groups)
+    for s in range(loss.block.size - 1):
+        top, least, enter = -np.inf, np.inf, loss.edges[s + 1]
+        for m in range(loss.edges[s], enter):
+            top = max(top, eta[loss.order[m]])
+            least = min(least, eta[loss.order[m]])
+        apart = top - least > WIDE
+        if apart:
+            wide, top = True, -np.inf
+        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
+            shrink[g] = 1.0
+            if apart:
+                while enter > loss.upto[g]:
+                    enter -= 1
+                    top = max(top, eta[loss.order[enter]])
+                if g + 1 < loss.block[s + 1]:
+                    shrink[g + 1] = math.exp(tops[g + 1] - top)
+            tops[g] = top
+    return Units(tops, shrink, wide)
+
+
+@njit
+def _in_units(loss, units, q, i, g):
+    """q_i in the units of an event time g."""
+    if not units.wide or q[i] == 0.0:  # 0: at risk at no event time, or far below others
+        return q[i]
+    return q[i] * math.exp(units.tops[loss.until[i] - 1] - units.tops[g])
+
+
+@njit
+def _mark_fresh(loss, units, u, fresh):
     """Mark the event times at which so much of a running sum over the risk set has left that
     rounding shows.
     """
@@ -64,26 +109,28 @@ def _mark_fresh(loss, u, fresh):
             peak = max(peak, total)
             while go > loss.gone[g]:
                 go -= 1
-                total -= u[loss.leave[go]]
+                total -= _in_units(loss, units, u, loss.leave[go], g)
             if not total > CANCELLED * peak:
                 fresh[g] = True
-                total = _anew(loss, u, g, s)
+                total = _anew(loss, units, u, g, s)
                 peak = total
+            total *= units.shrink[g]
+            peak *= units.shrink[g]
 
 
 @njit
-def _anew(loss, q, g, s):
+def _anew(loss, units, q, g, s):
     """The sum of q over the risk set of an event time of stratum s."""
     total, t = 0.0, loss.stop[loss.deaths[loss.first[g]]]
     for m in range(loss.upto[g], loss.edges[s + 1]):
         i = loss.order[m]
         if loss.start[i] < t:
-            total += q[i]
+            total += _in_units(loss, units, q, i, g)
     return total
 
 
 @njit
-def sum_risk_sets(loss, fresh, q, out):
+def sum_risk_sets(loss, units, fresh, q, out):
     """out_g = sum of q over the risk set of every event time g."""
     for s in range(loss.block.size - 1):
         total = 0.0
@@ -95,10 +142,11 @@ def sum_risk_sets(loss, fresh, q, out):
             if loss.leave.size > 0:
                 while go > loss.gone[g]:
                     go -= 1
-                    total -= q[loss.leave[go]]
+                    total -= _in_units(loss, units, q, loss.leave[go], g)
                 if fresh[g]:
-                    total = _anew(loss, q, g, s)
+                    total = _anew(loss, units, q, g, s)
             out[g] = total
+            total *= units.shrink[g]
 
 
 @njit
@@ -112,7 +160,7 @@ def sum_ties(loss, q, out):
 
 
 @njit
-def sum_times(loss, steps, tree):
+def sum_times(loss, units, steps, tree):
     """Make sums of `steps` (g,) over event times of which `over_times` takes those of a row: over
     those of a stratum up to each; where rows enter late, over pairs, fours and so on, of which no
     sum is a difference. tree (2 g,).
@@ -127,20 +175,27 @@ def sum_times(loss, steps, tree):
     for s in range(loss.block.size - 1):
         total = 0.0
         for g in range(loss.block[s], loss.block[s + 1]):
-            total += steps[g]
+            total = total * units.shrink[g] + steps[g]
             tree[g] = total
 
 
 @njit
-def over_times(loss, tree, i):
-    """The sum over the event times at which row i is at risk, from what `sum_times` made."""
+def over_times(loss, units, tree, i):
+    """The sum over the event times at which row i is at risk, from what `sum_times` made, in the
+    units of the row.
+    """
     left, right, total = loss.since[i], loss.until[i], 0.0
     if left >= right:
         return 0.0
     if loss.leave.size == 0:
         return tree[right - 1]
-    left += tree.size // 2
-    right += tree.size // 2
+    half = tree.size // 2
+    if units.wide:  # one event time after the other
+        for g in range(left, right):
+            total += tree[half + g] * math.exp(units.tops[right - 1] - units.tops[g])
+        return total
+    left += half
+    right += half
     while left < right:
         if left % 2 == 1:
             total += tree[left]
@@ -167,7 +222,7 @@ def means(loss, risk, z, room, sums, out):
     """out_t = pi_t'z for every term; room (n,), sums (2, g)."""
     for i in range(room.size):
         room[i] = risk.u[i] * z[i]
-    sum_risk_sets(loss, risk.fresh, room, sums[0])
+    sum_risk_sets(loss, risk.units, risk.fresh, room, sums[0])
     sum_ties(loss, room, sums[1])
     for g in range(risk.sums.size):
         for t in range(loss.term[g], loss.term[g + 1]):
