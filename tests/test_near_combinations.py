@@ -389,7 +389,7 @@ def test_products_far_from_the_origin_keep_their_coefficients():
     X[6] *= 2.0
     y = rng.poisson(2.0, 12).astype(float)
     design = l0path.designs.polynomial(X, names=["a", "b"])
-    rows = l0path.fit(design, y, loss="poisson", heredity="strong", max_k=5).solutions
+    rows = l0path.fit(design, y, loss="poisson", heredity="strong", max_k=5)._solutions
     assert [s.k for s in rows] == list(range(6))
     assert (np.diff([s.objective for s in rows]) <= 1e-12).all()  # each model is within the next
     assert rows[-1].optimality == "global" and np.count_nonzero(rows[-1].beta) == 5
