@@ -142,11 +142,11 @@ def check_path(d, path, truths, report):
     for row in rows:
         _numbers(d, row, report)
         _converged(d, row, report)
-        if row.model.status == "converged":
+        if row.model.details["status"] == "converged":
             _optimality(d, row, report)
         _bound(row, report)
-    for number in sorted({row.model.slice for row in rows}):
-        those = [row for row in rows if row.model.slice == number]
+    for number in sorted({row.model.details["slice"] for row in rows}):
+        those = [row for row in rows if row.model.details["slice"] == number]
         _intervals(those, report)
         _end(d, path, those, report)
     return rows
@@ -279,12 +279,12 @@ def _intervals(rows, report):
     """Within its interval of lambda0 a row is the best of its slice, but for separated rows that
     were passed.
     """
-    if any("left_out" in row.model.flags for row in rows):
-        rows = [row for row in rows if row.model.status != "separated"]
+    if any("left_out" in row.model.details["flags"] for row in rows):
+        rows = [row for row in rows if row.model.details["status"] != "separated"]
     cost = np.array([float(row.truth.cost[row.number]) for row in rows])
     F = np.array([row.model.objective - row.paid for row in rows])
     for i, row in enumerate(rows):
-        low, high = row.model.lambda0_low, row.model.lambda0_high
+        low, high = row.model.details["lambda0_low"], row.model.details["lambda0_high"]
         if not (math.isfinite(low) and high > low):
             continue
         for value in (
@@ -301,9 +301,15 @@ def _intervals(rows, report):
 def _end(d, path, rows, report):
     """A complete path of sizes ends where it was asked to, or where no column helps."""
     last, truth = rows[-1], rows[-1].truth
-    if last.on_price or not path.status.startswith("complete") or last.model.status != "converged":
+    if (
+        last.on_price
+        or not path.status.startswith("complete")
+        or last.model.details["status"] != "converged"
+    ):
         return
-    if "left_out" in last.model.flags or any("searched without" in note for note in path.notes):
+    if "left_out" in last.model.details["flags"] or any(
+        "searched without" in note for note in path.notes
+    ):
         return  # columns that separate the classes
     want = int(truth.size[truth.kept].max())
     for word in ("k", "max_k"):
@@ -325,9 +331,9 @@ def _certify(d, path, rows, truths, report):
     """Ask for a proof of one row, and check all that it says."""
     row = rows[(d.seed // 7) % len(rows)]
     n_best = 1 + d.seed % 4 if d.action == "n_best" else 1
-    c = path.certify(index=row.model.index, n_best=n_best, **LIMITS)
+    c = path.certify(index=row.model._index, n_best=n_best, **LIMITS)
     check_certificate(d, c, n_best, truths, report)
-    if row.model.status == "converged":
+    if row.model.details["status"] == "converged":
         wrong = c.incumbent > row.model.objective + row.slack(1e-9)
         report.say("worse", wrong, f"certify {row}: {c.incumbent} is worse")
 
@@ -340,7 +346,7 @@ def check_certificate(d, c, n_best, truths, report):
         one = Row(d, truth, model)
         _numbers(d, one, report)
         _converged(d, one, report)
-    _intervals(_slice(d, c.path, truths, c.model.slice), report)
+    _intervals(_slice(d, c.path, truths, c.model.details["slice"]), report)
     value, at = truth.best(k, there.price)
     text = f"certify {there} {c.status} bound {c.lower_bound}: {truth.name(at)} has {value:.10g}"
     if c.proven or c.status == "optimal":
@@ -348,7 +354,7 @@ def check_certificate(d, c, n_best, truths, report):
     if math.isfinite(c.lower_bound):
         slack = 1e-9 * abs(value) + 1e-10 * truth.scale + truth.noise(at)
         report.say("certified bound", c.lower_bound > value + slack, text)
-    if math.isfinite(c.deviance_ratio_bound) and there.model.status == "converged":
+    if math.isfinite(c.deviance_ratio_bound) and there.model.details["status"] == "converged":
         wrong = there.model.deviance_ratio > c.deviance_ratio_bound + 1e-7
         report.say("deviance ratio", wrong, f"{text}: {c.deviance_ratio_bound}")
     _fixed(c, there, k, d.units, report)

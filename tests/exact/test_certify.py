@@ -289,20 +289,24 @@ def test_a_box_is_stated_and_proves_nothing():
     )
     assert (
         0 <= c.gap < 1
-        and "bound_in_box" in c.model.flags
+        and "bound_in_box" in c.model.details["flags"]
         and c.path.notes[-1].endswith(c.assumptions[0])
         and not path.notes
     )
     again = c.path.certify(k=4)
     # what was assumed is not kept as known: this one is proved anew
-    assert again.proven and not again.assumptions and "bound_in_box" not in again.model.flags
+    assert (
+        again.proven
+        and not again.assumptions
+        and "bound_in_box" not in again.model.details["flags"]
+    )
     wider = c.path.certify(
         k=4, box=3 * largest
     )  # both are ascents that stop within 1e-6 of the best dual value
     assert (
         wider.lower_bound <= c.lower_bound * (1 + 1e-6)
         and "as given" in wider.assumptions[0]
-        and wider.model.flags.count("bound_in_box") == 1
+        and wider.model.details["flags"].count("bound_in_box") == 1
     )
     boxed = l0path.fit(X, y, loss="logistic", max_k=5, lower=-2, upper=2).certify(k=4)
     assert math.isfinite(boxed.gap) and not boxed.assumptions
