@@ -50,7 +50,8 @@ class MultinomialModel(ResponseModel):
         self.directions = Directions()
         self.codes, self.rows_at_hand = class_codes(problem.y), None
         self.turned_offset = np.ascontiguousarray(problem.offset.T)
-        self.Z, self.max_iter = np.empty((0, problem.X.n)), 1000
+        self.Z, self.W = np.empty((0, problem.X.n)), np.empty(0, dtype=np.int64)
+        self.max_iter = 1000
         x = np.zeros((int(problem.intercept), len(self.T)))
         x = self._minimise(self.Z, np.empty(0, dtype=np.int64), x, 0.0)[2]
         self.start = x[0] if problem.intercept else np.zeros(len(self.T))
