@@ -132,7 +132,7 @@ def fit(
         is. Rows of weight 0 are left out. Under the squared loss the variance of a row is
         proportional to 1 / weight, as in R's lm(weights=). The likelihoods of losses without a
         dispersion that is estimated (logistic, poisson, cox, ...) become pseudo-likelihoods, and
-        `Path.refit` has the standard errors of the sandwich. None means 1 for each row.
+        `Model.refit` has the standard errors of the sandwich. None means 1 for each row.
     freq_weight : array-like of shape (n,) or str, optional
         How many rows each row stands for: whole numbers >= 0, or the name of a column. All results
         are those of the repeated rows, criteria and standard errors among them, and folds never

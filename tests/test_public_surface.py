@@ -77,7 +77,7 @@ EXAMPLES = [
     "l0path.load",
     "l0path.one_standard_error",
     "l0path.Model",
-    "l0path.CVPath.index",
+    "l0path.CVPath.select",
     "l0path.CVPath.held_out",
     "l0path.L0Regressor",
     "l0path.L0Classifier",
@@ -94,22 +94,20 @@ EXAMPLES = [
         f"l0path.Path.{method}"
         for method in (
             "model",
-            "index",
             "support",
             "coef",
             "predict",
-            "objective",
             "slice",
             "select",
             "score_table",
-            "summary",
-            "alternatives",
-            "refit",
-            "score",
             "certify",
             "validate",
             "plot",
         )
+    ),
+    *(
+        f"l0path.Model.{method}"
+        for method in ("summary", "alternatives", "refit", "score", "conf_int", "survival", "plot")
     ),
 ]
 

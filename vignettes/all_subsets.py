@@ -36,7 +36,7 @@ n = len(y)
 
 def listed(models, criterion):
     """A table of models by a criterion."""
-    rows = [(m.path.score_table()[criterion].iloc[m._index], m.k, ", ".join(m.features)) for m in models]
+    rows = [(m.path.score_table()[criterion].iloc[m.details.name], m.k, ", ".join(m.features)) for m in models]
     return pd.DataFrame(rows, columns=[criterion, "k", "features"])
 
 

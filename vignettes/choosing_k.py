@@ -58,7 +58,7 @@ cv.plot();
 # %%
 for which in ("min", "1se"):
     m = cv.model(which)
-    print(f"{which}: k = {m.k}, held-out mean squared error {cv.scores.cv_mean[m._index]:.0f} (standard error {cv.scores.cv_se[m._index]:.0f}): {', '.join(m.features)}")
+    print(f"{which}: k = {m.k}, held-out mean squared error {cv.scores.cv_mean[m.details.name]:.0f} (standard error {cv.scores.cv_se[m.details.name]:.0f}): {', '.join(m.features)}")
 
 # %% [markdown]
 # `"min"` is the model of least held-out error. `"1se"` is the smallest model whose error is within one standard error of it: if the curve cannot tell two sizes apart, take the simpler.
@@ -200,7 +200,7 @@ OUTER = 1 if SHORT else 3
 rows = []
 for name, (A, r) in data.items():
     for which in ("min", "1se", "bic"):
-        nested = l0path.nested_cv(A, r, outer=5 if SHORT else 10, cv=5 if SHORT else 10, which=which, max_k=15, n_repeats=OUTER, random_state=1)
+        nested = l0path.nested_cv(A, r, outer=5 if SHORT else 10, cv=5 if SHORT else 10, rule=which, max_k=15, n_repeats=OUTER, random_state=1)
         null = np.var(r)
         rows.append({"data": name, "rule": which, "inner, of the winner": nested.table.inner_mean.mean() / null, "nested": nested.mean / null, "too small by": 1 - nested.table.inner_mean.mean() / nested.mean,
                      "k, smallest": nested.table.k.min(), "median": nested.table.k.median(), "largest": nested.table.k.max()})

@@ -237,7 +237,7 @@ print(f"k = {chosen.k}: {', '.join(chosen.features)}")
 breast = load_wdbc()
 classes = l0path.cv_fit(breast.X, breast.y, loss="logistic", lambda2=[1e-3] if SHORT else [1e-4, 1e-3, 1e-2], max_k=8 if SHORT else 15, cv=5 if SHORT else 10, scoring="auc", random_state=1)
 best = classes.model("1se")
-print(f"1se: k = {best.k}, lambda2 = {best.details['lambda2']:g}, held-out AUC {classes.scores.cv_mean[best._index]:.4f}: {', '.join(best.features)}")
+print(f"1se: k = {best.k}, lambda2 = {best.details['lambda2']:g}, held-out AUC {classes.scores.cv_mean[best.details.name]:.4f}: {', '.join(best.features)}")
 
 # %% [markdown]
 # Any two labels will do, `path.classes` says which is the positive one. Where some columns separate the classes, the path without a ridge ends at that size, warns, and says so in `path.status`; the

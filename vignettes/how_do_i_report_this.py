@@ -90,7 +90,7 @@ near.head(4)[["dropped", "added", "relative"]]
 # %%
 nested = l0path.nested_cv(data.X, data.y, cv=5, random_state=1)
 null = cv.scores.cv_mean[0]
-pd.Series({"on the rows of the fit": model.deviance_ratio, "held out, size chosen by it": 1 - cv.scores.cv_mean[model._index] / null, "nested": 1 - nested.mean / null}, name="share of variance explained").round(3)
+pd.Series({"on the rows of the fit": model.deviance_ratio, "held out, size chosen by it": 1 - cv.scores.cv_mean[model.details.name] / null, "nested": 1 - nested.mean / null}, name="share of variance explained").round(3)
 
 # %% [markdown]
 # # Which p-values hold

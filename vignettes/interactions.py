@@ -132,9 +132,9 @@ def place(name):
 stand_ins = near[near.relative < 0.25]
 ax.scatter(*zip(*map(place, stand_ins.added), strict=True), s=5, color=GREY, alpha=0.5, label="could stand in (objective within 25 %)", zorder=2)
 for other in cvs["with products"].path:
-    if other.k and other.index != model._index:
+    if other.k and other.details.name != model.details.name:
         ax.scatter(*zip(*map(place, other.features), strict=True), s=26, facecolor="none", edgecolor=BLUE, linewidth=0.8, alpha=0.6, zorder=3, label="in a model of another size" if other.k == 1 else None)
-size = model.path.coef(index=model._index, standardized=True).iloc[1:].abs()
+size = model.path.coef(index=model.details.name, standardized=True).iloc[1:].abs()
 ax.scatter(*zip(*map(place, model.features), strict=True), s=40 + 160 * size / size.max(), color=ORANGE, edgecolor="white", linewidth=0.8, zorder=4, label=f"in the model chosen, k = {model.k}")
 ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
 ax.axhspan(838, 848, color="#eeeeee", zorder=0)
@@ -161,7 +161,7 @@ rows = {}
 for name, cv in cvs.items():
     for which in ("min", "1se"):
         chosen = cv.model(which)
-        rows[f"{name}, {which}"] = {"candidates": cv.p, "coefficients": chosen.details['n_features'], "cv_mse": cv.scores.cv_mean[chosen._index], "test_mse": chosen.score(X[~train], y[~train]).mse}
+        rows[f"{name}, {which}"] = {"candidates": cv.p, "coefficients": chosen.details['n_features'], "cv_mse": cv.scores.cv_mean[chosen.details.name], "test_mse": chosen.score(X[~train], y[~train]).mse}
 scores = {}
 for count in range(1, min(X.shape[1], 12 if SHORT else 20) + 1):
     scores[count] = np.mean((cross_val_predict(PLSRegression(count), X[train], y[train], cv=folds).ravel() - y[train]) ** 2)

@@ -86,7 +86,7 @@ for rho in (0.9, 0.5):
                 began = time.perf_counter()
                 path = l0path.fit(data.X, data.y, loss="logistic", max_k=2 * TRUE, **how)
                 chosen = path.validate(data.X, again).model("min")
-                found = support_recovery(path, data).loc[chosen._index]
+                found = support_recovery(path, data).loc[chosen.details.name]
                 rows.append({"rho": rho, "n": n, "method": name, "F1": found.f1, "support size": chosen.details['n_features'], "false positives": found.false_positives, "AUC": roc_auc_score(new.y, chosen.predict(new.X, type="link")),
                              "seconds": time.perf_counter() - began})
             began = time.perf_counter()

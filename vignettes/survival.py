@@ -147,7 +147,7 @@ path.model("bic").survival(cases, times=[12, 24, 48]).round(2)
 # rightly ordered pairs (AUC) and the Brier score at one, two and four years. (These two are of the rows of the fit.)
 
 # %%
-ax = path.plot_survival(risk=cv.held_out(k=chosen.k))
+ax = chosen.plot("survival", risk=cv.held_out(k=chosen.k))
 ax.set(xlabel="months since the end of the trial", ylabel="share not yet published")
 ax.get_legend().set_title("predicted chance to be published", prop={"size": 9})
 plt.show()
@@ -157,17 +157,17 @@ path.model("bic").score(Z, y, times=[12, 24, 48]).round(3)
 # The number of columns was chosen by the same folds. `nested_cv` puts the choice inside: in each outer fold the size is chosen anew, and the trials left out are scored once.
 
 # %%
-nested = l0path.nested_cv(Z, y, loss="cox", max_k=6, lambda2=1e-3, which="1se", scoring="concordance", outer=5, cv=5, random_state=1)
+nested = l0path.nested_cv(Z, y, loss="cox", max_k=6, lambda2=1e-3, rule="1se", scoring="concordance", outer=5, cv=5, random_state=1)
 print(f"concordance {nested.mean:.3f} (standard error {nested.se:.3f}); sizes chosen: {nested.table.k.tolist()}")
 
 # %% [markdown]
 # ## The same in scikit-learn's words
 #
 # `L0Survival` and `L0SurvivalCV` have the methods of scikit-survival's estimators, and go into pipelines and grid searches. Here the size of least held-out deviance is taken, which has the three columns of
-# above; `which="1se"` would be content with two of them, the endpoint and the budget, and its curves would differ.
+# above; `rule="1se"` would be content with two of them, the endpoint and the budget, and its curves would differ.
 
 # %%
-model = l0path.L0SurvivalCV(max_k=8, lambda2=1e-3, which="min", random_state=1).fit(Z, y)
+model = l0path.L0SurvivalCV(max_k=8, lambda2=1e-3, rule="min", random_state=1).fit(Z, y)
 print(model.get_feature_names_out().tolist(), f"concordance on the same rows {model.score(Z, y):.3f}")
 one = model.predict_survival_function(cases)[2]
 print(f"large, positive, clinical: {one(24.0):.2f} still unpublished after two years")

@@ -84,7 +84,7 @@ def cv_fit(
     solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
     largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
     by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
-    perfect fit, fewer rows), its last solution is repeated, and marked in `cv._repeated`.
+    perfect fit, fewer rows), its last solution is repeated, and `notes` say so.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def cv_fit(
         backend, and the number when this is None). None without a configuration means one process
         with all threads.
     random_state : int, Generator, or None
-        The seed of the folds. None draws one, which `cv.random_state` holds.
+        The seed of the folds. None draws one, which `cv.folds.attrs` holds.
     time_limit : float, optional
         Seconds for everything: the fit on all rows, then the folds. At the limit, or at Ctrl-C,
         folds that did not finish are left out. Without a limit several folds of a squared loss
@@ -402,7 +402,7 @@ def assemble(path, folds, outcomes, end, metric, seed):
         first = path._solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
         notes.append(
             f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = "
-            f"{first.k}); their last solution is repeated, see cv._repeated"
+            f"{first.k}); their last solution is repeated"
         )
     overlap = [i for i in numbers if np.isin(splits[i][1], splits[i][0]).any()]
     if overlap:

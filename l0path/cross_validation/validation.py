@@ -42,7 +42,7 @@ class UnseenRows(NamedTuple):
 
 
 def new_rows(path, X, y, **by_row):
-    """The `UnseenRows` of arguments of `Path.score` and the like; by_row: sample_weight,
+    """The `UnseenRows` of arguments of `Model.score` and the like; by_row: sample_weight,
     freq_weight, trials, offset and strata, None for those that are not given.
     """
     by_row = {**dict.fromkeys(BY_ROW), **by_row}

@@ -182,7 +182,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     n_jobs : int, optional
         The number of processes for the folds. None means one process with all threads.
     random_state : int, Generator, or None
-        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
+        The seed of the folds. None draws a new one for each fit (in `cv_.folds.attrs`).
 
     Attributes
     ----------

@@ -149,7 +149,7 @@ def _refuse_unserved(cv):
         )
     if meta.traits.response == "survival":
         raise ValueError(
-            "predict_interval has no intervals for censored times; path.survival(X, ...) gives "
+            "predict_interval has no intervals for censored times; model.survival(X) gives "
             "survival curves"
         )
     if meta.traits.response == "real" and not meta.traits.intercept:

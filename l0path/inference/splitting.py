@@ -47,7 +47,7 @@ def split_inference(
 
     Columns are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
-    and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
+    and its columns are refitted without penalty on the other rows (statsmodels, as `Model.refit`
     does; survival times and ordered classes by maximum likelihood here), which gives p_j. Columns
     that were not chosen have p_j = 1. A row that stands for several stays whole.
 
@@ -81,7 +81,7 @@ def split_inference(
     progress : bool, optional
         A bar on stderr that shows the splits, as in `l0path.fit`.
     **fit : Any
-        Arguments of `l0path.fit` (any loss that `Path.refit` takes), except those about costs.
+        Arguments of `l0path.fit` (any loss that `Model.refit` takes), except those about costs.
         Weights and offset go with the rows; class weights serve the choice only. Columns of
         always_include are in every model and tested. With groups= whole groups are chosen and their
         columns tested one by one. A held-out part gives no p-value of coefficients that have no
@@ -126,8 +126,9 @@ def split_inference(
     column with an effect, columns correlated with it are tested for what they stand in for.
 
     Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
-    By contrast, `path.refit(k=...)` tests on the rows that were used for the choice, and says so.
-    `path.refit(X=, y=)` on other rows is one split by hand.
+    By contrast, `path.model(k=...).refit()` tests on the rows that were used for the choice, and
+    says so.
+    `model.refit(X, y)` on other rows is one split by hand.
 
     References
     ----------

@@ -437,7 +437,7 @@ class SetSearch:
         if path._meta.loss in OWN_LOSSES:
             raise ValueError(
                 f"the search over all models needs the conjugate of the loss, and loss="
-                f"{path._meta.loss!r}, which is your own, has none; path.alternatives(k=) compares "
+                f"{path._meta.loss!r}, which is your own, has none; model.alternatives() compares "
                 "models one exchange away"
             )
         first = rows[0]

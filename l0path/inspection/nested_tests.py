@@ -55,7 +55,7 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    *refits : results of `Path.refit`
+    *refits : results of `Model.refit`
         Two or more, in any order; of several responses those of one response.
     p_values : bool, optional
         Whether the table has p-values. None: where they hold, which they do not if the columns of a
@@ -98,7 +98,7 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     >>> train, test = data.X.index[::2], data.X.index[1::2]
     >>> path = l0path.fit(data.X.loc[train], data.y[train])
     >>> new = {"X": data.X.loc[test], "y": data.y[test]}
-    >>> l0path.anova(path.refit(k=1, **new), path.refit(k=3, **new)).round(3)
+    >>> l0path.anova(path[1].refit(**new), path[3].refit(**new)).round(3)
            df_model  df_resid           rss   df       F  p_value
     model
     k = 1         2     129.0  1.548012e+07  NaN     NaN      NaN
@@ -112,11 +112,11 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
         if isinstance(one, dict):
             raise TypeError(
                 "anova takes the refits of one response: pass those of a name, such as "
-                f"path.refit(k=2)[{next(iter(one))!r}]"
+                f"path[2].refit()[{next(iter(one))!r}]"
             )
         if getattr(one, "origin", None) is None:
             raise TypeError(
-                f"anova takes results of path.refit(...), got {type(one).__name__}; refit the "
+                f"anova takes results of model.refit(...), got {type(one).__name__}; refit the "
                 "model first"
             )
     _refuse_unlike(refits)

@@ -28,7 +28,7 @@ def prepared(path, s, X, y, by_row, whole):
     path : Path
     s : Solution
         The model.
-    X, y : as in `Path.refit`
+    X, y : as in `Model.refit`
         None stands for the rows of the fit.
     by_row : dict
         What belongs to rows, by name: an array, the name of a column, or None.

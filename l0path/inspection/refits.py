@@ -1,4 +1,4 @@
-"""`Path.refit`: the chosen columns once more in statsmodels, without penalty, for standard errors,
+"""`Model.refit`: the chosen columns once more in statsmodels, without penalty, for standard errors,
 tests and diagnostics.
 """
 
@@ -200,7 +200,7 @@ def _table(path, s, rows, robust):
                 + (
                     "leave cov_type out, or pass 'nonrobust'"
                     if robust and not alone
-                    else "refit on a sample of them with path.refit(X=, y=)"
+                    else "refit on a sample of them with model.refit(X, y)"
                 )
             )
         again = False
@@ -320,7 +320,7 @@ def _(loss, sm, path, s, table, how):
     if table.weights is not None:
         raise ValueError(
             "statsmodels has no weighted robust regression: refit of loss='huber' takes no "
-            "sample_weight, only freq_weight; refit with path.refit(X=, y=) on unweighted rows"
+            "sample_weight, only freq_weight; refit with model.refit(X, y) on unweighted rows"
         )
     return _robust(sm, path, s, table.endog, table.exog, how)
 

@@ -1,4 +1,4 @@
-"""`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand
+"""`Model.summary` and `Model.alternatives`: what each feature of a model is worth, what could stand
 in for it, and the models next to it.
 """
 
@@ -35,7 +35,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Summary:
-    """One model in a table, as `Path.summary` returns it.
+    """One model in a table, as `Model.summary` returns it.
 
     Attributes
     ----------

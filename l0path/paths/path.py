@@ -810,7 +810,7 @@ class Path:
             if self._meta.traits.response == "survival":
                 raise ValueError(
                     "type='response' needs a loss with a mean, and cox has none: use type='risk' "
-                    "(the hazard beside the baseline) or 'link', or path.survival(X, ...) for "
+                    "(the hazard beside the baseline) or 'link', or model.survival(X) for "
                     "probabilities"
                 )
             if not link:
@@ -837,7 +837,7 @@ class Path:
         if self._meta.traits.response == "survival":
             raise ValueError(
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
-                "path.survival(X, ...) or path.cumulative_hazard(X, ...)"
+                "path.model(...).survival(X, times=...)"
             )
         what = "is for loss='cox'" if type == "risk" else "is not known"
         raise ValueError(
@@ -1268,7 +1268,7 @@ class Path:
         criteria : sequence of str, default ("aic", "bic")
             Columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
         se : bool or str, default False
-            True adds standard errors, those of `Path.refit`, and a name those of this `cov_type`,
+            True adds standard errors, those of `Model.refit`, and a name those of this `cov_type`,
             such as "HC3". The coefficients are then those of the refits, which have no penalty; of
             several classes log odds against the first one. They take no account of a choice by
             these rows.
@@ -1436,7 +1436,7 @@ class Path:
         file : str or path, optional
             Where to write the page (it is overwritten). None writes nothing.
         alternatives : int, default 5
-            Exchanges listed for each model, 0 for none (see `Path.alternatives`; not for groups,
+            Exchanges listed for each model, 0 for none (see `Model.alternatives`; not for groups,
             nor without the data).
         time_limit : float or None, default 30
             Seconds for the exchanges, None for no limit. The models chosen by scores and criteria

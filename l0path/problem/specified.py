@@ -97,7 +97,7 @@ class Huber(LossRecord):
     ----------
     delta : float, optional
         The threshold > 0, in units of y. None takes it from the residuals of a robust pilot fit;
-        `path.delta` has it.
+        `path.loss.delta` has it.
 
     References
     ----------
@@ -195,7 +195,7 @@ class NegativeBinomial(LossRecord):
     ----------
     theta : float, optional
         The theta > 0. None takes it from a pilot fit. It is one number for the whole path;
-        `path.theta` has it.
+        `path.loss.theta` has it.
     """
 
     name: ClassVar[str] = "negative_binomial"
