@@ -37,23 +37,19 @@ LAYERS = [
     {"__main__"},
 ]
 # where the methods of results stand whose code is in a package above: there an import may point up
-# if it is the first of the two lines of a function that returns the call of what it imports, or
-# under TYPE_CHECKING
+# if it is the first line of a function that returns the call of what it imports and in between
+# gathers arguments in dicts at most, or under TYPE_CHECKING
 METHODS_FROM_ABOVE = {
     f"l0path.{name}"
     for name in (
-        "cross_validation.showing",
-        "cross_validation.showing_outer",
+        "cross_validation.nested",
+        "cross_validation.result",
         "diagnostics",
         "inference.showing",
         "inspection.certificate",
         "inspection.summaries",
-        "paths.choosing",
-        "paths.inspecting",
         "paths.model",
-        "paths.new_rows",
         "paths.path",
-        "paths.showing",
     )
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
@@ -162,11 +158,12 @@ def called_from_above(module, sources):
         if isinstance(node, ast.FunctionDef):
             body = node.body[ast.get_docstring(node) is not None :]
             if (
-                len(body) == 2
+                len(body) > 1
                 and isinstance(body[0], ast.ImportFrom)
-                and isinstance(body[1], ast.Return)
-                and isinstance(body[1].value, ast.Call)
-                and getattr(body[1].value.func, "id", "") in {a.name for a in body[0].names}
+                and all(isinstance(getattr(one, "value", None), ast.Dict) for one in body[1:-1])
+                and isinstance(body[-1], ast.Return)
+                and isinstance(body[-1].value, ast.Call)
+                and getattr(body[-1].value.func, "id", "") in {a.name for a in body[0].names}
             ):
                 lines.add(body[0].lineno)
         elif is_type_checking(node):

@@ -33,6 +33,16 @@ def described_by(method: Callable, **more: str) -> Callable[[Callable[P, T]], Ca
     return described
 
 
+CLOSED = 1e-6  # relative gap up to which a model is called proven
+
+
+def gap_text(gap, proven=False):
+    """A relative gap as text: "0" where it is closed, with "(proven)" where that is claimed."""
+    if not gap <= CLOSED:
+        return f"{gap:.2g}"
+    return "0 (proven)" if proven else "0"
+
+
 def spans(sizes):
     """Whole numbers as text, neighbours as a span: "0..3, 5"; "0..0" for a single one."""
     sizes = sorted(set(sizes))

@@ -566,15 +566,8 @@ class CVPath(Path):
         """
         from ..plots.scores import plot_cv
 
-        if kind == "scores":
-            marked = ("min", "1se") if mark is None else [mark] if isinstance(mark, str) else mark
-            return plot_cv(self, ax, marked, x=x, slice=slice, k=k, log=log)
-        if log:
-            raise ValueError(
-                f"log=True is for kind='scores'; kind={kind!r} is drawn as in Path.plot"
-            )
-        more = {"k": k, "labels": labels, "response": response, "class_": class_}
-        return super().plot(kind, x or "k", mark, slice, ax, standardized, **more)
+        more = {"k": k, "labels": labels, "response": response, "class_": class_, "log": log}
+        return plot_cv(self, kind, x, mark, slice, ax, standardized, **more)
 
     def plot_roc(
         self,

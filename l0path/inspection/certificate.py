@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
-from ..core.describing import described_by
+from ..core.describing import described_by, gap_text
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
@@ -169,7 +169,7 @@ class Certificate:
         lambda0 = m._solution.lambda0
         what = f"lambda0 = {lambda0:.4g}, k = {m.k}" if math.isfinite(lambda0) else f"k = {m.k}"
         bound = (
-            f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}"
+            f"bound {self.lower_bound:.6g}, gap {gap_text(self.gap, self.proven)}"
             if math.isfinite(self.gap)
             else "no bound"
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import gap_text
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
@@ -72,9 +73,10 @@ class Summary:
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         tried += f" among models of {h['heredity']} heredity" if h["heredity"] else ""
+        gap = gap_text(h["gap"], h["optimality"] == "global")
         second = (
             f"{about}loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
-            f"{h['optimality']}{tried}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
+            f"{h['optimality']}{tried}" + (f", gap {gap}" if np.isfinite(h["gap"]) else "")
         )
         shrink = [
             f"{name} = {h[name]:.4g}"

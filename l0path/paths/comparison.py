@@ -12,7 +12,7 @@ from typing import IO, Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ..core.describing import described_by
+from ..core.describing import described_by, gap_text
 from ..core.types import Rule, Selector
 from .criteria import score_table
 from .model import Model
@@ -403,8 +403,8 @@ def _texts(part, name, row, digits):
         if isinstance(v, (int, float, np.number)) and np.isfinite(v) and v != 0
     ]
     own = part in ("coefficient", ERROR)  # features may have any name
-    if not own and name == "gap":  # less than 1e-9 is rounding
-        return ["" if pd.isna(v) else f"{v if abs(v) > 1e-9 else 0.0:.2g}" for v in row]
+    if not own and name == "gap":
+        return ["" if pd.isna(v) else gap_text(v) for v in row]
     if not own and name.startswith("lambda"):
         return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
     sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]

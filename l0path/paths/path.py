@@ -1310,7 +1310,7 @@ class Path:
         criterion   aic             3820.49  3810.21  3800.46
                     bic             3831.20  3824.50  3818.32
         check       optimality       global   global   global
-                    gap               1e-08    1e-08    1e-08
+                    gap                   0        0        0
         >>> table = path.compare([5, "bic"])
         >>> table.loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
         [0.491, 0.509]

@@ -1,4 +1,4 @@
-"""`plot_cv`: held-out scores of a path with their standard errors, and the choices they lead to."""
+"""`CVPath.plot`: held-out scores of a path with their standard errors, and the choices they lead to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.describing import described_by
 from ..cross_validation import CVPath
 from . import style
+from .draw import plot
 from .drawing import axis, shrinkage, xlabel
 from .numbers import sizes
 
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 SCORE_LABELS = {"min": "best score", "1se": "one standard error"}
 
 
-@described_by(CVPath.plot, cv="CVPath")
-def plot_cv(
+def plot_cv(cv, kind, x, mark, slice, ax, standardized, *, k, labels, response, class_, log):
+    """The plot of a kind, for `CVPath.plot`: the scores, or a plot of the path."""
+    if kind == "scores":
+        marked = ("min", "1se") if mark is None else [mark] if isinstance(mark, str) else mark
+        return plot_scores(cv, ax, marked, x=x, slice=slice, k=k, log=log)
+    if log:
+        raise ValueError(f"log=True is for kind='scores'; leave it out for kind={kind!r}")
+    more = {"k": k, "labels": labels, "response": response, "class_": class_}
+    return plot(cv, kind, x or "k", mark, slice, ax, standardized, **more)
+
+
+def plot_scores(
     cv: CVPath,
     ax: Axes | None = None,
     mark: Sequence[str] = ("min", "1se"),
@@ -30,6 +40,7 @@ def plot_cv(
     k: int | Sequence[int] | None = None,
     log: bool = False,
 ) -> Axes:
+    """Held-out scores with their standard errors, and the choices `mark`."""
     table = cv.scores
     if x is None:
         x = "k" if table["lambda0"].isna().all() else "lambda0"

@@ -11,6 +11,8 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
+from ..core.describing import gap_text
+
 HEAD = 8  # rows of the table that are shown
 FEATURES = 80  # characters of a list of features
 STYLE = "border-collapse:collapse;font-size:90%"
@@ -295,7 +297,7 @@ def certificate_html(certificate):
     rows = [
         ("objective", c.incumbent),
         ("lower bound", c.lower_bound),
-        ("gap", c.gap),
+        ("gap", gap_text(c.gap, c.proven) if np.isfinite(c.gap) else c.gap),
         ("deviance ratio", m.deviance_ratio),
         *([("its bound for a best model", c.deviance_ratio_bound)] if c._bounded else []),
         ("status", c.status),
