@@ -1,4 +1,4 @@
-"""`CVPath.plot`: held-out scores of a path with their standard errors, and the choices they lead to."""
+"""`CVPath.plot`: held-out scores of a path with their standard errors, and the choices made."""
 
 from __future__ import annotations
 
