@@ -144,10 +144,7 @@ career = pd.cut(X.Years, [0, 3, 6, 10, 30], labels=["1-3", "4-6", "7-10", "11+"]
 table = X.assign(Salary=y, Career=career, Division=np.where(X.Division_W == 1, "W", "E"))
 formula = "Salary ~ Career * (Hits + Walks + CRBI) + Division + PutOuts + Assists + Errors + AtBat"
 terms = l0path.fit(formula, data=table)
-labels = np.array(terms.meta.groups.labels, dtype=object)
-terms.details[["k", "n_features", "objective", "optimality"]].assign(
-    terms=[", ".join(labels[s.groups]) for s in terms.solutions]
-).head(8)
+terms.table[["k", "n_features", "objective", "optimality", "features"]].head(8)
 
 # %% [markdown]
 # How much a run batted in, or a hit, is worth depends on the career: an interaction of `Career` is in every best model from k = 3 on. `k` counts terms, and `n_features` their coefficients. An interaction with a factor enters only with the terms that it contains, for without them the model would depend on which level

@@ -187,7 +187,7 @@ pd.DataFrame(rows).set_index(["alpha", "lambda"])
 grid = np.geomspace(1.02 * np.abs(Z.T @ (y - y.mean())).max() / len(y), 0.3, 12 if SHORT else 40)
 net = l0path.fit(X, y, lambda0=[0.0], lambda1=grid)
 lasso = net.coef(standardized=True).drop("(Intercept)")
-subset = path.coef(standardized=True).drop("(Intercept)")
+subset = path.coef("all", standardized=True).drop("(Intercept)")
 main = subset[[i for i in subset if path.details.k[i] == 6]].iloc[:, 0].abs().nlargest(6).index
 fig, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained", sharey=True)
 for name in subset.index:

@@ -396,7 +396,7 @@ fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(grid)))
 for ax, (score, result2) in zip(axes, scan.items(), strict=True):
     for color, value in zip(shades, grid, strict=True):
-        part = result2.table[np.isclose(result2.table.lambda2, value)]
+        part = result2.scores[np.isclose(result2.scores.lambda2, value)]
         ax.plot(part.k, part.cv_mean, marker="o", markersize=3.5, linewidth=1.3, color=color, label=f"{value:.1g}")
     ax.set(xlabel="genes in the model, k", ylabel=f"held-out {score}")
     ax.spines[["top", "right"]].set_visible(False)
@@ -404,7 +404,7 @@ axes[0].set_yscale("log")
 axes[1].legend(title=r"$\lambda_2$", frameon=False, fontsize=9);
 
 # %%
-errors = scan["misclassification"].table
+errors = scan["misclassification"].scores
 fine = errors[errors.cv_mean <= errors.cv_mean.min() + 1e-12]
 print(f"least share of wrong classes {errors.cv_mean.min():.3f}, reached by {len(fine)} of the {len(errors)} models, from k = {fine.k.min()} on, for {fine.lambda2.nunique()} of the {len(grid)} values of lambda2")
 

@@ -266,7 +266,7 @@ alone, both = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Divisi
 terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10, heredity=None) for name, right in (("terms alone", alone), ("with products", both))}
 for name, cv in terms.items():
     i = cv.select("min")
-    print(f"{name}: {len(cv.meta.groups.labels)} terms, {cv.p} columns; least held-out error {cv.scores.cv_mean[i]:.4f} (se {cv.scores.cv_se[i]:.4f}) at k = {cv.scores.k[i]}")
+    print(f"{name}: {cv.p} columns; least held-out error {cv.scores.cv_mean[i]:.4f} (se {cv.scores.cv_se[i]:.4f}) at k = {cv.scores.k[i]}")
 terms["with products"].model("min").summary().table[["columns", "norm", "increase_if_dropped", "best_exchange", "exchange_change"]]
 
 # %%

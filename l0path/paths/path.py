@@ -573,8 +573,8 @@ class Path:
         Parameters
         ----------
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.select`. Without any selector
-            all solutions are returned.
+            A size, a criterion or a function of the path, as in `Path.select`. "all" returns all
+            models, and so does no selector, but of a `CVPath`, whose choice "min" is then meant.
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False
@@ -616,7 +616,7 @@ class Path:
         CRBI           0.79   0.69
         """
         base = self._baseline(baseline)
-        if rule is None and not selector and self._default is None:
+        if self._all(rule, selector):
             return self._every_coef(standardized, full, base)
         self, i = self._at(rule, **selector)
         s = self._solutions[i]
@@ -626,6 +626,14 @@ class Path:
         if self._meta.responses is not None:
             return pd.DataFrame(values, index=index, columns=self._meta.response_index)
         return pd.Series(values, index=index, name=self._meta.about or i)
+
+    def _all(self, rule, selector):
+        """Whether all models are asked for."""
+        if isinstance(rule, str) and rule == "all":
+            if selector:
+                raise TypeError(f"'all' goes with no selector; leave out {', '.join(selector)}")
+            return True
+        return rule is None and not selector and self._default is None
 
     def _every_coef(self, standardized=False, full=False, base=np.asarray):
         """The coefficients of all models, as `coef` gives them."""
@@ -711,8 +719,8 @@ class Path:
             columns. After a fit by a formula X is a DataFrame of the columns that the terms of the
             model use, in any order.
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.select`. Without any selector
-            all solutions predict.
+            A size, a criterion or a function of the path, as in `Path.select`. With "all", and
+            without any selector but of a `CVPath`, all models predict.
         type : str, optional
             "response" for the mean, "link" for the linear predictor, "class" for labels, or for
             loss="cox" "risk" for exp(linear predictor), the hazard relative to that of a row of
@@ -751,7 +759,7 @@ class Path:
         >>> path.predict(data.X.head(2)).shape  # every model
         (2, 20)
         """
-        bare = rule is None and not selector and self._default is None
+        bare = self._all(rule, selector)
         chosen = range(len(self))
         if not bare:
             self, row = self._at(rule, **selector)
