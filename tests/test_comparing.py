@@ -39,7 +39,7 @@ def test_other_metrics_are_those_of_a_cross_validation_of_their_own():
     some = {"cv": 4, "max_k": 4, "random_state": 3, "n_repeats": 2}
     cv, own = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, scoring="mae", **some)
     again = cv.rescore("mae")
-    pd.testing.assert_frame_equal(again.details, own.scores)
+    pd.testing.assert_frame_equal(again.scores, own.scores)
     assert again.select("1se") == own.select("1se") and again.notes == own.notes
     both = cv.metrics(["mae", "r2"])
     np.testing.assert_allclose(both["mae_se"], own.scores["cv_se"])
@@ -56,7 +56,7 @@ def test_areas_by_fold_are_scikit_learns():
     X, y = sample(classes=True)
     cv = l0path.cv_fit(X, y, loss="logistic", lambda2=0.01, cv=3, max_k=3, random_state=0)
     again = cv.rescore("auc")
-    assert again.greater_is_better
+    assert again.folds.attrs["greater_is_better"]
     held = cv.held_out(k=2)
     for fold, (_, test) in enumerate(cv.splits):
         assert again.folds.iloc[2, fold] == pytest.approx(
@@ -93,7 +93,7 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="rescore"):
         cv.difference(cv.rescore("mae"))
     with pytest.raises(TypeError, match="pass a CVPath"):
-        cv.difference(cv)
+        cv.difference(l0path.fit(X, y, max_k=2))
     with pytest.raises(ValueError, match=r"path\.validate"):
         cv.validate(X, y).rescore("mae")
     with pytest.raises(ValueError, match="scoring='auc'"):
@@ -159,7 +159,7 @@ def test_a_cross_validation_comes_back_as_it_was(kind, tmp_path):
     cv.save(tmp_path / "cv")
     again = l0path.load(tmp_path / "cv")
     assert type(again) is l0path.CVPath and [p.name for p in tmp_path.iterdir()] == ["cv"]
-    pd.testing.assert_frame_equal(again.details, cv.scores)
+    pd.testing.assert_frame_equal(again.scores, cv.scores)
     pd.testing.assert_frame_equal(again.folds, cv.folds)
     assert again.notes == cv.notes and repr(again) == repr(cv)
     assert again.select("1se") == cv.select("1se")
@@ -174,11 +174,11 @@ def test_validations_and_nested_cross_validations_come_back(tmp_path):
     some = {"loss": "logistic", "lambda2": 0.01, "max_k": 3}
     validated = l0path.fit(X[:40], y[:40], **some).validate(X[40:], y[40:])
     validated.save(tmp_path / "v")
-    pd.testing.assert_frame_equal(l0path.load(tmp_path / "v").details, validated.scores)
+    pd.testing.assert_frame_equal(l0path.load(tmp_path / "v").scores, validated.scores)
     nested = l0path.nested_cv(X, y, outer=3, cv=3, random_state=0, **some)
     nested.save(tmp_path / "n")
     again = l0path.load(tmp_path / "n")
-    pd.testing.assert_frame_equal(again.details, nested.table)
+    pd.testing.assert_frame_equal(again.table, nested.table)
     assert repr(again) == repr(nested) and (again.se, again.mean) == (nested.se, nested.mean)
     np.testing.assert_array_equal(again.held_out, nested.held_out)
     for one, other in zip(again.models, nested.models, strict=True):

@@ -22,7 +22,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_the_response(form):
     X, times = drawn(1)
-    expected = fitted(X, times, max_k=2).table["loss"].to_numpy()
+    expected = fitted(X, times, max_k=2).details["loss"].to_numpy()
     path = l0path.fit(X, FORMS[form](times.stop, times.event), loss="cox", max_k=2)
     assert path.details["loss"].to_numpy() == pytest.approx(expected)
 

@@ -284,8 +284,8 @@ def calls(loaded, X, y):
         path = loaded.path
         out += [lambda: (loaded.features, loaded.coef, loaded.gap), lambda: loaded.predict(X)]
     elif hasattr(loaded, "folds"):
-        path = loaded.path
-        out += [lambda: loaded.details, lambda: loaded.model(), lambda: loaded.select("1se")]
+        path = loaded
+        out += [lambda: loaded.scores, lambda: loaded.model(), lambda: loaded.select("1se")]
         out += [lambda: loaded.predict(X), lambda: loaded.coef(), lambda: loaded.held_out()]
     elif hasattr(loaded, "models"):
         path = loaded.models[0].path

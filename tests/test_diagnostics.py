@@ -40,7 +40,7 @@ EXPECTED = pd.DataFrame(
 class FakePath(l0path.Path):
     """What the function reads of a path, with row labels that are not positions."""
 
-    table, meta = None, SimpleNamespace(first_names=["(Intercept)"])
+    table, _meta = None, SimpleNamespace(first_names=["(Intercept)"])
 
     def __init__(self, coefficients, labels):
         self.coefficients, self.labels = coefficients, labels
@@ -66,7 +66,7 @@ def test_path_keeps_its_labels_and_drops_the_intercept():
 
 def test_k_of_a_path_is_that_of_its_table():
     path = FakePath(MODELS[:, :2], [0, 1])
-    path.details["k"] = [0, 2]  # a size whose best model has fewer nonzeros
+    path.table["k"] = [0, 2]  # a size whose best model has fewer nonzeros
     assert support_recovery(path, BETA)["k"].tolist() == [0, 2]
 
 

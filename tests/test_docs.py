@@ -84,7 +84,7 @@ def test_pictures_and_links_of_the_readme_are_there():
 
 def test_examples_that_draw_have_a_picture():
     files = figures.pictures()
-    assert {"l0path.Path.plot", "l0path.CVPath.plot_roc", "l0path.plots.data"} <= set(files)
+    assert {"l0path.Path.plot", "l0path.CVPath.plot_roc", "l0path.Model.plot"} <= set(files)
     assert [name for name, file in files.items() if not file.is_file()] == []
     assert set(files.values()) == set(figures.PICTURES.glob("*.png"))
 

@@ -131,7 +131,7 @@ def place(name):
 
 stand_ins = near[near.relative < 0.25]
 ax.scatter(*zip(*map(place, stand_ins.added), strict=True), s=5, color=GREY, alpha=0.5, label="could stand in (objective within 25 %)", zorder=2)
-for other in cvs["with products"].path:
+for other in cvs["with products"]:
     if other.k and other.details.name != model.details.name:
         ax.scatter(*zip(*map(place, other.features), strict=True), s=26, facecolor="none", edgecolor=BLUE, linewidth=0.8, alpha=0.6, zorder=3, label="in a model of another size" if other.k == 1 else None)
 size = model.path.coef(index=model.details.name, standardized=True).iloc[1:].abs()

@@ -109,8 +109,9 @@ class CVPath(Path):
         try:
             best = path._solutions[self.select("min")]
         except LookupError:
+            self.notes = [*path.notes, *self.notes]
             return
-        self.notes += self._left_out() + self._edges(best)
+        self.notes = [*path.notes, *self.notes, *self._left_out(), *self._edges(best)]
         path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
@@ -535,7 +536,9 @@ class CVPath(Path):
             The slice with bars. None takes that of the best score.
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
-        standardized, labels, response, class_ : optional
+        standardized : bool, default True
+            As in `Path.plot`; not for the scores.
+        labels, response, class_ : optional
             As in `Path.plot`; not for the scores.
         k : int, pair of int or range, optional
             The largest size to draw, (smallest, largest) or a range. None means all.

@@ -48,7 +48,7 @@ class BranchAndBound:
     >>> data = l0path.datasets.load_hitters()
     >>> settings = l0path.solvers.BranchAndBound(gap=0.01)
     >>> path = l0path.fit(data.X, data.y, algorithm=settings, max_k=3)
-    >>> bool((path.table.gap <= 0.01).all())
+    >>> bool((path.details.gap <= 0.01).all())
     True
     """
 

@@ -213,7 +213,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None,
         return None
     proven = found.ended == SearchEnd.CLOSED
     best, scores = found.models[: int(n_best)], found.scores
-    s = best[0].path._solutions[best[0].index]
+    s = best[0]._solution
     s = (
         s._replace(lambda0_low=math.nan, lambda0_high=math.nan)
         if (s.objective < before.objective - 1e-12 * abs(before.objective))

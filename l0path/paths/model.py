@@ -753,8 +753,8 @@ class Model:
         from ..plots.model import plot_model
 
         rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-        look = {"level": level, "bins": bins, "groups": groups, "risk": risk}
-        return plot_model(self, kind, X, y, ax=ax, label=label, **rows, **look)
+        shown = {"level": level, "bins": bins, "groups": groups, "risk": risk}
+        return plot_model(self, kind, X, y, ax=ax, label=label, **rows, **shown)
 
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.

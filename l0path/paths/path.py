@@ -1545,7 +1545,7 @@ class Path:
         >>> path = l0path.fit(data.X, data.y, lambda2=[0.1, 0.01], max_k=5)
         >>> len(path), len(path.slice(1))
         (12, 6)
-        >>> path.slice(1).table.lambda2.unique()
+        >>> path.slice(1).details.lambda2.unique()
         array([0.01])
         """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):

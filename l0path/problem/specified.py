@@ -39,6 +39,11 @@ class LossRecord:
                 check_range(inside, value, field.name)
                 object.__setattr__(self, field.name, value)
 
+    def __repr__(self) -> str:
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = ", ".join(f"{name}={v!r}" for name, v in known.items() if v is not None)
+        return f"{type(self).__name__}({given})"
+
     def parameters(self) -> dict[str, Any]:
         """The numbers of the loss by the names that they have inside; those that are to be found
         from the data are left out.
@@ -63,7 +68,7 @@ def _plain(weights):
     return tuple(out.tolist())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Squared(LossRecord):
     """Half the squared error, (y - eta)^2 / 2: least squares.
 
@@ -78,7 +83,7 @@ class Squared(LossRecord):
     >>> import l0path
     >>> data = l0path.simulate.linear(60, 8, 2, random_state=0)
     >>> l0path.fit(data.X, data.y, loss=l0path.losses.Squared()).loss
-    'squared'
+    Squared()
     """
 
     name: ClassVar[str] = "squared"
@@ -89,7 +94,7 @@ class Squared(LossRecord):
             object.__setattr__(self, "response_weights", _plain(self.response_weights))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Huber(LossRecord):
     """Squared for residuals up to delta, linear beyond: outliers in y count less.
 
@@ -108,7 +113,7 @@ class Huber(LossRecord):
     delta: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quantile(LossRecord):
     """The check loss, whose minimum is a quantile of y: quantile regression.
 
@@ -133,21 +138,21 @@ class Quantile(LossRecord):
     level: float = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Logistic(LossRecord):
     """Log(1 + exp(-y eta)) for two classes -1 and 1: the negative log-likelihood."""
 
     name: ClassVar[str] = "logistic"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SquaredHinge(LossRecord):
     """max(0, 1 - y eta)^2 for two classes -1 and 1: a support vector machine."""
 
     name: ClassVar[str] = "squared_hinge"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmoothedHinge(LossRecord):
     """The hinge with its corner replaced by a parabola, for two classes.
 
@@ -166,28 +171,28 @@ class SmoothedHinge(LossRecord):
     width: float = 0.25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hinge(LossRecord):
     """max(0, 1 - y eta) for two classes -1 and 1, with algorithm="exact" only."""
 
     name: ClassVar[str] = "hinge"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Poisson(LossRecord):
     """exp(eta) - y eta for counts y >= 0: the negative log-likelihood with the log link."""
 
     name: ClassVar[str] = "poisson"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gamma(LossRecord):
     """eta + y exp(-eta) for amounts y > 0: the gamma likelihood with the log link."""
 
     name: ClassVar[str] = "gamma"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NegativeBinomial(LossRecord):
     """The negative log-likelihood of counts whose variance is mean + mean^2 / theta.
 
@@ -202,7 +207,7 @@ class NegativeBinomial(LossRecord):
     theta: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Binomial(LossRecord):
     """The negative log-likelihood of successes and failures, in two columns or as shares with
     `trials=`.
@@ -211,7 +216,7 @@ class Binomial(LossRecord):
     name: ClassVar[str] = "binomial"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tweedie(LossRecord):
     """Tweedie's loss for amounts y >= 0 with zeros, log link.
 
@@ -225,21 +230,21 @@ class Tweedie(LossRecord):
     power: float = 1.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Multinomial(LossRecord):
     """-log P(class) for several classes, P(r) proportional to exp(eta_r)."""
 
     name: ClassVar[str] = "multinomial"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ordinal(LossRecord):
     """-log P(class) for ordered classes: the proportional odds model."""
 
     name: ClassVar[str] = "ordinal"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cox(LossRecord):
     """The negative log partial likelihood of times and events.
 

@@ -55,7 +55,7 @@ def page_data(path, cv):
         f"{path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; "
         f"{path.status}",
         "foot": FOOT,
-        "notes": [str(note) for note in [*path.notes, *(cv.notes if cv is not None else [])]],
+        "notes": [str(note) for note in path.notes],
         "unit": f"Number of {unit}s",
         "log": log,
         "xlabel": "λ₀ (log scale, falling)" if log else f"{unit}s in the model, k",

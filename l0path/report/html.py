@@ -235,9 +235,7 @@ def cv_html(cv):
     chosen = {}
     for which in ("min", "1se"):
         try:
-            chosen.setdefault(
-                cv.select(which) if hasattr(cv, "select") else cv.model(which)._index, []
-            ).append(which)
+            chosen.setdefault(cv.select(which), []).append(which)
         except LookupError:
             continue
     rows = table.loc[

@@ -197,7 +197,7 @@ def test_containers_integers_repeats_groups_and_processes_give_the_same():
     )
     assert np.isnan(later.held_out).sum() == 24
     again = pickle.loads(pickle.dumps(base))
-    assert again.details.equals(base.table) and "3 outer folds" in repr(again)
+    assert again.table.equals(base.table) and "3 outer folds" in repr(again)
     categories = l0path.nested_cv(
         *sample("classes"),
         loss="logistic",
@@ -308,7 +308,7 @@ def test_files_hold_several_responses_and_classes(loss, tmp_path):
     cv.save(tmp_path / "nested.npz")
     back = l0path.load(tmp_path / "nested.npz")
     np.testing.assert_array_equal(back.held_out, cv.held_out)
-    pd.testing.assert_frame_equal(back.details, cv.table)
+    pd.testing.assert_frame_equal(back.table, cv.table)
 
 
 def test_separation_is_told_once_for_all_outer_folds():

@@ -141,7 +141,7 @@ def test_selectors_name_what_is_missing():
         l0path.fit(X, Y, lambda2=[0.1, 1.0], max_k=3),
         l0path.fit(X, Y, lambda0=[0.5, 0.05], max_k=3),
     )
-    for select in (path.index, path.model, path.support, path.coef):
+    for select in (path.select, path.model, path.support, path.coef):
         with pytest.raises(LookupError, match=r"k=3 is not on.*nearest sizes are k=2 and k=4"):
             select(k=3)
     with pytest.raises(LookupError, match=r"k=9.*nearest size is k=4"):

@@ -26,7 +26,7 @@ class Below:
 
     def offer(self, support, size):
         self.model.grow(support)
-        value = self.model.model(support).refit(0.0, self.lambda2).value
+        value = self.model.refit(support, 0.0, self.lambda2).value
         if value < self.upper[size]:
             self.found[tuple(map(int, support))] = value
         if self.alone:

@@ -53,7 +53,7 @@ class Below:
         return self.upper[:sizes].copy()
 
     def offer(self, support, size):
-        value = self.model(support).refit()[0]
+        value = self.refit(support)[0]
         if value < self.upper[size]:
             self.found[tuple(support.tolist())] = value
         if self.alone:

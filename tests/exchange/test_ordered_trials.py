@@ -98,9 +98,7 @@ def test_swaps_with_columns_outside_the_working_ones():
     search = OrderedNeighbourhood(model, 0.0, 0.0, 1.0, LocalSearch())
     swaps = [Candidate(0.0, out, into) for out in (0, 2, 4) for into in (1, 5, 6)]
     values = {
-        (c.out, c.into): whole.model(np.sort([*fit.support[fit.support != c.out], c.into])).refit(
-            0, 0
-        )
+        (c.out, c.into): whole.refit(np.sort([*fit.support[fit.support != c.out], c.into]), 0, 0)
         for c in swaps
     }
     lower = [pair for pair, new in values.items() if new.value < fit.value * (1 - 1e-9)]

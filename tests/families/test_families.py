@@ -231,7 +231,7 @@ def test_files_and_new_rows(loss, tmp_path):
     path = l0path.fit(X, y, max_k=2, **more)
     path.save(tmp_path / "path.npz")
     back = l0path.load(tmp_path / "path.npz")
-    assert back._loss_record() == path._loss_record() and back.loss.theta == path.loss.theta
+    assert back._loss_record() == path._loss_record() and back.loss == path.loss
     assert objective_of(back, k=2, X=X, y=y) == pytest.approx(objective_of(path, k=2), rel=1e-12)
     eta = path.predict(X, k=2, type="link")
     mean = {"quantile": lambda eta: eta, "binomial": expit}.get(loss, np.exp)(eta)

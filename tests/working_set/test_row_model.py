@@ -166,10 +166,10 @@ def test_local_models_agree_with_the_exact_table_and_follow_the_working_columns(
     whole = model.quadratic(fit, lambda2)
     part = RowModel(model.problem)
     part.grow(np.array([2, 7, 11, 4]))
-    part.quadratic(part.model(np.array([2, 7, 11])).refit(0.0, lambda2), lambda2)
+    part.quadratic(part.refit(np.array([2, 7, 11]), 0.0, lambda2), lambda2)
     part.grow(np.arange(24))
     order = np.argsort(part.W)
-    grown = part.quadratic(part.model(np.array([2, 7, 11])).refit(0.0, lambda2), lambda2)
+    grown = part.quadratic(part.refit(np.array([2, 7, 11]), 0.0, lambda2), lambda2)
     exact = model.exact(fit, lambda2, model.Z[:24])
     for name in ("rows", "c", "a"):
         np.testing.assert_allclose(
