@@ -185,7 +185,7 @@ for ax, name, color in zip(axes, ("columns alone", "with products"), (BLUE, ORAN
     plain(ax, xlabel="predicted fat, %", title=f"{name}, k = {chosen.k}: root mean squared error {np.sqrt(np.mean((guess - y[~train]) ** 2)):.2f}")
 axes[0].set_ylabel("measured fat, %")
 gain = 1 - table.test_mse["with products, min"] / table.test_mse["columns alone, min"]
-low, high = cvs["with products"].table.cv_mean.min(), cvs["columns alone"].table.cv_mean.min()
+low, high = cvs["with products"].scores.cv_mean.min(), cvs["columns alone"].scores.cv_mean.min()
 print(f"products take {1 - low / high:.0%} off the cross-validated and {gain:.0%} off the test error of the best model of columns")
 for name in ("columns alone", "with products"):
     guess = cvs[name].predict(X[~train]).to_numpy()
