@@ -129,12 +129,12 @@ class CertificateSearch:
             return None
         if problem.groups is not None:
 
-            def refit(support):
-                model.grow(support)
-                return model.refit(support, s.lambda1, s.lambda2)
-
             return GroupEnumeration(
-                problem, refit=refit, n_best=self.n_best, fits=self.group_fits, **target
+                problem,
+                refit=lambda support: self.fit_on(model, support),
+                n_best=self.n_best,
+                fits=self.group_fits,
+                **target,
             )
         if (
             self.bounds.penalised
@@ -171,11 +171,12 @@ class CertificateSearch:
             if model.negligible_ridge(s.lambda2):
                 model.find_near()  # which are fitted on an orthogonal basis
 
-        def refit(support):
-            model.grow(support)
-            return model.refit(support, s.lambda1, s.lambda2)
-
-        return ColumnEnumeration(problem, refit=refit, n_best=self.n_best, **self.target)
+        return ColumnEnumeration(
+            problem,
+            refit=lambda support: self.fit_on(model, support),
+            n_best=self.n_best,
+            **self.target,
+        )
 
     @contextmanager
     def time_left_for_fits(self):
@@ -431,8 +432,8 @@ class CertificateSearch:
             self.bounds.loss = max(self.bounds.loss, self.bounds.lower)  # the objective is the loss
         self.improve()
 
-    def value(self, model, support):
-        """(what the search compares, the fit) of a support of the compact problem."""
+    def fit_on(self, model, support):
+        """The fit of a support, from the rows where normal equations would spoil it."""
         model.grow(support)
         s, problem = self.solution, model.problem
         fit = model.refit(support, s.lambda1, s.lambda2)
@@ -440,6 +441,11 @@ class CertificateSearch:
             fit = from_rows(model, fit, s.lambda2)
         elif problem.quadratic and nearly_dependent(model, support, s.lambda2):
             fit = model.within(support, s.lambda1, s.lambda2, fit.b)
+        return fit
+
+    def value(self, model, support):
+        """(what the search compares, the fit) of a support of the compact problem."""
+        fit, s, problem = self.fit_on(model, support), self.solution, model.problem
         cost = (
             s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.bounds.penalised
