@@ -123,12 +123,11 @@ class CertificateSearch:
     def every_model(self):
         """A search that computes every model of the size, or None where they are too many."""
         s, problem = self.solution, self.bounds.problem
-        model = make_model(problem)
         target = {"lambda0": s.lambda0} if self.bounds.penalised else {"size": s.k}
         if problem.groups is not None and not enumerable(problem.groups, problem.usable):
             return None
         if problem.groups is not None:
-
+            model = self.model_of_all(problem)
             return GroupEnumeration(
                 problem,
                 refit=lambda support: self.fit_on(model, support),
@@ -142,6 +141,7 @@ class CertificateSearch:
             or not scannable(problem, size=s.k, lambda1=s.lambda1)
         ):
             return None
+        model = make_model(problem)
         return PairScan(
             problem,
             size=s.k,
@@ -150,11 +150,20 @@ class CertificateSearch:
             n_best=self.n_best,
         )
 
+    def model_of_all(self, problem):
+        """The model that all sets of a problem are fitted by."""
+        model = make_model(problem)
+        if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
+            model.grow(np.flatnonzero(problem.usable))
+            if model.negligible_ridge(self.solution.lambda2):
+                model.find_near()  # which are fitted on an orthogonal basis
+        return model
+
     def fits_to_compare(self):
         """A search that refits every model of columns, None where they are too many, or a squared
         loss has what takes its place.
         """
-        bounds, s = self.bounds, self.solution
+        bounds = self.bounds
         if bounds.whole.groups is not None or not isinstance(self.settings, BranchAndBound):
             return None
         if self.given is not None or self.settings.node_limit is not None:
@@ -165,12 +174,7 @@ class CertificateSearch:
             sizes = [self.target["size"]]
         if min(sizes) < 0 or models_of(int(problem.selectable.sum()), sizes) > MOST_FITS:
             return None
-        model = make_model(problem)
-        if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
-            model.grow(np.flatnonzero(problem.usable))
-            if model.negligible_ridge(s.lambda2):
-                model.find_near()  # which are fitted on an orthogonal basis
-
+        model = self.model_of_all(problem)
         return ColumnEnumeration(
             problem,
             refit=lambda support: self.fit_on(model, support),
