@@ -31,7 +31,8 @@ class Convex(NamedTuple):
         return min(EVERY[self.loss].largest(self.gamma), 1e3)
 
     def value(self, t):
-        rows = EVERY[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
+        with np.errstate(over="ignore"):  # beyond all numbers it is infinite
+            rows = EVERY[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
         return float(self.w @ rows + self.l1 @ np.abs(t) + self.l2 @ t**2)
 
     def gradient(self, t):
@@ -176,9 +177,9 @@ def ridge(problem):
     )[0]
 
 
-def solve(problem):
-    """Minimiser of a `Convex` problem; raises RuntimeError when KKT fails by more than 1e-8
-    relative to the sizes of what the gradient sums.
+def solve(problem, start=None):
+    """Minimiser of a `Convex` problem, by steps from `start` or 0; raises RuntimeError when KKT
+    fails by more than 1e-8 relative to the sizes of what the gradient sums.
     """
     unit = np.sqrt(problem.w @ problem.A**2)
     unit[unit == 0] = 1.0
@@ -195,7 +196,8 @@ def solve(problem):
         and np.isinf(problem.low).all()
         and np.isinf(problem.high).all()
     )
-    t = ridge(scaled) if plain else minimise(scaled)
+    start = None if start is None else start * unit
+    t = ridge(scaled) if plain else minimise(scaled, start=start)
     gradient, size = scaled.gradient(t)
     residual = np.abs(smallest_subgradient(scaled, t, gradient)).max(initial=0.0) / size
     if not residual <= 1e-8:

@@ -292,7 +292,7 @@ def _one_coordinate(problem, t, j):
         )
         best = np.clip([b], one.low, one.high)
     else:
-        best = solve(one)
+        best = solve(one, t[[j]])  # at 0 the loss may overflow
     moved = np.where(np.arange(t.size) == j, best[0], t)
     return problem.value(moved), best[0]
 

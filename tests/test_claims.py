@@ -2,6 +2,7 @@
 the optima of all supports (claims/).
 """
 
+import warnings
 from collections import Counter
 from dataclasses import replace
 
@@ -101,6 +102,7 @@ def test_no_claim_is_false_in_many_problems(first):
     [
         241,
         406,
+        431,
         543,
         773,
         810,
@@ -116,10 +118,13 @@ def test_no_claim_is_false_in_many_problems(first):
         2313,
         2339,
         2457,
+        10724,
+        10983,
         11063,
         11354,
         20250,
         20545,
+        20566,
         20852,
         20898,
         20964,
@@ -135,6 +140,7 @@ def test_no_claim_is_false_in_many_problems(first):
         30345,
         30358,
         30735,
+        30927,
         31216,
         32219,
         32253,
@@ -147,6 +153,18 @@ def test_no_claim_is_false_in_many_problems(first):
 def test_what_was_false_once_is_not_again(seed):
     lines, _ = false_claims([seed])
     assert not lines, "\n".join(lines)
+
+
+@pytest.mark.slow
+def test_a_fit_that_rounding_in_the_units_of_the_user_has_lost_has_not_converged():
+    d = instance(30646)  # a row ten times as far from the origin as others, at 9e5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = l0path.fit(d.X, d.y, n_jobs=1, random_state=0, **d.options)
+    lost = [model for model in path if model.objective > path[0].objective]
+    assert lost  # else take another problem
+    for model in lost:
+        assert model.details["status"] == "not_converged" and model.optimality == "unverified"
 
 
 def test_the_problems_are_of_every_kind():

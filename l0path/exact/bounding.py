@@ -178,10 +178,14 @@ class Bounding:
         # them
         self.lower = max(self.lower, min(float(found.lower[0]) + self.member_cost, s.objective))
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
-        fix = fix_penalised if self.penalised else fix_cardinality
         # what no best model has is worse by more than what a gap counts as closed
         limit = goal + GLOBAL_GAP * abs(s.objective) if worst is None else np.array([worst])
-        out, into = (rule[:, 0] for rule in fix(dual, found.points, *target.values(), limit))
+        if self.penalised:
+            values, minima = target["lambda0"], worst is None
+            fixed = fix_penalised(dual, found.points, values, limit, minima=minima)
+        else:
+            fixed = fix_cardinality(dual, found.points, target["sizes"], limit)
+        out, into = (rule[:, 0] for rule in fixed)
         return self.take(out, into) or rough is not None
 
     def least_loss(self, dual, points, goal, target):

@@ -123,18 +123,17 @@ class CertificateSearch:
     def every_model(self):
         """A search that computes every model of the size, or None where they are too many."""
         s, problem = self.solution, self.bounds.problem
-        model = make_model(problem)
         target = {"lambda0": s.lambda0} if self.bounds.penalised else {"size": s.k}
         if problem.groups is not None and not enumerable(problem.groups, problem.usable):
             return None
         if problem.groups is not None:
-
-            def refit(support):
-                model.grow(support)
-                return model.refit(support, s.lambda1, s.lambda2)
-
+            model = self.model_of_all(problem)
             return GroupEnumeration(
-                problem, refit=refit, n_best=self.n_best, fits=self.group_fits, **target
+                problem,
+                refit=lambda support: self.fit_on(model, support),
+                n_best=self.n_best,
+                fits=self.group_fits,
+                **target,
             )
         if (
             self.bounds.penalised
@@ -142,6 +141,7 @@ class CertificateSearch:
             or not scannable(problem, size=s.k, lambda1=s.lambda1)
         ):
             return None
+        model = make_model(problem)
         return PairScan(
             problem,
             size=s.k,
@@ -150,11 +150,20 @@ class CertificateSearch:
             n_best=self.n_best,
         )
 
+    def model_of_all(self, problem):
+        """The model that all sets of a problem are fitted by."""
+        model = make_model(problem)
+        if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
+            model.grow(np.flatnonzero(problem.usable))
+            if model.negligible_ridge(self.solution.lambda2):
+                model.find_near()  # which are fitted on an orthogonal basis
+        return model
+
     def fits_to_compare(self):
         """A search that refits every model of columns, None where they are too many, or a squared
         loss has what takes its place.
         """
-        bounds, s = self.bounds, self.solution
+        bounds = self.bounds
         if bounds.whole.groups is not None or not isinstance(self.settings, BranchAndBound):
             return None
         if self.given is not None or self.settings.node_limit is not None:
@@ -165,17 +174,13 @@ class CertificateSearch:
             sizes = [self.target["size"]]
         if min(sizes) < 0 or models_of(int(problem.selectable.sum()), sizes) > MOST_FITS:
             return None
-        model = make_model(problem)
-        if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
-            model.grow(np.flatnonzero(problem.usable))
-            if model.negligible_ridge(s.lambda2):
-                model.find_near()  # which are fitted on an orthogonal basis
-
-        def refit(support):
-            model.grow(support)
-            return model.refit(support, s.lambda1, s.lambda2)
-
-        return ColumnEnumeration(problem, refit=refit, n_best=self.n_best, **self.target)
+        model = self.model_of_all(problem)
+        return ColumnEnumeration(
+            problem,
+            refit=lambda support: self.fit_on(model, support),
+            n_best=self.n_best,
+            **self.target,
+        )
 
     @contextmanager
     def time_left_for_fits(self):
@@ -431,8 +436,8 @@ class CertificateSearch:
             self.bounds.loss = max(self.bounds.loss, self.bounds.lower)  # the objective is the loss
         self.improve()
 
-    def value(self, model, support):
-        """(what the search compares, the fit) of a support of the compact problem."""
+    def fit_on(self, model, support):
+        """The fit of a support, from the rows where normal equations would spoil it."""
         model.grow(support)
         s, problem = self.solution, model.problem
         fit = model.refit(support, s.lambda1, s.lambda2)
@@ -440,6 +445,11 @@ class CertificateSearch:
             fit = from_rows(model, fit, s.lambda2)
         elif problem.quadratic and nearly_dependent(model, support, s.lambda2):
             fit = model.within(support, s.lambda1, s.lambda2, fit.b)
+        return fit
+
+    def value(self, model, support):
+        """(what the search compares, the fit) of a support of the compact problem."""
+        fit, s, problem = self.fit_on(model, support), self.solution, model.problem
         cost = (
             s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.bounds.penalised

@@ -145,6 +145,8 @@ def line(rows, penalty, eta, z, old, lower, upper):
 
     Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it
     is halved, or doubled while there is no far end (curvature may vanish, values may overflow).
+    Where F is above that at the start, a step is at least half of the bracket: on an exponential of
+    a far row Newton steps are short.
     """
     lambda1, lambda2, start = penalty.lambda1, penalty.lambda2, min(max(0.0, lower), upper)
     F0, d, h = probe(rows, eta, z, start - old)
@@ -181,6 +183,8 @@ def line(rows, penalty, eta, z, old, lower, upper):
         new = t - d / h if F < 1e300 and h > 1e-12 * abs(d) else far
         if not (way * (new - near) > 0.0 and way * (far - new) > 0.0):
             new = 0.5 * (near + far) if abs(far) < 1e300 else start + 2.0 * (t - start)
+        elif F > F0 and way * (new - near) > 0.5 * way * (far - near):
+            new = 0.5 * (near + far)
         if abs(new - t) <= 1e-13 * abs(t):
             break
         t = new

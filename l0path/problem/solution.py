@@ -17,6 +17,9 @@ FEWER = "fewer_nonzeros"
 BY_EXCHANGES = (Optimality.REFIT_SWAP, Optimality.REFIT_SWAP_M)
 # begins the flag that says how many exchanges were tried; users see the number in `summary`
 EXCHANGES = "m="
+# excess of an objective over that of its fit, relative to 1 and to itself, beyond which rounding of
+# coefficients in the user's units has lost the fit
+LOST = 1e-3
 
 
 class Solution(NamedTuple):
@@ -142,10 +145,13 @@ def in_user_units(
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
+    shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+    if type(data.loss) is type(problem.loss) and not problem.quadratic:
+        if loss + shrinkage > fit.value + LOST * (1.0 + abs(fit.value)):
+            fit = fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
     thresholds = None
     if data.loss.traits.response == "ordered":
         thresholds = thresholds_of(data.loss, data.y, eta, weights)
-    shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     chosen = None
     if problem.groups is not None:
         chosen = getattr(fit, "groups", np.empty(0, dtype=np.int64))

@@ -174,7 +174,7 @@ class Descent:
                 - (slopes * V).sum(axis=0)
                 - self.targets.taken(self.terms, slopes, self.run.dual, self.run.W)
             )
-            better = found > self.bound
+            better = (found > self.bound) & np.isfinite(loss)  # inf: the slopes are none
             self.bound = np.where(better, found, self.bound)
             self.at = np.where(better, V, self.at)
         B, z, image, new = self._prox(V, loss, slopes)

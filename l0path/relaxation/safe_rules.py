@@ -64,13 +64,14 @@ def fix_cardinality(dual, points, sizes, upper):
     return out, into
 
 
-def fix_penalised(dual, points, lambda0, upper):
+def fix_penalised(dual, points, lambda0, upper, *, minima=True):
     """(out, into), each (p, m) bool: columns that no, or that every, global minimum of (P) at
     lambda0[m] has; upper[m] an objective of (P). Point m serves lambda0 m.
 
     For losses with bounded curvature and columns without a box the sharper of two rules is taken:
     see `_sharpened`. The plain rule alone speaks of every solution of objective <= upper; the
-    sharpened one of minima. Columns that do not count are in neither.
+    sharpened one of minima. Columns that do not count are in neither. minima: False where other
+    models up to `upper` are wanted, too: the plain rule alone.
     """
     shape = (dual.problem.X.p, len(lambda0))
     out, into = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -84,7 +85,9 @@ def fix_penalised(dual, points, lambda0, upper):
         if not np.isfinite(bound):
             continue
         without = bound + excess
-        entering, leaving = _sharpened(dual, points, m, J, cost)
+        entering, leaving = -np.inf, 0.0
+        if minima:
+            entering, leaving = _sharpened(dual, points, m, J, cost)
         out[J, m] = without + np.maximum(cost - h, entering) > _limit(dual.problem, limit)
         into[J, m] = without + leaving > _limit(dual.problem, limit)
     return out, into

@@ -81,6 +81,22 @@ class Truth:
         near = [number ^ (1 << i) ^ (1 << j) for i in inside for j in outside]
         return np.array([other for other in near if self.kept[other]], dtype=int)
 
+    def meet(self, number, t, beta, intercept):
+        """Take a point of a set over, where it is better than what the minimiser found: beside
+        close copies Newton steps end early. Sets of more units may use it, too.
+        """
+        o = self.optima
+        use = o._sets(self.columns[[number]])
+        low, high = np.where(use, o.low, 0.0), np.where(use, o.high, 0.0)
+        if not ((low <= t) & (t <= high)).all():
+            return
+        value = float(o.value(t)[0]) + float(o.noise(t)[0] + o.rounding(beta, intercept))
+        values, points = o.table
+        mask = int(self.columns[number])
+        above = np.flatnonzero((np.arange(values.size) & mask == mask) & (values > value))
+        values[above], points[above] = value, t[0]
+        self.value = np.where(self.kept, values[self.columns], np.inf)
+
     def noise(self, number):
         """Rounding of the objective of a set's optimum."""
         t = self.optima.table[1][self.columns[[number]]]
@@ -123,6 +139,7 @@ class Row:
         self.price = model.details["lambda0"] if self.on_price else 0.0
         self.use = o._sets(truth.columns[[self.number]])
         self.noise = float(o.noise(self.t)[0])
+        truth.meet(self.number, self.t, self.beta, self.intercept)
         self.paid = self.price * float(truth.cost[self._used(d)])
 
     def _used(self, d):

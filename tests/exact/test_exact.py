@@ -80,6 +80,24 @@ def test_n_best_are_the_enumerated_best(lambda2):
             assert found.model.objective == pytest.approx(best[0][0], rel=1e-9)
 
 
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_n_best_of_a_lambda0_are_the_enumerated_best(share):
+    """Rules that speak of the best model alone would fix columns of the others."""
+    for seed in range(6):
+        X, y = hard(seed, n=36, p=4, k=1, noise=0.5)
+        table = ridge_table(X, y, 0.0)
+        gain = table[()][0] - min(value[0] for S, value in table.items() if len(S) == 1)
+        lambda0 = share * gain  # one column is best, by little or by much
+        best = sorted((value[0] + lambda0 * len(S), S) for S, value in table.items())[:4]
+        found = l0path.fit(X, y, lambda0=[lambda0], certify=False).certify(
+            index=0, n_best=4, node_limit=5000
+        )
+        assert found.proven and [tuple(m.support) for m in found.best] == [S for _, S in best]
+        np.testing.assert_allclose(
+            [m.objective for m in found.best], [value for value, _ in best], rtol=1e-9
+        )
+
+
 def test_n_best_may_ask_for_more_supports_than_there_are():
     X, y = hard(n=30, p=5, k=2)
     found = l0path.fit(X, y, lambda2=0.01, max_k=2).certify(k=2, n_best=50)

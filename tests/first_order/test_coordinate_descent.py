@@ -155,6 +155,23 @@ def test_line_finds_the_minimum_along_a_column(loss):
         assert abs(cost[-1] - end - gain) < 1e-12 and box[0] <= t <= box[1]
 
 
+@pytest.mark.parametrize("reach", [100.0, 1400.0, 1e5])
+def test_line_finds_the_minimum_before_the_exponential_of_a_far_row(reach):
+    rng = np.random.default_rng(8)
+    z, y, w = rng.normal(size=40), rng.gamma(2.0, size=40), np.full(40, 1.0)
+    y *= np.exp(-0.5 * z)
+    z[7], w[7] = reach, 1e-8
+    eta, rows = np.zeros(40), RowLoss(make_loss("gamma"), y, w / w.sum(), False)
+    eta[7] = 0.12 * reach  # the predictor there has room for a step to -0.12
+    t, gain, end = line(rows, separable(0.0), eta, z, 0.0, -np.inf, np.inf)
+    grid = np.linspace(-0.6, 0.0, 60_001)
+    with np.errstate(over="ignore"):
+        shifted = eta[:, None] + grid * z[:, None]
+        cost = rows.weights @ (y[:, None] * np.exp(-shifted) + shifted)
+    assert grid[0] < t < grid[-1] and gain > 0.01
+    assert end <= cost.min() + 1e-12 and end == pytest.approx(cost.min(), rel=1e-4)
+
+
 # -------------------- descent
 
 

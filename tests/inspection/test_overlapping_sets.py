@@ -1,6 +1,7 @@
 """Certificates of groups that overlap, of which several sets have the same columns."""
 
 import numpy as np
+import pytest
 
 import l0path
 
@@ -15,3 +16,17 @@ def test_each_set_of_groups_is_listed_once():
             found = path.certify(index=index, n_best=3)
             sets = [tuple(model.groups) for model in found.best]
             assert len(set(sets)) == len(sets) == 3
+
+
+def test_values_of_sets_with_near_copies_come_from_the_rows():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 4))
+    X[:, 1] = X[:, 0] + 1e-8 * X[:, 1]  # normal equations do not tell it from column 0
+    gap = X[:, 1] - X[:, 0]
+    y = X[:, 0] + gap / gap.std() + 0.05 * rng.normal(size=30)
+    path = l0path.fit(X, y, groups=[[0], [1], [2], [3]], max_k=3, certify=False)
+    found = path.certify(k=3, n_best=2)
+    fitted = [np.column_stack([np.ones(30), X[:, 0], gap / gap.std(), X[:, j]]) for j in (2, 3)]
+    best = sorted(np.linalg.lstsq(A, y, rcond=None)[1][0] / 60 for A in fitted)
+    values = [model.objective for model in found.best]
+    assert values == pytest.approx(best, rel=1e-6)

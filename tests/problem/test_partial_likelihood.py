@@ -171,3 +171,22 @@ def test_predictors_far_apart_lose_no_digits(spread, entry):
         events = w @ times.event
         assert value - loss.level == pytest.approx(own / events, rel=1e-12)
         assert slopes == pytest.approx(gradient / events, abs=1e-13)
+
+
+@pytest.mark.parametrize("eta_of_one", [4e3, -4e3])
+def test_rows_that_are_at_risk_at_no_event_do_not_count_however_far_they_are(eta_of_one):
+    rng = np.random.default_rng(5)
+    times = survival.draw(rng, 14, entry=True, strata=2)
+    late = np.flatnonzero(times.stratum == 0)[0]
+    last = times.stop[times.event > 0].max()
+    times.start[late], times.stop[late], times.event[late] = last + 1.0, last + 3.0, 0.0
+    loss, y, w = record(times, efron=True)
+    eta = rng.standard_normal(14)
+    slopes, v = np.empty(14), np.empty(14)
+    value = derivatives(loss, y, eta, w, slopes, v)
+    far, of_far = eta.copy(), (np.empty(14), np.empty(14))
+    far[late] = eta_of_one
+    assert mean_loss(loss, y, far, w) == pytest.approx(value, rel=1e-12)
+    assert derivatives(loss, y, far, w, *of_far) == pytest.approx(value, rel=1e-12)
+    assert of_far[0] == pytest.approx(slopes, abs=1e-13)
+    assert of_far[1] == pytest.approx(v, abs=1e-13)

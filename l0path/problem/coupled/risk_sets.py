@@ -14,8 +14,9 @@ CANCELLED = 1e-3  # share of a running sum below which what rows left it is summ
 class Units(NamedTuple):
     """The units of sums over risk sets: those of an event time g are times exp(-tops[g]). tops
     (g,): the largest eta of a stratum; where eta differ so much (`wide`) that exp(eta - top) of
-    some would be 0, the largest one of the rows that are at risk then or later. A row has those of
-    the last event time at which it is at risk. shrink (g,): exp(top - that of the time before).
+    some would be 0, the largest one of the rows that are at risk then or later. Rows that are at
+    risk at no event time do not count. A row has those of the last event time at which it is at
+    risk. shrink (g,): exp(top - that of the time before).
     """
 
     tops: np.ndarray
@@ -69,8 +70,10 @@ def _units_of(loss, eta):
     for s in range(loss.block.size - 1):
         top, least, enter = -np.inf, np.inf, loss.edges[s + 1]
         for m in range(loss.edges[s], enter):
-            top = max(top, eta[loss.order[m]])
-            least = min(least, eta[loss.order[m]])
+            i = loss.order[m]
+            if loss.until[i] > loss.since[i]:
+                top = max(top, eta[i])
+                least = min(least, eta[i])
         apart = top - least > WIDE
         if apart:
             wide, top = True, -np.inf
@@ -79,7 +82,9 @@ def _units_of(loss, eta):
             if apart:
                 while enter > loss.upto[g]:
                     enter -= 1
-                    top = max(top, eta[loss.order[enter]])
+                    i = loss.order[enter]
+                    if loss.until[i] > loss.since[i]:
+                        top = max(top, eta[i])
                 if g + 1 < loss.block[s + 1]:
                     shrink[g + 1] = math.exp(tops[g + 1] - top)
             tops[g] = top
