@@ -277,7 +277,7 @@ def cost_table(args):
             print(
                 f"| {loss} | {ridge:g} | {plain.median:.2f} | {certified.median:.2f} | "
                 f"{ratio(certified, plain):.2f} | "
-                f"{certified.result.table.gap.iloc[1:].median():.4f} |",
+                f"{certified.result.details.gap.iloc[1:].median():.4f} |",
                 flush=True,
             )
 

@@ -93,7 +93,7 @@ def paths(args):
             f"| {name:34s} | {run.median:7.2f} | {rounds.reads.iloc[-1]} | "
             f"{rounds.blocks.dropna().iloc[-1]:.0f} | "
             f"{100 * rounds.relaxation_gap.dropna().iloc[-1]:.2f} | "
-            f"{100 * run.result.table.gap[1:].mean():.1f} |",
+            f"{100 * run.result.details.gap[1:].mean():.1f} |",
             flush=True,
         )
 

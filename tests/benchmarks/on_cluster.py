@@ -61,7 +61,7 @@ def main():
                 np.array_equal(s.support, t.support)
                 for s, t in zip(a.result._solutions, b.result._solutions, strict=True)
             )
-            apart = float(np.abs(a.result.table.objective / b.result.table.objective - 1).max())
+            apart = float(np.abs(a.result.details.objective / b.result.details.objective - 1).max())
             print(
                 f"{loss}: n = {n}, p = {X.shape[1]}, K = {K}: {a.median:.2f} s on {args.workers} "
                 f"workers, {b.median:.2f} s in one process, "

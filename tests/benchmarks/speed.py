@@ -125,7 +125,7 @@ def row(name, case, peers, args):
         return
     mine = timings["l0path"]
     reads, held, verified = profile(mine.result)
-    last = mine.result.table.iloc[-1]
+    last = mine.result.details.iloc[-1]
     print(
         f"{name:32s} {'l0path':13s} {mine.median:9.3f} {mine.peak:8.0f} {'':7s} {'':>11s} "
         f"{len(mine.seconds):4d}   "
