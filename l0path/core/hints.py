@@ -130,6 +130,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
             hint = f"; {moved[name]}"
         elif called and called[1] in public:
             hint = f"; {ATTRIBUTES[name]}"
+        elif called and called[1] in OF_ONE_MODEL and "model" in public:
+            hint = f"; ask one model: .model(...).{called[1]}(...)"
         elif inside is not None:
             hint = f"; its {part} has: .{part}.{name}"
         else:

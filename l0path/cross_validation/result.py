@@ -570,7 +570,7 @@ class CVPath(Path):
         from ..plots.scores import plot_cv
 
         more = {"k": k, "labels": labels, "response": response, "class_": class_, "log": log}
-        return plot_cv(self, kind, x, mark, slice, ax, standardized, **more)
+        return plot_cv(self, kind, x, mark, slice, ax, standardized=standardized, **more)
 
     def plot_roc(
         self,

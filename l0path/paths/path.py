@@ -845,7 +845,7 @@ class Path:
         if self._meta.traits.response == "survival":
             raise ValueError(
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
-                "path.model(...).survival(X, times=...)"
+                "model.survival(X, times=...)"
             )
         what = "is for loss='cox'" if type == "risk" else "is not known"
         raise ValueError(

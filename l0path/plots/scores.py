@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCORE_LABELS = {"min": "best score", "1se": "one standard error"}
 
 
-def plot_cv(cv, kind, x, mark, slice, ax, standardized, *, k, labels, response, class_, log):
+def plot_cv(cv, kind, x, mark, slice, ax, *, standardized, k, labels, response, class_, log):
     """The plot of a kind, for `CVPath.plot`: the scores, or a plot of the path."""
     if kind == "scores":
         marked = ("min", "1se") if mark is None else [mark] if isinstance(mark, str) else mark

@@ -60,7 +60,7 @@ def test_hinges_fit_separated_classes_perfectly(loss):
     path = l0path.fit(A, y, loss=loss, **({"algorithm": "exact"} if loss == "hinge" else {}))
     last = path.model(k=1)
     assert path.details.k.tolist() == [0, 1] and last.objective <= 1e-12
-    assert last["status"] == "converged" and "separated" not in last.details["flags"]
+    assert last.details["status"] == "converged" and "separated" not in last.details["flags"]
     assert path.status == "complete: k = 0..1" and "perfect" in " ".join(path.notes)
 
 
@@ -118,7 +118,7 @@ def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scal
             scale * level[:, None], y, loss="logistic", fit_intercept=intercept, standardize=False
         )
     last = path.model(index=-1)
-    assert last.k == 1 and last["status"] == "separated" and last.optimality == "global"
+    assert last.k == 1 and last.details["status"] == "separated" and last.optimality == "global"
     assert last.objective == pytest.approx(np.log(2) * (n - 4) / n, rel=1e-10)
     with pytest.warns(SeparationWarning, match="rates"):
         counts = l0path.fit(

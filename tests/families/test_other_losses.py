@@ -93,5 +93,5 @@ def test_messages_name_the_remedy(what):
 def test_predictions_that_survival_times_lack_name_those_they_have():
     path = l0path.fit(X, TIMES, loss="cox", max_k=1, certify=False)
     for kind in ("response", "survival"):
-        with pytest.raises(ValueError, match=r"'risk'.*path\.survival\(X"):
+        with pytest.raises(ValueError, match=r"'risk'.*model\.survival\(X"):
             path.predict(X, k=1, type=kind)
