@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from .status import GLOBAL_GAP
+
 P, T = ParamSpec("P"), TypeVar("T")
 
 
@@ -33,12 +35,9 @@ def described_by(method: Callable, **more: str) -> Callable[[Callable[P, T]], Ca
     return described
 
 
-CLOSED = 1e-6  # relative gap up to which a model is called proven
-
-
 def gap_text(gap, proven=False):
     """A relative gap as text: "0" where it is closed, with "(proven)" where that is claimed."""
-    if not gap <= CLOSED:
+    if not gap <= GLOBAL_GAP:
         return f"{gap:.2g}"
     return "0 (proven)" if proven else "0"
 

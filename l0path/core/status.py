@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+GLOBAL_GAP = 1e-6  # relative gap to its bound up to which a model is called global, or proven
+
 
 class FitStatus(StrEnum):
     """Outcome of a restricted fit."""

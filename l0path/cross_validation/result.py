@@ -94,6 +94,7 @@ class CVPath(Path):
         over_rows: tuple | None = None,
     ) -> None:
         super().__init__(path._meta, (), status, notes, path._rounds, path._source, end=End(end))
+        # the path itself, whose own status, end and notes a file holds beside those of the folds
         self._solutions, self._path = path._solutions, path
         self.folds, self._repeated, self._scoring = folds, repeated, scoring
         self.folds.attrs.update(

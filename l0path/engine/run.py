@@ -14,7 +14,7 @@ from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
 from ..core.describing import spans
 from ..core.progress import Bar
-from ..core.status import End, FitStatus, Optimality
+from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..exchange.local_search import LocalSearch, flat
@@ -25,7 +25,6 @@ from ..paths.separation import SEPARATION_REMEDY, consequence, story
 from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import (
-    GLOBAL_GAP,
     bound_by_slopes,
     bound_solutions,
     bounded,

@@ -16,7 +16,7 @@ from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.progress import Bar
-from ..core.status import FitStatus, Optimality, SearchEnd
+from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
@@ -54,7 +54,7 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
+from ..relaxation.path_bounds import bounded, relative_gap
 from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet

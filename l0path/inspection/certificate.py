@@ -16,6 +16,7 @@ from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
 from ..core.progress import Bar
+from ..core.status import GLOBAL_GAP
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
@@ -28,7 +29,7 @@ from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
+from ..relaxation.path_bounds import relative_gap
 from .neighbours import fit_data
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
-from ..core.status import End, FitStatus
+from ..core.status import GLOBAL_GAP, End, FitStatus
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs import Derived, Reordered, as_design, derived
@@ -28,7 +28,6 @@ from ..formula import Encoded
 from ..problem.problem import Data
 from ..problem.responses import mean_at
 from ..problem.solution import Solution
-from ..relaxation.path_bounds import GLOBAL_GAP
 from .model import Model
 from .new_rows import with_baselines
 from .predicting import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..relaxation.path_bounds import GLOBAL_GAP
+from ..core.status import GLOBAL_GAP
 from . import numbers, style
 from .drawing import X_LABELS, axis, curve, position, shades, shrinkage_of, spaced, xlabel
 

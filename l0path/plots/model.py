@@ -36,31 +36,27 @@ def plot_model(
 
 def _coefficients(model, X, y, level, given, ax):
     """Coefficients as points, the largest at the top, with intervals where other rows give them."""
-    path, s = model.path, model._solution
-    meta = path._meta
+    s, meta = model._solution, model.path._meta
     if X is None and given:
         raise ValueError(f"{', '.join(given)} go with X and y; leave them out")
-    names = [str(meta.names[j]) for j in s.support]
-    scale = meta.scale[s.support]
     several = meta.responses is not None
-    table = pd.DataFrame(
-        s.beta.reshape(len(names), -1) * scale[:, None],
-        index=names,
-        columns=meta.response_index if several else ["b"],
-    )
-    low = high = None
+    if X is not None and several:
+        raise ValueError(
+            "intervals are drawn for one response; leave out X and y, or use conf_int(X=, y=)"
+        )
+    names = [str(meta.names[j]) for j in s.support]
+    scale = meta.scale[s.support][:, None]
+    labels = meta.response_index if several else ["b"]
+    values = s.beta.reshape(len(names), len(labels))
+    ends = None
     if X is not None:
-        if several:
-            raise ValueError(
-                "intervals are drawn for one response; leave out X and y, or use conf_int(X=, y=)"
-            )
-        ends = model.conf_int(level, X, y, **given)
-        middle = ends.mean(axis=1)
-        found = [name for name in names if name in ends.index]
-        table = pd.DataFrame({"b": middle.loc[found] * scale[[names.index(f) for f in found]]})
-        names, scale = found, scale[[names.index(name) for name in found]]
-        low, high = (ends.loc[names, side].to_numpy() * scale for side in ("lower", "upper"))
-    order = np.argsort(-np.abs(table.to_numpy()).max(axis=1, initial=0.0), kind="stable")
+        # columns that are constant in these rows have no coefficient
+        ends = model.conf_int(level, X, y, **given).reindex(names).to_numpy()
+        values = ends.mean(axis=1, keepdims=True)
+        ends = ends * scale
+    table = pd.DataFrame(values * scale, index=names, columns=labels)
+    size = np.nan_to_num(np.abs(table.to_numpy())).max(axis=1, initial=0.0)
+    order = np.argsort(-size, kind="stable")
     place = np.empty(len(names))
     place[order] = np.arange(len(names))
     ax, _ = style.new_axes(ax, (6.4, 1.3 + 0.3 * max(len(names), 3)))
@@ -74,8 +70,8 @@ def _coefficients(model, X, y, level, given, ax):
     else:
         values = table["b"].to_numpy()
         colors = np.where(values >= 0, style.POSITIVE, style.NEGATIVE)
-        if low is not None:
-            ax.hlines(place, low, high, colors=list(colors), linewidth=1.6, zorder=2)
+        if ends is not None:
+            ax.hlines(place, *ends.T, colors=list(colors), linewidth=1.6, zorder=2)
         ax.scatter(values, place, c=list(colors), s=26, zorder=3)
         entries = [(style.POSITIVE, 1.0, "positive"), (style.NEGATIVE, 1.0, "negative")]
         if len(names):
@@ -83,7 +79,7 @@ def _coefficients(model, X, y, level, given, ax):
     ax.set_yticks(place, names)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     xlabel = "coefficient x standard deviation of the column"
-    if low is not None:
+    if ends is not None:
         xlabel += f"\nrefit to other rows, {100 * level:g} % intervals"
     about = f", {meta.about}" if meta.about else ""
     style.tidy(ax, xlabel, "", f"k = {model.k}, {meta.loss.replace('_', ' ')} loss{about}")

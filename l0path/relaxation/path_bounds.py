@@ -9,10 +9,9 @@ from functools import cache
 import numpy as np
 
 from .. import relaxation
-from ..core.status import FitStatus, Optimality
+from ..core.status import GLOBAL_GAP, FitStatus, Optimality
 from ..problem.dependence import dependent, described
 
-GLOBAL_GAP = 1e-6  # relative gap up to which a solution is called global
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
 # gap of sizes 0..20 from 0.194 to 0.193 and takes half the path's time
 FIT_READS = 2

@@ -118,3 +118,34 @@ def test_an_unknown_attribute_of_a_model_names_the_nearest_public_ones():
     with pytest.raises(AttributeError, match=r"it has alternatives.* refit.* to_python"):
         model.xyzzy  # noqa: B018
     assert not hasattr(model, "__array_interface__")
+
+
+def test_all_models_of_a_cross_validated_path_are_asked_for_by_name():
+    data = l0path.datasets.load_hitters()
+    cv = l0path.cv_fit(data.X, data.y, cv=3, max_k=3, random_state=0)
+    path = l0path.fit(data.X, data.y, max_k=3)
+    assert cv.coef("all").equals(path.coef()) and path.coef("all").equals(path.coef())
+    assert cv.predict(data.X, "all").equals(path.predict(data.X))
+    assert cv.coef().equals(cv.model("min").coef)
+    with pytest.raises(TypeError, match="'all' goes with no selector; leave out k"):
+        cv.coef("all", k=2)
+
+
+def test_a_size_in_brackets_is_the_model_of_that_size():
+    data = l0path.datasets.load_hitters()
+    path = l0path.fit(data.X, data.y, k=[0, 2, 4])
+    assert path[4].features == path.model(k=4).features and [m.k for m in path] == [0, 2, 4]
+    with pytest.raises(LookupError, match="k=3 is not on the path"):
+        path[3]
+    for wrong in (slice(1, 3), "bic", 2.0, True):
+        with pytest.raises(TypeError, match="must be a whole number"):
+            path[wrong]
+
+
+def test_arguments_that_do_not_go_with_a_rule_are_named():
+    data = l0path.datasets.load_hitters()
+    path = l0path.fit(data.X, data.y, max_k=3)
+    with pytest.raises(TypeError, match=r"rows go with a criterion, such as select\('bic'\)"):
+        path.select(2, rows=[1])
+    with pytest.raises(TypeError, match="gamma"):
+        path.select("bic", gamma=1.0)
