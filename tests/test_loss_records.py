@@ -88,3 +88,39 @@ def test_the_scale_of_l0learn():
     y = medium(3, "logistic", p=10)[1]
     for loss in ("logistic", losses.Logistic()):
         assert losses.l0learn_scale(y, loss) == pytest.approx((1 / 60, 1 / 60**0.5, 1.0))
+
+
+FOUND = {
+    "huber": {},
+    "quantile": {"loss": losses.Quantile(0.3)},
+    "smoothed hinge": {"loss": losses.SmoothedHinge(0.5)},
+    "negative_binomial": {},
+    "tweedie": {"loss": losses.Tweedie(1.3)},
+    "cox": {"loss": losses.Cox(ties="breslow")},
+    "several": {"loss": losses.Squared(response_weights=[1.0, 3.0])},
+}
+
+
+@pytest.mark.parametrize("kind", FOUND)
+def test_the_loss_of_a_path_is_the_record_that_asks_for_it(kind, tmp_path):
+    """The numbers that a fit found are in it, and a fit with it gives the same path, from a file,
+    too.
+    """
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 4))
+    eta = X[:, 0] - X[:, 2]
+    y = {
+        "smoothed hinge": np.where(eta + rng.standard_normal(60) > 0, 1, -1),
+        "negative_binomial": rng.negative_binomial(2, 1 / (1 + np.exp(0.3 * eta))),
+        "tweedie": np.maximum(eta + rng.standard_normal(60), 0.0),
+        "cox": np.column_stack([np.ceil(4 * rng.exponential(np.exp(-eta))), rng.random(60) < 0.7]),
+        "several": np.column_stack([eta, X[:, 1]]) + rng.standard_normal((60, 2)),
+    }.get(kind, eta + rng.standard_normal(60))
+    how = {"loss": kind, **FOUND[kind], "max_k": 2, "certify": False}
+    path = l0path.fit(X, y, **how)
+    if FOUND[kind]:
+        assert path.loss == FOUND[kind]["loss"]
+    again = l0path.fit(X, y, **{**how, "loss": path.loss})
+    np.testing.assert_allclose(again.details["objective"], path.details["objective"], rtol=1e-12)
+    path.save(tmp_path / "path.npz")
+    assert l0path.load(tmp_path / "path.npz").loss == path.loss == again.loss
