@@ -303,6 +303,9 @@ NUMBERS = {
 }
 
 
+CHOICES = {"min": "best mean score", "1se": "smallest within one standard error"}  # of --cv
+
+
 def with_numbers(loss, options):
     """The loss with the number that an option gave for it, as a record; or its name."""
     for option, (name, record) in NUMBERS.items():
@@ -319,17 +322,14 @@ def refuse_rule(options, loss):
     """Refuse a choice by a rule that is not known, or that the loss does not have; the default rule
     is set.
     """
-    from .cross_validation.result import CV_RULES
-
-    if options.rule is None:
-        options.rule = "min" if options.cv else "bic"
-    known = (*CV_RULES, *RULES) if options.cv else RULES
-    if options.rule.lower() not in known:
-        more = f"; {' and '.join(CV_RULES)} need --cv" if options.rule in CV_RULES else ""
+    options.rule = (options.rule or ("min" if options.cv else "bic")).lower()
+    known = (*CHOICES, *RULES) if options.cv else RULES
+    if options.rule not in known:
+        more = f"; {' and '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
         raise ValueError(
             f"--rule {options.rule} is not known here; choose one of {', '.join(known)}{more}"
         )
-    if options.k is not None or options.rule in CV_RULES:
+    if options.k is not None or options.rule in CHOICES:
         return
     if not traits_named(loss).likelihood:
         raise ValueError(
@@ -382,11 +382,11 @@ def run_fit(options, say=print):
         say(f"note: {in_options(note)}")
     if options.k is not None:
         index, why = path.select(k=options.k), "the size asked for"
-    elif cv is not None:
-        said = {"min": "best mean score", "1se": "smallest within one standard error"}
+    elif options.rule in CHOICES:
         index = cv.select(options.rule)
-        said = said.get(options.rule)
-        why = f"{options.cv}-fold cross-validation, {said}" if said else options.rule
+        why = f"{options.cv}-fold cross-validation, {CHOICES[options.rule]}"
+    elif cv is not None:  # among the models that have a score
+        index, why = cv.select(options.rule, rows=range(len(cv))), options.rule
     else:
         (path, index), why = path._at(options.rule), options.rule
     show(path, cv, index, why, say)

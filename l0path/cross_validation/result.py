@@ -166,7 +166,8 @@ class CVPath(Path):
         """
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = "min"
-        if isinstance(rule, str) and rule.lower() not in (*CV_RULES, *RULES):
+        rule = rule.lower() if isinstance(rule, str) else rule
+        if isinstance(rule, str) and rule not in (*CV_RULES, *RULES):
             raise ValueError(
                 f"rule={rule!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
                 f"features within one standard error of it), a criterion ({', '.join(RULES)}), "

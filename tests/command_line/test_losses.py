@@ -34,6 +34,7 @@ REFUSED = {
         "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
+    "a rule of folds": (["--response", "y", "--rule", "1se"], "min and 1se need --cv"),
     "another's number": (["--response", "y", "--power", "1.2"], "is for --loss tweedie"),
     "groups of a formula": (["--formula", "y ~ a", "--groups", "a,b"], "goes with --response"),
 }
@@ -44,6 +45,17 @@ def test_what_cannot_be_chosen_is_refused_before_the_fit(table, tmp_path, capsys
     arguments, words = REFUSED[what]
     code, said, error = run(capsys, "fit", table, *arguments, "--out", tmp_path / "o")
     assert code == 2 and words in error and "<l0path.Path" not in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"), [("1SE", "smallest within one standard error"), ("BIC", "(bic)")]
+)
+def test_with_folds_a_score_or_a_criterion_chooses_among_the_rows(
+    table, tmp_path, capsys, rule, said
+):
+    given = ("--formula", "y ~ a + c + colour", "--cv", 3, "--rule", rule, "--no-plots")
+    code, out, _ = run(capsys, "fit", table, *given, "--out", tmp_path / "o")
+    assert code == 0 and said in out and "cv_mean" in out
 
 
 def test_numbers_of_losses_and_groups_reach_the_fit(table, tmp_path, capsys):
