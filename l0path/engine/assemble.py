@@ -375,9 +375,9 @@ def _why_saturated(result, problem):
     fit = next(point.fit for point in result.points if point.k == result.last)
     if not np.isfinite(fit.value):
         return (
-            f"sizes end at k = {result.last}, where the loss is beyond all numbers: rows are too far "
-            "out for the columns in every model and their bounds; widen the bounds, or leave such "
-            "rows out"
+            f"sizes end at k = {result.last}, where the loss is beyond all numbers: a row is too "
+            "far out for the columns in every model within their bounds; widen the bounds, or "
+            "leave the row out"
         )
     why = (
         "the fit is perfect"

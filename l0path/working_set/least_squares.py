@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from ..problem.losses import smoothness
 from ..problem.problem import EPS
 from ..problem.traits import NO_RECESSION
-from ..problem.verbs import derivatives_with_sizes, mean_loss
+from ..problem.verbs import derivatives_with_sizes, mean_loss, origin
 from .columns import CONDITION
 from .curvature import curved
 
@@ -212,6 +212,7 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     for _ in range(max_iter if np.isfinite(F) else 0):
         derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
+        about = abs(F) + float(np.abs(slopes * (eta - origin(p.loss, slopes, eta))).sum()) + 1e-300
         if coupled:
             model = _of_basis(p, basis, eta, curvatures, slopes)
         else:
@@ -229,14 +230,14 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             promised = shrinkage(x) - shrinkage(new) - float(from_x @ move + 0.5 * move @ move)
             ahead = fixed + A @ new
             after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
-            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * level:
+            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * about:
                 break
             damping = 10.0 * damping if coupled else max(10.0 * damping, 1e-3)
-        optimal = promised <= OPTIMAL * level and not (coupled and damping > MOST_DAMPING)
+        optimal = promised <= OPTIMAL * about and not (coupled and damping > MOST_DAMPING)
         idle = 0 if F - after > EPS * level else idle + 1
         if after < F:
             x, eta, F = new, ahead, after
-        if promised <= LEAST_PROMISE * level or idle > 1:
+        if promised <= LEAST_PROMISE * about or idle > 1:
             break
         damping = max(0.03 * damping, least)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)

@@ -160,7 +160,7 @@ class RowModel(WorkingColumns):
             return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
-        # beside a row far from the others a Hessian in the units of the columns says nothing of these
+        # beside a row far from the others a Hessian in the units of columns says nothing of these
         slow = still and capped == NO_RECESSION
         if R is None and (slow or self.hidden(support, lambda2)):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
