@@ -175,7 +175,7 @@ def test_a_fit_that_rounding_in_the_units_of_the_user_has_lost_has_not_converged
     fit = model.refit(np.arange(2), 0.0, 0.0)
     lost = fit._replace(value=fit.value - 0.1)  # what the coefficients do not give
     for one, status in ((fit, "converged"), (lost, "not_converged")):
-        assert in_user_units(problem, asked.data, np.ones(40), one, k=2).status == status
+        assert in_user_units(problem, asked.data, np.full(40, 1 / 40), one, k=2).status == status
 
 
 @pytest.mark.slow
