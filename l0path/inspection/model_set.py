@@ -425,7 +425,8 @@ class ModelSet:
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
         colors.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
-        unit = "column" if meta.groups is None else "group"
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        unit = "feature" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
         return ax
 
