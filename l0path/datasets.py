@@ -93,7 +93,7 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei.
+    """Breast tumors, benign or malignant, and 30 measurements of cell nuclei.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def load_wdbc() -> Dataset:
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes.
+    """Four kinds of small round blue cell tumors and the expression of 2308 genes.
 
     The first 63 rows are the published training sample (`train`), the last 20 the test sample.
 
