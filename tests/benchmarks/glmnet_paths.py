@@ -177,7 +177,8 @@ def main():
         data = {("cox", name): pair for name, pair in survival_data(folder).items()}
     data |= {("multinomial", name): pair for name, pair in class_data().items()}
     lines = [
-        "| data | rows, features | rule | glmnet: features | deviance | its error | l0path: features |"
+        "| data | rows, features | rule | glmnet: features | deviance | its error "
+        "| l0path: features |"
         " deviance | within, with fewer features |",
         "|---" * 9 + "|",
     ]
