@@ -79,7 +79,7 @@ def cv_fit(
 ) -> CVPath:
     """Fit a path on all rows, and score each of its solutions by cross-validation.
 
-    In every fold the path is solved anew on the training rows alone: standardisation, class
+    In every fold the path is solved anew on the training rows alone: standardization, class
     weights, screening and the choice of columns see no held-out row. Only what defines the
     solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
     largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
@@ -89,7 +89,7 @@ def cv_fit(
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
-        As in `l0path.fit`, or a formula with a DataFrame as y. Levels, knots and centres of a
+        As in `l0path.fit`, or a formula with a DataFrame as y. Levels, knots and centers of a
         formula are those of all rows, in every fold.
     y : array-like of shape (n,), DataFrame or None
         The response, as in `l0path.fit`.

@@ -30,7 +30,7 @@ from ..paths import Model, Path
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import relative_gap
-from .neighbours import fit_data
+from .neighbors import fit_data
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 optima, by smoothed losses that narrow and a linear system that ends them, or by linear programming
 where there is no ridge.
 
-    minimise over b0 and lower <= b <= upper                                                   (H)
+    minimize over b0 and lower <= b <= upper                                                   (H)
         sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2
 
     l(y, eta) = max(low (eta - y), high (eta - y)) + l(y, y)
@@ -21,7 +21,7 @@ The smoothed loss of a width is within a share of the width of the loss, and its
 points of it: the rows where it is curved are those at the kink once the width is small enough, and
 the dual value at its slopes says when that is so.
 
-Without a ridge the slopes solve a linear program, the dual of (H): maximise sum_i a_i (o_i - y_i)
+Without a ridge the slopes solve a linear program, the dual of (H): maximize sum_i a_i (o_i - y_i)
 where Z'a = 0 and w low <= a <= w high, with terms for lambda1 and bounds.
 
 Rows beyond the curved piece of the smoothed loss at its optimum are on a known side, where the loss
@@ -95,7 +95,7 @@ def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None
     support : ndarray of int of shape (k,)
         The columns.
     Z : ndarray of shape (k, n)
-        Their standardised values.
+        Their standardized values.
     box : pair of ndarray of shape (k,)
         Lower and upper bounds of the coefficients.
     lambda1, lambda2 : float
