@@ -169,8 +169,8 @@ def knockoff_filter(
     **fit : Any
         All arguments of `l0path.fit` except those about groups and costs. Features of
         always_include stay in all models without a knockoff of their own; excluded, constant and
-        repeated ones do not compete. max_k is the largest size of the path over 2p features, with
-        the default of `fit`.
+        repeated features do not compete. max_k is the largest size of the path over 2p features,
+        with the default of `fit`.
 
     Returns
     -------
