@@ -287,7 +287,7 @@ class Directions:
     """
 
     def __init__(self):
-        # {columns that move, as bits of a number: (their places (m,), parts (m, w), of levels (v,))}
+        # {columns that move, as bits: (their places (m,), parts (m, w), parts of levels (v,))}
         self.found = {}
 
     def keep(self, columns, face, width):
