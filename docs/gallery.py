@@ -35,7 +35,7 @@ class Vignette(NamedTuple):
     @property
     def copy(self):
         """The file of the copy that the repository keeps."""
-        return STORED / f"{self.name}.ipynb"
+        return STORED / f"{self.name}.json"
 
     @property
     def stored(self):
