@@ -85,10 +85,11 @@ def cv_fit(
 
     In every fold the path is solved anew on the training rows alone: standardisation, class
     weights, screening and the choice of columns see no held-out row. Only what defines the
-    solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
-    largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
-    by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
-    perfect fit, fewer rows), its last solution is repeated, and `notes` say so.
+    solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2 and
+    the share of a mixture), its largest size, the values of a lambda0 grid, and the `delta` of the
+    Huber loss. Folds are matched by size k within a slice, or by lambda0. Where the path of a fold
+    ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and `notes`
+    say so.
 
     Parameters
     ----------
@@ -211,9 +212,8 @@ def cv_fit(
         _too_few(path, None, 0, "all", time_limit)
     if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
-    score(
-        metric, held_out_rows(path, asked.data, path._solutions[0], splits[0])
-    )  # fails before folds are solved
+    first = next(held_out_rows(path, asked.data, path._solutions[:1], splits[0]))
+    score(metric, first)  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
     all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference

@@ -7,12 +7,13 @@ shrunken model, g = 0 the one without shrinkage, whose support the shrunken sear
 """
 
 import numpy as np
+from scipy.linalg import lapack
 
-from ..core.arguments import some
+from ..core.describing import spans
 from ..core.status import FitStatus
 from ..problem.families.endless import falls_for_ever
 from ..problem.problem import Fit
-from ..problem.solution import in_user_units, mixed
+from ..problem.solution import mixed
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.linear_algebra import COLLINEAR
 from ..working_set.several.groups import ResponseGroupModel
@@ -43,7 +44,7 @@ def with_mixtures(setting, solutions):
     whole, numbers = setting.request.row_counts is None, {}
     for t, (i, g) in enumerate(mixtures(setting.slices, shares)):
         numbers[i, g] = len(setting.slices) + t
-    plain, found, apart = Unshrunken(setting, solutions), [], set()
+    plain, found, apart = Unshrunken(setting), [], set()
     with control.stage(" while shrunken models were mixed"):
         for s in wanted:
             control.clock.poll()
@@ -52,57 +53,47 @@ def with_mixtures(setting, solutions):
                 rows = [] if whole else [s._replace(relax=g) for g in shares]
                 found += [one._replace(slice=numbers[s.slice, one.relax]) for one in rows]
                 continue
-            other = plain.of(s)
-            if other.separated and whole:
+            fit = plain.of(s)
+            ones = mixed(plain.problem, plain.data, setting.weights, s, fit, shares, whole)
+            if ones[0].separated and whole:
                 apart.add(s.k)
                 continue
-            for one in mixed(plain.problem, plain.data, setting.weights, s, other, shares):
-                found.append(one._replace(slice=numbers[s.slice, one.relax]))
+            found += [one._replace(slice=numbers[s.slice, one.relax]) for one in ones]
     if whole:  # slices without a model have no number
         left = sorted({one.slice for one in found})
         new = {old: len(setting.slices) + t for t, old in enumerate(left)}
         found = [one._replace(slice=new[one.slice]) for one in found]
     notes = []
     if apart:
-        sizes = sorted(apart)
         notes.append(
-            "without shrinkage some models have no finite optimum (separation), so that their "
-            f"mixtures with it are not offered: k = {some(range(len(sizes)), sizes)}"
+            "without shrinkage there is no finite optimum on the columns of some models "
+            "(separation), whose mixtures are not offered: k = "
+            + (spans(apart) if len(apart) > 1 else str(*apart))
         )
     return [*solutions, *sorted(found, key=lambda one: one.slice)], notes
 
 
 class Unshrunken:
-    """The fits without shrinkage on supports of a path, each computed once.
+    """The fits without shrinkage on supports of a path, each computed once."""
 
-    Parameters
-    ----------
-    setting : Setting
-        Of the run.
-    solutions : list of Solution
-        What it found. Rows without shrinkage are such fits.
-    """
-
-    def __init__(self, setting, solutions):
+    def __init__(self, setting):
         self.setting, self.reporting = setting, assemble.reporting(setting)
         self.problem, self.data = self.reporting.problem, self.reporting.data
-        self.known = {_key(s): s for s in solutions if not (s.lambda1 or s.lambda2)}
-        self.groups = None
+        self.known, self.groups = {}, None
         if setting.problem.groups is not None:
             kind = GroupModel if setting.problem.turn is None else ResponseGroupModel
             self.groups = kind(setting.working_set, 0.0, 0.0)
 
     def of(self, s):
-        """The `Solution` without shrinkage on the support of a solution."""
-        key = _key(s)
+        """The `Fit` without shrinkage on the support of a solution."""
+        key = s.support.tobytes(), b"" if s.groups is None else s.groups.tobytes()
         if key not in self.known:
             fit = self._fit(s)
             if self.reporting.needed:
                 fit = self.reporting.fit(fit, 0.0, 0.0)
             if falls_for_ever(self.setting.problem, fit, False):
                 fit = fit._replace(flags=(*fit.flags, FitStatus.SEPARATED))
-            weights = self.setting.weights
-            self.known[key] = in_user_units(self.problem, self.data, weights, fit, k=s.k)
+            self.known[key] = fit
         return self.known[key]
 
     def _fit(self, s):
@@ -135,15 +126,14 @@ class Unshrunken:
         """Whether the columns of a support are linearly dependent, up to rounding of their Gram
         matrix; near combinations that are known have fits of their own.
         """
-        model = self.setting.working_set
+        model, problem = self.setting.working_set, self.setting.problem
         if model.hidden(s.support, 0.0):
             return False
-        Z = model.Z[model.where[s.support]] * np.sqrt(self.setting.problem.weights)
-        unit = np.sqrt(np.maximum(self.setting.problem.square[s.support], 1e-300))
-        Z = Z / unit[:, None]
-        return bool(np.linalg.eigvalsh(Z @ Z.T)[0] <= COLLINEAR)
-
-
-def _key(s):
-    """The support of a solution, and its groups, as bytes."""
-    return s.support.tobytes(), b"" if s.groups is None else s.groups.tobytes()
+        at, unit = model.where[s.support], np.sqrt(np.maximum(problem.square[s.support], 1e-300))
+        if problem.quadratic:
+            G = model.G[at[:, None], at]
+        else:
+            Z = model.Z[at] * np.sqrt(problem.weights)
+            G = Z @ Z.T
+        factor, failed = lapack.dpotrf(G / unit / unit[:, None], lower=1)
+        return bool(failed) or np.diagonal(factor).min() ** 2 <= COLLINEAR

@@ -188,8 +188,8 @@ def in_user_units(
     )
 
 
-def mixed(problem, data, weights, shrunken, plain, shares):
-    """The mixtures of a shrunken `Solution` with the one of its support without shrinkage.
+def mixed(problem, data, weights, shrunken, plain, shares, measured=True):
+    """The mixtures of a shrunken `Solution` with the fit of its support without shrinkage.
 
     Each has the coefficients, and the intercept, g times those of the former plus 1 - g times those
     of the latter. Its loss and objective are those of its own coefficients; it is no optimum, so
@@ -200,57 +200,68 @@ def mixed(problem, data, weights, shrunken, plain, shares):
     ----------
     problem, data, weights : as in in_user_units
         The problem of both.
-    shrunken, plain : Solution
-        Of one support.
+    shrunken : Solution
+    plain : Fit
+        On the support of it.
     shares : sequence of float
         The g, from 0 to 1.
+    measured : bool, default True
+        Whether loss and objective are computed; NaN else.
 
     Returns
     -------
     list of Solution
         One for each g, separated where `plain` is.
     """
-    support, s = shrunken.support, shrunken
-    apart = [
-        data.design.dot(support, one.beta) if support.size else np.zeros(data.y.shape)
-        for one in (shrunken, plain)
-    ]
+    s, support = shrunken, shrunken.support
+    groups, predicted = problem.groups is not None, None
+    if groups and not problem.quadratic and not problem.boxed:
+        plain = basic(problem, plain)
+    beta, intercept, _ = _coefficients(problem, data, plain)
+    if measured or s.thresholds is not None:
+        Z = data.design.columns(support)
+        predicted = Z @ s.beta, Z @ beta
     flags = [flag for flag in (*s.flags, *plain.flags) if not flag.startswith(EXCHANGES)]
-    flags = [flag for flag in dict.fromkeys(flags) if flag != FEWER]
-    out = []
-    for g in shares:
-        beta, intercept = (
-            g * getattr(s, name) + (1.0 - g) * getattr(plain, name)
-            for name in ("beta", "intercept")
-        )
-        eta = intercept + g * apart[0] + (1.0 - g) * apart[1]
-        if data.offset is not None:
-            eta = eta + data.offset
+    flags = tuple(flag for flag in dict.fromkeys(flags) if flag != FEWER)
+    s = s._replace(
+        lambda0_low=float("nan"),
+        lambda0_high=float("nan"),
+        lower_bound=float("nan"),
+        status=_status(data, flags),
+        optimality=Optimality.RELAXED,
+        flags=flags,
+    )
+    return [
+        _mixture(problem, data, weights, s, (beta, intercept), predicted, g, measured)
+        for g in shares
+    ]
+
+
+def _mixture(problem, data, weights, s, plain, predicted, g, measured):
+    """One of the mixtures of `mixed`. plain: (beta, intercept); predicted: X beta of both."""
+    beta = g * s.beta + (1.0 - g) * plain[0]
+    intercept = g * s.intercept + (1.0 - g) * plain[1]
+    loss = shrinkage = float("nan")
+    thresholds, cost = None, 0.0
+    if predicted is not None:
+        eta = intercept + g * predicted[0] + (1.0 - g) * predicted[1]
+        eta = eta if data.offset is None else eta + data.offset
         loss, thresholds = _loss_at(data, weights, eta)
-        b = _standardised(problem, data, support, beta)
+    if measured:
+        b = _standardised(problem, data, s.support, beta)
         shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
-        objective = loss + shrinkage
         if not np.isnan(s.lambda0):
-            objective += s.lambda0 * _cost(problem, data, support, beta, s.groups)
-        more = [FEWER] if _fewer(problem, support, beta, s.groups) else []
-        out.append(
-            s._replace(
-                beta=beta,
-                intercept=intercept,
-                loss=loss,
-                shrinkage=shrinkage,
-                objective=objective,
-                lambda0_low=float("nan"),
-                lambda0_high=float("nan"),
-                lower_bound=float("nan"),
-                status=_status(data, flags),
-                optimality=Optimality.RELAXED,
-                flags=(*flags, *more),
-                thresholds=thresholds,
-                relax=float(g),
-            )
-        )
-    return out
+            cost = s.lambda0 * _cost(problem, data, s.support, beta, s.groups)
+    return s._replace(
+        beta=beta,
+        intercept=intercept,
+        loss=loss,
+        shrinkage=shrinkage,
+        objective=loss + shrinkage + cost,
+        flags=(*s.flags, FEWER) if _fewer(problem, s.support, beta, s.groups) else s.flags,
+        thresholds=thresholds,
+        relax=float(g),
+    )
 
 
 def _loss_at(data, weights, eta):
