@@ -334,7 +334,7 @@ def refuse_rule(options, loss):
     options.rule = (options.rule or ("min" if options.cv else "bic")).lower()
     known = (*CHOICES, *RULES) if options.cv else RULES
     if options.rule not in known:
-        more = f"; {' and '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
+        more = f"; {', '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
         raise ValueError(
             f"--rule {options.rule} is not known here; choose one of {', '.join(known)}{more}"
         )
@@ -460,7 +460,8 @@ def write(path, cv, index, options, say):
     if not several:
         chosen = chosen.rename("coefficient").to_frame()
     if path.classes is not None and not several and not path._meta.ordered:
-        chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
+        name = ("positive_class", "") if every.columns.nlevels > 1 else "positive_class"
+        chosen["positive_class"] = every[name] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")
     table = path.details

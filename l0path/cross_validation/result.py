@@ -180,8 +180,10 @@ class CVPath(Path):
         >>> import l0path
         >>> data = l0path.datasets.load_hitters()
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-        >>> cv.select(), cv.select("1se"), cv.select(k=3)
-        (8, 2, 3)
+        >>> cv.model().k, cv.model("sparse").k, cv.model("1se").k
+        (8, 7, 2)
+        >>> cv.model(k=3).details[["k", "lambda2", "relax"]].to_dict()
+        {'k': 3, 'lambda2': 0.1, 'relax': 1.0}
         """
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = "min"
@@ -522,7 +524,7 @@ class CVPath(Path):
         >>> data = l0path.datasets.load_hitters()
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
         >>> cv.difference(cv, "min", "1se").round(0).to_dict()
-        {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
+        {'difference': -11619.0, 'se': 5869.0, 'se_corrected': 8804.0, 'n_folds': 5.0}
         """
         from .comparing import difference
 
@@ -574,8 +576,8 @@ class CVPath(Path):
         ['min (k = 8)', '1se (k = 2)']
         >>> table.loc["cross-validation"].astype(float).round(-2)
                  min (k = 8)  1se (k = 2)
-        cv_mean     119100.0     128100.0
-        cv_se        14700.0      18400.0
+        cv_mean     116500.0     128100.0
+        cv_se        17000.0      18400.0
         """
         from .comparing import compare
 

@@ -54,7 +54,8 @@ def with_mixtures(setting, solutions):
                 found += [one._replace(slice=numbers[s.slice, one.relax]) for one in rows]
                 continue
             fit = plain.of(s)
-            ones = mixed(plain.problem, plain.data, setting.weights, s, fit, shares, whole)
+            whose = plain.problem, plain.data, setting.weights
+            ones = mixed(*whose, s, fit, shares=shares, measured=whole)
             if ones[0].separated and whole:
                 apart.add(s.k)
                 continue

@@ -188,7 +188,7 @@ def in_user_units(
     )
 
 
-def mixed(problem, data, weights, shrunken, plain, shares, measured=True):
+def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
     """The mixtures of a shrunken `Solution` with the fit of its support without shrinkage.
 
     Each has the coefficients, and the intercept, g times those of the former plus 1 - g times those
@@ -231,13 +231,11 @@ def mixed(problem, data, weights, shrunken, plain, shares, measured=True):
         optimality=Optimality.RELAXED,
         flags=flags,
     )
-    return [
-        _mixture(problem, data, weights, s, (beta, intercept), predicted, g, measured)
-        for g in shares
-    ]
+    told = {"weights": weights, "predicted": predicted, "measured": measured}
+    return [_mixture(problem, data, s, (beta, intercept), g=g, **told) for g in shares]
 
 
-def _mixture(problem, data, weights, s, plain, predicted, g, measured):
+def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
     """One of the mixtures of `mixed`. plain: (beta, intercept); predicted: X beta of both."""
     beta = g * s.beta + (1.0 - g) * plain[0]
     intercept = g * s.intercept + (1.0 - g) * plain[1]

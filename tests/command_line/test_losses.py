@@ -34,7 +34,7 @@ REFUSED = {
         "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
-    "a rule of folds": (["--response", "y", "--rule", "1se"], "min and 1se need --cv"),
+    "a rule of folds": (["--response", "y", "--rule", "1se"], "min, sparse, 1se need --cv"),
     "another's number": (["--response", "y", "--power", "1.2"], "is for --loss tweedie"),
     "groups of a formula": (["--formula", "y ~ a", "--groups", "a,b"], "goes with --response"),
 }
@@ -48,7 +48,12 @@ def test_what_cannot_be_chosen_is_refused_before_the_fit(table, tmp_path, capsys
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"), [("1SE", "smallest within one standard error"), ("BIC", "(bic)")]
+    ("rule", "said"),
+    [
+        ("1SE", "fewest coefficients within one standard error"),
+        ("Sparse", "fewest coefficients within half a paired standard error"),
+        ("BIC", "(bic)"),
+    ],
 )
 def test_with_folds_a_score_or_a_criterion_chooses_among_the_rows(
     table, tmp_path, capsys, rule, said
