@@ -52,7 +52,7 @@ def plain(ax, **labels):
 # %%
 diabetes = load_diabetes(expansion=True)
 X, y = diabetes.X, diabetes.y
-cv = l0path.cv_fit(X, y, max_k=30, cv=10, random_state=1)
+cv = l0path.cv_fit(X, y, max_k=30, cv=10, random_state=1, lambda2=0)
 cv.plot();
 
 # %%
@@ -69,9 +69,9 @@ for which in ("min", "1se"):
 
 # %%
 SEEDS = 6 if SHORT else 60
-single = {seed: l0path.cv_fit(X, y, max_k=30, cv=10, random_state=seed) for seed in range(SEEDS)}
+single = {seed: l0path.cv_fit(X, y, max_k=30, cv=10, random_state=seed, lambda2=0) for seed in range(SEEDS)}
 chosen = pd.DataFrame([{which: c.model(which).k for which in ("min", "1se")} for c in single.values()])
-repeated = l0path.cv_fit(X, y, max_k=30, cv=10, n_repeats=3 if SHORT else 20, random_state=1000)
+repeated = l0path.cv_fit(X, y, max_k=30, cv=10, n_repeats=3 if SHORT else 20, random_state=1000, lambda2=0)
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", width_ratios=(3, 2))
 for c in list(single.values())[:40]:
@@ -151,7 +151,7 @@ for title, one in paths.items():
     rows[title.split(":")[0]] = {rule: one.details.k[one.select(rule)] for rule in RULES}
 data = {"hitters": (hitters.X, hitters.y), "diabetes": (X, y), "growth": (growth.X, growth.y)}
 for name, (A, r) in data.items():
-    c = l0path.cv_fit(A, r, max_k=30 if name != "hitters" else None, cv=10, n_repeats=1 if SHORT else 10, random_state=1)
+    c = l0path.cv_fit(A, r, max_k=30 if name != "hitters" else None, cv=10, n_repeats=1 if SHORT else 10, random_state=1, lambda2=0)
     rows[name] |= {'CV "min"': c.model("min").k, 'CV "1se"': c.model("1se").k}
 pd.DataFrame(rows).T
 
@@ -180,7 +180,7 @@ for _ in range(4 if SHORT else 50):
     one = l0path.fit(genes.iloc[:, best], noise, max_k=20)
     row = {rule: one.details.k[one.select(rule)] for rule in ("aicc", "bic", "ebic", "mbic", "gic")}
     rows.append(row | {f"{rule}, p_total=2308": one.details.k[one.select(rule, p_total=genes.shape[1])] for rule in ("ebic", "mbic", "gic")}
-                | {f'CV "1se", {what}': l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1).model("1se").k for what, table in (("on the 60 screened", genes.iloc[:, best]), ("on all 2308", genes))})
+                | {f'CV "1se", {what}': l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1, lambda2=0).model("1se").k for what, table in (("on the 60 screened", genes.iloc[:, best]), ("on all 2308", genes))})
 fooled = pd.DataFrame(rows)
 pd.DataFrame({"mean k (truth: 0)": fooled.mean(), "share of k = 0": (fooled == 0).mean()}).round(2)
 
@@ -236,7 +236,7 @@ results = []
 for name, (A, r) in data.items():
     for seed in range(SPLITS):
         train, test = train_test_split(np.arange(len(r)), test_size=1 / 3, random_state=seed)
-        c = l0path.cv_fit(A.iloc[train], r.iloc[train], max_k=min(A.shape[1], len(train) // 2), cv=5, random_state=seed)
+        c = l0path.cv_fit(A.iloc[train], r.iloc[train], max_k=min(A.shape[1], len(train) // 2), cv=5, random_state=seed, lambda2=0)
         for rule in FAIR:
             m = c.model(rule.split()[1]) if rule.startswith("CV") else c.model(k=c.details.k.max()) if rule == "largest k" else c.model(rule)
             results.append({"data": name, "rule": rule, "k": m.k, "error": np.mean((r.iloc[test] - m.predict(A.iloc[test])) ** 2) / np.var(r.iloc[test])})

@@ -121,7 +121,7 @@ def plain(ax, **labels):
 # %%
 hitters = load_hitters()
 X, y = hitters.X, hitters.y
-cv = l0path.cv_fit(X, y, max_k=19, cv=10, random_state=1)
+cv = l0path.cv_fit(X, y, max_k=19, cv=10, random_state=1, lambda2=0)
 cv.plot();
 
 # %%

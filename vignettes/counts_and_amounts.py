@@ -85,7 +85,7 @@ ax.legend(frameon=False);
 # %%
 star = sm.datasets.star98.load_pandas().data
 Y, D = star[["NABOVE", "NBELOW"]], star.drop(columns=["NABOVE", "NBELOW"])
-schools = l0path.cv_fit(D, Y, loss="binomial", cv=FOLDS, random_state=0)
+schools = l0path.cv_fit(D, Y, loss="binomial", cv=FOLDS, random_state=0, lambda2=0)
 print("chosen by BIC:", len(schools.model("bic").features), "columns; by cross-validation, within one standard error of the best:", schools.model("1se").features)
 
 # %%
@@ -114,8 +114,8 @@ hitters = load_hitters()
 X, salary = hitters.X, hitters.y
 counted = X.columns[X.max() > 1]
 logs = X.assign(**np.log1p(X[counted])).rename(columns={name: f"log {name}" for name in counted})
-squared = l0path.cv_fit(X, salary, cv=FOLDS, random_state=0)
-gamma = l0path.cv_fit(logs, salary, loss="gamma", cv=FOLDS, random_state=0)
+squared = l0path.cv_fit(X, salary, cv=FOLDS, random_state=0, lambda2=0)
+gamma = l0path.cv_fit(logs, salary, loss="gamma", cv=FOLDS, random_state=0, lambda2=0)
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 mean = squared.held_out("min")
 axes[0].scatter(mean, salary - mean, s=14, color=ORANGE, alpha=0.6)
@@ -138,7 +138,7 @@ print(f"smallest held-out prediction: {squared.held_out('min').min():.0f} by the
 
 # %%
 levels = (0.1, 0.5, 0.9)
-quantiles = {q: l0path.cv_fit(X, salary, loss=l0path.losses.Quantile(q), max_k=8, cv=FOLDS, random_state=0) for q in levels}
+quantiles = {q: l0path.cv_fit(X, salary, loss=l0path.losses.Quantile(q), max_k=8, cv=FOLDS, random_state=0, lambda2=0) for q in levels}
 held_out = pd.DataFrame({q: cv.held_out("min") for q, cv in quantiles.items()})
 pd.DataFrame({q: {"columns": ", ".join(cv.model("min").features), "share of players below, held out": (salary < held_out[q]).mean()} for q, cv in quantiles.items()}).T
 

@@ -38,7 +38,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6b6b6b"
 
 # %%
 data = load_diabetes(expansion=True)
-cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1)
+cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1, lambda2=0)
 path = cv
 print(path)
 

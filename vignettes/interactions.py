@@ -88,7 +88,7 @@ cvs, seconds = {}, {}
 folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(X[train]))
 designs = {"columns alone": X[train], "with products": polynomial(X[train])}
 for name, design in designs.items():
-    cvs[name], seconds[name] = timed(lambda design=design: l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K))
+    cvs[name], seconds[name] = timed(lambda design=design: l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K, lambda2=0))
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
     table = cv.scores
@@ -156,7 +156,7 @@ ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.1
 parents = cvs["columns alone"].model("min").support
 for kind in ("weak", "strong"):
     design = polynomial(X[train], heredity=kind, parents=parents)
-    cvs[f"{kind} heredity"] = l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K)
+    cvs[f"{kind} heredity"] = l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K, lambda2=0)
 rows = {}
 for name, cv in cvs.items():
     for which in ("min", "1se"):
@@ -217,8 +217,8 @@ K = 5 if SHORT else 8
 pairs = polynomial(G)
 print(f"{name}: {len(rate)} rows, {G.shape[1]} genes, {pairs.p} features with products")
 folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(G))
-genes_cv, seconds_genes = timed(lambda: l0path.cv_fit(G, rate, cv=folds, max_k=K))
-pairs_cv, seconds_pairs = timed(lambda: l0path.cv_fit(pairs, rate, cv=folds, max_k=K))
+genes_cv, seconds_genes = timed(lambda: l0path.cv_fit(G, rate, cv=folds, max_k=K, lambda2=0))
+pairs_cv, seconds_pairs = timed(lambda: l0path.cv_fit(pairs, rate, cv=folds, max_k=K, lambda2=0))
 print(f"{FOLDS} folds and a fit: {seconds_genes:.1f} s for the genes, {seconds_pairs:.1f} s with products")
 
 # %% [markdown]
@@ -263,7 +263,7 @@ print(f"products less genes, by fold: {apart.mean():+.3f}, standard error {apart
 table = load_hitters().X.assign(Salary=load_hitters().y).rename(columns={"League_N": "League", "Division_W": "Division"})
 table["League"], table["Division"] = table.League.map({0: "American", 1: "National"}), table.Division.map({0: "East", 1: "West"})
 alone, both = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division", "(bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division)**2"
-terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10, heredity=None) for name, right in (("terms alone", alone), ("with products", both))}
+terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, random_state=1, max_k=10, heredity=None, lambda2=0) for name, right in (("terms alone", alone), ("with products", both))}
 for name, cv in terms.items():
     i = cv.select("min")
     print(f"{name}: {cv.p} columns; least held-out error {cv.scores.cv_mean[i]:.4f} (se {cv.scores.cv_se[i]:.4f}) at k = {cv.scores.k[i]}")

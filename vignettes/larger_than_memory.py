@@ -79,7 +79,7 @@ print(f"{raw.name}: {n} rows, {P:,} columns, {raw.stat().st_size / 1e6:,.0f} MB;
 # %%
 small = np.asfortranarray(rng.standard_normal((60, 5000)), dtype=np.float32)
 np.save(Path(folder.name) / "small.npy", small)
-l0path.cv_fit(l0path.designs.blocks(Path(folder.name) / "small.npy", LIMIT), small[:, 0] + rng.standard_normal(60), max_k=3, cv=3)
+l0path.cv_fit(l0path.designs.blocks(Path(folder.name) / "small.npy", LIMIT), small[:, 0] + rng.standard_normal(60), max_k=3, cv=3, lambda2=0)
 
 samples, stages, process, running = [], [], psutil.Process(), threading.Event()
 before = process.memory_info().rss
@@ -140,7 +140,7 @@ path.details[["k", "objective", "deviance_ratio", "optimality"]]
 # %%
 passes = X.passes
 with stage("cross-validate"):
-    cv = l0path.cv_fit(X, y, max_k=10, cv=5, scoring="mse", random_state=0, progress=True)
+    cv = l0path.cv_fit(X, y, max_k=10, cv=5, scoring="mse", random_state=0, progress=True, lambda2=0)
 with stage("predict"):
     fitted = cv.predict(X)
 running.set()

@@ -129,7 +129,7 @@ Y.describe().loc[["mean", "std"]]
 
 # %%
 weights = 1.0 / Y[train].var()
-cv = l0path.cv_fit(X[train], Y[train], loss=l0path.losses.Squared(response_weights=weights), max_k=10, cv=5, random_state=0)
+cv = l0path.cv_fit(X[train], Y[train], loss=l0path.losses.Squared(response_weights=weights), max_k=10, cv=5, random_state=0, lambda2=0)
 path = cv
 cv.scores[["k", "cv_mean", "cv_se"]].T
 

@@ -53,8 +53,8 @@ def persons(rng, count=40, times=10, traits=30):
 
 
 X, y, person = persons(np.random.default_rng(0))
-by_rows = l0path.cv_fit(X, y, cv=10, random_state=1)
-by_persons = l0path.cv_fit(X, y, cv=10, groups_cv=person, random_state=1)
+by_rows = l0path.cv_fit(X, y, cv=10, random_state=1, lambda2=0)
+by_persons = l0path.cv_fit(X, y, cv=10, groups_cv=person, random_state=1, lambda2=0)
 for name, cv in (("rows", by_rows), ("persons", by_persons)):
     print(f"folds of {name}: {cv.model('min').k} columns at the least error, {cv.model('1se').k} by one standard error")
 
@@ -111,7 +111,7 @@ data = load_wages()
 wages = data.X.assign(log_wage=data.y, black=data.X.black.astype(int))
 man = wages.index.to_numpy()
 formula = "log_wage ~ education + bs(experience, df=4) + np.log(hours) + black + hispanic + married + union + C(occupation) + C(year)"
-cv = l0path.cv_fit(formula, wages, cv=10, groups_cv=man, random_state=1)
+cv = l0path.cv_fit(formula, wages, cv=10, groups_cv=man, random_state=1, lambda2=0)
 path = cv
 pd.DataFrame({"k": cv.scores.k, "terms": [", ".join(one.groups) for one in path], "held-out error": cv.scores.cv_mean, "standard error": cv.scores.cv_se})
 

@@ -119,7 +119,7 @@ plain(ax, xlabel=f"stars for each mention, from {model.intercept:.2f} stars on; 
 # ## How many words predict best, and against the lasso
 
 # %%
-cv = l0path.cv_fit(X[train], stars[train], feature_names=words, max_k=K, cv=5, random_state=1)
+cv = l0path.cv_fit(X[train], stars[train], feature_names=words, max_k=K, cv=5, random_state=1, lambda2=0)
 ours = path.validate(X[test], stars[test], scoring="r2").scores
 ridged = l0path.fit(X[train], stars[train], lambda2=0.3, max_k=K if SHORT else 300).validate(X[test], stars[test], scoring="r2").scores
 scale = np.sqrt(np.asarray(X[train].astype(float).multiply(X[train]).mean(axis=0)).ravel() - np.asarray(X[train].mean(axis=0)).ravel() ** 2)

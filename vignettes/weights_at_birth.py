@@ -113,7 +113,7 @@ pd.DataFrame(found).T
 
 # %%
 options = {"always_include": TERMS, "max_k": 6}
-beside = l0path.cv_fit(PRODUCTS, births, cv=5 if SHORT else 10, n_repeats=1 if SHORT else 3, random_state=1, **options)
+beside = l0path.cv_fit(PRODUCTS, births, cv=5 if SHORT else 10, n_repeats=1 if SHORT else 3, random_state=1, **options, lambda2=0)
 change = beside.folds - beside.folds.iloc[0]
 criteria = beside.score_table()
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")

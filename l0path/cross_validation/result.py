@@ -197,7 +197,7 @@ class CVPath(Path):
             )
         if not isinstance(rule, str) or rule not in CV_RULES:
             candidates = self._of_each_slice(rule, selector)
-            if len(candidates) > 1:
+            if candidates:
                 return self._best_score(candidates, "min")
             return super().select(rule, **selector)
         if selector.keys() - set(SLICES):
@@ -793,14 +793,21 @@ class CVPath(Path):
     def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""
         notes = []
+        whole = [s for s, out in zip(self._solutions, self._endless, strict=True) if not out]
         for name in ("lambda1", "lambda2"):
-            tried = sorted({getattr(s, name) for s in self._solutions})
+            tried = {getattr(s, name) for s in self._solutions}
             at = getattr(best, name)
-            ends = (tried[0], tried[-1]) if tried[0] > 0.0 else (tried[-1],)  # 0 is the least
-            if len(tried) > 1 and at in ends and best.n_nonzero:
+            if len(tried) < 2 or not best.n_nonzero:
+                continue
+            of_size = [getattr(s, name) for s in whole if s.k == best.k]
+            end = "largest" if at == max(tried) else ""
+            if not end and at == min(of_size, default=0.0) > 0.0:  # there is nothing below 0
+                end = "smallest"
+            if end:
+                finite = "" if end == "largest" or at == min(tried) else " with a finite optimum"
                 notes.append(
-                    f"the best score is at the {'smallest' if at == tried[0] else 'largest'} "
-                    f"{name} tried, {at:.4g}; widen the grid"
+                    f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
+                    f"grid: {name}=[...]"
                 )
         sizes, meta, plan = (
             {s.k for s in self._solutions},

@@ -253,6 +253,8 @@ def test_separated_supports_have_no_mixtures():
         s = cv._solutions[cv.select(rule)]
         assert not s.separated and s.lambda2 > 0
     assert cv.model().score(X, y)["auc"] > 0.99
+    least = cv._solutions[cv.select(k=3, lambda2=0.025)]  # that has a finite optimum
+    assert "smallest lambda2 tried with a finite optimum, 0.025" in cv._edges(least)[0]
 
 
 def test_separation_in_a_fold_alone_is_no_choice():
