@@ -134,7 +134,7 @@ def fenced(source, language):
     return f"`````{language}\n{source.rstrip()}\n`````"
 
 
-def without_colours(source):
+def without_colors(source):
     """Text for a terminal without its escape sequences."""
     return re.sub(r"\x1b\[[0-9;]*m", "", source)
 
@@ -164,7 +164,7 @@ def page(vignette):
                 html.append(f'<div class="output">{text(data[PAGE])}</div>')
             elif "text" in output or "text/plain" in data:
                 words = output.get("text") or data["text/plain"]
-                lines.append(fenced(without_colours(text(words)), "text"))
+                lines.append(fenced(without_colors(text(words)), "text"))
     return "\n\n".join(lines), files, html
 
 

@@ -1,7 +1,7 @@
 """Real data sets that come with the package, for examples, tests and comparisons.
 
 Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where
-the data are from and under which licence they may be passed on is in `data/README.md`; the section
+the data are from and under which license they may be passed on is in `data/README.md`; the section
 of a set is its `description`.
 """
 
@@ -45,7 +45,7 @@ class Dataset:
     feature_names : list of str
         The column names of X.
     description : str
-        Source, columns, licence and citation.
+        Source, columns, license and citation.
     train : ndarray of bool of shape (n,) or None
         The published training rows, or None where there is no such split.
     """
@@ -162,7 +162,7 @@ def load_tecator(responses: str | list[str] = "fat") -> Dataset:
     Returns
     -------
     Dataset
-        X (215, 100) holds absorbances; a column is named by its wavelength in nanometres, `nm850`
+        X (215, 100) holds absorbances; a column is named by its wavelength in nanometers, `nm850`
         to `nm1050`. y (215,) is the content, or for a list (215, r), a column for each.
     """
     table, contents = _table("tecator.csv"), ["fat", "water", "protein"]
@@ -258,9 +258,9 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     ----------
     expansion : bool, default False
         False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie,
-        Johnstone and Tibshirani (2004): each column is centred and scaled to length 1; then come 9
+        Johnstone and Tibshirani (2004): each column is centered and scaled to length 1; then come 9
         squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
-        themselves centred and scaled to length 1.
+        themselves centered and scaled to length 1.
 
     Returns
     -------
@@ -281,8 +281,8 @@ def load_diabetes(expansion: bool = False) -> Dataset:
 
 
 def _quadratic(X):
-    """Main effects, squares of the columns with more than two values, and products: all centred and
-    of length 1. X (n, p).
+    """Main effects, squares of the columns with more than two values, and products: all centered
+    and of length 1. X (n, p).
     """
     main = _unit(X)
     squares = {f"{a}^2": main[a] ** 2 for a in X.columns if X[a].nunique() > 2}
@@ -291,7 +291,7 @@ def _quadratic(X):
 
 
 def _unit(X):
-    """Columns of X centred and divided by their Euclidean length."""
+    """Columns of X centered and divided by their Euclidean length."""
     X = X - X.mean()
     return X / np.sqrt((X**2).sum())
 

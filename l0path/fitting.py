@@ -58,11 +58,11 @@ def fit(
 ) -> Path:
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
-    The model of every size k = 0..max_k, or of every value of lambda0, minimises the penalised mean
+    The model of every size k = 0..max_k, or of every value of lambda0, minimizes the penalized mean
     loss as far as the search can tell, and is checked over all columns. `path.table.optimality`
     says what was verified.
 
-        minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
+        minimize  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
                   + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,
                   lower <= beta <= upper
         b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1
@@ -120,10 +120,10 @@ def fit(
         one slice of the path. "grid" takes ten values, from one that shrinks much to 1e-4 of it.
         None means 0.
     fit_intercept : bool, optional
-        Whether there is an intercept. It is never penalised and never counted. None means True, or
+        Whether there is an intercept. It is never penalized and never counted. None means True, or
         with a formula what it says.
     standardize : bool, default True
-        Whether penalties are about standardised coefficients b_j = s_j beta_j. Without an intercept
+        Whether penalties are about standardized coefficients b_j = s_j beta_j. Without an intercept
         s_j is the root mean square of column j.
     sample_weight : array-like of shape (n,) or str, optional
         Importance or precision of rows, numbers >= 0, or the name of a column of the DataFrame X,

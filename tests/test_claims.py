@@ -251,7 +251,7 @@ def test_optima_are_those_of_support_by_support(loss, setting):
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, *oracles.FAMILIES])
-def test_no_general_minimiser_finds_less(loss):
+def test_no_general_minimizer_finds_less(loss):
     d = record(loss, 3, lower=-0.3, upper=0.4)
     o = Optima(d, 0.0, 0.02)
     found = minimize(
@@ -282,7 +282,7 @@ def test_optima_are_those_of_statsmodels(loss):
 
 
 def coupled_record(loss, lambda2, rng):
-    """(record of `CoupledOptima` of 30 rows and 3 columns, their standardised ones, the least value
+    """(record of `CoupledOptima` of 30 rows and 3 columns, their standardized ones, the least value
     on a support by another solver).
     """
     n, p = 30, 3
@@ -300,7 +300,7 @@ def coupled_record(loss, lambda2, rng):
     elif loss == "cox":
         times = survival.draw(rng, n, entry=True, strata=2, eta=X[:, 0] - 5)
         d |= {"y": times, "efron": True}
-        Z = survival.standardised(X, w)[0]
+        Z = survival.standardized(X, w)[0]
 
         def least(S):
             part = survival.Problem(Z[:, S], times._replace(weights=w), o, lambda2=lambda2)

@@ -1,5 +1,5 @@
 """Columns that are almost linear combinations of others, which a Gram matrix cannot tell from true
-ones: compared with least squares by orthogonal factorisation on every subset.
+ones: compared with least squares by orthogonal factorization on every subset.
 """
 
 from itertools import combinations
@@ -17,7 +17,7 @@ from l0path.working_set.hinge import make_model
 
 
 def least(X, y, k, intercept):
-    """(value, support) of the best k columns, each subset by a QR on centred, scaled columns."""
+    """(value, support) of the best k columns, each subset by a QR on centered, scaled columns."""
     Z, target = (X - X.mean(axis=0), y - y.mean()) if intercept else (X, y)
     Z = Z / np.linalg.norm(Z, axis=0)
     best = (np.inf, ())
@@ -103,7 +103,7 @@ def test_true_copies_are_none():
 
 
 def optimum(Z, y, loss, lambda2=0.0):
-    """The least value of a squared or logistic loss on standardised columns, in coordinates in
+    """The least value of a squared or logistic loss on standardized columns, in coordinates in
     which these are orthonormal, where Newton's method does not see how near they are.
     """
     n, k = Z.shape
@@ -367,7 +367,7 @@ def test_criteria_compare_models_of_columns_with_one_far_row(standardize):
 
 
 def test_units_do_not_decide_what_is_a_combination():
-    """Columns far from the origin that are not standardised: two of them differ by 1e-8 of their
+    """Columns far from the origin that are not standardized: two of them differ by 1e-8 of their
     length, which rounding does not make.
     """
     rng = np.random.default_rng(5)

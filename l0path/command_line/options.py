@@ -106,7 +106,7 @@ def add_model(fit):
     fit.add_argument(
         "--lambda2",
         type=float,
-        help="ridge on standardised coefficients (default: 0, for classes "
+        help="ridge on standardized coefficients (default: 0, for classes "
         f"{CLASS_RIDGE:g}; with --cv, unless --lambda1 is given, a choice among four)",
     )
     fit.add_argument(
@@ -116,7 +116,7 @@ def add_model(fit):
         "without shrinkage, separated by commas (default 0,0.5,1; with --lambda2 1)",
     )
     fit.add_argument(
-        "--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)"
+        "--lambda1", type=float, help="lasso penalty on standardized coefficients (default 0)"
     )
     fit.add_argument(
         "--algorithm",

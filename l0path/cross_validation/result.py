@@ -333,8 +333,8 @@ class CVPath(Path):
                     f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they "
                     "have no held-out class; use type='link', which is NaN there"
                 )
-            return self._labelled(self._transform(total, "class"))
-        return self._labelled(
+            return self._labeled(self._transform(total, "class"))
+        return self._labeled(
             np.divide(total, times, out=np.full(times.shape, np.nan), where=times > 0)
         )
 
@@ -601,7 +601,7 @@ class CVPath(Path):
         """Plot the scores, with bars of one standard error, or the path, and return the Axes.
 
         Where there are several slices, of each size the best score of all is drawn, and those of
-        each slice are thin lines. The choices `mark` are labelled. Repeats of the folds do not
+        each slice are thin lines. The choices `mark` are labeled. Repeats of the folds do not
         shorten the bars.
 
         Parameters
@@ -762,7 +762,7 @@ class CVPath(Path):
 
         return save_cv(self, file, data=data)
 
-    def _labelled(self, values):
+    def _labeled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
         meta = self._meta
         if meta.formula is None or meta.formula.index is None:

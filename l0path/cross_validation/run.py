@@ -83,7 +83,7 @@ def cv_fit(
 ) -> CVPath:
     """Fit a path on all rows, and score each of its solutions by cross-validation.
 
-    In every fold the path is solved anew on the training rows alone: standardisation, class
+    In every fold the path is solved anew on the training rows alone: standardization, class
     weights, screening and the choice of columns see no held-out row. Only what defines the
     solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2 and
     the share of a mixture), its largest size, the values of a lambda0 grid, and the `delta` of the
@@ -94,7 +94,7 @@ def cv_fit(
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
-        As in `l0path.fit`, or a formula with a DataFrame as y. Levels, knots and centres of a
+        As in `l0path.fit`, or a formula with a DataFrame as y. Levels, knots and centers of a
         formula are those of all rows, in every fold.
     y : array-like of shape (n,), DataFrame or None
         The response, as in `l0path.fit`.
@@ -170,7 +170,7 @@ def cv_fit(
     the largest that it has (1 for the squared loss, 1/4 for the logistic loss), or where it has no
     bound (poisson) its mean at the null model. m is the mean over the columns of
     sum w_i z_ij^2 / sum w_i, z_j the column as the penalty sees it, about its mean: 1 with
-    standardize=True. A ridge of r units leaves 1 / (1 + 2 r) of the coefficient of a standardised
+    standardize=True. A ridge of r units leaves 1 / (1 + 2 r) of the coefficient of a standardized
     column that is uncorrelated with the others under a squared loss: 0.83, 0.33 and 0.05.
 
     Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the

@@ -83,7 +83,7 @@ def polynomial(
         always left out: it is a combination of the column and the intercept.
     center : bool, default True
         Whether c_j is the mean of column j over all rows of X, unweighted, which stays the same in
-        folds and in predictions, or 0. Centring makes products less collinear with their parents;
+        folds and in predictions, or 0. Centering makes products less collinear with their parents;
         models that hold both parents and an intercept span the same either way. x_j itself is in
         the units of X.
     heredity : str, optional
@@ -101,7 +101,7 @@ def polynomial(
         `l0path.fit(X, y).model("bic").support`. They save features where these would be many.
     min_rows : int, default 1
         For sparse X only: products of columns that are both nonzero in at least so many rows. Where
-        they never are, the product is zero or, centred, a combination of the two columns.
+        they never are, the product is zero or, centered, a combination of the two columns.
 
     Returns
     -------

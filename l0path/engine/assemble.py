@@ -13,7 +13,7 @@ from ..core.arguments import some
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
 from ..exchange.local_search import LocalSearch, pairs_tried
-from ..exchange.neighbourhoods.groups import groups_tried
+from ..exchange.neighborhoods.groups import groups_tried
 from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.families.endless import falls_for_ever
@@ -181,7 +181,7 @@ def _predictions(setting, fits):
 
 def hull(x, F):
     """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the
-    lambda0 interval in which point i minimises F + lambda0 x.
+    lambda0 interval in which point i minimizes F + lambda0 x.
 
     Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0.
     Points that no lambda0 picks are left out.

@@ -256,7 +256,7 @@ def curvature(problem, model, null):
 
 def mean_square(problem):
     """The mean over the columns that may be chosen of their mean squares: 1 where they are
-    standardised. Times `curvature` it is the unit of `Ridges`, a ridge that shrinks the coefficient
+    standardized. Times `curvature` it is the unit of `Ridges`, a ridge that shrinks the coefficient
     of an average column to a third of that without one.
     """
     free = problem.usable

@@ -83,7 +83,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The sorted labels.
     coef_ : ndarray of shape (1, p), or (r, p) for r > 2 classes
         The coefficients in units of X; those of several classes sum to zero over the classes.
-        Ordered classes have one row: positive numbers favour higher classes, in the order of
+        Ordered classes have one row: positive numbers favor higher classes, in the order of
         `path_.classes`.
     intercept_ : ndarray of shape (1,) or (r,)
         The intercept. Of ordered classes (r - 1,), the thresholds with a minus sign: the

@@ -47,7 +47,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     lambda2 : float, default 0.0
         A ridge >= 0, in units of the mean loss.
     standardize : bool, default True
-        Whether the ridge is about standardised coefficients.
+        Whether the ridge is about standardized coefficients.
     fit_intercept : bool, default False
         Whether each equation has an intercept. A library of PySINDy has its own constant column.
     always_include : array-like of str, int or bool, optional

@@ -19,7 +19,7 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 class L0Regressor(RegressorMethods, ModelOfOneSize):
     """Linear regression on the best subset of k columns.
 
-        minimise    (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta)
+        minimize    (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta)
                     + lambda1 ||b||_1 + lambda2 ||b||_2^2
         subject to  at most k nonzero coefficients b_j = s_j beta_j,
                     s_j the weighted standard deviation of column j if standardize, else 1
@@ -32,7 +32,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         without shrinkage and with p larger, as many coefficients as distinct rows (any columns
         would fit then).
     lambda0 : float, optional
-        The cost of a column. If it is given, the model minimises the above + lambda0 ||beta||_0,
+        The cost of a column. If it is given, the model minimizes the above + lambda0 ||beta||_0,
         and k is not used.
     lambda1, lambda2 : float, default 0.0
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
@@ -45,7 +45,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         because its models are improved from both sides.
     memory : str or joblib.Memory, optional
         Where paths are kept, so that a grid search over k solves one path per training set,
-        whatever the number of sizes. Each fit still reads its training set to recognise it, so
+        whatever the number of sizes. Each fit still reads its training set to recognize it, so
         where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods
         of `path_` that need them take X= and y=.
     algorithm : str or settings record, default "swap"

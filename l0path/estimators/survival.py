@@ -22,7 +22,7 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
     """Cox's proportional hazards on the best subset of k columns, with the conventions of
     scikit-survival.
 
-        minimise    -log partial likelihood(beta) for each event
+        minimize    -log partial likelihood(beta) for each event
                     + lambda1 ||b||_1 + lambda2 ||b||_2^2
         subject to  at most k nonzero coefficients b_j = s_j beta_j,
                     s_j the weighted standard deviation of column j if standardize, else 1

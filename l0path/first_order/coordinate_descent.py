@@ -1,6 +1,6 @@
-"""Coordinate descent and partial swaps for the penalised problem, on the working columns.
+"""Coordinate descent and partial swaps for the penalized problem, on the working columns.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+    minimize over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
                                  + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1
                                  + lambda2 ||b||^2,   lower <= b <= upper                     (P)
 

@@ -1,7 +1,7 @@
 """Primal-dual dynamic incremental solver for the lambda0 problem with a ridge: dual ascent bounds,
 coordinate descent improves, columns join and leave by what the dual says.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+    minimize over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
                                  + sum_j (lambda0 f_j [b_j != 0] + lambda1 |b_j| + lambda2 b_j^2),
                              lower <= b <= upper,   lambda2 > 0                               (P)
     D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_j (h_j - lambda0 f_j)_+  <=  P(b)      (D)
@@ -138,7 +138,7 @@ class PrimalDualSolver:
         self.locked = np.isin(self.index, p.forced)
         self.factor = self.descent.factor_all[self.index]
 
-    def penalised_sum(self, correlation, cost, columns, locked):
+    def penalized_sum(self, correlation, cost, columns, locked):
         """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
         count whole. correlation = -t.
         """
@@ -214,7 +214,7 @@ class PrimalDualSolver:
         self.model.reads += 1
         cost = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)
-        _, _, h = self.penalised_sum(correlations[:, 0], cost, slice(None), locked)
+        _, _, h = self.penalized_sum(correlations[:, 0], cost, slice(None), locked)
         over = np.where(locked, h, np.where(self.usable, np.maximum(h - cost, 0.0), 0.0))
         value = self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale
         return value, h, correlations
@@ -273,7 +273,7 @@ class PenalisedAscent:
     def evaluate(self, a):
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
-        total, b, _ = s.penalised_sum(
+        total, b, _ = s.penalized_sum(
             -(s.Z @ (s.problem.weights * a)), self.cost, s.index, s.locked
         )
         value = self.value = s.dual.smooth_part(a) - total

@@ -145,7 +145,7 @@ def knockoff_filter(
         Whether to bound the false discovery rate itself (the knockoff+ filter) or a modified one,
         see Notes.
     statistic : str, default "coefficient"
-        "coefficient": Z_j is the sum of |b_j| over the models of the path, standardised. "entry":
+        "coefficient": Z_j is the sum of |b_j| over the models of the path, standardized. "entry":
         Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds column j (0 if none
         does), so that W_j is large for columns that enter early and before their knockoffs. Both
         are valid; the first had more power in simulations (`tests/benchmarks/inference.py`). With
@@ -161,7 +161,7 @@ def knockoff_filter(
         variance.
     random_state : int, Generator, or None
         The seed that draws the knockoffs, and which of each pair stands where the original does, so
-        that no order of columns can favour either. None draws a seed, kept in the result.
+        that no order of columns can favor either. None draws a seed, kept in the result.
     n_jobs : int, optional
         The number of threads, as in `l0path.fit`. None takes all.
     progress : bool, optional
@@ -345,7 +345,7 @@ def _competing(data):
 
 def _varying(data, competing):
     """The columns that compete by `kind="model"`: without the constant ones."""
-    competing = competing[moving(data, centred=True)[competing]]
+    competing = competing[moving(data, centered=True)[competing]]
     if not np.setdiff1d(competing, data.forced).size:
         raise ValueError(
             "no column of X competes: kind='model' has no knockoffs of constant columns; leave "

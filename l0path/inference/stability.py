@@ -210,7 +210,7 @@ def stability_selection(
         The share of subsamples from which a column is selected, in (0.5, 1].
     bootstrap : bool, default False
         Whether floor(fraction n) rows are drawn with replacement instead (fraction up to 1). These
-        are the inclusion frequencies of the bootstrap: there are no bounds, and they tend to favour
+        are the inclusion frequencies of the bootstrap: there are no bounds, and they tend to favor
         larger models.
     random_state : int, Generator, or None
         The seed. Subsample pair i is drawn by the i-th child of numpy's SeedSequence(seed). None

@@ -58,7 +58,7 @@ from ..relaxation.path_bounds import bounded, relative_gap
 from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
-from .neighbours import fit_data
+from .neighbors import fit_data
 
 MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
 CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
@@ -94,7 +94,7 @@ def best_subset(
     smaller criterion, or proves that there is none. Sizes that cannot hold the best model are not
     searched.
 
-        minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
+        minimize over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
     With groups, or terms of a formula, S are sets of them, and penalty(S) is that of their number
     and of their coefficients, the rank of their columns.

@@ -30,7 +30,7 @@ from ..paths import Model, Path
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import relative_gap
-from .neighbours import fit_data
+from .neighbors import fit_data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +222,7 @@ def certify(
     s = self._solutions[index]
     if s.relax < 1.0:
         raise ValueError(
-            f"this model is a mixture (relax={s.relax:g}), which minimises nothing, so there is "
+            f"this model is a mixture (relax={s.relax:g}), which minimizes nothing, so there is "
             "nothing to prove: certify the shrunken model of its slice, "
             f"certify(k={s.k}, lambda2={s.lambda2:g}, relax=1)"
         )

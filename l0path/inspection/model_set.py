@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core import colours
+from ..core import colors
 from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
-from .summaries import neighbours_of
+from .summaries import neighbors_of
 
 MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
 NO_SIGN = 2  # of what has several coefficients: columns of several responses, groups of columns
@@ -376,15 +376,15 @@ class ModelSet:
         member = self._member
         worth = np.zeros(member.shape)
         for row, model in zip(worth, self.models, strict=True):
-            near = neighbours_of(model.path, model._index)
+            near = neighbors_of(model.path, model._index)
             row[near.units] = [near.worth(i) for i in range(near.units.size)]
         worth /= max(min(model.objective for model in self.models) - self.floor, 1e-300)
         table = pd.DataFrame({"low": worth.min(axis=0), "high": worth.max(axis=0)}, self._labels)
         return table[member.any(axis=0)].sort_values("high", ascending=False, kind="stable")
 
     def plot(self, ax: Any = None) -> Any:
-        """Heat map of the models (rows, the best at the top) by columns, or groups, in the colour
-        of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); grey
+        """Heat map of the models (rows, the best at the top) by columns, or groups, in the color
+        of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); gray
         where there are several, those of a group of columns or of several responses.
 
         Parameters
@@ -413,17 +413,17 @@ class ModelSet:
             row[units_of(meta, solution)] = signs(meta, solution)
         order, _ = self.ordered()
         shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
-        map_ = colours.signs().with_extremes(bad="0.6")
+        map_ = colors.signs().with_extremes(bad="0.6")
         ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
         here = sign[:, order]
         kinds = (
-            (colours.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
-            (colours.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
+            (colors.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
+            (colors.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
             ("0.6", "in the model", here == NO_SIGN),
         )
         entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-        colours.key(ax, entries, **above, borderaxespad=0.2)
+        colors.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
         unit = "column" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")

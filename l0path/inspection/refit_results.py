@@ -194,7 +194,7 @@ def label(s, path, rows, infinite=()):
             f"theta = {path._meta.number('theta'):.4g}"
         )
     apart = "; " + separated(path._meta, infinite) if infinite else ""
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows) + apart
+    return _chosen_by(s, path, rows) + _unpenalized(s) + anew + _weighted(path, rows) + apart
 
 
 def _weighted(path, rows):
@@ -215,7 +215,7 @@ def pseudo_likelihood(path, rows):
     return rows.importance and traits.likelihood and not traits.free_scale
 
 
-def _unpenalised(s):
+def _unpenalized(s):
     """That the refit has no penalty where the model had one."""
     had = " and ".join(
         f"{name} = {value:.4g}"

@@ -328,7 +328,7 @@ class Model:
         rows: str | None = None,
         **options: Any,
     ) -> Any:
-        """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
+        """Statsmodels results of the unpenalized fit on the chosen (and forced) columns.
 
         The intercept is as in the fit. Parameters are named as in `coef`, "(Intercept)" first.
         lambda1, lambda2 and bounds play no part.
@@ -337,7 +337,7 @@ class Model:
         the columns: the results say so, in `results.selection` and in `results.summary()`,
         "conditional on selection". With new X and y they say "held-out rows", and the inference is
         honest as long as these rows had no part in the choice. Rows of the fit among the new ones
-        are recognised by their labels and values (without labels by their values), and counted.
+        are recognized by their labels and values (without labels by their values), and counted.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class Model:
         y: ArrayLike | None = None,
         **options: Any,
     ) -> pd.DataFrame:
-        """Confidence intervals of the coefficients by the unpenalised refit of `refit`.
+        """Confidence intervals of the coefficients by the unpenalized refit of `refit`.
 
         The rows of the fit have chosen the columns, and intervals by them are too short; rows X and
         y that had no part in it give valid ones. `attrs["selection"]` of the table says which rows
@@ -693,12 +693,12 @@ class Model:
         """Plot this model and return the Axes.
 
         Without X and y plots of predictions show the rows of the fit, which flatter the model.
-        Curves drawn into the same `ax` take colours and dashes in turn.
+        Curves drawn into the same `ax` take colors and dashes in turn.
 
         Parameters
         ----------
         kind : str, default "coef"
-            "coef": the coefficients, in standard deviations of their columns, in the colours of
+            "coef": the coefficients, in standard deviations of their columns, in the colors of
             their signs; with X and y, rows that had no part in the choice, the coefficients of a
             refit to these rows, with intervals of this level. Intervals from the rows of the fit
             would be too short, and are not drawn.

@@ -377,7 +377,7 @@ class Path:
         Raises
         ------
         LookupError
-            If no model, or several, match, where neighbours or slices are named; or if a set of
+            If no model, or several, match, where neighbors or slices are named; or if a set of
             terms that is no row is better by the criterion: `Path.model` gives it.
         TypeError
             Unless exactly one of rule, k, lambda0 and index is given.
@@ -510,7 +510,7 @@ class Path:
                 if abs(self._solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
             ]
             grid = np.array([self._solutions[i].lambda0 for i in rows])
-            near = _neighbours(grid, value)
+            near = _neighbors(grid, value)
             remedy = f"the nearest on the grid are {near}; fit with lambda0={value:.6g}"
         else:
             hit = [
@@ -1135,7 +1135,7 @@ class Path:
         node_limit : int, optional
             The largest number of nodes of the search. None means no limit.
         box : float or str, optional
-            M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that
+            M > 0, a bound of every |b_j| in standardized units, for problems with lambda2 = 0 that
             have no other bound (a squared loss with more rows than columns has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
             says so, and nothing is called proven under it. None assumes nothing. Not for several
@@ -1360,15 +1360,15 @@ class Path:
         kind : str, default "coef"
             "coef": coefficients, with names at the right margin, those of the columns of the marked
             models, or the twelve largest of the last model; a coefficient that is in for one size
-            alone is a point; a feature has the same colour in all plots of a path, and the columns
+            alone is a point; a feature has the same color in all plots of a path, and the columns
             of a group share one, distinguished by dashes and labels. "loss": mean loss and deviance
             ratio. "criteria": information criteria, as differences from their minima. "lambda0":
             the interval of lambda0 for which each size is best. "gap": the gap between objective
             and lower bound, in percent of the objective. "support": which features, or groups, are
-            in, for every size, in the colours of the signs (blue: positive).
+            in, for every size, in the colors of the signs (blue: positive).
         x : str, default "k"
             "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
-            that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
+            that are best for some lambda0) or "l1" (sum of absolute standardized coefficients). It
             is used by the kinds coef, loss, criteria and gap.
         mark : dict, int, str, callable, or list, optional
             A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
@@ -1380,7 +1380,7 @@ class Path:
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         standardized : bool, default True
-            Whether coefficients are standardised, or in units of y and X.
+            Whether coefficients are standardized, or in units of y and X.
         k : int, pair of int or range, optional
             The largest size to draw, (smallest, largest) or a range; np.inf means all. None means
             all, but for coefficients and supports with a `mark` five sizes beyond the largest one
@@ -1588,7 +1588,7 @@ class Path:
         return data_of_fit(self, X, y)
 
 
-def _neighbours(grid, value):
+def _neighbors(grid, value):
     """The grid values next to `value`, for messages."""
     below, above = grid[grid < value], grid[grid > value]
     near = [*([below.max()] if below.size else []), *([above.min()] if above.size else [])]

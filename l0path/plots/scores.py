@@ -79,10 +79,10 @@ def plot_scores(
     axis(ax, x)
     title = None
     if of_sizes:
-        title = f"the best of {many} slices for each size, with bars; each slice grey"
+        title = f"the best of {many} slices for each size, with bars; each slice gray"
     elif many > 1:
         shown = shrinkage(cv._solutions[np.flatnonzero(number == slice)[0]])
-        title = f"slice {slice} of {many} with bars: {shown}; others grey"
+        title = f"slice {slice} of {many} with bars: {shown}; others gray"
     scoring = cv._scoring
     squared = scoring == "deviance" and cv._meta.traits.gaussian
     style.tidy(

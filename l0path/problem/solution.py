@@ -246,7 +246,7 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         eta = eta if data.offset is None else eta + data.offset
         loss, thresholds = _loss_at(data, weights, eta)
     if measured:
-        b = _standardised(problem, data, s.support, beta)
+        b = _standardized(problem, data, s.support, beta)
         shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
         if not np.isnan(s.lambda0):
             cost = s.lambda0 * _cost(problem, data, s.support, beta, s.groups)
@@ -283,10 +283,10 @@ def _coefficients(problem, data, fit):
     else:
         beta = fit.b / X.scale[support][:, None] @ problem.turn
         intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
-    return beta, intercept, _standardised(problem, data, support, beta)
+    return beta, intercept, _standardized(problem, data, support, beta)
 
 
-def _standardised(problem, data, support, beta):
+def _standardized(problem, data, support, beta):
     """What shrinkage is about, as a vector, of coefficients in the user's units."""
     scale = problem.X.scale[support]
     if problem.turn is None:

@@ -65,7 +65,7 @@ def _cell(value):
     return str(value)
 
 
-INK = "#010203"  # stands for the colour of the text around, which a dark notebook makes light
+INK = "#010203"  # stands for the color of the text around, which a dark notebook makes light
 
 
 def picture(draw, alt):

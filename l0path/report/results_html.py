@@ -36,20 +36,20 @@ def _bars(ax, values, line, xlabel):
 
 @_safe
 def model_html(model):
-    """The coefficients of a `Model`, in the user's units and standardised."""
-    every, standardised = (
+    """The coefficients of a `Model`, in the user's units and standardized."""
+    every, standardized = (
         model.path.coef(index=model._index, standardized=standardized)
         for standardized in (False, True)
     )
     if model.path._meta.responses is not None:
         return _page(model, _table(every), "")
-    coef = pd.DataFrame({"coefficient": every, "standardised": standardised})
-    rest = coef["standardised"].iloc[len(model.path._meta.first_names) :]
+    coef = pd.DataFrame({"coefficient": every, "standardized": standardized})
+    rest = coef["standardized"].iloc[len(model.path._meta.first_names) :]
     largest = rest.reindex(rest.abs().sort_values(ascending=False, kind="stable").index).head(HEAD)
     svg = (
         picture(
-            lambda ax: _bars(ax, largest, 0.0, "standardised coefficient"),
-            "the largest standardised coefficients",
+            lambda ax: _bars(ax, largest, 0.0, "standardized coefficient"),
+            "the largest standardized coefficients",
         )
         if len(largest)
         else ""

@@ -1,4 +1,4 @@
-"""Restricted optima from the rows of X by orthogonal factorisations, for columns that are almost
+"""Restricted optima from the rows of X by orthogonal factorizations, for columns that are almost
 linear combinations of each other: a Gram matrix has the square of their condition.
 """
 

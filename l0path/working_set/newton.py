@@ -1,7 +1,7 @@
 """Restricted optima of any loss: the best coefficients on a given support, with lambda1, lambda2
 and a box.
 
-    minimise over b0, b:   sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
+    minimize over b0, b:   sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
                            + lambda2 ||b||^2,   lower <= b <= upper                  (R)
 
 Damped Newton steps, each a quadratic that `solve_quadratic` solves.
@@ -80,7 +80,7 @@ class Stopping(NamedTuple):
 class NewtonModel(NamedTuple):
     """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
     (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs and diagonal (work space), and the minimiser
+    columns, in whose units damping is counted), rhs and diagonal (work space), and the minimizer
     `new`.
     """
 
@@ -193,7 +193,7 @@ def hessian(rows, S, lambda2, model, work, eta):
 
 @njit
 def newton_step(model, extra):
-    """Minimiser `new` of the quadratic model with `extra` times squares (m,) on its diagonal;
+    """Minimizer `new` of the quadratic model with `extra` times squares (m,) on its diagonal;
     returns the decrease that the model without it promises, the violation of the optimality
     conditions of the model that is left, and the size that rounding of it is relative to.
     """
@@ -419,7 +419,7 @@ def diverged(model):
     H, squares = model.H, model.squares
     m = squares.size
     R, largest = np.empty((m, m)), 1.0
-    # backwards: an intercept goes first, so that the others are centred by the curvatures as they
+    # backwards: an intercept goes first, so that the others are centered by the curvatures as they
     # are now
     for a in range(m):
         for c in range(m):

@@ -31,7 +31,7 @@ RECENT_NUMBERS = 1 << 20  # numbers in the curvatures that are kept of the last 
 
 
 class Weighted(NamedTuple):
-    """The curvature at a fit: eta, slopes, v (n,), the columns of the support, centred with an
+    """The curvature at a fit: eta, slopes, v (n,), the columns of the support, centered with an
     intercept, times v, ZV (k, n); the inverse B of their Hessian (k, k), and `RowModel.coupled` of
     them.
     """

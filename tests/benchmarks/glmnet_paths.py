@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
 
 
 def with_pairs(X):
-    """The columns and all products of two of them, standardised before."""
+    """The columns and all products of two of them, standardized before."""
     Z = (X - X.mean()) / X.std(ddof=0)
     more = {f"{a}:{b}": Z[a] * Z[b] for a, b in combinations(Z.columns, 2)}
     out = pd.concat([Z, pd.DataFrame(more)], axis=1)

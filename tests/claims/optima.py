@@ -17,7 +17,7 @@ class Optima:
     """Optima of  mean loss + l1 ||b||_1 + l2 ||b||^2  over the box, for all 2^p sets of columns.
 
     A set of columns is a number: column j is in it if bit j is set. `record` holds X (n, p), y (n,)
-    and the keywords of `oracles.restricted` but lambda1 and lambda2. Columns are centred, if there
+    and the keywords of `oracles.restricted` but lambda1 and lambda2. Columns are centered, if there
     is an intercept, and have unit norm; t (p,) are the coefficients of those, the intercept last.
     """
 
@@ -151,7 +151,7 @@ class Optima:
     def table(self):
         """(value (2^p,), t (2^p, q)): the best point met for every set, its subsets included."""
         masks = np.arange(1 << self.p)
-        t = self._minimise(self._sets(masks))
+        t = self._minimize(self._sets(masks))
         value = self.value(t)
         for j in range(self.p):  # a set may leave its columns unused where the box allows
             if self.low[j] > 0 or self.high[j] < 0:
@@ -165,8 +165,8 @@ class Optima:
     def values(self):
         return self.table[0]
 
-    def _minimise(self, use):
-        """Minimisers (m, q) over the coordinates `use`."""
+    def _minimize(self, use):
+        """Minimizers (m, q) over the coordinates `use`."""
         low = np.where(use, self.low, 0.0)
         high = np.where(use, self.high, 0.0)
         t = np.clip(np.zeros(use.shape), low, high)

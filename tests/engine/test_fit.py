@@ -226,7 +226,7 @@ def test_wild_scales_and_means(loss):
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_wild_columns_without_standardising_match_the_oracle(loss):
+def test_wild_columns_without_standardizing_match_the_oracle(loss):
     rng = np.random.default_rng(4)
     scale = 10.0 ** np.array([-4, -2, 0, 1, 3, 4])
     X = rng.normal(size=(50, 6)) * scale + np.array([0, 5, 1e3, -10, 0, 1e5])

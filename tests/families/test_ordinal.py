@@ -101,8 +101,8 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         proof = path.certify(k=2)
         assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
         assert proof.incumbent == pytest.approx(best[2], rel=1e-8)
-    penalised = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
-    for s in penalised._solutions:
+    penalized = l0path.fit(X, codes, lambda0=[0.1, 0.01], **given)
+    for s in penalized._solutions:
         known = min(value + s.lambda0 * k for k, value in best.items())
         assert s.objective == pytest.approx(known, rel=1e-8)
 

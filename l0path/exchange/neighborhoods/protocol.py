@@ -1,4 +1,4 @@
-"""The protocol of a neighbourhood: the steps from a support to those beside it, with all
+"""The protocol of a neighborhood: the steps from a support to those beside it, with all
 coefficients refitted.
 """
 
@@ -30,13 +30,13 @@ class Reach(NamedTuple):
     polished: bool
 
 
-class Neighbourhood(Protocol):
+class Neighborhood(Protocol):
     """Steps between supports over the working columns. A unit is a column or a group.
 
     A step may be remembered: it is taken anew only where the working columns have grown since.
     `settings` is the `LocalSearch` record that says how many exchanges are tried. `compiled` says
-    whether whole sweeps over the sizes run in kernels; then the neighbourhood also has `show` and
-    `make_move` of `gram.GramNeighbourhood`. `undecided` holds the keys of fits with an exchange
+    whether whole sweeps over the sizes run in kernels; then the neighborhood also has `show` and
+    `make_move` of `gram.GramNeighborhood`. `undecided` holds the keys of fits with an exchange
     that neither a bound nor a converged refit decided: nothing is claimed of their exchanges.
     """
 
@@ -78,7 +78,7 @@ class Neighbourhood(Protocol):
 
 
 def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """`Neighbourhood.removable` for columns: |b| of those that are not forced, ascending, and the
+    """`Neighborhood.removable` for columns: |b| of those that are not forced, ascending, and the
     columns.
     """
     free = np.flatnonzero(~problem.locked(fit.support))

@@ -19,7 +19,7 @@ def exchanged(support, out, into):
     return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
 
 
-class RefitNeighbourhood:
+class RefitNeighborhood:
     """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
     each support.
     """

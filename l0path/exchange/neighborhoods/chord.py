@@ -16,15 +16,15 @@ from ..chord_steps import LocalTable
 from ..ordered.trials import first_ordered
 from ..ranking import Wanted, exchanged_supports, roles, scanned
 from ..trials import Exchanges, Goal
-from .refit import RefitNeighbourhood
+from .refit import RefitNeighborhood
 
 # rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
 # takes a fifth of a millisecond, these take about two
 SHARED = 1 << 20
 
 
-class ChordNeighbourhood(RefitNeighbourhood):
-    """A RefitNeighbourhood whose trials take gradients only, and which turns to a refit where chord
+class ChordNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood whose trials take gradients only, and which turns to a refit where chord
     steps do not converge.
     """
 
@@ -117,8 +117,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         return change, position, column
 
 
-class OrderedNeighbourhood(RefitNeighbourhood):
-    """A RefitNeighbourhood of ordered classes, where bounds at the optima that the quadratic of the
+class OrderedNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood of ordered classes, where bounds at the optima that the quadratic of the
     fit predicts refute most exchanges, and refits start from there.
     """
 
@@ -127,7 +127,7 @@ class OrderedNeighbourhood(RefitNeighbourhood):
         return self._first_below(fit, [(-1, column)], target)[1]
 
     def _first_below(self, fit, pairs, target):
-        """As in `RefitNeighbourhood`."""
+        """As in `RefitNeighborhood`."""
         if not pairs or not fit.support.size or FitStatus.SEPARATED in fit.flags:
             return super()._first_below(fit, pairs, target)
         model, lambda2 = self.model, self.lambda2

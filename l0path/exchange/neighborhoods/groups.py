@@ -1,4 +1,4 @@
-"""Steps over sets of groups: add, drop and swap groups with everything re-optimised, ranked or
+"""Steps over sets of groups: add, drop and swap groups with everything re-optimized, ranked or
 decided by the tables of `group_ranking`.
 """
 
@@ -24,8 +24,8 @@ def groups_tried(settings):
     return settings.n_best or TRIED
 
 
-class GroupNeighbourhood:
-    """Moves of a GroupModel, a `protocol.Neighbourhood`. Tables are kept by
+class GroupNeighborhood:
+    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by
     sets of groups, and follow the working groups.
     """
 

@@ -1,4 +1,4 @@
-"""Neighbours of a solution, one exchange away: every pair (a member out, a column of all p in),
+"""Neighbors of a solution, one exchange away: every pair (a member out, a column of all p in),
 ranked by the quadratic of `l0path.exchange.table`, decided by refits.
 
 For the squared loss without lambda1 and box the ranking is the exact change of the objective;
@@ -21,7 +21,7 @@ PROGRAM = 1e6  # operations that a linear program counts for
 
 
 class ExchangePairs(NamedTuple):
-    """Exchanges, the most favourable first: out, into column indices, change of the objective by
+    """Exchanges, the most favorable first: out, into column indices, change of the objective by
     the table; three (m,) arrays.
     """
 
@@ -32,7 +32,7 @@ class ExchangePairs(NamedTuple):
 
 def fit_data(path, X=None, y=None):
     """The data of the fit, with the columns that it left out because they equal another one: they
-    may stand in for it. For a loaded path from X, y, with the fit's forced, penalised and excluded
+    may stand in for it. For a loaded path from X, y, with the fit's forced, penalized and excluded
     columns.
     """
     if X is None and y is not None:
@@ -66,7 +66,7 @@ def check_refitted(path, fit, value):
         )
 
 
-class Neighbours:
+class Neighbors:
     """The exchanges around solution `index` of a path. `exact`: the table decides by itself;
     `value`: objective of the solution; `fit`: its restricted optimum; `units`: its columns, of
     `names`.
@@ -228,7 +228,7 @@ class Neighbours:
             yield start, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
 
     def ranked(self, count):
-        """The `count` most favourable exchanges of all: ExchangePairs."""
+        """The `count` most favorable exchanges of all: ExchangePairs."""
         return self._pairs(
             [
                 entry
@@ -239,7 +239,7 @@ class Neighbours:
         )
 
     def ranked_each(self, count):
-        """For each member the `count` most favourable exchanges of it: list of ExchangePairs."""
+        """For each member the `count` most favorable exchanges of it: list of ExchangePairs."""
         found = [[] for _ in range(self.fit.support.size)]
         for start, change in self.table():
             for i, row in enumerate(change):

@@ -78,7 +78,7 @@ class KnownSupports:
             self.size -= 0 if oldest is None else oldest.b.size
 
 
-class MultinomialNeighbourhood(ResponseRefits):
+class MultinomialNeighborhood(ResponseRefits):
     """`ResponseRefits` of a MultinomialModel."""
 
     def __init__(self, *arguments):
@@ -130,14 +130,14 @@ class MultinomialNeighbourhood(ResponseRefits):
         return self._first_below(fit, [(-1, column)], target)[1]
 
     def _first_below(self, fit, pairs, target):
-        """As in `RefitNeighbourhood`; chord steps refute most exchanges, and start refits."""
+        """As in `RefitNeighborhood`; chord steps refute most exchanges, and start refits."""
         table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
         if table is None:
             return super()._first_below(fit, pairs, target)
         return self._first_of(fit, table, self._positions(fit, pairs), target)
 
     def refit(self, support, fit, target=np.inf):
-        """As in `RefitNeighbourhood`; a fit that is known is returned."""
+        """As in `RefitNeighborhood`; a fit that is known is returned."""
         number = self.known.of(self.model.where[support], self.model.width)
         known = self.known.held.get(number)
         if known is not None and (known.least >= target or known.fit is not None):
@@ -201,7 +201,7 @@ class MultinomialNeighbourhood(ResponseRefits):
         )
 
     def _improve(self, fit, first, keep, thorough):
-        """As in `RefitNeighbourhood`."""
+        """As in `RefitNeighborhood`."""
         blind = FitStatus.SEPARATED in fit.flags or not fit.support.size
         table = None if blind else self._table(fit)
         exchanges, change = (

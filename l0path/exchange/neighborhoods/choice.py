@@ -1,13 +1,13 @@
-"""Choice of the neighbourhood that serves a problem, where the settings do not name their own."""
+"""Choice of the neighborhood that serves a problem, where the settings do not name their own."""
 
-from .chord import ChordNeighbourhood, OrderedNeighbourhood
-from .gram import GramNeighbourhood
-from .refit import RefitNeighbourhood
-from .responses import ResponseNeighbourhood, ResponseRefits
+from .chord import ChordNeighborhood, OrderedNeighborhood
+from .gram import GramNeighborhood
+from .refit import RefitNeighborhood
+from .responses import ResponseNeighborhood, ResponseRefits
 
 
-def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False):
-    """The neighbourhood of single columns for a model and a slice.
+def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
+    """The neighborhood of single columns for a model and a slice.
 
     Parameters
     ----------
@@ -27,26 +27,26 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
 
     Returns
     -------
-    Neighbourhood
+    Neighborhood
         That of the settings, if they name one. Else by the exact table for the squared loss, by
         trial steps for a smooth loss, by bounds and refits for ordered classes; by refits where
         lambda1, bounds or jumps of the curvature are in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
-        from .multinomial import MultinomialNeighbourhood  # many kernels, of this loss alone
+        from .multinomial import MultinomialNeighborhood  # many kernels, of this loss alone
 
-        return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
+        return MultinomialNeighborhood(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None and refits:
         return ResponseRefits(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
-        return ResponseNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
-    if settings.neighbourhood is not None:
-        return settings.neighbourhood(model, part.lambda1, part.lambda2, scale, settings)
+        return ResponseNeighborhood(model, part.lambda2, part.max_k, scale, settings)
+    if settings.neighborhood is not None:
+        return settings.neighborhood(model, part.lambda1, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
-        return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
+        return GramNeighborhood(model, part.lambda2, part.max_k, scale, settings)
     if free and model.problem.loss.traits.response == "ordered":
-        return OrderedNeighbourhood(model, 0.0, part.lambda2, scale, settings)
+        return OrderedNeighborhood(model, 0.0, part.lambda2, scale, settings)
     by_trials = free and trials and model.shares
-    kind = ChordNeighbourhood if by_trials else RefitNeighbourhood
+    kind = ChordNeighborhood if by_trials else RefitNeighborhood
     return kind(model, part.lambda1, part.lambda2, scale, settings)

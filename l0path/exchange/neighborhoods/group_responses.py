@@ -14,8 +14,8 @@ import numpy as np
 from ...working_set.linear_algebra import COLLINEAR
 from ..group_ranking import GroupTable
 from ..table import EQUAL, in_order
-from .closed import ClosedNeighbourhood
-from .groups import GroupNeighbourhood
+from .closed import ClosedNeighborhood
+from .groups import GroupNeighborhood
 
 
 def gains(S, c, unit):
@@ -99,30 +99,30 @@ def table(model, fit, keep, closed=True):
     )
 
 
-class ResponseGroupNeighbourhood(GroupNeighbourhood):
-    """`GroupNeighbourhood` of a ResponseGroupModel."""
+class ResponseGroupNeighborhood(GroupNeighborhood):
+    """`GroupNeighborhood` of a ResponseGroupModel."""
 
     def table(self, fit):
-        """As `GroupNeighbourhood.table`."""
+        """As `GroupNeighborhood.table`."""
         known = self.tables.get(fit.key)
         if known is None or known.width < self.model.W.size:
             known = self.tables[fit.key] = table(self.model, fit, self.tried)
         return known
 
     def costs(self, fit):
-        """As `GroupNeighbourhood.costs`."""
+        """As `GroupNeighborhood.costs`."""
         return self.table(fit).drops
 
 
-class ResponseClosedNeighbourhood(ClosedNeighbourhood):
-    """`ClosedNeighbourhood` of a ResponseGroupModel."""
+class ResponseClosedNeighborhood(ClosedNeighborhood):
+    """`ClosedNeighborhood` of a ResponseGroupModel."""
 
     def table(self, fit):
-        """As `ClosedNeighbourhood.table`."""
+        """As `ClosedNeighborhood.table`."""
         if fit.key not in self.tables:
             self.tables[fit.key] = table(self.model, fit, self.tried)
         return self.tables[fit.key]
 
     def costs(self, fit):
-        """As `GroupNeighbourhood.costs`."""
+        """As `GroupNeighborhood.costs`."""
         return self.table(fit).drops

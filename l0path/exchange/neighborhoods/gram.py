@@ -14,7 +14,7 @@ def beyond(last):
     return last + 20
 
 
-class GramNeighbourhood:
+class GramNeighborhood:
     """Moves on the Gram matrix; one `exchange.State` follows the sweep by rank-one changes, and
     whole sweeps run in kernels (`table_sweeps`).
     """

@@ -3,10 +3,10 @@
 import numpy as np
 
 from .. import group_ranking
-from .groups import GroupNeighbourhood
+from .groups import GroupNeighborhood
 
 
-class ClosedNeighbourhood(GroupNeighbourhood):
+class ClosedNeighborhood(GroupNeighborhood):
     """Additions, removals and swaps of single groups after which every group has what it needs.
 
     Every closed set is reached from every other one by additions and removals of this kind.

@@ -6,13 +6,13 @@ import numpy as np
 
 from .. import response_table
 from ..ranking import Candidate
-from .gram import GramNeighbourhood
+from .gram import GramNeighborhood
 from .protocol import Reach
-from .refit import RefitNeighbourhood
+from .refit import RefitNeighborhood
 
 
-class ResponseRefits(RefitNeighbourhood):
-    """`RefitNeighbourhood` of a ResponseModel: moves are ranked by the table of several responses.
+class ResponseRefits(RefitNeighborhood):
+    """`RefitNeighborhood` of a ResponseModel: moves are ranked by the table of several responses.
     Where near combinations are known, columns that the table takes for combinations may enter.
     """
 
@@ -66,8 +66,8 @@ class ResponseRefits(RefitNeighbourhood):
         return loss[order], fit.support[order]
 
 
-class ResponseNeighbourhood(GramNeighbourhood):
-    """`GramNeighbourhood` of a ResponseModel, with the state of several responses."""
+class ResponseNeighborhood(GramNeighborhood):
+    """`GramNeighborhood` of a ResponseModel, with the state of several responses."""
 
     def _new_state(self):
         """An empty state on the working columns, and what the kernels see of these."""

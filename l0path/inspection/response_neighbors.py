@@ -1,4 +1,4 @@
-"""Neighbours of a solution of several responses or classes, one exchange away: ranked by the table
+"""Neighbors of a solution of several responses or classes, one exchange away: ranked by the table
 of `l0path.exchange.response_table`, which decides under the squared loss; refits decide elsewhere.
 """
 
@@ -10,13 +10,13 @@ from ..exchange.verification.groups import scores_of_responses
 from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from ..working_set.several.groups import ResponseGroupModel
-from .group_neighbours import GroupNeighbours
-from .neighbours import TABLE_ENTRIES, Neighbours, check_refitted, fit_data, value_at
+from .group_neighbors import GroupNeighbors
+from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data, value_at
 
 
-class ResponseNeighbours(Neighbours):
+class ResponseNeighbors(Neighbors):
     """The exchanges around solution `index` of a path of several responses or classes, as
-    `Neighbours` has them for one.
+    `Neighbors` has them for one.
     """
 
     def __init__(self, path, index, X=None, y=None):
@@ -44,7 +44,7 @@ class ResponseNeighbours(Neighbours):
         return self.model.refit(support, 0.0, self.solution.lambda2, (b, start.b0), target)
 
     def table(self):
-        """As `Neighbours.table`."""
+        """As `Neighbors.table`."""
         fit, p = self.fit, self.problem
         self.model.read([fit.support])
         state = self.model.over_all([fit], self.solution.lambda2)[0]
@@ -63,7 +63,7 @@ class ResponseNeighbours(Neighbours):
             yield start, change
 
 
-class ResponseGroupNeighbours(GroupNeighbours):
+class ResponseGroupNeighbors(GroupNeighbors):
     """The exchanges of groups around solution `index` of a path of several responses or classes."""
 
     def __init__(self, path, index, X=None, y=None):
@@ -82,5 +82,5 @@ class ResponseGroupNeighbours(GroupNeighbours):
         self.outside = np.flatnonzero(free)
 
     def _scores(self, fits):
-        """As `GroupNeighbours._scores`."""
+        """As `GroupNeighbors._scores`."""
         return scores_of_responses(self.model, fits)

@@ -1,4 +1,4 @@
-"""A neighbourhood of one's own: one class, named by one settings record."""
+"""A neighborhood of one's own: one class, named by one settings record."""
 
 from itertools import combinations
 
@@ -7,10 +7,10 @@ import pytest
 from oracles import best_subsets
 
 import l0path
-from l0path.exchange.neighbourhoods.refit import RefitNeighbourhood
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 
 
-class ElasticNeighbourhood(RefitNeighbourhood):
+class ElasticNeighborhood(RefitNeighborhood):
     """Swaps; where none improves, two columns leave and the two that fit best take their place."""
 
     def swap(self, fit, thorough=False):
@@ -25,7 +25,7 @@ class ElasticNeighbourhood(RefitNeighbourhood):
 
 
 class Elastic(l0path.solvers.LocalSearch):
-    neighbourhood = ElasticNeighbourhood
+    neighborhood = ElasticNeighborhood
 
 
 def test_it_finds_optima_that_single_swaps_miss():

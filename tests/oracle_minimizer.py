@@ -1,4 +1,4 @@
-"""A slow minimiser of the convex problem that remains once the support is chosen, for `oracles`:
+"""A slow minimizer of the convex problem that remains once the support is chosen, for `oracles`:
 Newton steps on an active set, which end at the smallest subgradient.
 """
 
@@ -9,7 +9,7 @@ from oracle_losses import EVERY
 
 
 class Convex(NamedTuple):
-    """minimise over t:  sum_i w_i loss(y_i, o_i + a_i't) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <=
+    """minimize over t:  sum_i w_i loss(y_i, o_i + a_i't) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <=
     t <= high;  A (n, q), w sums to one.
     """
 
@@ -100,7 +100,7 @@ def _direction(problem, t, g, floor):
 
 
 def _line_search(problem, t, d):
-    """Minimise along d up to the first kink or bound, by bisection on the slope; the unit step is
+    """Minimize along d up to the first kink or bound, by bisection on the slope; the unit step is
     taken when it is good enough.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -139,8 +139,8 @@ def _line_search(problem, t, d):
     return moved, right
 
 
-def minimise(problem, *, start=None, tolerance=1e-14, max_steps=500):
-    """Minimiser of a `Convex` (or `oracle_coupled.Composite`) problem of unit columns (see `solve`)
+def minimize(problem, *, start=None, tolerance=1e-14, max_steps=500):
+    """Minimizer of a `Convex` (or `oracle_coupled.Composite`) problem of unit columns (see `solve`)
     by Newton steps on the free coordinates with a line search.
 
     Where the loss has no curvature the step is damped as by Levenberg and Marquardt: `floor` falls
@@ -178,7 +178,7 @@ def ridge(problem):
 
 
 def solve(problem, start=None):
-    """Minimiser of a `Convex` problem, by steps from `start` or 0; raises RuntimeError when KKT
+    """Minimizer of a `Convex` problem, by steps from `start` or 0; raises RuntimeError when KKT
     fails by more than 1e-8 relative to the sizes of what the gradient sums.
     """
     unit = np.sqrt(problem.w @ problem.A**2)
@@ -197,7 +197,7 @@ def solve(problem, start=None):
         and np.isinf(problem.high).all()
     )
     start = None if start is None else start * unit
-    t = ridge(scaled) if plain else minimise(scaled, start=start)
+    t = ridge(scaled) if plain else minimize(scaled, start=start)
     gradient, size = scaled.gradient(t)
     residual = np.abs(smallest_subgradient(scaled, t, gradient)).max(initial=0.0) / size
     if not residual <= 1e-8:

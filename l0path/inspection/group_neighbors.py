@@ -1,4 +1,4 @@
-"""Neighbours of a solution, one exchange of groups away: every pair (a chosen group out, one of all
+"""Neighbors of a solution, one exchange of groups away: every pair (a chosen group out, one of all
 others in), decided by refits; where they are many, the groups that score best are tried.
 
 The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for
@@ -13,14 +13,14 @@ from ..exchange.verification.groups import scores
 from ..problem.problem import pose, row_weights
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
-from .neighbours import ExchangePairs, check_refitted, fit_data, value_at
+from .neighbors import ExchangePairs, check_refitted, fit_data, value_at
 
 # columns up to which every exchange may be refitted: their Gram matrix is held then
 GRAM_COLUMNS = 2000
 
 
-class GroupNeighbours:
-    """The exchanges around solution `index` of a path with groups, as `Neighbours` has them for
+class GroupNeighbors:
+    """The exchanges around solution `index` of a path with groups, as `Neighbors` has them for
     columns; units are numbers of groups.
     """
 
@@ -163,7 +163,7 @@ class GroupNeighbours:
         return out
 
     def ranked(self, count):
-        """The `count` most favourable exchanges by these scores: ExchangePairs."""
+        """The `count` most favorable exchanges by these scores: ExchangePairs."""
         out, into, change = (
             np.concatenate(part) for part in zip(*self.ranked_each(count), strict=True)
         )
