@@ -209,3 +209,20 @@ def test_groups_share_a_path_for_every_k(tmp_path):
         and stored[0].model_.groups == [1]
         and len(stored[0].path_) == len(stored[1].path_) == 5
     )
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_cv_estimators_choose_a_ridge_and_a_mixture(classes):
+    X, y = sample("classes" if classes else "real")
+    make = l0path.L0ClassifierCV if classes else l0path.L0RegressorCV
+    same = {"max_k": 3, "cv": 4, "random_state": 1}
+    est = make(rule="sparse", relax=(0, 0.3), **same).fit(X, y)
+    loss = {"loss": "logistic"} if classes else {}
+    cv = l0path.cv_fit(X, y, relax=(0, 0.3), **loss, **same)
+    assert len(est.cv_) == len(cv) and sorted(set(cv.details.relax)) == [0, 0.3, 1]
+    i = cv.select("sparse")
+    assert est.model_.details.name == i
+    np.testing.assert_allclose(est.coef_.ravel()[cv._solutions[i].support], cv.coef(index=i)[1:])
+    plain = make(lambda2=0, **same).fit(X, y).cv_
+    assert (plain.details.lambda2 == 0).all() and (plain.details.relax == 1).all()
+    assert clone(est).get_params()["relax"] == (0, 0.3)
