@@ -309,8 +309,8 @@ def test_ctrl_c_ends_a_group_and_a_deadline_runs_folds_one_by_one(monkeypatch):
 
 
 def test_separation_in_a_fold_is_told_once():
+    y = np.where(X[:, 50] > 0, "yes", "no")
     with pytest.warns(SeparationWarning) as caught:
-        y = np.where(X[:, 50] > 0, "yes", "no")
         l0path.cv_fit(X, y, cv=3, loss="logistic", max_k=3, lambda2=0)
     assert len(caught) == 1
 

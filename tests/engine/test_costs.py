@@ -51,7 +51,8 @@ def cases(cut):
     yield dense(20000 // cut, 500 // cut, "F", "f8"), {"max_k": 8, "loss": "logistic"}
     yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5, "lambda2": 0}
     yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10, "lambda2": 0}
-    yield dense(20000 // cut, 300 // cut, "F", "f8"), {"max_k": 5, "loss": "logistic", "cv": 3, "lambda2": 0}
+    few = {"max_k": 5, "loss": "logistic", "cv": 3, "lambda2": 0}
+    yield dense(20000 // cut, 300 // cut, "F", "f8"), few
 
 for cut in (20, 1):
     for number, (X, more) in enumerate(cases(cut)):
