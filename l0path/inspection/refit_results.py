@@ -4,12 +4,13 @@ columns, predictions for new data, and the terms that `anova_lm` asks for.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ..core.describing import model_line, signed
 from ..core.tables import pandas_of
 from ..formula.frames import text_named
 from .separated_refits import separated
@@ -114,7 +115,7 @@ class ModelTerms:
 
 
 def describe(results, path, s, rows):
-    """Add the label, predictions and terms to the results of statsmodels."""
+    """Add the label, predictions, terms and texts to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path._loss_record())
@@ -135,6 +136,64 @@ def describe(results, path, s, rows):
         regression: Any = inner.model  # of statsmodels, as if made by a formula of its own
         regression.data.frame = frame
         regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
+    results.__class__ = _shown(type(results))
+
+
+class Refit:
+    """How the results of a refit are shown: the model first, then who chose its features. A class
+    of statsmodels gets it as a base (`_shown`), because Python asks the class for a text.
+    """
+
+    def _estimates(self):
+        """The coefficients with standard errors and p-values as a table; of several classes the
+        coefficients alone.
+        """
+        with quiet(self):
+            params = pd.DataFrame(self.params)
+            if params.shape[1] > 1:  # log odds against the first class
+                return params.set_axis(map(str, self.origin.path.classes[1:]), axis=1)
+            names = params.index
+            if isinstance(self.params, np.ndarray):
+                names = pd.Index(self.model.exog_names)[: len(params)]
+            numbers = {"coef": self.params, "se": self.bse, "p": self.pvalues}
+            return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, index=names)
+
+    def _made_by(self):
+        return f"statsmodels' {type(self.model).__name__}"
+
+    def _line(self):
+        path, s = self.origin.path, self.origin.solution
+        names, table = [path._meta.names[j] for j in s.support], self._estimates()
+        known = "coef" in table and set(names) <= set(table.index)
+        chosen = signed(names, table["coef"][names]) if known else list(map(str, names))
+        return model_line(path._meta.response, s.k, chosen)
+
+    def _repr_html_(self):
+        from ..report import refit_html
+
+        return refit_html(self)
+
+    def __repr__(self):
+        try:
+            return f"<l0path refit: {self._line()}\n  {self._made_by()}, {self.selection}>"
+        except Exception:  # a repr must not raise
+            return object.__repr__(self)
+
+    def __reduce_ex__(self, protocol):
+        kind = next(one for one in type(self).__mro__[1:] if one is not Refit)
+        return _restored, (kind,), super().__reduce_ex__(protocol)[2]
+
+
+def _restored(kind):
+    """Results without contents, for pickle."""
+    shown = _shown(kind)
+    return shown.__new__(shown)
+
+
+@cache
+def _shown(kind):
+    """The class of statsmodels with the texts of `Refit`."""
+    return type(kind.__name__, (Refit, kind), {"__module__": kind.__module__})
 
 
 def _name_intervals(results):
@@ -181,6 +240,7 @@ def describe_survival(results, path, s, rows, loss=None):
     _name_intervals(results)
     shown = _summary if path._meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
+    results.__class__ = _shown(type(results))
 
 
 def label(s, path, rows, infinite=()):

@@ -261,7 +261,7 @@ def good_models(path, found):
         score, apart = (short(float(v)) for v in (line[1], line[2]))
         rows.append([int(line[0]), score, apart, [int(sign.get(int(j), 0)) for j in places]])
     return {
-        "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
+        "said": found._said(),
         "score": found.score,
         "unit": "column" if path._meta.groups is None else "group",
         "marks": sorted({sign for row in rows for sign in row[3] if sign}),
