@@ -128,15 +128,23 @@ def describe(results, path, s, rows):
         method = getattr(inner, name, None)
         if method is not None:
             setattr(inner, name, partial(_predict, method, path, s, names))
+    _tell_terms(inner.model, names, path, s, rows)
+    results.__class__ = _shown(type(results))
+
+
+def _tell_terms(regression, names, path, s, rows):
+    """Let a regression of statsmodels look as if a formula of its own had made it, for what other
+    packages read: its terms, and for marginaleffects its variables.
+    """
     terms = terms_of(path, s, partial(encoded, path, s, names))
-    inner.model.data.model_spec = inner.model.data.design_info = terms
-    frame = frame_of(inner.model, names, path, s, rows)
-    if frame is not None:  # what marginaleffects asks for, beside the terms
+    regression.data.model_spec = regression.data.design_info = terms
+    frame = frame_of(regression, names, path, s, rows)
+    if frame is not None:
         response, *variables = frame.columns
-        regression: Any = inner.model  # of statsmodels, as if made by a formula of its own
         regression.data.frame = frame
         regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
-    results.__class__ = _shown(type(results))
+        if not isinstance(regression.endog_names, str):  # counts of successes and of failures
+            regression.data.ynames = response
 
 
 class Refit:
@@ -152,11 +160,8 @@ class Refit:
             params = pd.DataFrame(self.params)
             if params.shape[1] > 1:  # log odds against the first class
                 return params.set_axis(map(str, self.origin.path.classes[1:]), axis=1)
-            names = params.index
-            if isinstance(self.params, np.ndarray):
-                names = pd.Index(self.model.exog_names)[: len(params)]
             numbers = {"coef": self.params, "se": self.bse, "p": self.pvalues}
-            return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, index=names)
+            return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, params.index)
 
     def _made_by(self):
         return f"statsmodels' {type(self.model).__name__}"
@@ -240,6 +245,9 @@ def describe_survival(results, path, s, rows, loss=None):
     _name_intervals(results)
     shown = _summary if path._meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
+    if path._meta.ordered:
+        columns = inner.model.exog_names[: inner.model.exog.shape[1]]  # without thresholds
+        _tell_terms(inner.model, columns, path, s, rows)
     results.__class__ = _shown(type(results))
 
 
@@ -400,8 +408,9 @@ def frame_of(model, names, path, s, rows):
     given anew or a loaded path; and where predictions for new rows would lack the offset.
     """
     formula, linear = path._meta.formula, path._meta.traits.link == "identity"
-    if model.endog.ndim != 1 or (rows.offset is not None and not linear):
+    if rows.offset is not None and not linear:
         return None
+    response = model.endog if model.endog.ndim == 1 else model.endog[:, 0] / model.endog.sum(axis=1)
     if formula is None:
         frame = pd.DataFrame(model.exog, columns=names).iloc[:, len(names) - s.support.size :]
     elif formula.table is None or not rows.same or formula.kept is None:
@@ -412,9 +421,9 @@ def frame_of(model, names, path, s, rows):
         text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
         frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
     name = str(path._meta.response or "y")
-    if len(frame) != len(model.endog) or name in frame.columns:
+    if len(frame) != len(response) or name in frame.columns:
         return None
-    frame.insert(0, name, model.endog)
+    frame.insert(0, name, response)
     return frame
 
 

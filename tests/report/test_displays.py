@@ -75,8 +75,8 @@ def test_refits_of_several_classes_and_of_survival_times_have_a_display():
     assert all(str(one) in words for one in path.classes[1:])
     data = l0path.datasets.load_publication()
     times = l0path.fit(data.X, data.y, loss="cox", lambda2=1e-3, max_k=2).model(k=2).refit()
-    assert f"posres {times.params[0]:+.4g}" in repr(times)
-    assert f"{times.bse[0]:.4g}" in text_of(times._repr_html_())
+    assert f"posres {times.params['posres']:+.4g}" in repr(times)
+    assert f"{times.bse['posres']:.4g}" in text_of(times._repr_html_())
 
 
 def test_the_gap_of_a_proven_model_is_zero_and_its_bound_its_objective(hitters):
