@@ -292,3 +292,10 @@ def test_short_calls_say_nothing_and_time_nothing(capsys, monkeypatch):
     l0path.split_inference(X[:, :5], y, n_splits=2, max_k=2, random_state=0)
     l0path.stability_selection(X, y, n_subsamples=4, k=1, random_state=0)
     assert not capsys.readouterr().err
+
+
+def test_sizes_near_half_of_the_rows_cost_more_than_in_proportion():
+    """Processor time was measured: tables of exchanges grow as the cube of the largest size."""
+    X, y = plain(300, 400)
+    few, many = (counted(request(X, y, max_k=k, certify=False)).others for k in (30, 120))
+    assert many > 4**2 * few
