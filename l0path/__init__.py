@@ -1,4 +1,4 @@
-"""Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and
+"""Whole paths of best-subset models: L0-regularized and cardinality-constrained regression and
 classification.
 """
 

@@ -1,7 +1,7 @@
 """Real data sets that come with the package, for examples, tests and comparisons.
 
 Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where
-the data are from and under which licence they may be passed on is in `data/README.md`; the section
+the data are from and under which license they may be passed on is in `data/README.md`; the section
 of a set is its `description`.
 """
 
@@ -45,7 +45,7 @@ class Dataset:
     feature_names : list of str
         The column names of X.
     description : str
-        Source, columns, licence and citation.
+        Source, columns, license and citation.
     train : ndarray of bool of shape (n,) or None
         The published training rows, or None where there is no such split.
     """
@@ -74,7 +74,7 @@ class Dataset:
 
 
 def load_hitters() -> Dataset:
-    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics.
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 features of statistics.
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by
     the level that is 1: `League_N`, `Division_W`, `NewLeague_N`.
@@ -102,7 +102,7 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei.
+    """Breast tumors, benign or malignant, and 30 measurements of cell nuclei.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def load_wdbc() -> Dataset:
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes.
+    """Four kinds of small round blue cell tumors and the expression of 2308 genes.
 
     The first 63 rows are the published training sample (`train`), the last 20 the test sample.
 
@@ -171,7 +171,7 @@ def load_tecator(responses: str | list[str] = "fat") -> Dataset:
     Returns
     -------
     Dataset
-        X (215, 100) holds absorbances; a column is named by its wavelength in nanometres, `nm850`
+        X (215, 100) holds absorbances; a column is named by its wavelength in nanometers, `nm850`
         to `nm1050`. y (215,) is the content, or for a list (215, r), a column for each.
     """
     table, contents = _table("tecator.csv"), ["fat", "water", "protein"]
@@ -187,7 +187,7 @@ def load_tecator(responses: str | list[str] = "fat") -> Dataset:
 
 
 def load_publication() -> Dataset:
-    """Months until 244 clinical trials were published, and 19 columns about them.
+    """Months until 244 clinical trials were published, and 19 features about them.
 
     The mechanism of funding is coded 0/1 against "R01", the most common one: `mech_U01` and so on.
 
@@ -212,7 +212,7 @@ def load_publication() -> Dataset:
 
 
 def load_birth_weights() -> Dataset:
-    """Birth weights of 1387 children, in ounces, and 8 columns about mother, child and state.
+    """Birth weights of 1387 children, in ounces, and 8 features about mother, child and state.
 
     One birth without the education of the mother is left out, and so is the education of the
     father, which is missing for 196 births.
@@ -237,7 +237,7 @@ def load_birth_weights() -> Dataset:
 
 
 def load_wages() -> Dataset:
-    """Logarithms of the hourly wages of 545 men in eight years, and 9 columns about them.
+    """Logarithms of the hourly wages of 545 men in eight years, and 9 features about them.
 
     The rows of a man belong together: the index of X and y is his number (`groups_cv=data.X.index`
     keeps them in one fold).
@@ -266,10 +266,10 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     Parameters
     ----------
     expansion : bool, default False
-        False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie,
-        Johnstone and Tibshirani (2004): each column is centred and scaled to length 1; then come 9
+        False gives the ten features as measured. True gives the quadratic design of Efron, Hastie,
+        Johnstone and Tibshirani (2004): each column is centered and scaled to length 1; then come 9
         squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
-        themselves centred and scaled to length 1.
+        themselves centered and scaled to length 1.
 
     Returns
     -------
@@ -290,8 +290,8 @@ def load_diabetes(expansion: bool = False) -> Dataset:
 
 
 def _quadratic(X):
-    """Main effects, squares of the columns with more than two values, and products: all centred and
-    of length 1. X (n, p).
+    """Main effects, squares of the columns with more than two values, and products: all centered
+    and of length 1. X (n, p).
     """
     main = _unit(X)
     squares = {f"{a}^2": main[a] ** 2 for a in X.columns if X[a].nunique() > 2}
@@ -300,7 +300,7 @@ def _quadratic(X):
 
 
 def _unit(X):
-    """Columns of X centred and divided by their Euclidean length."""
+    """Columns of X centered and divided by their Euclidean length."""
     X = X - X.mean()
     return X / np.sqrt((X**2).sum())
 

@@ -39,7 +39,7 @@ def negative_log(codes, eta, t, w):
 def ordered_optimum(
     X, codes, support, *, lambda1=0.0, lambda2=0.0, weights=None, offset=0.0, low=-np.inf
 ):
-    """The least penalised loss on a support, from coefficients of either sign and thresholds."""
+    """The least penalized loss on a support, from coefficients of either sign and thresholds."""
     w = np.ones(len(X)) if weights is None else weights
     w, m, k = w / w.sum(), int(codes.max()), len(support)
     Z = X - w @ X
@@ -78,7 +78,7 @@ def classes_drawn(seed, n=50, p=5):
 
 
 def classes_optimum(X, y, support, lambda2, weights=None, offset=0.0):
-    """The least penalised loss on a support, from all 3 (k + 1) coefficients by BFGS."""
+    """The least penalized loss on a support, from all 3 (k + 1) coefficients by BFGS."""
     w = np.ones(len(X)) if weights is None else weights
     w = w / w.sum()
     Z = X - w @ X

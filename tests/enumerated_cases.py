@@ -113,7 +113,7 @@ def full_beta(s, p):
 
 
 def medium(seed, loss="squared", n=60, p=200, rho=0.9):
-    """Correlated columns, ten small effects in neighbouring pairs of opposite sign: what correlates
+    """Correlated columns, ten small effects in neighboring pairs of opposite sign: what correlates
     most with y is not what a best subset holds.
     """
     rng = np.random.default_rng(seed)

@@ -171,7 +171,7 @@ def of_several(i, rng):
     Y = X[:, :3] @ rng.standard_normal((3, 3)) + rng.standard_normal((35, 3))
     v = rng.uniform(0.5, 2.0, 3)
     w = np.ones(35) if weights is None else weights
-    Z, root = survival.standardised(X, w)[0], np.sqrt(w / w.sum())
+    Z, root = survival.standardized(X, w)[0], np.sqrt(w / w.sum())
     R = Y - (0.0 if offset is None else offset)
     R = root[:, None] * (R - w @ R / w.sum())
 
@@ -198,7 +198,7 @@ def of_classes(ordered, i, rng):
         codes = (eta + rng.gumbel(size=(50, 3))).argmax(axis=1)
     codes[:3] = [0, 1, 2]
     w = np.ones(50) if weights is None else weights
-    Z, shift = survival.standardised(X, w)[0], 0.0 if offset is None else offset
+    Z, shift = survival.standardized(X, w)[0], 0.0 if offset is None else offset
     w = w / w.sum()
 
     def value(support, path):
@@ -219,7 +219,7 @@ def of_survival(i, rng):
     if weights is not None:
         times = times._replace(weights=weights)
     Z, shift = (
-        survival.standardised(X, times.weights)[0],
+        survival.standardized(X, times.weights)[0],
         np.zeros(36) if offset is None else offset,
     )
     efron = i % 2 == 0

@@ -47,7 +47,7 @@ def weights(n=120):
 
 
 def groups(p=40):
-    """Ten groups of four neighbouring columns."""
+    """Ten groups of four neighboring columns."""
     return [list(range(j, j + 4)) for j in range(0, p, 4)]
 
 

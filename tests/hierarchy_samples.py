@@ -51,7 +51,7 @@ def encoded(text, data, **options):
 
 
 def least_squares(text, data, rule, lambda2):
-    """{k: least objective over closed sets} by orthogonal factorisations."""
+    """{k: least objective over closed sets} by orthogonal factorizations."""
     X, at, intercept = encoded(text, data)
     y, best = data.y.to_numpy(), {}
     mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])

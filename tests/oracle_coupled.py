@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import survival
-from oracle_minimiser import smallest_subgradient
+from oracle_minimizer import smallest_subgradient
 from scipy.optimize import linprog
 from scipy.special import expit
 
@@ -167,7 +167,7 @@ def survival_loss(times, efron):
 
 
 class Composite(NamedTuple):
-    """minimise over t:  loss(o + D t) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <= t <= high."""
+    """minimize over t:  loss(o + D t) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <= t <= high."""
 
     loss: NamedTuple
     A: np.ndarray

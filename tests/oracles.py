@@ -1,7 +1,7 @@
 """Slow, obviously right definitions, independent of the package: what the fast code is compared
 with.
 
-    minimise over (beta0, beta), lower <= beta <= upper,
+    minimize over (beta0, beta), lower <= beta <= upper,
         sum_i w_i loss(y_i, o_i + beta0 + x_i'beta) / sum_i w_i                            (P)
         + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2
     b_j = s_j beta_j;  s_j = weighted standard deviation around c_j if standardize, else 1;  c_j =
@@ -28,12 +28,12 @@ from oracle_instances import (  # noqa: F401, part of what this module offers
     separated,
 )
 from oracle_losses import CLASSES, EVERY, FAMILIES, LOSSES  # noqa: F401, likewise
-from oracle_minimiser import Convex, minimise, solve  # noqa: F401, likewise
+from oracle_minimizer import Convex, minimize, solve  # noqa: F401, likewise
 from scipy.optimize import lsq_linear
 
 
 def scaling(X, *, weights=None, standardize=True, intercept=True):
-    """(c, s) of (P): the centres and scales of the columns; s is 0 for a column that is constant up
+    """(c, s) of (P): the centers and scales of the columns; s is 0 for a column that is constant up
     to rounding.
     """
     X = np.asarray(X, float)
@@ -78,7 +78,7 @@ def _convex(
     gamma,
     delta,
 ):
-    """The convex problem on a support in standardised coefficients b, the intercept of the centred
+    """The convex problem on a support in standardized coefficients b, the intercept of the centered
     columns last; (problem, columns, c, s).
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
@@ -157,7 +157,8 @@ def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gam
     if given["intercept"]:
         t = np.append(t, beta0 + c @ beta)
     r = problem.y - problem.o - problem.A @ t
-    kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max())
+    rounding = 16 * np.finfo(float).eps * (np.abs(problem.A) @ np.abs(t))
+    kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max()) + rounding
     slopes = np.where(r > 0, -quantile, 1.0 - quantile) * problem.w
     fixed = slopes[~kink] @ problem.A[~kink] + 2 * problem.l2 * t
     parts = [(problem.A[kink] * problem.w[kink][:, None]).T]
@@ -180,7 +181,8 @@ def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gam
     A = np.hstack(parts)
     if not A.shape[1]:
         return float(np.abs(fixed).max())
-    found = lsq_linear(A, -fixed, (low, high), tol=1e-14)
+    # from within the bounds one comes to 1e-7 of them only
+    found = lsq_linear(A, -fixed, (low, high), method="bvls", tol=1e-14, max_iter=100 * low.size)
     return float(np.abs(A @ found.x + fixed).max())
 
 
@@ -210,7 +212,7 @@ def best_subsets(X, y, max_k, *, forced=(), excluded=(), **same):
     return best
 
 
-def best_penalised(X, y, lambda0, *, penalty_factor=None, forced=(), excluded=(), **same):
+def best_penalized(X, y, lambda0, *, penalty_factor=None, forced=(), excluded=(), **same):
     """(value, support) of the global minimum of (P) by enumeration; forced columns are always in,
     at their penalty factor (give them 0).
     """
@@ -317,7 +319,7 @@ def frozen_swap_improvement(
     X, y, beta, beta0=0.0, lambda0=0.0, *, penalty_factor=None, forced=(), excluded=(), **same
 ):
     """Best decrease of (P) over exchanges (b_i to 0, b_j optimal) with all else frozen, the
-    intercept of the centred columns too; lambda0 counts where factors differ.
+    intercept of the centered columns too; lambda0 counts where factors differ.
 
     (beta, beta0) in the user's units; the support is what is nonzero. -inf if there is no exchange.
     """
@@ -340,7 +342,7 @@ def cd_stationary_gap(
     X, y, beta, beta0=0.0, lambda0=0.0, *, penalty_factor=None, excluded=(), **same
 ):
     """Largest decrease of (P) by changing one b_j alone, exactly, to zero or not; the intercept of
-    the centred columns is held fixed.
+    the centered columns is held fixed.
     """
     problem, columns, t = _all_columns(X, y, beta, beta0, same)
     f = np.ones(np.shape(X)[1]) if penalty_factor is None else np.asarray(penalty_factor, float)

@@ -52,7 +52,7 @@ def in_user_units(d, fit):
 
 
 def wide_instance(seed=0, n=80, p=400, k=12, rho=0.8, loss="squared", **changes):
-    """A design of p > n columns with correlated neighbours."""
+    """A design of p > n columns with correlated neighbors."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     for j in range(1, p):

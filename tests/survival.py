@@ -91,8 +91,8 @@ def loss(times, eta, efron=True):
 
 
 class Problem(NamedTuple):
-    """minimise over b:  loss(offset + Z b) + lambda1 ||b||_1 + lambda2 ||b||^2,  low <= b <= high;
-    Z (n, k) standardised columns.
+    """minimize over b:  loss(offset + Z b) + lambda1 ||b||_1 + lambda2 ||b||^2,  low <= b <= high;
+    Z (n, k) standardized columns.
     """
 
     Z: np.ndarray
@@ -151,7 +151,7 @@ def minimum(problem):
     return problem.value(b), b
 
 
-def standardised(X, weights):
+def standardized(X, weights):
     """Columns about their weighted means, in units of their standard deviations (0: constant)."""
     w = weights / weights.sum()
     Z = X - w @ X
@@ -161,7 +161,7 @@ def standardised(X, weights):
 
 def enumerated(X, times, sizes, *, forced=(), offset=None, **settings):
     """The least value of every size: all supports that hold the forced columns."""
-    Z, _ = standardised(X, times.weights)
+    Z, _ = standardized(X, times.weights)
     offset = np.zeros(len(X)) if offset is None else offset
     free = [j for j in range(X.shape[1]) if j not in forced]
     return [

@@ -45,7 +45,7 @@ def test_the_lasso_path_is_that_of_scikit_learn(intercept):
             assert column[12] == pytest.approx(lasso.intercept_, abs=1e-7)
 
 
-def test_the_l0_benchmark_scores_what_the_solver_minimises():
+def test_the_l0_benchmark_scores_what_the_solver_minimizes():
     X, y = data()
     objective = loaded("benchmark_l0/objective.py").Objective()
     objective.reg, objective.ridge = 0.05, 1e-3
@@ -64,7 +64,7 @@ def test_the_l0_benchmark_scores_what_the_solver_minimises():
     assert found["value"] < empty["value"]
 
 
-def test_the_mcp_solver_minimises_its_upper_bound():
+def test_the_mcp_solver_minimizes_its_upper_bound():
     X, y = data()
     solver = loaded("benchmark_mcp/solvers/l0path.py").Solver()
     solver.set_objective(X, y, 0.1, 3.0)

@@ -120,7 +120,7 @@ def test_the_cheapest_copy_stays(order, lambda2):
     values = [0.15, 0.05, 0.01]
     path = l0path.fit(X, y, penalty_factor=factor, lambda0=values, lambda2=lambda2, certify=True)
     for s, lambda0 in zip(path._solutions, values, strict=True):
-        value, support = oracles.best_penalised(
+        value, support = oracles.best_penalized(
             X, y, lambda0, penalty_factor=factor, lambda2=lambda2
         )
         assert s.support.tolist() == list(support)

@@ -78,7 +78,7 @@ def test_groups_are_as_low_as_enumeration_finds(seed):
         algorithm=LocalSearch(effort="high"),
         **how,
     )
-    Z = survival.standardised(X, times.weights)[0]
+    Z = survival.standardized(X, times.weights)[0]
     found = [s for s in path._solutions if s.status != "separated"]
     assert found
     for s in found:
@@ -94,7 +94,7 @@ def test_a_factor_of_a_formula_is_one_group():
     )
     path = l0path.fit("Surv(time, died) ~ C(ward) + a + b", data, loss="cox", max_k=2)
     dummies = np.column_stack([data["ward"] == "y", data["ward"] == "z", X[:, :2]]).astype(float)
-    Z, labels = survival.standardised(dummies, times.weights)[0], [[0, 1], [2], [3]]
+    Z, labels = survival.standardized(dummies, times.weights)[0], [[0, 1], [2], [3]]
     for s in path._solutions:
         least = least_of_groups(times, Z, labels, s.k)
         assert s.objective == pytest.approx(least, rel=1e-8)
@@ -113,7 +113,7 @@ def test_a_factor_of_a_formula_is_one_group():
 
 def test_bounds():
     X, times = drawn(7)
-    s = survival.standardised(X, times.weights)[1]
+    s = survival.standardized(X, times.weights)[1]
     path = fitted(X, times, max_k=3, lower=-0.3 / s, upper=0.2 / s)
     compare(path, least(X, times, path, low=-0.3, high=0.2))
 
@@ -145,7 +145,7 @@ def test_lower_bounds_are_never_above_the_enumerated_optimum(seed):
 
 def test_bounds_of_coefficients_give_lower_bounds_without_a_ridge():
     X, times = drawn(7)
-    s = survival.standardised(X, times.weights)[1]
+    s = survival.standardized(X, times.weights)[1]
     path = fitted(X, times, max_k=3, lower=-0.1 / s, upper=0.05 / s, certify=True)
     expected = np.array(least(X, times, path, low=-0.1, high=0.05))
     lower = path.details["lower_bound"].to_numpy()

@@ -47,7 +47,7 @@ def test_record(name):
     assert data.feature_names == list(data.X.columns) and len(set(data.feature_names)) == p
     assert all(type(column) is str for column in data.feature_names)
     assert (
-        "Licence:" in data.description
+        "License:" in data.description
         and "Citation:" in data.description
         and f"n = {n}" in data.description
     )

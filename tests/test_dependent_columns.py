@@ -95,7 +95,7 @@ def test_on_a_lambda0_grid(kind, algorithm):
             **options,
         )
         for s, lambda0 in zip(path._solutions, values, strict=True):
-            value, _ = oracles.best_penalised(
+            value, _ = oracles.best_penalized(
                 X, y, lambda0, penalty_factor=factor, **words(options)
             )
             assert not s.lower_bound > value * (1 + 1e-6)

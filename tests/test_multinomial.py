@@ -320,8 +320,8 @@ def test_gains_that_rounding_hides_are_no_failure_to_converge(counts):
     y = np.repeat(["a", "b", "c"], counts)
     path = l0path.fit(np.arange(300.0)[:, None], y, loss="multinomial", lambda2=0.01, max_k=0)
     assert path.details.status.tolist() == ["converged"]
-    centred = np.log(counts) - np.log(counts).mean()
-    np.testing.assert_allclose(path.coef(k=0).to_numpy()[0], centred, rtol=1e-9)
+    centered = np.log(counts) - np.log(counts).mean()
+    np.testing.assert_allclose(path.coef(k=0).to_numpy()[0], centered, rtol=1e-9)
 
 
 def test_an_offset_for_each_row_changes_nothing_and_a_note_says_so():

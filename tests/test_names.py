@@ -178,7 +178,7 @@ def test_a_path_that_could_not_reach_max_k_says_so():
 # private words of earlier versions -> the terms of docs/vocabulary.md that replaced them
 OLD_WORDS = {
     "price": "cost, multiplier or objective",
-    "priced": "penalised or usable",
+    "priced": "penalized or usable",
     "pull": "correlation",
     "pulls": "correlations",
     "tape": "an update sequence",
@@ -186,7 +186,7 @@ OLD_WORDS = {
     "strange": "n_new",
     "survivors": "unscreened",
     "foretold": "predicted",
-    "mover": "a neighbourhood",
+    "mover": "a neighborhood",
     "kick": "restart",
     "overshoot": "oscillate",
     "harvest": "candidates",

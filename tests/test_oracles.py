@@ -8,7 +8,7 @@ import numpy as np
 import oracles
 import pytest
 from golden_instances import GOLDEN, golden_data
-from oracles import LOSSES, best_penalised, best_subsets, objective, restricted
+from oracles import LOSSES, best_penalized, best_subsets, objective, restricted
 
 
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: f"{row[0]}-{row[1]}-{row[3]}")
@@ -26,7 +26,7 @@ def test_golden_instance(row):
     )
     best = best_subsets(X, y, 4, **same)
     assert " ".join(f"{best[k][0]:.6f}" for k in range(5)) == values
-    value, found = best_penalised(X, y, lambda0, **same)
+    value, found = best_penalized(X, y, lambda0, **same)
     assert f"{value:.6f}" == f"{optimum:.6f}" and found == tuple(j - 1 for j in support)
 
 
@@ -98,7 +98,7 @@ def test_objective_spelled_out():
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
-def test_restricted_is_the_unpenalised_fit_of_statsmodels(loss):
+def test_restricted_is_the_unpenalized_fit_of_statsmodels(loss):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import statsmodels.api as sm
@@ -135,7 +135,7 @@ def test_restricted_is_the_unpenalised_fit_of_statsmodels(loss):
 
 
 def kkt_violation(d, beta, beta0, support):
-    """Largest failure of stationarity at (beta, beta0) in standardised coefficients, written out
+    """Largest failure of stationarity at (beta, beta0) in standardized coefficients, written out
     from (P) with finite differences of the objective.
     """
     options, s = (
@@ -179,7 +179,7 @@ def test_newton_agrees_with_the_closed_form(lambda2):
             lambda1=0.0, lambda2=lambda2, lower=-np.inf, upper=np.inf
         )
         problem = oracles._convex(d["X"], d["y"], [0, 1, 3], **same)[0]
-        closed, newton = oracles.solve(problem), oracles.minimise(problem)
+        closed, newton = oracles.solve(problem), oracles.minimize(problem)
         np.testing.assert_allclose(newton, closed, rtol=1e-9, atol=1e-12)
 
 
@@ -231,7 +231,7 @@ SEVERAL = pytest.mark.parametrize("columns", [(4, 5), pytest.param((4, 8), marks
 
 
 @SEVERAL
-def test_penalised_optimum_is_on_the_support_path(columns):
+def test_penalized_optimum_is_on_the_support_path(columns):
     for d in oracles.instances(12, 23, columns=columns):
         same, p = oracles.restricted_keywords(d), d["X"].shape[1]
         best = best_subsets(d["X"], d["y"], p, forced=d["forced"], **same)
@@ -239,7 +239,7 @@ def test_penalised_optimum_is_on_the_support_path(columns):
         assert np.all(np.diff(values) <= 1e-10)
         factor = np.ones(p)
         factor[d["forced"]] = 0.0
-        value, support = best_penalised(
+        value, support = best_penalized(
             d["X"], d["y"], d["lambda0"], penalty_factor=factor, forced=d["forced"], **same
         )
         assert value == pytest.approx(
@@ -275,10 +275,10 @@ def test_global_optima_are_locally_optimal_and_bad_supports_are_not(columns):
 
 
 @SEVERAL
-def test_penalised_optimum_has_no_coordinate_gap(columns):
+def test_penalized_optimum_has_no_coordinate_gap(columns):
     for d in oracles.instances(12, 31, columns=columns):
         same, factor = oracles.restricted_keywords(d), d["penalty_factor"]
-        value, support = best_penalised(
+        value, support = best_penalized(
             d["X"], d["y"], d["lambda0"], penalty_factor=factor, forced=d["forced"], **same
         )
         _, beta, beta0 = restricted(d["X"], d["y"], support, **same)
@@ -331,5 +331,5 @@ def test_enumeration_of_a_glm_takes_seconds():
     d = next(oracles.instances(1, 41, ["logistic"]))
     X, y = np.random.default_rng(1).normal(size=(40, 8)), np.where(np.arange(40) % 2, 1.0, -1.0)
     start = time.perf_counter()
-    best_penalised(X, y, d["lambda0"], loss="logistic", lambda1=0.01, lambda2=0.01)
+    best_penalized(X, y, d["lambda0"], loss="logistic", lambda1=0.01, lambda2=0.01)
     assert time.perf_counter() - start < 10

@@ -69,7 +69,7 @@ def test_with_other_losses(loss, ratio):
     check(path, X, y, loss, lambda2=1e-3, **more)
 
 
-def test_unstandardised_columns_of_other_length_tie_without_a_penalty_only():
+def test_unstandardized_columns_of_other_length_tie_without_a_penalty_only():
     X, y = problem(3.0)
     path = l0path.fit(X, y, standardize=False, max_k=3)
     check(path, X, y, "squared", standardize=False)

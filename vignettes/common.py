@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import psutil
-from l0path.core import colours
+from l0path.core import colors
 from l0path.datasets import load_birth_weights, load_srbct
 from matplotlib.colors import ListedColormap
 from scipy import sparse, stats
@@ -2642,7 +2642,7 @@ def coefficient_maps(tables):
     for ax, (title, table) in zip(axes, tables.items(), strict=True):
         image = ax.imshow(
             table.T,
-            cmap=colours.signs(),
+            cmap=colors.signs(),
             vmin=-largest,
             vmax=largest,
             aspect="auto",
@@ -2742,7 +2742,7 @@ def slopes_by_size(path, k, coef):
     shown = coef.sort_index(key=lambda index: index.str[2:].astype(float))
     limit = np.abs(shown.to_numpy()).max()
     image = top.imshow(
-        shown.T, cmap=colours.signs(), vmin=-limit, vmax=limit, aspect="auto"
+        shown.T, cmap=colors.signs(), vmin=-limit, vmax=limit, aspect="auto"
     )
     top.set_xticks(range(k), [f"{name[2:]} nm" for name in shown.index])
     top.set_yticks(range(3), shown.columns)

@@ -1,4 +1,4 @@
-/* iframe-worker 1.0.4, https://github.com/squidfunk/iframe-worker: search in pages opened from disk, without a server. MIT licence:
+/* iframe-worker 1.0.4, https://github.com/squidfunk/iframe-worker: search in pages opened from disk, without a server. MIT license:
 
 Copyright (c) 2020-2022 Martin Donath <martin.donath@squidfunk.com>
 

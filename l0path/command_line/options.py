@@ -106,10 +106,10 @@ def add_model(fit):
     fit.add_argument(
         "--lambda2",
         type=float,
-        help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)",
+        help=f"ridge on standardized coefficients (default 0; {CLASS_RIDGE:g} for classes)",
     )
     fit.add_argument(
-        "--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)"
+        "--lambda1", type=float, help="lasso penalty on standardized coefficients (default 0)"
     )
     fit.add_argument(
         "--algorithm",

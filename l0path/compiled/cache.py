@@ -101,14 +101,14 @@ class KernelCache(NullCache):
         return read(folder / name) if name else None
 
     def entry(self, kinds):
-        """Name of the file of the specialisation to these kinds of arguments, None when it must
+        """Name of the file of the specialization to these kinds of arguments, None when it must
         not be stored or is shipped.
         """
         target = _target(self.dispatcher.targetctx.codegen())
         return None if self._shipped(kinds, target) else self._name(kinds, target)
 
     def _name(self, sig, target):
-        """Name of the file of one specialisation compiled for `target` (LLVM's triple, processor
+        """Name of the file of one specialization compiled for `target` (LLVM's triple, processor
         and features), None when it must not be stored.
         """
         described = _signature_text(sig)

@@ -1,9 +1,9 @@
 """Kernels that kernels call are compiled into their callers, and nowhere else.
 
-numba compiles what a kernel calls as if Python called it: it optimises it, makes machine code of
+numba compiles what a kernel calls as if Python called it: it optimizes it, makes machine code of
 it, with wrappers that unpack Python objects, and then does all of it again within each caller.
-Here a callee ends as LLVM code that is not optimised; the kernel that Python enters inlines and
-optimises all that it reaches, once, and none of a callee's own machine code is ever made. This
+Here a callee ends as LLVM code that is not optimized; the kernel that Python enters inlines and
+optimizes all that it reaches, once, and none of a callee's own machine code is ever made. This
 halves the time of a first fit.
 
 A kernel that is called both by Python and by kernels is compiled for each of the two. Callees are
@@ -30,7 +30,7 @@ except ImportError:
 else:
 
     class WholeLibrary(JITCodeLibrary):
-        """LLVM code of a kernel and its callees, optimised once, as a whole, with loops in vector
+        """LLVM code of a kernel and its callees, optimized once, as a whole, with loops in vector
         units but not unrolled beyond that, which would double the machine code. The kernel itself
         is simplified before its callees are linked to it, as numba does: without this, LLVM leaves
         the innermost loop of `updates.unscreened` half as fast.
@@ -54,7 +54,7 @@ else:
             super().finalize()
 
     class CalleeLibrary(WholeLibrary):
-        """LLVM code of one callee, to be linked into callers: not optimised, never machine code."""
+        """LLVM code of one callee, to be linked into callers: not optimized, never machine code."""
 
         def _optimize_functions(self, ll_module):
             ll_module.data_layout = self._codegen._data_layout

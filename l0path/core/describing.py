@@ -58,7 +58,7 @@ def signed(names, values):
 
 
 def spans(sizes):
-    """Whole numbers as text, neighbours as a span: "0..3, 5"; "0..0" for a single one."""
+    """Whole numbers as text, neighbors as a span: "0..3, 5"; "0..0" for a single one."""
     sizes = sorted(set(sizes))
     last = [one for one, after in zip(sizes, [*sizes[1:], None], strict=False) if after != one + 1]
     first = [one for one, before in zip(sizes, [None, *sizes], strict=False) if before != one - 1]

@@ -138,7 +138,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
             hint = (
                 f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(public)}"
             )
-    raise AttributeError(f"{kind} has no attribute {name!r}{hint}", name=name, obj=thing)
+    # without name= and obj=, with which Python would add a guess of its own
+    raise AttributeError(f"{kind} has no attribute {name!r}{hint}")
 
 
 def hinted(function: Callable[P, R]) -> Callable[P, R]:

@@ -85,7 +85,7 @@ def run_each(task, number):
 @contextmanager
 def one_blas_thread():
     """BLAS on one thread inside, for small products: threads of BLAS wait for each other after
-    each, which a busy neighbour makes many times slower.
+    each, which a busy neighbor makes many times slower.
 
     The limit holds for the whole process, so users are counted: the first sets it, the last lifts
     it.

@@ -1,4 +1,4 @@
-"""Cross-validation of whole paths: every fold solves its own path, standardised, weighted and
+"""Cross-validation of whole paths: every fold solves its own path, standardized, weighted and
 searched on its training rows alone, and every solution is scored on the rows left out.
 """
 

@@ -227,7 +227,7 @@ def nested_cv(
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix or str
         As in `l0path.fit`; its rows are copied, one outer fold at a time. Or a formula with a
-        DataFrame as y, encoded on all rows (levels, knots, centres).
+        DataFrame as y, encoded on all rows (levels, knots, centers).
     y : array-like of shape (n,), DataFrame or None
         The response, as in `l0path.fit`.
     outer : int, splitter, iterable, or array-like, default 5

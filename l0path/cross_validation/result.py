@@ -255,8 +255,8 @@ class CVPath(Path):
                     f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they "
                     "have no held-out class; use type='link', which is NaN there"
                 )
-            return self._labelled(self._transform(total, "class"))
-        return self._labelled(
+            return self._labeled(self._transform(total, "class"))
+        return self._labeled(
             np.divide(total, times, out=np.full(times.shape, np.nan), where=times > 0)
         )
 
@@ -522,7 +522,7 @@ class CVPath(Path):
     ) -> Axes:
         """Plot the scores, with bars of one standard error, or the path, and return the Axes.
 
-        The choices `mark` are labelled; scores of other slices are thin lines. Repeats of the folds
+        The choices `mark` are labeled; scores of other slices are thin lines. Repeats of the folds
         do not shorten the bars.
 
         Parameters
@@ -567,7 +567,7 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
         >>> ax = cv.plot()
         >>> ax.get_xlabel()
-        'predictors in the model, k'
+        'features in the model, k'
         """
         from ..plots.scores import plot_cv
 
@@ -682,7 +682,7 @@ class CVPath(Path):
 
         return save_cv(self, file, data=data)
 
-    def _labelled(self, values):
+    def _labeled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
         meta = self._meta
         if meta.formula is None or meta.formula.index is None:

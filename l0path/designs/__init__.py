@@ -83,13 +83,13 @@ def polynomial(
         always left out: it is a combination of the column and the intercept.
     center : bool, default True
         Whether c_j is the mean of column j over all rows of X, unweighted, which stays the same in
-        folds and in predictions, or 0. Centring makes products less collinear with their parents;
-        models that hold both parents and an intercept span the same either way. x_j itself is in
-        the units of X.
+        folds and in predictions, or 0. Centering makes products less collinear with their parents;
+        models that hold both parents and an intercept span the same space with and without. x_j
+        itself is in the units of X.
     heredity : str, optional
         Without `parents` the rule that the search keeps: "strong" models have a product only
-        together with both of its columns, and a square only with its column; "weak" ones with at
-        least one of them. The default heredity="auto" of the fit takes it, for at most 2000
+        together with both of its columns, and a square only with its column; "weak" products with
+        at least one of them. The default heredity="auto" of the fit takes it, for at most 2000
         features. With `parents` a rule on the candidates: "strong" allows products with both
         factors among them, "weak" those with at least one; the search is not constrained, unless
         the fit has `heredity=` too.
@@ -101,7 +101,7 @@ def polynomial(
         `l0path.fit(X, y).model("bic").support`. They save features where these would be many.
     min_rows : int, default 1
         For sparse X only: products of columns that are both nonzero in at least so many rows. Where
-        they never are, the product is zero or, centred, a combination of the two columns.
+        they never are, the product is zero or, centered, a combination of the two columns.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def spare_copies(data, classes, ridge):
 
 
 def copy_notes(classes, pairs, names):
-    """Notes: which columns were left out in favour of which, and which equal ones were not."""
+    """Notes: which columns were left out in favor of which, and which equal ones were not."""
     notes, out = [], dict(pairs.tolist())
     if out:
         some = [f"{names[j]} (equal to {names[i]})" for j, i in list(out.items())[:5]]
@@ -84,7 +84,7 @@ def without_copies(data, problem, ridge):
 
 
 def directions(n: int) -> np.ndarray:
-    """Two random vectors, always the same ones; equal columns have equal products with them.
+    """Two random vectors, always the same vectors; equal columns have equal products with them.
 
     Parameters
     ----------

@@ -63,8 +63,8 @@ def _fill(data, indices, indptr, J, out):
 
 @njit
 def _moments(data, indices, indptr, weights, center, mean, second):
-    """Weighted mean (0 unless center) and second moment about it per column: stored entries centred
-    one by one, the zeros by their weight.
+    """Weighted mean (0 unless center) and second moment about it per column: stored entries
+    centered one by one, the zeros by their weight.
     """
     rows, total = 0, 0.0
     for i in range(weights.size):

@@ -15,7 +15,7 @@ from l0path.designs.protocol import DesignTraits
 # MB allowed
 TILE = 1 << 18
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
-COPIED_ROWS = 512  # of neighbouring columns that are copied at a time: the cache holds them
+COPIED_ROWS = 512  # of neighboring columns that are copied at a time: the cache holds them
 SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
 OWN_ENTRIES = 1 << 18  # entries that a kernel is given at a time at least
@@ -195,7 +195,7 @@ class Dense:
             self._by_kernel(R.T, start, stop, out)
             return np.ascontiguousarray(out.T)
         if self.in_place:
-            # ranges of columns on our own threads, not one threaded product: a busy neighbour then
+            # ranges of columns on our own threads, not one threaded product: a busy neighbor then
             # delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))
             if (stop - start) * self.n <= SMALL_MATRIX or stop - start <= width:

@@ -1,4 +1,4 @@
-"""Columns centred and scaled on the fly, over all rows or some of them, whatever design lies
+"""Columns centered and scaled on the fly, over all rows or some of them, whatever design lies
 below.
 """
 
@@ -12,10 +12,10 @@ from l0path.designs.dense import Dense
 from ..core.types import Design
 from .protocol import traits_of
 
-# columns with |center| beyond this many scales are centred before a product: the short formula
+# columns with |center| beyond this many scales are centered before a product: the short formula
 # would lose 4 digits or more
 FAR_FROM_ORIGIN = 1e4
-BLOCK_ENTRIES = 1 << 20  # entries of a block of centred columns: 8 MB
+BLOCK_ENTRIES = 1 << 20  # entries of a block of centered columns: 8 MB
 SUM_ROUNDING = 1e-12  # share of the sum of |r_i| up to which the sum of r_i is rounding
 READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
@@ -43,7 +43,7 @@ class Standardized:
     sorted index array, or None for all rows.
 
     Products use (X - 1c')'R = X'R - c (1'R), so X is neither copied nor, when sparse, filled. That
-    difference loses log10(|c| / s) digits; columns with |c| > 1e4 s are therefore centred block by
+    difference loses log10(|c| / s) digits; columns with |c| > 1e4 s are therefore centered block by
     block before the product.
     """
 
@@ -87,7 +87,7 @@ class Standardized:
     ) -> np.ndarray:
         """`correlate` for R (n, m) where entries of at most least (m,) in size do not matter: they
         may come out smaller. Products of columns are then left out by a bound, if R sums to zero or
-        columns are not centred.
+        columns are not centered.
         """
         total, size = np.abs(R.sum(axis=0)), np.abs(R).sum(axis=0)
         if not self.traits.bounded_products or (
@@ -155,7 +155,7 @@ class Standardized:
         )
 
     def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Z'(w y), (p,), Z the standardised columns; (p, q) for y (n, q)."""
+        """Z'(w y), (p,), Z the standardized columns; (p, q) for y (n, q)."""
         return self.correlate((weights * y.T).T)
 
     def gram_rows(
@@ -213,7 +213,7 @@ class Standardized:
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean (0 unless `center`) and second moment about it of the standardised columns,
+        """Weighted mean (0 unless `center`) and second moment about it of the standardized columns,
         each (p,); weights (n,) sum to one.
         """
         mean, second = self.design.moments(

@@ -1,14 +1,14 @@
 """Products of a training set from those of all rows, less those of the rows held out: what the
 folds of a cross-validation share.
 
-With Z the columns standardised over all rows, w the weights there (sum one), v <= w those of the
+With Z the columns standardized over all rows, w the weights there (sum one), v <= w those of the
 training rows, d = w - v those of the rows held out, V = sum v:
 
     a = (Z'w - Z_D'd) / V,   S = (sum w z^2 - sum_D d z^2) / V - a^2     mean and variance of the
                                                                          training rows, in the units
                                                                          of Z; r = sqrt(S)
     G_ju = ((Z'diag(w) z_u - Z_D'diag(d) z_u) / V - a a_u)_j / (r_j r_u)  Gram rows of the columns
-    standardised over the training rows
+    standardized over the training rows
 
 One pass over X for a column u serves every fold; a fold adds |D| p multiplications. Only sums are
 shared, never a choice: a fold's numbers are those it would find alone, up to rounding.
@@ -17,7 +17,7 @@ Rounding: every entry of Z'diag(w)Z is at most 1 in size, so a Gram entry is wro
     4 n eps / (V r_j r_u), eps = 2.2e-16, as against n eps of the direct product.
 V >= 1/2 and r^2 >= 1/10 are asked for, so at most 80 times as much (measured: 1e-15 to 1e-14);
 columns whose variance falls below a tenth without the held-out rows (rare values, outliers) are
-read directly. Columns far from the origin lose nothing, because Z is centred before anything is
+read directly. Columns far from the origin lose nothing, because Z is centered before anything is
 subtracted.
 """
 
@@ -39,7 +39,7 @@ from ..core.types import Design
 
 # share of a column's variance that must be left without the held-out rows, else it is read directly
 LEAST_VARIANCE = 0.1
-# scales from the origin beyond which held-out columns are centred before their mean is taken
+# scales from the origin beyond which held-out columns are centered before their mean is taken
 OFF = 30.0
 # bytes of Gram rows and held-out rows that are cached, at least; half of X where that is more
 CACHE_BYTES = 1 << 28
@@ -221,7 +221,7 @@ class HeldOut:
         if isinstance(part, Dense):
             self.filled = np.empty(
                 (rows.size + 1, X.p), order="F"
-            )  # centred and scaled once; below it the means of the training rows
+            )  # centered and scaled once; below it the means of the training rows
             np.subtract(part.X, X.center, out=self.filled[:-1])
             self.filled[:-1] /= X.scale
             self.block = Standardized(Dense(self.filled[:-1]), np.zeros(X.p), np.ones(X.p))
@@ -249,7 +249,7 @@ class HeldOut:
 
     def _moments(self, share):
         """Mean and second moment of the held-out rows in the units of Z; columns off the origin are
-        centred first, because a mean in the user's units is rounded like the mean's size.
+        centered first, because a mean in the user's units is rounded like the mean's size.
         """
         X, intercept = self.all_rows.X, self.all_rows.intercept
         middle, second = self.block.moments(share, intercept)

@@ -13,7 +13,7 @@ from ..core.arguments import some
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
 from ..exchange.local_search import LocalSearch, pairs_tried
-from ..exchange.neighbourhoods.groups import groups_tried
+from ..exchange.neighborhoods.groups import groups_tried
 from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.families.endless import falls_for_ever
@@ -181,7 +181,7 @@ def _predictions(setting, fits):
 
 def hull(x, F):
     """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the
-    lambda0 interval in which point i minimises F + lambda0 x.
+    lambda0 interval in which point i minimizes F + lambda0 x.
 
     Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0.
     Points that no lambda0 picks are left out.
@@ -373,6 +373,12 @@ def end_notes(setting, number, result):
 def _why_saturated(result, problem):
     """A note on the size at which a path ends before max_k."""
     fit = next(point.fit for point in result.points if point.k == result.last)
+    if not np.isfinite(fit.value):
+        return (
+            f"sizes end at k = {result.last}, where the loss is beyond all numbers: a row is too "
+            "far out for the columns in every model within their bounds; widen the bounds, or "
+            "leave the row out"
+        )
     why = (
         "the fit is perfect"
         if problem.perfect(fit.value, result.scale)

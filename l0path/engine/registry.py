@@ -123,7 +123,7 @@ class Algorithm(NamedTuple):
         check(settings, data, lambda1, lambda2): raises ValueError, with the remedy, for what the
         declaration below excludes, and for options that do not fit the data.
     losses : frozenset of str
-        Names of the losses it can minimise.
+        Names of the losses it can minimize.
     units : frozenset of str
         What it can choose: "columns", "groups".
     ridge : bool
@@ -220,7 +220,7 @@ def algorithm_of(settings) -> Algorithm:
     if isinstance(settings, LocalSearch):
         if not settings.refit:
             return PARTIAL_SWAPS
-        usual = settings.swap_size == 1 and settings.neighbourhood is None
+        usual = settings.swap_size == 1 and settings.neighborhood is None
         return SWAP if usual else LARGER_SWAPS
     return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 

@@ -129,7 +129,7 @@ class Reporting:
         ]
 
     def _columns(self, support):
-        """The standardised columns of a support, one a row."""
+        """The standardized columns of a support, one a row."""
         held = self.working_set
         if held is not None and (held.where[support] >= 0).all():
             return held.Z[held.where[support]]

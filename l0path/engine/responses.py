@@ -171,7 +171,7 @@ def refuse_unserved(data, plan, a):
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
-        and settings.neighbourhood is None
+        and settings.neighborhood is None
         and settings.swap_size <= most
     )
     if not search and not isinstance(settings, BranchAndBound):

@@ -94,7 +94,7 @@ class OneUnit:
         self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.alone)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
         self.inside[self.forced] = True
-        self._factorise()
+        self._factorize()
 
     def of(self, i):
         """Columns that unit number i adds to the forced ones."""
@@ -120,7 +120,7 @@ class OneUnit:
 
     # -------------------- what the forced columns leave of others
 
-    def _factorise(self):
+    def _factorize(self):
         """basis: orthonormal columns that span F, extended by the root of the ridge; kept:
         positions of independent ones among F.
         """
@@ -310,7 +310,7 @@ class SingleGroups(SquaredUnits):
         return gains
 
     def _gain(self, A, c, ridge, y):
-        """The gain of one group, by an orthogonal factorisation."""
+        """The gain of one group, by an orthogonal factorization."""
         m = c.size
         Q, R, order = qr(np.vstack([A, np.diag(np.sqrt(ridge))]), mode="economic", pivoting=True)
         length = np.abs(np.diagonal(R))
@@ -407,14 +407,14 @@ class SingleFits(OneUnit):
         eta, slopes, v = own.derivatives(null)
         A = np.vstack([own.Z[own.where[F]], np.ones((int(p.intercept), p.X.n))])
         b = np.append(null.b, 0.0)[: len(A)]  # the intercept costs nothing
-        penalised = np.arange(len(A)) < F.size
+        penalized = np.arange(len(A)) < F.size
         held = own.coupled(eta, A)
-        H = (A * v) @ A.T - held @ held.T + 2.0 * self.lambda2 * np.diag(penalised)
+        H = (A * v) @ A.T - held @ held.T + 2.0 * self.lambda2 * np.diag(penalized)
         if len(A) and not np.linalg.cond(H) < 1.0 / COLLINEAR:
             return none
         H = np.linalg.inv(H)
-        first = -H @ (A @ slopes + 2.0 * self.lambda2 * penalised * b)
-        before = self.lambda2 * float((b[penalised] ** 2).sum())
+        first = -H @ (A @ slopes + 2.0 * self.lambda2 * penalized * b)
+        before = self.lambda2 * float((b[penalized] ** 2).sum())
 
         def part(start, stop):
             J = self.units[start:stop]
@@ -431,7 +431,7 @@ class SingleFits(OneUnit):
             steps = first - turned * x[:, None]
             out, ends = np.empty(J.size), eta + steps @ A + x[:, None] * Z
             _dual_bounds(p.loss, p.y, p.weights, Tangent(eta, slopes, v), ends, out)
-            moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
+            moved = ((b + steps)[:, penalized] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
             none[start:stop] = np.where(clear, out, -np.inf)
 

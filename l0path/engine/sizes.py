@@ -132,10 +132,10 @@ class SizeStrategy:
     # -------------------- steps of every search
 
     def sweep(self, done: set) -> None:
-        """Steps of the neighbourhood up and down the sizes until nothing improves; `done` are
+        """Steps of the neighborhood up and down the sizes until nothing improves; `done` are
         those taken already.
         """
-        local_search.search(self.pool, self.neighbourhood, done, self.clock.poll)
+        local_search.search(self.pool, self.neighborhood, done, self.clock.poll)
 
     def refine(self, sizes) -> None:
         """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
@@ -145,7 +145,7 @@ class SizeStrategy:
         for k in sorted(set(sizes) & set(fits)):
             if k > self.pool.last:
                 return
-            fits[k] = self.neighbourhood.refined(fits[k])
+            fits[k] = self.neighborhood.refined(fits[k])
             far = FitStatus.SEPARATED in fits[k].flags
             if k and far and self.pool.perfect(fits[k].value, self.pool.scale):
                 self.pool.finish(k, FitStatus.SEPARATED)
@@ -155,7 +155,7 @@ class SizeStrategy:
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
         perfect = pool.perfect(null.value, pool.scale)
-        if pool.last == 0 or perfect:
+        if pool.last == 0 or perfect or not np.isfinite(null.value):
             apart = perfect and FitStatus.SEPARATED in null.flags
             pool.finish(0, End.SEPARATED if apart else End.SATURATED)
             return False

@@ -64,8 +64,8 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,) or (m, r)
-            Positive values favour classes_[1] (for two ordered classes they are differences of the
-            logarithms); of several classes the largest of a row is favoured.
+            Positive values favor classes_[1] (for two ordered classes they are differences of the
+            logarithms); of several classes the largest of a row is favored.
         """
         eta = self._predict(X, "link")
         if self.path_._meta.ordered:

@@ -19,7 +19,7 @@ from ..relaxation.path_bounds import (
     targets,
     why_unbounded,
 )
-from ..relaxation.safe_rules import fix_cardinality, fix_penalised
+from ..relaxation.safe_rules import fix_cardinality, fix_penalized
 from ..relaxation.tangent_bounds import tangent_bounds
 from .leaps import searchable
 
@@ -47,7 +47,7 @@ class Bounding:
     def __init__(self, problem, solution, *, names, clock, box=None):
         self.whole = self.problem = problem
         self.solution, self.names, self.clock = solution, names, clock
-        self.objective, self.penalised = solution.objective, not math.isnan(solution.lambda0)
+        self.objective, self.penalized = solution.objective, not math.isnan(solution.lambda0)
         units = problem.X.p if problem.groups is None else len(problem.groups.labels)
         self.into, self.out = np.zeros(units, dtype=bool), np.zeros(units, dtype=bool)
         self.box, self.conditional = self.checked(box), False
@@ -87,7 +87,7 @@ class Bounding:
     @property
     def target(self):
         """The size or lambda0 to be bounded, as `relaxation.improve` takes it."""
-        if self.penalised:
+        if self.penalized:
             return targets([self.solution])
         return {"sizes": np.array([self.solution.k - int(self.into.sum())])}
 
@@ -109,7 +109,7 @@ class Bounding:
             or not 0 < box < math.inf
         ):
             raise ValueError(
-                f"box={box!r} must be a positive number, a bound on |b_j| in standardised units, "
+                f"box={box!r} must be a positive number, a bound on |b_j| in standardized units, "
                 "or 'auto'"
             )
         if box < largest:
@@ -133,7 +133,7 @@ class Bounding:
         rules may leave few columns to the whole split. None elsewhere.
         """
         self.rounds += 1
-        if self.penalised or self.rounds > 1 or not copied(self.problem):
+        if self.penalized or self.rounds > 1 or not copied(self.problem):
             return None
         s, p = self.solution, self.problem
         most = SPARSE_TANGENTS + 2 * s.k
@@ -180,9 +180,9 @@ class Bounding:
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
         # what no best model has is worse by more than what a gap counts as closed
         limit = goal + GLOBAL_GAP * abs(s.objective) if worst is None else np.array([worst])
-        if self.penalised:
+        if self.penalized:
             values, minima = target["lambda0"], worst is None
-            fixed = fix_penalised(dual, found.points, values, limit, minima=minima)
+            fixed = fix_penalized(dual, found.points, values, limit, minima=minima)
         else:
             fixed = fix_cardinality(dual, found.points, target["sizes"], limit)
         out, into = (rule[:, 0] for rule in fixed)
@@ -197,8 +197,8 @@ class Bounding:
             less = replace(
                 dual, lambda1=r * s.lambda1, ridge=np.full(dual.ridge.size, r * s.lambda2) + split
             )
-            if self.penalised:
-                bound = relaxation.penalised_bounds(less, points, [r * s.lambda0])[0, 0]
+            if self.penalized:
+                bound = relaxation.penalized_bounds(less, points, [r * s.lambda0])[0, 0]
             else:
                 size = int(target["sizes"][0])
                 bound = relaxation.cardinality_bounds(less, points, size)[size, 0]
@@ -208,19 +208,19 @@ class Bounding:
 
     def bare_loss(self):
         """The least mean loss again, from dual points of the loss alone, for a split diagonal:
-        points of a penalised problem may say less of it than least squares on all columns does.
+        points of a penalized problem may say less of it than least squares on all columns does.
         """
         s = self.solution
         if self.last is None or self.gap <= GLOBAL_GAP or self.clock.over():
             return
         dual, target = self.last
-        if dual.split is None or not (self.penalised or s.lambda1 or s.lambda2):
+        if dual.split is None or not (self.penalized or s.lambda1 or s.lambda2):
             return
         bare, fit = (
             replace(dual, lambda1=0.0, ridge=0.5 * dual.split),
             standardized(dual.problem, s),
         )
-        target = {"lambda0": np.zeros(1)} if self.penalised else target
+        target = {"lambda0": np.zeros(1)} if self.penalized else target
         found = relaxation.improve(
             bare,
             start=starting_points(bare, [fit], 0.0, self.gram),
@@ -244,6 +244,6 @@ class Bounding:
             usable=p.usable & ~out,
             forced=np.union1d(p.forced, np.flatnonzero(into)).astype(p.forced.dtype),
         )
-        if self.penalised:
+        if self.penalized:
             self.member_cost = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
         return True

@@ -1,7 +1,7 @@
 """Integrality generation: exact best-subset problems by a sequence of mixed-integer programs in
 which few z are binary.
 
-    minimise over b0, b, z:  sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
+    minimize over b0, b, z:  sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
                              + sum_j lambda2 b_j^2 / z_j  [ + lambda0 sum_j f_j z_j,  or with
                              sum_j z_j <= k ],   |b_j| <= M_j z_j,   0 <= z_j <= 1,
                              z_j in {0, 1} for j in I                                     (M_I)
@@ -52,13 +52,13 @@ class IntegralityGeneration:
     gap : float, default 1e-4
         The relative gap at which it ends.
     enter : int, default 10
-        The largest number of columns that enter the integral set in a round.
+        The largest number of features that enter the integral set in a round.
     node_limit : int, optional
         The largest number of nodes of the own tree. None means no limit.
 
     Notes
     -----
-    On 60 rows and 40 columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20.
+    On 60 rows and 40 features with a ridge the own tree took 1 to 2 seconds, SCIP more than 20.
     Without a ridge relaxations are weak, and HiGHS leaves the smaller gaps.
     """
 
@@ -140,11 +140,11 @@ def generate(
     time_limit=None,
     poll=None,
 ):
-    """`GenerationResult`: the best model of at most `size` unforced columns, or of the penalised
+    """`GenerationResult`: the best model of at most `size` unforced columns, or of the penalized
     problem at `lambda0`, with a lower bound.
 
     problem: `Problem`, n rows, p columns; fits: supports (index arrays) of models to start from, as
-        a path has them; box: M > 0, a number or (p,), assumed bounds |b_j| <= M_j in standardised
+        a path has them; box: M > 0, a number or (p,), assumed bounds |b_j| <= M_j in standardized
         units.
     time_limit: seconds; poll(): True ends the search. Raises ValueError where both or neither of
         size and lambda0 are given, where nothing bounds the coefficients (lambda2 = 0 without a

@@ -12,7 +12,7 @@ Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value o
 for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational and
 Graphical Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew
 near the root. Differences: the order is made at every node, because with the inverse it costs no
-factorisation; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest,
+factorization; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest,
 cost to leave out, or what a diagonal taken out of S says of all that leave (with a ridge 0.1 in
 unit-variance columns, a tenth of the nodes at p = 100); one size (or lambda0) is searched at a
 time, from the best model known.

@@ -1,7 +1,7 @@
 """Mixed-integer programs of integrality generation for HiGHS and SCIP: the hinge as variables u_i
 >= 1 - y_i eta_i, u_i >= 0, the ridge as s_j >= 0 with b_j^2 <= s_j z_j.
 
-    minimise   sum_i w_i u_i  (squared hinge: t >= sum_i w_i u_i^2)
+    minimize   sum_i w_i u_i  (squared hinge: t >= sum_i w_i u_i^2)
                +  lambda1 sum_j (up_j + down_j)  +  lambda2 sum_j s_j  +  lambda0 sum_j f_j z_j
     b_j = up_j - down_j,   0 <= up_j <= upper_j z_j,   0 <= down_j <= -lower_j z_j,
     sum z <= k for a size,   0 <= z_j <= 1, binary for j in I

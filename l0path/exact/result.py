@@ -176,7 +176,7 @@ def assumptions(search):
         if isinstance(search.given, str):
             how = f"{TWICE:g} times the largest |b_j| of this model"
         out.append(
-            f"assumes |b_j| <= {bounds.box:.6g} in standardised units ({how}): bound and fixed "
+            f"assumes |b_j| <= {bounds.box:.6g} in standardized units ({how}): bound and fixed "
             "columns hold only for models within it"
         )
     copies = 0 if data.copies is None else len(data.copies)

@@ -47,7 +47,7 @@ from .result import (
 from .tree import Tree
 
 # in time, of the search that gets along better with the number of rows: leaps and bounds, trees
-FAVOURED_LEAPS, FAVOURED_TREE = 4.0, 16.0
+FAVORED_LEAPS, FAVORED_TREE = 4.0, 16.0
 FIRST_TURN = 0.1  # seconds of a search's first turn, where two take turns
 TIMED_FITS = 8  # by which the time is told that all of them take
 MOST_ROUNDS = 20  # rounds of bounding and fixing
@@ -123,7 +123,7 @@ class CertificateSearch:
     def every_model(self):
         """A search that computes every model of the size, or None where they are too many."""
         s, problem = self.solution, self.bounds.problem
-        target = {"lambda0": s.lambda0} if self.bounds.penalised else {"size": s.k}
+        target = {"lambda0": s.lambda0} if self.bounds.penalized else {"size": s.k}
         if problem.groups is not None and not enumerable(problem.groups, problem.usable):
             return None
         if problem.groups is not None:
@@ -136,7 +136,7 @@ class CertificateSearch:
                 **target,
             )
         if (
-            self.bounds.penalised
+            self.bounds.penalized
             or isinstance(self.settings, IntegralityGeneration)
             or not scannable(problem, size=s.k, lambda1=s.lambda1)
         ):
@@ -170,7 +170,7 @@ class CertificateSearch:
             return None
         problem = bounds.problem
         sizes = range(int(problem.selectable.sum()) + 1)
-        if not bounds.penalised:
+        if not bounds.penalized:
             sizes = [self.target["size"]]
         if min(sizes) < 0 or models_of(int(problem.selectable.sum()), sizes) > MOST_FITS:
             return None
@@ -260,7 +260,7 @@ class CertificateSearch:
         copied = [] if self.data.copies is None else self.data.copies[:, 1]
         if member[copied].any():
             return  # a copy in the place of its column is as good
-        if not self.bounds.penalised and self.bounds.into.sum() == self.solution.k:
+        if not self.bounds.penalized and self.bounds.into.sum() == self.solution.k:
             self.unique = self.status() == "optimal"
             self.bounds.out = counted & ~self.bounds.into  # no room for another column beside those
         if self.status() != "optimal" or not self.values or self.bounds.conditional:
@@ -337,7 +337,7 @@ class CertificateSearch:
     @property
     def target(self):
         """The size or lambda0 of the problem without its fixed columns."""
-        if self.bounds.penalised:
+        if self.bounds.penalized:
             return {"lambda0": self.solution.lambda0}
         return {"size": self.solution.k - int(self.bounds.into.sum())}
 
@@ -380,12 +380,12 @@ class CertificateSearch:
         live, asked, problem = list(searches), self.poll(searches), self.bounds.problem
         # the fit on all columns, the bound of leaps, says little where rows are fewer
         tall = problem.X.n > problem.usable.sum()
-        favoured, more = (Leaps, FAVOURED_LEAPS) if tall else (Tree, FAVOURED_TREE)
+        favored, more = (Leaps, FAVORED_LEAPS) if tall else (Tree, FAVORED_TREE)
         while live and not self.clock.over():
             for one in list(live):
                 end = math.inf
                 if len(live) > 1:
-                    share = more if isinstance(one, favoured) else 1.0
+                    share = more if isinstance(one, favored) else 1.0
                     end = time.perf_counter() + turn * share
                 ended = one.run(lambda end=end: asked() or time.perf_counter() > end)
                 if ended == SearchEnd.CLOSED:
@@ -428,7 +428,7 @@ class CertificateSearch:
         self.best = [fit._replace(support=J[fit.support]) for _, fit in best[: self.n_best]]
         self.bounds.lower = max(self.bounds.lower, lower + self.bounds.member_cost)
         if not (
-            self.bounds.penalised
+            self.bounds.penalized
             or self.solution.lambda1
             or self.solution.lambda2
             or self.bounds.conditional
@@ -452,7 +452,7 @@ class CertificateSearch:
         fit, s, problem = self.fit_on(model, support), self.solution, model.problem
         cost = (
             s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
-            if self.bounds.penalised
+            if self.bounds.penalized
             else 0.0
         )
         return fit.value + cost, fit

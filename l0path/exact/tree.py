@@ -11,7 +11,7 @@ node fixes (`nodes.fixing`) are in or out below it. The best node comes first: i
 computed where few columns are to come (`nodes.completing`), else `nodes.branching` splits it.
 
 Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
-and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
+and bounds from residuals, penalized with a box; Bertsimas & Shioda (Computational Optimization and
 Applications 43, 2009) for sizes. Their tree needs a finite box, ours a ridge or a box.
 """
 

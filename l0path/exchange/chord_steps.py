@@ -16,7 +16,7 @@ SECANTS = 4  # steps from which the next one learns
 
 class LocalTable(NamedTuple):
     """The quadratic at a fit from which chord steps start: its support S (k,) as positions in W, b
-    (k,), b0, lambda2; c (w,) = -dF/db; rows[index[l], j] and diagonal (w,), times `scale`: centred
+    (k,), b0, lambda2; c (w,) = -dF/db; rows[index[l], j] and diagonal (w,), times `scale`: centered
     second derivatives with member l and along j; mean (w,), total: means for the curvatures and
     their sum; curvatures (n,), times `scale`: those of rows; B (k, k) = (scale G_SS + 2
     lambda2)^-1.
@@ -202,7 +202,7 @@ def _without(B, i, z):
 
 @njit
 def gradient(rows, table, exchange, trial, level):
-    """F at trial.x and the intercept `level`; trial.r: its gradient along the centred columns (0
+    """F at trial.x and the intercept `level`; trial.r: its gradient along the centered columns (0
     for what is not in the support). Returns (F, derivative in the intercept).
     """
     loss, y, weights, x, r = rows.loss, rows.y, rows.weights, trial.x, trial.r

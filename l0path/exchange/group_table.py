@@ -2,7 +2,7 @@
 that screen groups.
 
 Let B = (G_SS + 2 lambda2 I)^-1, b = B q_S, D = B G_Sg, s = G_gg + 2 lambda2 I - G_gS D, c = q_g -
-G_gS b. For a quadratic with everything else re-optimised
+G_gS b. For a quadratic with everything else re-optimized
 
     adding g       lowers F by   c' s^-1 c / 2
     dropping A     raises F by   b_A' B_AA^-1 b_A / 2

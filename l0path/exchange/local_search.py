@@ -1,7 +1,7 @@
-"""Local search over supports: add, drop and swap with everything re-optimised, in sweeps over the
+"""Local search over supports: add, drop and swap with everything re-optimized, in sweeps over the
 sizes.
 
-A neighbourhood (`neighbourhoods.protocol.Neighbourhood`) takes a fit one size up or down and
+A neighborhood (`neighborhoods.protocol.Neighborhood`) takes a fit one size up or down and
 polishes it by swaps until none improves.
 Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima,
     coefficients of the rest frozen); here the rest is refitted.
@@ -34,14 +34,14 @@ class LocalSearch:
     effort : str, default "default"
         "fast": one forward and one backward sweep over the sizes. "default": until nothing
         improves, with an oscillation beyond max_k and back, and for the squared loss a few
-        perturbations (drop some columns, add the best, search again). "high": many perturbations
+        perturbations (drop some features, add the best, search again). "high": many perturbations
         and double swaps, up to 50 times the work.
     refit : bool, default True
         Whether the other coefficients are fitted again in each swap. False leaves them as they are,
         as CDPSI does.
     swap_size : int, default 1
         1; 2 for exchanges of two (the cheapest pairs); or m > 2 for exact exchanges of up to m
-        columns among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
+        features among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
         loss.
     n_best : int, optional
         The number of exchanges that refits must refute where the table of exchanges only ranks
@@ -55,9 +55,9 @@ class LocalSearch:
 
     Notes
     -----
-    A subclass may name a `neighbourhood` of its own, a class with the steps of
-    `exchange.neighbourhoods.protocol.Neighbourhood` that is made with (model, lambda1, lambda2,
-    scale, settings). It serves single columns, and losses that are sums over rows.
+    A subclass may name a `neighborhood` of its own, a class with the steps of
+    `exchange.neighborhoods.protocol.Neighborhood` that is made with (model, lambda1, lambda2,
+    scale, settings). It serves single features, and losses that are sums over rows.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class LocalSearch:
     array([2, 3, 8])
     """
 
-    neighbourhood: ClassVar[type | None] = None
+    neighborhood: ClassVar[type | None] = None
     effort: str = "default"
     refit: bool = True
     swap_size: int = 1
@@ -175,13 +175,13 @@ class SolutionPool:
                 del self.fits[other]
 
 
-def sweep(pool, neighbourhood, up, done, poll):
+def sweep(pool, neighborhood, up, done, poll):
     """One pass over the sizes, up or down; True if any size improved. `done` holds the (direction,
     support) pairs whose step was taken already.
     """
-    if neighbourhood.compiled:
+    if neighborhood.compiled:
         start = 0 if up else pool.last
-        return neighbourhood.make_move(pool, poll, table_sweeps.sweep(up), start)
+        return neighborhood.make_move(pool, poll, table_sweeps.sweep(up), start)
     improved = False
     for k in range(0, pool.last) if up else range(pool.last, 1, -1):
         fit = pool.fits.get(k)
@@ -191,7 +191,7 @@ def sweep(pool, neighbourhood, up, done, poll):
         if key in done:
             continue
         poll()
-        new = neighbourhood.add(fit) if up else neighbourhood.drop(fit)
+        new = neighborhood.add(fit) if up else neighborhood.drop(fit)
         done.add(key)
         if new is None:
             if up and k + 1 not in pool.fits:
@@ -202,12 +202,12 @@ def sweep(pool, neighbourhood, up, done, poll):
     return improved
 
 
-def search(pool, neighbourhood, done, poll):
+def search(pool, neighborhood, done, poll):
     """Sweeps up and down the sizes until nothing improves (once each with effort "fast"). `done` is
     a set that is filled.
     """
     while True:
-        improved = sweep(pool, neighbourhood, True, done, poll)
-        improved |= sweep(pool, neighbourhood, False, done, poll)
-        if not improved or neighbourhood.settings.effort == "fast":
+        improved = sweep(pool, neighborhood, True, done, poll)
+        improved |= sweep(pool, neighborhood, False, done, poll)
+        if not improved or neighborhood.settings.effort == "fast":
             return

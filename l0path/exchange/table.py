@@ -1,5 +1,5 @@
 """Exchanges with refit: what every add, drop and swap would change, all other coefficients
-re-optimised (Hazimeh & Mazumder 2020 freeze the others).
+re-optimized (Hazimeh & Mazumder 2020 freeze the others).
 
 For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support S of size k, with B
 = (G_SS + 2 lambda2 I)^-1:

@@ -140,7 +140,7 @@ def probe(rows, eta, z, shift):
 
 @njit
 def line(rows, penalty, eta, z, old, lower, upper):
-    """(t, gain, F): t minimises F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2
+    """(t, gain, F): t minimizes F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2
     t^2 on the box; gain is by how much t beats 0 (or the box's end next to 0).
 
     Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it

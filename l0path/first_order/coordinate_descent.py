@@ -1,6 +1,6 @@
-"""Coordinate descent and partial swaps for the penalised problem, on the working columns.
+"""Coordinate descent and partial swaps for the penalized problem, on the working columns.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+    minimize over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
                                  + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1
                                  + lambda2 ||b||^2,   lower <= b <= upper                     (P)
 
@@ -37,7 +37,7 @@ class CoordinateDescent:
     max_sweeps : int, default 1000
         The largest number of sweeps of one solve.
     screen_size : int, default 1000
-        The largest number of columns that seed the working set.
+        The largest number of features that seed the working set.
     n_stable : int, default 2
         Sweeps without a change of the support before it is refitted.
     """

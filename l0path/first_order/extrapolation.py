@@ -12,7 +12,7 @@ import numpy as np
 GOLDEN = 0.6180339887498949
 SIGMA, ALPHA_LEAST, ALPHA_MOST, ZETA_LEAST = 0.05, 1.0, 100.0, 1e-20  # of the paper
 # share of t^2 d'Hd by which an extrapolation of ours must lower F: steps up to 1.98 times the line
-# minimiser of a quadratic pass
+# minimizer of a quadratic pass
 FALL = 0.005
 
 
@@ -40,7 +40,7 @@ def extrapolate(view, previous, x, *, number, step, paper):
 
     paper: t = clip(-F'd / d'Hd, c, 100 c), halved until the sum loss falls by 0.05 t^2 ||d||^2.
         Else scale-free: t = theta (-F'd / d'Hd), theta in [1, 2) running through a golden
-    sequence (the exact line minimiser zigzags), halved until F falls by 0.005 t^2 d'Hd.
+    sequence (the exact line minimizer zigzags), halved until F falls by 0.005 t^2 d'Hd.
     """
     square = view.distance(previous, x)
     if not square > 0.0:

@@ -72,7 +72,7 @@ class GradientRun:
 
     def first(self, z, gradient):
         """The first step of a map."""
-        if self.settings.rule != "normalised":
+        if self.settings.rule != "normalized":
             return self.length
         g, g0 = gradient
         J = np.flatnonzero(z.w)

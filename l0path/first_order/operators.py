@@ -84,7 +84,7 @@ def largest(score, count, index):
 
 def top_eigenvalue(product, start, tol=1e-6, most=60):
     """Largest eigenvalue of a positive semidefinite operator by Lanczos steps with full
-    reorthogonalisation from `start`; it is reached from below.
+    reorthogonalization from `start`; it is reached from below.
     """
     size = np.linalg.norm(start)
     if not size > 0:

@@ -1,7 +1,7 @@
 """Primal-dual dynamic incremental solver for the lambda0 problem with a ridge: dual ascent bounds,
 coordinate descent improves, columns join and leave by what the dual says.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+    minimize over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
                                  + sum_j (lambda0 f_j [b_j != 0] + lambda1 |b_j| + lambda2 b_j^2),
                              lower <= b <= upper,   lambda2 > 0                               (P)
     D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_j (h_j - lambda0 f_j)_+  <=  P(b)      (D)
@@ -47,19 +47,19 @@ class PrimalDual:
         Whether coordinate descent starts from the dual point. False is dual ascent alone, for
         comparison.
     paper_defaults : bool, default False
-        Whether to take Algorithm 1 as printed: steps 1 / (mu t), and columns join until rule (16)
+        Whether to take Algorithm 1 as printed: steps 1 / (mu t), and features join until rule (16)
         excludes the others.
     step : float, optional
         A constant step of the ascent. None takes safe steps.
     include : float, default 4.0
-        The number of columns that join at a time, in units of log p.
+        The number of features that join at a time, in units of log p.
     tol : float, default 1e-4
         The relative gap, or progress of the bound over the later half of the steps (at least 50),
         below which an ascent ends.
     max_iter : int, default 300
         The largest number of steps of one ascent.
     max_rounds : int, default 50
-        The largest number of reads of all columns.
+        The largest number of reads of all features.
     """
 
     primal_step: bool = True
@@ -138,7 +138,7 @@ class PrimalDualSolver:
         self.locked = np.isin(self.index, p.forced)
         self.factor = self.descent.factor_all[self.index]
 
-    def penalised_sum(self, correlation, cost, columns, locked):
+    def penalized_sum(self, correlation, cost, columns, locked):
         """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
         count whole. correlation = -t.
         """
@@ -214,7 +214,7 @@ class PrimalDualSolver:
         self.model.reads += 1
         cost = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)
-        _, _, h = self.penalised_sum(correlations[:, 0], cost, slice(None), locked)
+        _, _, h = self.penalized_sum(correlations[:, 0], cost, slice(None), locked)
         over = np.where(locked, h, np.where(self.usable, np.maximum(h - cost, 0.0), 0.0))
         value = self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale
         return value, h, correlations
@@ -273,7 +273,7 @@ class PenalisedAscent:
     def evaluate(self, a):
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
-        total, b, _ = s.penalised_sum(
+        total, b, _ = s.penalized_sum(
             -(s.Z @ (s.problem.weights * a)), self.cost, s.index, s.locked
         )
         value = self.value = s.dual.smooth_part(a) - total

@@ -1,6 +1,6 @@
 """Projected gradient methods for k-sparse problems, plain and accelerated.
 
-    minimise over (b0, w):  F = sum_i w_i loss(y_i, o_i + b0 + z_i'w) + lambda1 ||w||_1
+    minimize over (b0, w):  F = sum_i w_i loss(y_i, o_i + b0 + z_i'w) + lambda1 ||w||_1
                                 + lambda2 ||w||^2,   at most k unforced w_j nonzero,
                             lower <= w <= upper                                               (K)
     T(z) = best k of  clip(soft(z - step grad F(z), step lambda1))                            (M)
@@ -9,7 +9,7 @@ A fixed point of (M) is *stationary*; the larger the step, the fewer there are, 
 are as long as the descent of F allows. The intercept and forced columns follow the gradient and are
 always kept. Sources: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity
 Constrained Optimization Problems, equations (5) map, (12)-(20) extrapolation, (24) residual,
-Algorithms 1 and 2; Blumensath & Davies (2010), normalised steps; Foucart (SIAM J. Numer. Anal. 49,
+Algorithms 1 and 2; Blumensath & Davies (2010), normalized steps; Foucart (SIAM J. Numer. Anal. 49,
 2011), hard thresholding pursuit; Li & Lin (NIPS 2015), monotone APG ("pg_ll").
 """
 
@@ -29,7 +29,7 @@ from .gradient_run import GradientRun
 from .operators import SolverTraits, all_columns, working_columns
 
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp")
-STEP_RULES = ("fixed", "backtracking", "normalised")
+STEP_RULES = ("fixed", "backtracking", "normalized")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,11 @@ class ProjectedGradient:
         problem on a support that has stayed the same; "pg_ll" takes Nesterov's points, made
         monotone; "htp" refits after every gradient step.
     paper_defaults : bool, default False
-        Whether to take constants, step and Newton steps of the papers, on all p columns, from zero,
-        where a later size starts from the one before. Else scale-free rules on the working columns,
-        from a refitted start to a refitted fixed point.
+        Whether to take constants, step and Newton steps of the papers, on all p features, from
+        zero, where a later size starts from the one before. Else scale-free rules on the working
+        columns, from a refitted start to a refitted fixed point.
     step : str, optional
-        "fixed" 0.99 / L; "backtracking" from the Barzilai-Borwein length; "normalised" ||g_J||^2 /
+        "fixed" 0.99 / L; "backtracking" from the Barzilai-Borwein length; "normalized" ||g_J||^2 /
         g_J'Hg_J, backtracked. None means "fixed" with paper_defaults, else "backtracking".
     identify : int, optional
         The number of gradient steps without a change of the support, after which the problem is
@@ -59,7 +59,7 @@ class ProjectedGradient:
         The largest number of projected gradient steps for one size. None means 1000, and 10 000
         with paper_defaults.
     polish : bool, default False
-        Whether swaps with refit (local search) follow at every size, checked over all columns, and
+        Whether swaps with refit (local search) follow at every size, checked over all features, and
         then one more gradient step.
     """
 
@@ -109,7 +109,7 @@ class ProjectedGradient:
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of single sizes on the working columns of a model."""
+        """The solver of single sizes, on the working columns."""
         return GradientSolver(model, lambda1, lambda2, self, scale)
 
 

@@ -1,4 +1,4 @@
-"""`Formula`: a formula as it was fitted; new rows are encoded by the levels, knots and centres of
+"""`Formula`: a formula as it was fitted; new rows are encoded by the levels, knots and centers of
 the fit.
 """
 
@@ -50,7 +50,7 @@ class Formula:
 
     `counts_terms`: whether the units of the fit are its terms.
 
-    `state` holds what was learned from the rows: levels, knots, centres. `env`: functions and
+    `state` holds what was learned from the rows: levels, knots, centers. `env`: functions and
     values of the user's own, None where they are not at hand; files and pickles hold `own`, the
     names of those that the formula uses.
     """
@@ -250,7 +250,7 @@ class Formula:
     # -------------------- rows
 
     def learn(self, data):
-        """`Encoded` of complete rows, from which levels, knots and centres are taken."""
+        """`Encoded` of complete rows, from which levels, knots and centers are taken."""
         from formulaic import ModelSpec
 
         rows = present(readied(data, self.used()))
@@ -325,7 +325,7 @@ class Formula:
         return pd.DataFrame(out, index=data.index)
 
     def encode(self, data, features=None):
-        """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
+        """`Encoded` of new rows: levels, knots and centers are those of the fit. ValueError for
         missing columns and values, and for levels that the fit has not seen. features: the columns
         of X that are asked for; columns of the data that these are not made of may be absent,
         incomplete or of unknown levels, and the other columns of X then mean nothing.

@@ -249,7 +249,7 @@ def _plain(why):
 
 
 def calm(error):
-    """An error's text in one line, without colours."""
+    """An error's text in one line, without colors."""
     text = str(error).split("\n\n")[0].replace("\x1b[1;31m", "").replace("\x1b[0m", "")
     return (
         " ".join(text.replace("⧛[1;31m", "").replace("⧛[0m⧚", "").replace("⧚", "").split())

@@ -26,9 +26,9 @@ def distances(sigma, method="mvr"):
     """s (p,) for a correlation matrix sigma (p, p).
 
     "equi": s_j = min(1, 2 lambda_min(Sigma)) for all j (Barber & Candes 2015, section 2.1).
-    "sdp": maximise sum s_j, s <= 1 (the same), by coordinate ascent on sum s_j + mu log det(2 Sigma
+    "sdp": maximize sum s_j, s <= 1 (the same), by coordinate ascent on sum s_j + mu log det(2 Sigma
     - D), mu falling to nothing (Askari, Rebjock, d'Aspremont & El Ghaoui, FANOK, 2021). "mvr":
-    minimise the trace of the inverse of the joint matrix, tr D^-1 + tr (2 Sigma - D)^-1 up to a
+    minimize the trace of the inverse of the joint matrix, tr D^-1 + tr (2 Sigma - D)^-1 up to a
     factor (Spector & Janson, Annals of Statistics 50, 2022): columns that are hard to tell
         from their knockoffs given all others are what costs power.
     """
@@ -101,8 +101,8 @@ def fixed_knockoffs(X, weights, intercept, method, rng):
     """
     n, p = X.shape
     half = np.sqrt(weights / weights.sum())
-    centre = weights @ X / weights.sum() if intercept else np.zeros(p)
-    Z = (X - centre) * half[:, None]
+    center = weights @ X / weights.sum() if intercept else np.zeros(p)
+    Z = (X - center) * half[:, None]
     size = np.linalg.norm(Z, axis=0)
     Z /= size
     sigma = Z.T @ Z
@@ -115,7 +115,7 @@ def fixed_knockoffs(X, weights, intercept, method, rng):
     U = linalg.qr(G, mode="economic")[0]
     inverse_D = linalg.solve(sigma, np.diag(s), assume_a="pos")
     knockoff = Z - Z @ inverse_D + U @ root(2.0 * np.diag(s) - s[:, None] * inverse_D)
-    return knockoff / half[:, None] * size + centre, s, sigma
+    return knockoff / half[:, None] * size + center, s, sigma
 
 
 def model_knockoffs(X, mean, covariance, method, rng):

@@ -194,9 +194,9 @@ def _by_row(new, held, alpha):
     step = max(SORTED_AT_ONCE // max(held.score.size, 1), 1)
     for start in range(0, len(new), step):
         part = slice(start, min(start + step, len(new)))
-        centres = new[part][:, held.fold]
-        high[part] = _quantiles(centres + held.score, held.weight, alpha)
-        low[part] = -_quantiles(held.score - centres, held.weight, alpha)
+        centers = new[part][:, held.fold]
+        high[part] = _quantiles(centers + held.score, held.weight, alpha)
+        low[part] = -_quantiles(held.score - centers, held.weight, alpha)
     return low, high
 
 

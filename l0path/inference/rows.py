@@ -82,15 +82,15 @@ def with_limit(arguments, time_limit):
     return arguments if time_limit is None else {**arguments, "time_limit": time_limit}
 
 
-def moving(data, centred=None):
+def moving(data, centered=None):
     """(p,) whether a column takes more than one value (with an intercept, or where the loss does
     not see a constant), or is not zero, on the rows of positive weight.
     """
-    if centred is None:
-        centred = data.intercept or not data.loss.traits.intercept
+    if centered is None:
+        centered = data.intercept or not data.loss.traits.intercept
     w = data.weights / data.weights.sum()
-    mean, second = data.design.moments(w, centred)
-    return ~constant(mean, second) if centred else second > 0
+    mean, second = data.design.moments(w, centered)
+    return ~constant(mean, second) if centered else second > 0
 
 
 def whole(value, name, least, most=None):

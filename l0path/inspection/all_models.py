@@ -58,7 +58,7 @@ from ..relaxation.path_bounds import bounded, relative_gap
 from ..working_set.hinge import NOT_UNIQUE, make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
-from .neighbours import fit_data
+from .neighbors import fit_data
 
 MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
 CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
@@ -90,11 +90,11 @@ def best_subset(
 ) -> Certificate:
     """The proven best models over all sizes by an information criterion.
 
-    A path gives the first models. Then one search over all sizes finds every set of columns with a
+    A path gives the first models. Then one search over all sizes finds every set of features with a
     smaller criterion, or proves that there is none. Sizes that cannot hold the best model are not
     searched.
 
-        minimise over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
+        minimize over sets S   -2 loglik(S) + penalty(|S|),  for Cp RSS(S) / sigma2 + penalty(|S|)
 
     With groups, or terms of a formula, S are sets of them, and penalty(S) is that of their number
     and of their coefficients, the rank of their columns.
@@ -106,8 +106,8 @@ def best_subset(
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix or design
-        The columns to choose from, at most 200 usable ones, fewer than rows (survival times: than
-        events).
+        The features to choose from, at most 200 usable features, fewer than rows (survival times:
+        than events).
     y : array-like of shape (n,), optional
         The response.
     criterion : str, default "bic"
@@ -130,7 +130,7 @@ def best_subset(
     ------
     ValueError
         If the criterion is not known, or models cannot be compared: shrinkage, bounds, no
-        likelihood, or no more observations than columns.
+        likelihood, or no more observations than features.
 
     References
     ----------

@@ -31,7 +31,7 @@ from ..paths.criteria import score_table
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import relative_gap
-from .neighbours import fit_data
+from .neighbors import fit_data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +47,20 @@ class Certificate:
     incumbent : float
         The objective of the model.
     lower_bound : float
-        A lower bound of the objective of every model of at most k unforced columns (on a lambda0
+        A lower bound of the objective of every model of at most k unforced features (on a lambda0
         grid: of every model). NaN where nothing is known but the least value of the loss, as where
-        columns separate the classes; the objective of the model where it is proven.
+        features separate the classes; the objective of the model where it is proven.
     gap : float
         (incumbent - lower_bound) / max(|incumbent|, 1e-12): 0 where the model is proven, and inf
         where nothing is known.
     proven : bool
         Whether the search closed the gap to 1e-6 (of n_best models: each) and no box was assumed.
-        Columns that keep less than 3e-5 of their length beside others count as linear combinations
+        Features that keep less than 3e-5 of their length beside others count as linear combinations
         of these.
     unique : bool
         Whether the model is proven to be the only best one: every other is worse by more than 1e-6
         of the objective. It is known where n_best is 2 or more, where all models were computed (one
-        or two columns under a squared loss, groups), or where the bound excludes all others.
+        or two features under a squared loss, groups), or where the bound excludes all others.
     deviance_ratio_bound : float
         An upper bound of the deviance ratio of the best models.
     best : list of Model
@@ -76,9 +76,9 @@ class Certificate:
     assumptions : list of str
         The assumptions under which the statement holds, and the models that it is about.
     fixed_in, fixed_out : ndarray of int
-        The unforced columns (with groups= the numbers of the unforced groups) that every best model
-        is known to have, and those that no best model has. Where `unique` is true, each column is
-        in one of the two.
+        The unforced features (with groups= the numbers of the unforced groups) that every best
+        model is known to have, and those that no best model has. Where `unique` is true, each
+        feature is in one of the two.
     search : str
         A text about the work of the search; "" where the bound alone decided.
     criterion : str
@@ -167,7 +167,7 @@ class Certificate:
 
     def _fixed(self):
         """A sentence about the columns of all best models."""
-        unit = "columns" if self.model.path._meta.groups is None else "groups"
+        unit = "features" if self.model.path._meta.groups is None else "groups"
         if self.unique:
             return f"the only best model: every other one has a larger {self._score}"
         names = self._names(self.fixed_in)

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core import colours
+from ..core import colors
 from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
-from .summaries import neighbours_of
+from .summaries import neighbors_of
 
 MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
 NO_SIGN = 2  # of what has several coefficients: columns of several responses, groups of columns
@@ -113,9 +113,9 @@ class ModelSet:
         under a squared or logistic loss, so that within=0.01 means 1 % of the deviance and the
         penalty.
     complete : bool
-        Whether no other model is within these limits. Constant columns, and groups of constant
-        columns, are in no model; equal columns, and those that are linear combinations of others,
-        count as different ones.
+        Whether no other model is within these limits. Constant features, and groups of constant
+        columns, are in no model; equal features, and those that are linear combinations of others,
+        count as different.
     reason : str
         Why the set is not complete, "" where it is: the search was ended by max_models, the time
         limit or Ctrl-C, and `models` are those found by then; or some models have no finite
@@ -196,14 +196,14 @@ class ModelSet:
 
     @property
     def frequencies(self) -> pd.Series:
-        """The share of the models that each column, or group, is in, for those of at least one
+        """The share of the models that each feature, or group, is in, for those of at least one
         model.
         """
         order, share = self.ordered()
         return pd.Series(share, index=self._labels[order], name="frequency")
 
     def ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the columns, or groups, of at least one model, the most frequent first,
+        """The numbers of the features, or groups, of at least one model, the most frequent first,
         and the share of the models that have them: two arrays.
         """
         share = self._member.mean(axis=0)
@@ -277,7 +277,7 @@ class ModelSet:
         Returns
         -------
         DataFrame
-            For each column of at least one model (and each response or class) the `mean` over the
+            For each feature of at least one model (and each response or class) the `mean` over the
             models, its `spread` (the standard deviation between them), and the `weight` of the
             models that have it.
         """
@@ -342,10 +342,10 @@ class ModelSet:
 
     @property
     def substitutes(self) -> list[tuple]:
-        """The minimal sets of at most 4 columns, or groups, of which every model has at least one,
+        """The minimal sets of at most 4 features, or groups, of which every model has at least one,
         the smallest first: a set of two says that each model within the limits needs one of them.
         Where all such sets are larger, one of them, from which none can be left out. Empty only
-        where a model has no columns.
+        where a model has no features.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class ModelSet:
 
     @property
     def importance(self) -> pd.DataFrame:
-        """For each column, or group, of at least one model, the smallest and the largest increase
+        """For each feature, or group, of at least one model, the smallest and the largest increase
         of the objective, over the models, when it is left out of the model and the others are
         fitted again; 0 for a model without it. Relative to the objective of the best model. With a
         term of a hierarchy leave those that need it.
@@ -376,15 +376,15 @@ class ModelSet:
         member = self._member
         worth = np.zeros(member.shape)
         for row, model in zip(worth, self.models, strict=True):
-            near = neighbours_of(model.path, model._index)
+            near = neighbors_of(model.path, model._index)
             row[near.units] = [near.worth(i) for i in range(near.units.size)]
         worth /= max(min(model.objective for model in self.models) - self.floor, 1e-300)
         table = pd.DataFrame({"low": worth.min(axis=0), "high": worth.max(axis=0)}, self._labels)
         return table[member.any(axis=0)].sort_values("high", ascending=False, kind="stable")
 
     def plot(self, ax: Any = None) -> Any:
-        """Heat map of the models (rows, the best at the top) by columns, or groups, in the colour
-        of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); grey
+        """Heat map of the models (rows, the best at the top) by features, or groups, in the color
+        of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); gray
         where there are several, those of a group of columns or of several responses.
 
         Parameters
@@ -413,19 +413,20 @@ class ModelSet:
             row[units_of(meta, solution)] = signs(meta, solution)
         order, _ = self.ordered()
         shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
-        map_ = colours.signs().with_extremes(bad="0.6")
+        map_ = colors.signs().with_extremes(bad="0.6")
         ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
         here = sign[:, order]
         kinds = (
-            (colours.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
-            (colours.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
+            (colors.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
+            (colors.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
             ("0.6", "in the model", here == NO_SIGN),
         )
         entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-        colours.key(ax, entries, **above, borderaxespad=0.2)
+        colors.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
-        unit = "column" if meta.groups is None else "group"
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        unit = "feature" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
         return ax
 

@@ -262,7 +262,7 @@ def label(s, path, rows, infinite=()):
             f"theta = {path._meta.number('theta'):.4g}"
         )
     apart = "; " + separated(path._meta, infinite) if infinite else ""
-    return _chosen_by(s, path, rows) + _unpenalised(s) + anew + _weighted(path, rows) + apart
+    return _chosen_by(s, path, rows) + _unpenalized(s) + anew + _weighted(path, rows) + apart
 
 
 def _weighted(path, rows):
@@ -283,7 +283,7 @@ def pseudo_likelihood(path, rows):
     return rows.importance and traits.likelihood and not traits.free_scale
 
 
-def _unpenalised(s):
+def _unpenalized(s):
     """That the refit has no penalty where the model had one."""
     had = " and ".join(
         f"{name} = {value:.4g}"
@@ -477,7 +477,7 @@ def exog_of(path, s, rows, keep):
 
 
 def _rows_before(formula):
-    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    """Rows of a formula's data before incomplete rows were dropped; -1 after loading."""
     return -1 if formula.kept is None else formula.kept.size
 
 

@@ -15,7 +15,7 @@ from ..paths.predicting import offset_of_table
 LABELS = ("groups", "time")  # options of a covariance that hold a label for each row
 WEIGHTS = ("sample_weight", "freq_weight", "trials")
 ALL = "all"
-CHECKED = 64  # columns by which rows are recognised, beside those of the model
+CHECKED = 64  # columns by which rows are recognized, beside those of the model
 BLOCK = 1 << 23  # entries of X that are read at once
 
 
@@ -132,7 +132,7 @@ def index_of(X):
     return X.index if isinstance(X, (pd.DataFrame, Encoded)) else getattr(X, "row_index", None)
 
 
-def recognised(path, s, rows, response):
+def recognized(path, s, rows, response):
     """`RefitRows` with the number of those that are rows of the fit; response: the arrays that the
     response of the rows is made of.
     """
@@ -144,7 +144,7 @@ def recognised(path, s, rows, response):
 def rows_that_chose(path, s, rows, response):
     """How many of some rows are rows of the fit, None where its data are not in memory.
 
-    Rows are recognised by their labels and their values (y and up to 64 columns, those of the model
+    Rows are recognized by their labels and their values (y and up to 64 columns, those of the model
     among them). Where no row has the values of the fit's row of its label, though labels occur in
     both, or where there are no labels, by their values alone. Rows of weight 0 do not count.
 
@@ -173,9 +173,9 @@ def rows_that_chose(path, s, rows, response):
     new = new[used]
     if data.index is not None and rows.index is not None:
         a, b = _texts(data.index)[data.weights > 0], _texts(rows.index)[used]
-        labelled = _shared(_joined(own, a), _joined(new, b))
-        if labelled or not np.isin(b, a).any():
-            return labelled
+        labeled = _shared(_joined(own, a), _joined(new, b))
+        if labeled or not np.isin(b, a).any():
+            return labeled
     return _shared(own, new)
 
 

@@ -40,7 +40,7 @@ from .refit_results import (
     pseudo_likelihood,
     refit_each,
 )
-from .refit_rows import ALL, LABELS, prepared, recognised
+from .refit_rows import ALL, LABELS, prepared, recognized
 from .separated_refits import infinite_in, separated
 from .survival_refits import refit_survival
 
@@ -97,7 +97,7 @@ def refit(
     X, y, by_row = prepared(self, s, X, y, {**by_row, **labels}, rows == ALL)
     labels = {name: by_row.pop(name) for name in labels}
     taken = _rows(self, X, y, by_row)._replace(labels=labels, whole=rows == ALL)
-    taken = recognised(self, s, taken, (taken.y,))
+    taken = recognized(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **options}
     how = {name: value for name, value in how.items() if value is not None}
     if self._meta.responses is not None and self._meta.classes is None:
@@ -427,7 +427,7 @@ def _(loss, sm, path, s, table, how):
 
 def _quantile_coefficients(Z, y, quantile):
     """Coefficients (k,) of least check loss, None where the linear program has none:
-    maximise y'a where Z'a = (1 - quantile) Z'1 and 0 <= a <= 1.
+    maximize y'a where Z'a = (1 - quantile) Z'1 and 0 <= a <= 1.
 
     References
     ----------

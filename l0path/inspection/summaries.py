@@ -16,9 +16,9 @@ from ..core.status import FitStatus
 from ..core.types import Matrix
 from ..paths import Model
 from ..problem.solution import present
-from .group_neighbours import GroupNeighbours
-from .neighbours import ExchangePairs, Neighbours
-from .response_neighbours import ResponseGroupNeighbours, ResponseNeighbours
+from .group_neighbors import GroupNeighbors
+from .neighbors import ExchangePairs, Neighbors
+from .response_neighbors import ResponseGroupNeighbors, ResponseNeighbors
 
 N_REFITTED = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
@@ -43,7 +43,7 @@ class Summary:
     table : DataFrame
         One row per feature: coef, standardized, increase_if_dropped, best_exchange and
         exchange_change. With groups one row per group: columns and norm take the place of the first
-        two. With several responses or classes norm does, that of the standardised coefficients.
+        two. With several responses or classes norm does, that of the standardized coefficients.
     header : dict
         {name: value} of the model.
     coef : DataFrame or None
@@ -162,7 +162,7 @@ def _cut(name, longest=40):
 def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -> Summary:
     """The `Summary` of a model, for `Model.summary`."""
     self = model.path
-    near, row = neighbours_of(self, model._index, X, y), self._row(model._solution)
+    near, row = neighbors_of(self, model._index, X, y), self._row(model._solution)
     solution, groups = near.solution, self._meta.groups
     coef, own = _coefficients(self, solution)
     exchange, change = _best_exchanges(near)
@@ -235,7 +235,7 @@ SHOWN_OF_MODEL = (
 
 def _of_groups(solution, groups, b):
     """Number of columns of each chosen group with a coefficient that is not zero, and the norm of
-    the standardised ones b.
+    the standardized ones b.
     """
     inside = [np.isin(solution.support, groups.of(g)) for g in solution.groups]
     return pd.DataFrame(
@@ -259,11 +259,11 @@ def _groups_of(solution, groups):
     )
 
 
-def neighbours_of(path, index, X=None, y=None):
+def neighbors_of(path, index, X=None, y=None):
     """The exchanges around a solution, of columns or of groups."""
-    kinds = (Neighbours, GroupNeighbours)
+    kinds = (Neighbors, GroupNeighbors)
     if path._meta.responses is not None:
-        kinds = (ResponseNeighbours, ResponseGroupNeighbours)
+        kinds = (ResponseNeighbors, ResponseGroupNeighbors)
     return kinds[path._meta.groups is not None](path, index, X, y)
 
 
@@ -326,7 +326,7 @@ def alternatives(
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     self = model.path
-    near = neighbours_of(self, model._index, X, y)
+    near = neighbors_of(self, model._index, X, y)
     base = model.objective
     every = _all_refitted(near)
     rows, kept, sound = [], [], True

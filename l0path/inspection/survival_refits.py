@@ -31,7 +31,7 @@ from .refit_results import (
     label,
     labels_by_row,
 )
-from .refit_rows import LABELS, index_of, prepared, recognised
+from .refit_rows import LABELS, index_of, prepared, recognized
 from .separated_refits import infinite_coefficients, infinite_in, separated
 
 OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
@@ -60,7 +60,7 @@ def refit_survival(path, s, given, covariance, how):
     labels = {name: by_row.pop(name) for name in labels}
     rows, loss = survival_rows(path, X, y, **by_row)
     rows = rows._replace(labels=labels, whole=whole, index=index_of(X))
-    rows = recognised(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
+    rows = recognized(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
     even = not rows.importance and (rows.counts is None or (rows.counts[keep] == 1).all())

@@ -284,7 +284,7 @@ def _parts(results):
 
 
 def _standardized(path, s, found):
-    """The same in units of standardised columns, with the intercept, or thresholds, at their
+    """The same in units of standardized columns, with the intercept, or thresholds, at their
     means.
     """
     scale, center, out = path._meta.scale[s.support], path._meta.center[s.support], {}

@@ -27,7 +27,7 @@ With r responses the rows of all of them count, n = r n_eff, with one variance s
 all; y_r times the root of its weight v_r has it, which adds n_eff / 2 sum_r log v_r to the loglik.
 There are r intercepts.
 
-They treat the support as fixed before the data were seen. The count d is right for unpenalised
+They treat the support as fixed before the data were seen. The count d is right for unpenalized
 coefficients. With lambda1 or lambda2 > 0 a model has fewer effective degrees of freedom than d, so
 that the criteria are conservative: `cv_fit` is the better judge there.
 

@@ -155,9 +155,9 @@ class Path:
 
         Its columns are the size k, n_features (the number of coefficients that are not 0), the
         objective, the share of the null deviance that is explained, what was checked (`optimality`)
-        and the features that were chosen, forced ones included: columns, or with groups the groups
-        or terms. Where the path has several values of lambda0, lambda1 or lambda2, they stand
-        after k. `details` has all that is known of each model.
+        and the features that were chosen, forced features included: columns, or with groups the
+        groups or terms. Where the path has several values of lambda0, lambda1 or lambda2, they
+        stand after k. `details` has all that is known of each model.
         """
         whole = self.details
         vary = [f"lambda{i}" for i in range(3) if whole[f"lambda{i}"].nunique() > 1]
@@ -339,8 +339,8 @@ class Path:
         several slices, or no data because the path was loaded; there the choice is among the rows.
 
         Models whose likelihood has no finite maximum, or says nothing, take no part: those whose
-        columns separate the classes (unless separated=True), those of zero loss (up to rounding,
-        squared loss), and those with df >= n.
+        features separate the classes (unless separated=True), those of zero loss (up to rounding,
+        squared loss), and models with df >= n.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class Path:
         Raises
         ------
         LookupError
-            If no model, or several, match, where neighbours or slices are named; or if a set of
+            If no model, or several, match, where neighbors or slices are named; or if a set of
             terms that is no row is better by the criterion: `Path.model` gives it.
         TypeError
             Unless exactly one of rule, k, lambda0 and index is given.
@@ -503,7 +503,7 @@ class Path:
                 if abs(self._solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
             ]
             grid = np.array([self._solutions[i].lambda0 for i in rows])
-            near = _neighbours(grid, value)
+            near = _neighbors(grid, value)
             remedy = f"the nearest on the grid are {near}; fit with lambda0={value:.6g}"
         else:
             hit = [
@@ -525,7 +525,7 @@ class Path:
         return hit[0]
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """The column indices of a solution, ascending, forced ones included.
+        """The column indices of a solution, ascending, forced features included.
 
         Parameters
         ----------
@@ -581,7 +581,7 @@ class Path:
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False
-            Whether all p columns are listed, instead of the chosen ones.
+            Whether all p columns are listed, instead of the chosen features.
         baseline : object, optional
             A class of the multinomial loss whose coefficients are taken off those of all classes,
             so that they are log odds against it. None leaves them with the sum zero over the
@@ -976,7 +976,7 @@ class Path:
             The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power
             of n.
         separated : bool, default False
-            Whether rows whose columns separate the classes take part. Their likelihood has no
+            Whether rows whose features separate the classes take part. Their likelihood has no
             finite maximum, so otherwise everything but their df is NaN.
 
         Returns
@@ -999,7 +999,7 @@ class Path:
         Notes
         -----
         The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table
-        say what went in: n (n_eff), p (columns that compete: p_total less the forced ones),
+        say what went in: n (n_eff), p (features that compete: p_total less the forced features),
         ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these
         quantities, df, m = df (+ 1 under the squared loss) and chosen, the number of nonzero
         coefficients that were not forced.
@@ -1034,17 +1034,17 @@ class Path:
     ) -> ModelSet:
         """All models nearly as good as the best one, as a `ModelSet`.
 
-        With k these are the models S of k columns with objective(S) <= (1 + within) x the best
+        With k these are the models S of k features with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
-        of single columns. Equal columns count as different ones. Models without a finite optimum
+        of single features. Equal features count as different. Models without a finite optimum
         (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
 
         Parameters
         ----------
         k : int, optional
-            The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
+            The size of the models, in features or groups. None: all sizes, compared by `criterion`.
         within : float, optional
             The largest distance from the best model: a share of the objective beyond the least
             value of the loss (None means 0.01), or a difference of the criterion (None means 2).
@@ -1101,8 +1101,8 @@ class Path:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> Certificate:
-        """`Certificate` of one solution: a bound for all models of its size, and what the best ones
-        share.
+        """`Certificate` of one solution: a bound for all models of its size, and what the best
+        models share.
 
         The lower bound holds for the objective of every model of the size (on a lambda0 grid: of
         every model). First come rounds that improve the dual points and apply safe rules, which fix
@@ -1130,8 +1130,8 @@ class Path:
         node_limit : int, optional
             The largest number of nodes of the search. None means no limit.
         box : float or str, optional
-            M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that
-            have no other bound (a squared loss with more rows than columns has one). "auto" takes
+            M > 0, a bound of every |b_j| in standardized units, for problems with lambda2 = 0 that
+            have no other bound (a squared loss with more rows than features has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
             says so, and nothing is called proven under it. None assumes nothing. Not for several
             responses or classes.
@@ -1355,15 +1355,15 @@ class Path:
         kind : str, default "coef"
             "coef": coefficients, with names at the right margin, those of the columns of the marked
             models, or the twelve largest of the last model; a coefficient that is in for one size
-            alone is a point; a feature has the same colour in all plots of a path, and the columns
+            alone is a point; a feature has the same color in all plots of a path, and the columns
             of a group share one, distinguished by dashes and labels. "loss": mean loss and deviance
             ratio. "criteria": information criteria, as differences from their minima. "lambda0":
             the interval of lambda0 for which each size is best. "gap": the gap between objective
             and lower bound, in percent of the objective. "support": which features, or groups, are
-            in, for every size, in the colours of the signs (blue: positive).
+            in, for every size, in the colors of the signs (blue: positive).
         x : str, default "k"
             "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
-            that are best for some lambda0) or "l1" (sum of absolute standardised coefficients). It
+            that are best for some lambda0) or "l1" (sum of absolute standardized coefficients). It
             is used by the kinds coef, loss, criteria and gap.
         mark : dict, int, str, callable, or list, optional
             A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
@@ -1375,7 +1375,7 @@ class Path:
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         standardized : bool, default True
-            Whether coefficients are standardised, or in units of y and X.
+            Whether coefficients are standardized, or in units of y and X.
         k : int, pair of int or range, optional
             The largest size to draw, (smallest, largest) or a range; np.inf means all. None means
             all, but for coefficients and supports with a `mark` five sizes beyond the largest one
@@ -1460,8 +1460,8 @@ class Path:
             Whether to open the page in a browser.
         near_best : ModelSet, optional
             Models nearly as good as the best one, of `Path.near_best`, for a section of their own:
-            the signs of their columns (the first 100 models, the 40 most frequent columns), how
-            often each column is in, and the sets of columns of which every model needs one.
+            the signs of their features (the first 100 models, the 40 most frequent features), how
+            often each feature is in, and the sets of features of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
         progress : bool, optional
@@ -1582,7 +1582,7 @@ class Path:
         return data_of_fit(self, X, y)
 
 
-def _neighbours(grid, value):
+def _neighbors(grid, value):
     """The grid values next to `value`, for messages."""
     below, above = grid[grid < value], grid[grid > value]
     near = [*([below.max()] if below.size else []), *([above.min()] if above.size else [])]

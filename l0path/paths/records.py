@@ -19,7 +19,7 @@ from ..problem.specified import RECORDS, Squared
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """Facts that all models of a path share. center, scale (p,): of the standardisation; null_loss:
+    """Facts that all models of a path share. center, scale (p,): of the standardization; null_loss:
     mean loss of intercept and offset alone; n_eff: the n of the criteria, the number of rows of
     positive weight (or events), copies among them; weighted: whether some rows count more than
     others, or more than once; floor: mean loss of

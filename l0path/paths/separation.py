@@ -78,7 +78,7 @@ def separating(problem, fit, names, formula=None):
     moving = size > NO_STEP * size.max(initial=0.0)
     still = moved <= NO_STEP * moved.max()
     # in the units of the columns, whose dummies are 0 and 1
-    scale, center = problem.X.scale[J], problem.X.center[J] if problem.centred else 0.0
+    scale, center = problem.X.scale[J], problem.X.center[J] if problem.centered else 0.0
     raw, d = (Z.T * scale + center).T, d / scale[:, None]
     place = {int(j): i for i, j in enumerate(J)}
     for i, j in enumerate(J.tolist()):

@@ -395,7 +395,7 @@ def _check_meta(meta):
         raise ValueError(f"copies={meta.copies} is no number of rows")
     if not 0 < meta.n_eff < np.inf:
         raise ValueError(f"n_eff={meta.n_eff} is no number of rows")
-    check_finite(meta.center, "centres")
+    check_finite(meta.center, "centers")
     check_finite(meta.scale, "scales")
     if (meta.scale < 0).any() or not (meta.factor >= 0).all():
         raise ValueError("scales or penalty factors are below 0")

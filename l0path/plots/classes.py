@@ -111,7 +111,7 @@ def _roc(curve, ax, label, positive):
     _curve(np.ravel(display.line_)[0], drawn, "roc", f"{label or name}\n{text}")
     if not ax.get_title(loc="left"):
         title = f"positive class: {positive}"
-        ax.set_title(title, loc="left", fontsize=style.FONT_SIZE + 1, color=style.GREY, pad=8)
+        ax.set_title(title, loc="left", fontsize=style.FONT_SIZE + 1, color=style.GRAY, pad=8)
     ax.set(xlim=UNIT, ylim=UNIT, aspect="equal")
     return _finish(
         ax,
@@ -139,7 +139,7 @@ def _calibration(curve, ax, label, bins, path):
         beyond = int(np.count_nonzero(predicted > far))
         if beyond:
             text = f"{beyond} predictions beyond, up to {high:.3g}"
-            look = {"ha": "right", "va": "bottom", "color": style.GREY}
+            look = {"ha": "right", "va": "bottom", "color": style.GRAY}
             where = {"transform": ax.get_xaxis_transform(), "fontsize": style.FONT_SIZE}
             ax.text(far, 0.11, text, **look, **where)
     if path._meta.loss == "quantile":
@@ -297,7 +297,7 @@ def _drawn(ax, kind):
 
 
 def _curve(line, number, kind, label):
-    """Set the style of a curve; returns its colour."""
+    """Set the style of a curve; returns its color."""
     color = style.PALETTE[number % len(style.PALETTE)]
     line.set(
         color=color,

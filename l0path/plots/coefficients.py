@@ -35,7 +35,7 @@ def coef(plot):
         for name in top
     ]
     markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
-    ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
+    ax.axhline(0, color=style.GRAY, linewidth=0.6, zorder=1)
     ends = []
     for name in [
         *(n for n in values if n not in style_of),
@@ -56,7 +56,7 @@ def coef(plot):
         end = np.flatnonzero(b)[-1:] if plot.named else []
         at_end = end[0] if len(end) else -1
         ends.append((at[at_end], b[at_end]))
-    kind = "standardised coefficient" if plot.standardized else "coefficient"
+    kind = "standardized coefficient" if plot.standardized else "coefficient"
     if plot.norms:
         kind = f"norm of the {kind}s ({plot.norms})"
     about = plot.of if plot.of is not None else path._meta.about
@@ -80,7 +80,7 @@ def column_label(labels, name, group):
 
 
 def styles(path, members):
-    """{feature: (colour, dash)} of the features of {group: features}: a group has the colour of its
+    """{feature: (color, dash)} of the features of {group: features}: a group has the color of its
     place in the order in which groups enter the path, whatever part of the path is drawn.
     """
     place, out = numbers.ranks(path), {}
@@ -124,7 +124,7 @@ def support(plot):
     style.tidy(ax, xlabel(path, "k"), "", plot.title)
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
-        what = "predictors" if path._meta.groups is None else "groups"
+        what = "features" if path._meta.groups is None else "groups"
         ax.text(
             0.01,
             0.01,
@@ -133,7 +133,7 @@ def support(plot):
             ha="left",
             va="bottom",
             fontsize=style.FONT_SIZE,
-            color=style.GREY,
+            color=style.GRAY,
         )
     bar = ax.get_figure().colorbar(
         mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1] if signed else [0, 1]

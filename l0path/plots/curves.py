@@ -38,8 +38,8 @@ def deviance_axis(ax, floor, null):
         functions=(lambda v: 1.0 - (v - floor) / null, lambda v: (1.0 - v) * null + floor),
     )
     right.set_ylabel("deviance ratio")
-    right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.FONT_SIZE)
-    right.spines["right"].set(linewidth=0.8, color=style.GREY)
+    right.tick_params(width=0.8, length=3.5, color=style.GRAY, labelsize=style.FONT_SIZE)
+    right.spines["right"].set(linewidth=0.8, color=style.GRAY)
 
 
 def criteria(plot):
@@ -100,7 +100,7 @@ def lambda0(plot):
                 ha="left",
                 va="top",
                 fontsize=style.FONT_SIZE,
-                color=style.GREY,
+                color=style.GRAY,
             )
     else:
         ax.plot(

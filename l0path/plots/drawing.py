@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 12  # names in the margin, at most; with groups of several columns half as many more
 X_LABELS = {
-    "k": "predictors in the model, k",
+    "k": "features in the model, k",
     "lambda0": r"$\lambda_0$ (log scale, falling)",
-    "l1": "sum of |standardised coefficients|",
+    "l1": "sum of |standardized coefficients|",
 }
 
 
@@ -48,7 +48,7 @@ class Drawing:
     title : str or None
         Which slice and sizes are shown, where that has to be said.
     standardized : bool
-        Whether coefficients are standardised.
+        Whether coefficients are standardized.
     labels : Labels
         Texts of features or groups.
     """
@@ -79,7 +79,7 @@ class Drawing:
         style.tidy(self.ax, xlabel(self.path, self.x), ylabel, title)
 
     def end_labels(self, ends):
-        """Names in the right margin: (x, y, name, colour) of the end of each curve."""
+        """Names in the right margin: (x, y, name, color) of the end of each curve."""
         style.end_labels(self.ax, *([end[i] for end in ends] for i in range(4)), self.new)
 
 

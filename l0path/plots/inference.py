@@ -41,7 +41,7 @@ def plot_stability(
     if bars:
         _bars(ax, top, texts, set(self.selected), self.threshold)
         style.tidy(
-            ax, f"share of subsamples whose model of size {self.k} holds the predictor", "", title
+            ax, f"share of subsamples whose model of size {self.k} holds the feature", "", title
         )
         ax.tick_params(axis="y", length=0)
         return ax
@@ -60,10 +60,10 @@ def plot_stability(
             markersize=3,
             zorder=3,
         )
-    ax.axhline(self.threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
+    ax.axhline(self.threshold, color=style.GRAY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_ylim(-0.03, 1.03)
     style.whole_ticks(ax.xaxis)
-    style.tidy(ax, "predictors in the model, k", "share of subsamples", title)
+    style.tidy(ax, "features in the model, k", "share of subsamples", title)
     style.end_labels(
         ax,
         [sizes[-1]] * len(marked),
@@ -86,14 +86,14 @@ def _bars(ax, top, texts, selected, threshold):
         height=0.7,
         color=[style.PALETTE[0] if name in selected else style.PALE for name in top.index],
     )
-    ax.axvline(threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(threshold, color=style.GRAY, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_yticks(
         at, style.short([texts.get(name, name) for name in top.index]) if len(top) else []
     )
     ax.set_ylim(max(len(top), 1) - 0.4, -0.6)
     ax.set_xlim(0, 1.02)
     if not len(top):
-        style.message(ax, "no predictor was ever chosen")
+        style.message(ax, "no feature was ever chosen")
 
 
 @described_by(KnockoffFilter.plot)
@@ -120,17 +120,17 @@ def plot_knockoffs(
             zorder=2,
         )
         ax.plot(at[mask], W.to_numpy()[mask], "o", color=color, markersize=4, zorder=3)
-    ax.axhline(0, color=style.GREY, linewidth=0.6)
+    ax.axhline(0, color=style.GRAY, linewidth=0.6)
     if np.isfinite(self.threshold):
         for value in (self.threshold, -self.threshold):
-            ax.axhline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+            ax.axhline(value, color=style.GRAY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
     title = f"{self.kind}-X knockoffs, false discovery rate {self.fdr:g}" + (
         "" if np.isfinite(self.threshold) else ": no threshold, nothing selected"
     )
     style.whole_ticks(ax.xaxis)
     style.tidy(
         ax,
-        "predictors by the size of their statistic",
+        "features by the size of their statistic",
         "W: original (up) against knockoff (down)",
         title,
     )

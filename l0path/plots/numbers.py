@@ -55,7 +55,7 @@ def data(
     Returns
     -------
     DataFrame
-        One row per solution drawn, labelled by its index, with the columns below.
+        One row per solution drawn, labeled by its index, with the columns below.
 
     Notes
     -----

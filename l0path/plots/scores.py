@@ -76,7 +76,7 @@ def plot_scores(
     shown = cv._solutions[np.flatnonzero(number == slice)[0]]
     title = (
         f"slice {slice} of {len(set(number.tolist()))} with bars: "
-        f"{shrinkage(shown.lambda1, shown.lambda2)}; others grey"
+        f"{shrinkage(shown.lambda1, shown.lambda2)}; others gray"
         if many
         else None
     )

@@ -1,10 +1,10 @@
-"""Appearance of the plots: axes with thin spines, a palette that colour-blind readers can tell
+"""Appearance of the plots: axes with thin spines, a palette that color-blind readers can tell
 apart, and labels in the margin that do not overlap.
 """
 
 import numpy as np
 
-from ..core.colours import NEGATIVE, POSITIVE, key, signs  # noqa: F401, for plots
+from ..core.colors import NEGATIVE, POSITIVE, key, signs  # noqa: F401, for plots
 
 PALETTE = (
     "#0072B2",
@@ -16,7 +16,7 @@ PALETTE = (
     "#000000",
 )  # Okabe & Ito (2008), without the yellow
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
-GREY, PALE = "#6b6b6b", "#c9c9c9"
+GRAY, PALE = "#6b6b6b", "#c9c9c9"
 FONT_SIZE = 9  # points
 TICK_STEPS = (
     (1, 2, 5),
@@ -42,7 +42,7 @@ def new_axes(ax, size=(7.2, 4.4)):
 
 
 def ink(color):
-    """The colour, darkened until text in it stands out from white by 4.5 : 1 (relative luminances,
+    """The color, darkened until text in it stands out from white by 4.5 : 1 (relative luminances,
     WCAG 2.1).
     """
     from matplotlib.colors import to_rgb
@@ -67,12 +67,12 @@ def tidy(ax, xlabel, ylabel, title=None):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_linewidth(0.8)
-        ax.spines[side].set_color(GREY)
-    ax.tick_params(width=0.8, length=3.5, color=GREY, labelsize=FONT_SIZE)
+        ax.spines[side].set_color(GRAY)
+    ax.tick_params(width=0.8, length=3.5, color=GRAY, labelsize=FONT_SIZE)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     if title:
-        ax.set_title(title, loc="left", fontsize=FONT_SIZE + 1, color=GREY, pad=8)
+        ax.set_title(title, loc="left", fontsize=FONT_SIZE + 1, color=GRAY, pad=8)
 
 
 def whole_ticks(axis):
@@ -235,7 +235,7 @@ def mark_lines(ax, marks):
             title,
             loc="left",
             fontsize=FONT_SIZE + 1,
-            color=GREY,
+            color=GRAY,
             pad=8 + (FONT_SIZE + 3) * sum(np.isfinite(v) for v in last.values()),
         )
 
@@ -249,6 +249,6 @@ def message(ax, text, height=0.5):
         transform=ax.transAxes,
         ha="center",
         va="center",
-        color=GREY,
+        color=GRAY,
         fontsize=FONT_SIZE + 1,
     )

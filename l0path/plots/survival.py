@@ -184,14 +184,14 @@ def _draw(ax, y, numbers, weights, asked):
     sizes = np.bincount(numbers)
     if many < asked or sizes.max() - sizes.min() > 1 + 0.1 * numbers.size / many:
         text = "groups differ in size: rows of equal risk stay together"
-        ax.set_title(text, loc="left", fontsize=style.FONT_SIZE, color=style.GREY)
+        ax.set_title(text, loc="left", fontsize=style.FONT_SIZE, color=style.GRAY)
     _numbers_at_risk(ax, tables)
     return ax
 
 
 def _numbers_at_risk(ax, tables):
     """The numbers of rows at risk at the ticks of the time axis, below it: a line for each group,
-    (colour, times and events, weights), in its colour.
+    (color, times and events, weights), in its color.
     """
     low, high = ax.get_xlim()
     ticks = [t for t in ax.get_xticks() if low <= t <= high]
@@ -200,7 +200,7 @@ def _numbers_at_risk(ax, tables):
     look = {"fontsize": style.FONT_SIZE, "va": "top", "clip_on": False, "transform": where}
     figure = ax.get_figure()
     line = 1.5 * style.FONT_SIZE / 72 * figure.dpi / max(ax.get_window_extent().height, 1.0)
-    ax.text(low, -3.0 * line, "at risk", ha="left", color=style.GREY, **look)
+    ax.text(low, -3.0 * line, "at risk", ha="left", color=style.GRAY, **look)
     for g, (color, y, weights) in enumerate(tables):
         start = y[:, 0] if y.shape[1] == 3 else np.full(len(y), -np.inf)
         stop = y[:, -2]

@@ -1,4 +1,4 @@
-"""The problem that is minimised: losses and their conjugates, penalties, groups, the data and the
+"""The problem that is minimized: losses and their conjugates, penalties, groups, the data and the
 problem.
 """
 

@@ -190,7 +190,7 @@ def feasible(loss, y, weights, intercept, a):
     if np.abs((w * r).sum(axis=0)).max(initial=0.0) > 1e-9 * (w * np.abs(r)).sum(axis=0).max(
         initial=0.0
     ):
-        r = _centred(a / w, w, low, high)
+        r = _centered(a / w, w, low, high)
     return balanced(w * r)
 
 
@@ -208,7 +208,7 @@ def balanced(a):
     return np.asfortranarray(a * ratio)
 
 
-def _centred(r, w, low, high):
+def _centered(r, w, low, high):
     """clip(r + t, low, high) with t (m,) such that sum w clip(r + t) = 0: safeguarded Newton on a
     monotone piecewise linear function.
     """

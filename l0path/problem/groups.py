@@ -112,12 +112,12 @@ def make_groups(value, names):
                 f"give p = {p} labels, or lists only"
             )
         else:
-            pairs = _labelled(listed, p)
+            pairs = _labeled(listed, p)
     return _assemble(pairs, names)
 
 
 def _listed(value, names):
-    """The entries of a sequence; a Series that is labelled by the column names is brought into
+    """The entries of a sequence; a Series that is labeled by the column names is brought into
     their order.
     """
     if (
@@ -140,7 +140,7 @@ def _listed(value, names):
     )
 
 
-def _labelled(labels, p):
+def _labeled(labels, p):
     """(label, columns) pairs of p labels, in order of first appearance; None and NaN: no group."""
     if len(labels) != p:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""The problem in the solvers' units: what `fit` was asked, with columns standardised on the fly,
+"""The problem in the solvers' units: what `fit` was asked, with columns standardized on the fly,
 weights that sum to one, and rows of weight zero left out.
 
-minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] +
+minimize over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] +
 lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
 z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 """
@@ -99,7 +99,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """(P) for one set of weights. X standardised design (n active rows, p); y, weights, offset
+    """(P) for one set of weights. X standardized design (n active rows, p); y, weights, offset
     (n,); factor, lower, upper, square (p,), usable (p,) bool; forced indices.
     """
 
@@ -112,7 +112,7 @@ class Problem:
     factor: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    square: np.ndarray  # weighted mean square of each standardised column: 1 when standardised
+    square: np.ndarray  # weighted mean square of each standardized column: 1 when standardized
     usable: np.ndarray
     forced: np.ndarray
     n_eff: float
@@ -127,7 +127,7 @@ class Problem:
     turn: np.ndarray | None = None
 
     @property
-    def centred(self):
+    def centered(self):
         """Whether columns are about their means: with an intercept, or where none would matter."""
         return self.intercept or not self.loss.traits.intercept
 
@@ -153,9 +153,9 @@ class Problem:
 
     def perfect(self, value, scale):
         """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
-        model. Nothing is where the least loss is not known.
+        model. Nothing is where the least loss is not known, or where it is beyond all numbers.
         """
-        return value - self.floor <= self.left_of_perfect(scale)
+        return value < np.inf and value - self.floor <= self.left_of_perfect(scale)
 
     def left_of_perfect(self, scale):
         """What rounding leaves of a mean loss that is as low as it can be."""
@@ -262,17 +262,17 @@ def pose(data, keep=None, all_rows=None):
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
     size = float(np.abs(y).max())
-    y, offset, shift, turn = _centred(data, y, offset, weights)
+    y, offset, shift, turn = _centered(data, y, offset, weights)
     y = np.ascontiguousarray(y, dtype=np.float64)
-    centred = data.intercept or not data.loss.traits.intercept
+    centered = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
             _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
-            data.design.moments(full, centred) if held is None else (held.mean, held.second)
+            data.design.moments(full, centered) if held is None else (held.mean, held.second)
         )
-        if centred:
+        if centered:
             second = np.where(constant(mean, second), 0.0, second)
     nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if nonfinite.size:
@@ -323,7 +323,7 @@ def constant(mean, second):
     return np.sqrt(second) <= LAST_DIGITS * EPS * np.abs(mean)
 
 
-def _centred(data, y, offset, weights):
+def _centered(data, y, offset, weights):
     """(y, offset, shift, turn) of a problem: a squared loss takes the offset off y, and its mean if
     there is an intercept.
     """
@@ -386,7 +386,7 @@ def all_rows_of(model, jobs=1):
     more = {"y": p.y, "products": model.q_all} if single else {}
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
-    return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
+    return AllRows(p.X, p.weights, p.square, p.centered, jobs=jobs, **more)
 
 
 def with_loss(problem, loss):

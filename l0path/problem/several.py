@@ -1,6 +1,6 @@
 """Several responses with one support: the squared loss, summed over the responses.
 
-    minimise over (b0, b):  sum_r v_r [ sum_i w_i (y_ir - o_ir - b0_r - z_i'b_r)^2 / 2
+    minimize over (b0, b):  sum_r v_r [ sum_i w_i (y_ir - o_ir - b0_r - z_i'b_r)^2 / 2
                                         + lambda2 ||b_r||^2 ]  + lambda0 sum_j f_j [b_j != 0]
 
 b (p, r) has a row for each column of X; a column is in the model where its row is not zero. The
@@ -20,7 +20,7 @@ LEAST_SINGULAR_VALUE = 1e-14  # of the largest: responses below it are combinati
 
 
 def turned(Y, weights, response_weights):
-    """(Y' (n, q), turn (q, r)) of centred responses Y (n, r): those that the solvers see, and what
+    """(Y' (n, q), turn (q, r)) of centered responses Y (n, r): those that the solvers see, and what
     brings their coefficients b (k, q) back, b @ turn.
     """
     root = np.sqrt(response_weights)

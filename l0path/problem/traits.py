@@ -53,7 +53,7 @@ class LossTraits(NamedTuple):
     coupled : bool
         Whether it is no sum over rows (see `verbs`).
     intercept : bool
-        Whether an intercept can be fitted. Where it would not matter, columns are centred as with
+        Whether an intercept can be fitted. Where it would not matter, columns are centered as with
         one.
     pilot : str
         The number that a pilot fit finds where the argument of that name is not given.

@@ -9,7 +9,7 @@ For a in R^n with a_i / w_i in the domain of the loss's conjugate and, with a fr
     D_k    = C - sum_forced h_j - (sum of the k largest other h_j)
              <=  loss + lambda1 ||b||_1 + lambda2 ||b||^2  of every b with at most k chosen columns
     D      = C - sum_forced h_j - sum_others max(h_j - lambda0 f_j, 0)
-             <=  the penalised objective (P) of every b
+             <=  the penalized objective (P) of every b
 
 Sources: Liu et al. (ICML 2017), section 3 (D_k for a ridge); Ren & Qian (Dynamic Incremental
     Optimization for Best Subset Selection), section 2 (D without box, intercept or factors). Both
@@ -94,7 +94,7 @@ class Dual:
     @cached_property
     def rounding_scale(self):
         """(p,): what the rounding of tau_j is proportional to, the norm of the column before it is
-        centred.
+        centered.
         """
         X = self.problem.X
         return np.sqrt(self.problem.square) + np.abs(X.center) / X.scale
@@ -138,7 +138,7 @@ def dual_problem(problem, lambda1=0.0, lambda2=0.0, *, box=None, split=None):
         M = np.broadcast_to(np.asarray(box, dtype=np.float64), (p,))
         if not (M > 0).all():
             raise ValueError(
-                f"box={box!r} must be positive: a bound on |b_j| in standardised units"
+                f"box={box!r} must be positive: a bound on |b_j| in standardized units"
             )
         tighter = (M < np.maximum(-lower, upper)).any()
         lower, upper = np.maximum(lower, -M), np.minimum(upper, M)
@@ -167,7 +167,7 @@ def dual_problem(problem, lambda1=0.0, lambda2=0.0, *, box=None, split=None):
 
 
 def link(dual, tau, columns=slice(None)):
-    """(b, h): maximiser and maximum of -tau_j b - lambda1 |b| - q_j b^2 over the box, like tau (q,)
+    """(b, h): maximizer and maximum of -tau_j b - lambda1 |b| - q_j b^2 over the box, like tau (q,)
     or (q, m) of some columns; infinite where unbounded.
     """
     shape = (-1,) + (1,) * (np.ndim(tau) - 1)
@@ -325,7 +325,7 @@ def _sparser(U, most):
 
 
 def points_of_fits(dual, fits):
-    """`Points` of models, pairs (support, b) in standardised coefficients; one read of X for all of
+    """`Points` of models, pairs (support, b) in standardized coefficients; one read of X for all of
     them.
     """
     J = np.unique(
@@ -423,7 +423,7 @@ def largest(h, k):
     return out
 
 
-def penalised_bounds(dual, points, lambda0):
+def penalized_bounds(dual, points, lambda0):
     """D for every lambda0 (L,) of every point, (L, m), rounded down; -inf where a point says
     nothing.
     """

@@ -185,7 +185,7 @@ class Descent:
         self.B, self.E, self.value = B, image, np.minimum(value, self.value)
 
     def _prox(self, V, loss, slopes):
-        """The proximal step from V with the least of the curvatures L, 2 L, ... that majorises the
+        """The proximal step from V with the least of the curvatures L, 2 L, ... that majorizes the
         loss there; L shrinks by a twentieth at each step unless the loss is quadratic.
         """
         quadratic = self.run.dual.problem.quadratic

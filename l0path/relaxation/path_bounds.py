@@ -128,7 +128,7 @@ def bound_by_slopes(problem, solutions, a, model=None):
         for points in sources:
             for what, values in targets(few).items():
                 found = (
-                    relaxation.penalised_bounds(dual, points, values)
+                    relaxation.penalized_bounds(dual, points, values)
                     if what == "lambda0"
                     else relaxation.cardinality_bounds(dual, points, int(values.max()))[values]
                 )
@@ -140,7 +140,7 @@ def bound_by_slopes(problem, solutions, a, model=None):
 
 def _from_verification(dual, solutions, fits, model):
     """`Points` of the slopes of solutions of one slice that the model knows, fits their
-    standardised coefficients; and the numbers of these.
+    standardized coefficients; and the numbers of these.
     """
     known, a, tau, rounding_factor = model.verified_slopes(
         fits, solutions[0].lambda1, solutions[0].lambda2
@@ -153,7 +153,7 @@ def _from_verification(dual, solutions, fits, model):
 
 
 def first_points(dual, solutions, fits, model=None):
-    """`Points` of the slopes of solutions, fits their standardised coefficients: those that the
+    """`Points` of the slopes of solutions, fits their standardized coefficients: those that the
     model knows, the others by one read of X, which is not made for the null model alone.
     """
     if model is None:

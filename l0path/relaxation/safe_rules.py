@@ -4,7 +4,7 @@ the value of any solution. Nothing is assumed about optimality of either.
 For a point with bound D (see `relaxation.bounds`), an objective U of some feasible solution, and
 D_{-j} = D without column j's share:
 
-    penalised   every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j,
+    penalized   every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j,
                 every one with b_j = 0 at least D_{-j}
     at most k   every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k
                 largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
@@ -64,7 +64,7 @@ def fix_cardinality(dual, points, sizes, upper):
     return out, into
 
 
-def fix_penalised(dual, points, lambda0, upper, *, minima=True):
+def fix_penalized(dual, points, lambda0, upper, *, minima=True):
     """(out, into), each (p, m) bool: columns that no, or that every, global minimum of (P) at
     lambda0[m] has; upper[m] an objective of (P). Point m serves lambda0 m.
 

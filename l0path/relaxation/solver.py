@@ -1,7 +1,7 @@
 """Better dual points: the perspective relaxation of the best-subset problem, solved on working
 columns, and its tangents evaluated over all columns.
 
-    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)    (`perspective`)
+    minimize over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)    (`perspective`)
 
 Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of
 lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with
@@ -29,7 +29,7 @@ from .bounds import (
     dual_constant,
     gains,
     link,
-    penalised_bounds,
+    penalized_bounds,
     points_at,
     points_of_fits,
     with_constants,
@@ -64,7 +64,7 @@ class _Targets(NamedTuple):
     def bounds(self, dual, points):
         """(t, m): the bound of each target by each point."""
         if self.sizes is None:
-            return penalised_bounds(dual, points, self.lambda0)
+            return penalized_bounds(dual, points, self.lambda0)
         return cardinality_bounds(dual, points, int(self.sizes.max(initial=0)))[self.sizes]
 
     def taken(self, parts, tau, dual, W):

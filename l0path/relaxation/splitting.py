@@ -35,7 +35,7 @@ COPIED_COLUMNS = 128  # at a time
 LONG_LANCZOS = 40  # steps with the matrix itself, for its least eigenvalue
 SHIFTS = (0.85, 0.65)  # of a least eigenvalue from above
 ROUNDOFF = 2.0**-24  # of single precision
-MOST_SPLIT = 4000  # columns up to which the Gram matrix is factorised
+MOST_SPLIT = 4000  # columns up to which the Gram matrix is factorized
 
 
 class GramMatrix:
@@ -98,7 +98,7 @@ def split(problem, largest=MOST_SPLIT, gram=None):
         return None
     gram = GramMatrix() if gram is None else gram
     G = gram.of(problem)
-    with one_blas_thread():  # threads of a factorisation wait for each other at every column
+    with one_blas_thread():  # threads of a factorization wait for each other at every column
         return _split(problem, gram, G, J)
 
 
@@ -130,7 +130,7 @@ def _least(G, root):
 
 def _least_of_many(G, inverse, root, share):
     """The same from below, to a few percent, without the whole spectrum: Lanczos steps with the
-    inverse factor R^-1 of G = R'R, and a factorisation that proves what they found. 0 where the
+    inverse factor R^-1 of G = R'R, and a factorization that proves what they found. 0 where the
     least eigenvalue is below that share of the largest.
     """
     half = get_blas_funcs("trmv", (inverse,))

@@ -124,7 +124,7 @@ def _tangents_of_responses(problem, solutions):
 
 def _of_squares(problem, move, _solution):
     """(value, slopes (n, q)) of the squared loss at predictors move (n, q); columns and responses
-    are centred, so that the best intercept is 0.
+    are centered, so that the best intercept is 0.
     """
     rest = move - problem.y
     one = problem.weights[:, None] * rest

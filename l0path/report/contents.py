@@ -50,7 +50,7 @@ def page_data(path, cv):
         list(range(ever.size))
         if groups is None
         else [list(dict.fromkeys(groups)).index(label) for label in groups]
-    )  # what shares a colour
+    )  # what shares a color
     return {
         "about": f"{path._meta.loss.replace('_', ' ')} loss, penalty {path._meta.penalty}, "
         f"{path.n} rows, {path.p} features, of which {ever.size} enter; {len(path)} models; "
@@ -103,7 +103,7 @@ def _survival(path):
 
 
 def _entered(path):
-    """The columns that ever enter, in the order of their entry, which spreads the colours."""
+    """The columns that ever enter, in the order of their entry, which spreads the colors."""
     ever = np.unique(
         np.concatenate([np.empty(0, dtype=int), *(s.support for s in path._solutions)])
     ).astype(int)

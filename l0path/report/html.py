@@ -70,7 +70,7 @@ def _cell(value):
     return str(value)
 
 
-INK = "#010203"  # stands for the colour of the text around, which a dark notebook makes light
+INK = "#010203"  # stands for the color of the text around, which a dark notebook makes light
 
 
 def picture(draw, alt):
@@ -296,7 +296,7 @@ def certificate_html(certificate):
     objectives and bound lie.
     """
     c, m = certificate, certificate.model
-    names, unit = c._names(c.fixed_in), "columns" if m.path._meta.groups is None else "groups"
+    names, unit = c._names(c.fixed_in), "features" if m.path._meta.groups is None else "groups"
     needed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     rows = [
         (c._score, f"{c.incumbent:.6g}"),

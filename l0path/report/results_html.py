@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from ..core import colours
+from ..core import colors
 from .html import (
     COLORS,
     HEAD,
@@ -40,7 +40,7 @@ def _bars(ax, values, line, xlabel, signed=False):
     from ..plots import style
 
     at, values_ = np.arange(len(values)), values.to_numpy()
-    color = np.where(values_ < 0, colours.NEGATIVE, colours.POSITIVE) if signed else COLORS[0]
+    color = np.where(values_ < 0, colors.NEGATIVE, colors.POSITIVE) if signed else COLORS[0]
     ax.barh(at, values_, height=0.7, color=color)
     ax.set_yticks(at, style.short([str(name) for name in values.index], 18))
     ax.set_ylim(max(len(values), 1) - 0.4, -0.6)

@@ -48,12 +48,17 @@ def curved(problem, eta, v, Z):
 
 
 class WeightedGram:
-    """G (w, w) = Z diag(v) Z' about the v-means if `centred`, for one v (n,): total = sum v, mean
+    """G (w, w) = Z diag(v) Z' about the v-means if `centered`, for one v (n,): total = sum v, mean
     (w,), diagonal (w,). `extend` follows the working columns.
     """
 
-    def __init__(self, v, centred):
-        self.v, self.centred, self.total, self.kept = v, centred, max(float(v.sum()), 1e-300), True
+    def __init__(self, v, centered):
+        self.v, self.centered, self.total, self.kept = (
+            v,
+            centered,
+            max(float(v.sum()), 1e-300),
+            True,
+        )
         self.width, self.G, self.mean, self.diagonal = 0, np.empty((0, 0)), np.empty(0), np.empty(0)
 
     def extend(self, Z, width):
@@ -72,14 +77,14 @@ class WeightedGram:
 
         def task(start, stop):
             ZV = Z[start:stop] * self.v
-            if self.centred:
+            if self.centered:
                 mean[start:stop] = ZV.sum(axis=1) / self.total
             G[start:stop, :stop] = ZV @ Z[:stop].T
 
         threads.run(task, [*range(old, width, COLUMNS_WEIGHTED), width])
         for start in range(old, width, COLUMNS_WEIGHTED):
             stop = min(start + COLUMNS_WEIGHTED, width)
-            if self.centred:
+            if self.centered:
                 G[start:stop, :stop] -= (self.total * mean[start:stop])[:, None] * mean[:stop]
             G[:stop, start:stop] = G[start:stop, :stop].T
         self.width, self.diagonal = width, np.ascontiguousarray(np.diagonal(G)[:width])
@@ -90,8 +95,8 @@ class WeightedGrams:
     soon as that costs no more than the tables asked for there; the oldest go when memory is short.
     """
 
-    def __init__(self, centred):
-        self.centred, self.kept, self.shares = centred, [], np.empty((0, 0))
+    def __init__(self, centered):
+        self.centered, self.kept, self.shares = centered, [], np.empty((0, 0))
         self.asked, self.counts = np.empty((0, 0)), []
 
     def near(self, v, Z, width, k):
@@ -119,7 +124,7 @@ class WeightedGrams:
                 gram.kept = False
             self.kept = [
                 *(gram for gram in self.kept if gram.kept),
-                WeightedGram(v.copy(), self.centred),
+                WeightedGram(v.copy(), self.centered),
             ]
             self.shares = np.stack([gram.v / gram.total for gram in self.kept])
         gram = self.kept[at]
@@ -178,20 +183,20 @@ class Local:
     close by, or (gram None) by the fit's own curvatures v.
 
     index (k,): rows of `rows` that are the support's, at (k,) their positions in W; rows, diagonal
-    (w,) times `scale` are centred second derivatives, mean (w,) the v-means, total = sum v; c (w,)
+    (w,) times `scale` are centered second derivatives, mean (w,) the v-means, total = sum v; c (w,)
     = -dF/db; B (k, k) = (scale G_SS + 2 lambda2)^-1.
     """
 
-    def __init__(self, gram, at, derivatives, centred, lambda2, Z):
+    def __init__(self, gram, at, derivatives, centered, lambda2, Z):
         _, self.slopes, self.v = derivatives
-        self.gram, self.at, self.centred, self.width, v = gram, at, centred, 0, self.v
+        self.gram, self.at, self.centered, self.width, v = gram, at, centered, 0, self.v
         self.total = max(float(v.sum()), 1e-300)
         self.scale = 1.0 if gram is None else self.total / gram.total
         self.c = self._diagonal = self._mean = np.empty(0)
         self.own, self.index = np.empty((at.size, 0)), at
         if gram is None:
             self.ZV = Z[at]
-            if centred:
+            if centered:
                 self.ZV -= (self.ZV @ v / self.total)[:, None]
             self.ZV *= v
             G, self.index = self.ZV @ Z[at].T, np.arange(at.size)
@@ -211,10 +216,10 @@ class Local:
         np.negative(c, out=c)
         self.c = np.append(self.c, c) if self.width else c
         if self.gram is None:
-            mean = new @ self.v / self.total if self.centred else np.zeros(new.shape[0])
+            mean = new @ self.v / self.total if self.centered else np.zeros(new.shape[0])
             self._mean = np.append(self._mean, mean)
             squares = np.empty(new.shape[0])
-            weighted_squares(new, self.v, self.centred, squares)
+            weighted_squares(new, self.v, self.centered, squares)
             self._diagonal = np.append(self._diagonal, squares)
             self.own = np.concatenate([self.own, self.ZV @ new.T], axis=1)
         self.width = width

@@ -122,7 +122,7 @@ class GramModel(WorkingColumns):
         )
 
     def on_rows(self, support, lambda2):
-        """(Fit, rank) by an orthogonal factorisation of the columns (and of the ridge), whose error
+        """(Fit, rank) by an orthogonal factorization of the columns (and of the ridge), whose error
         grows with their condition and not with its square; rank: of these up to CONDITION.
         """
         p, root, k = self.problem, np.sqrt(self.problem.weights), support.size

@@ -22,7 +22,7 @@ INVERSES = 64  # that are held
 
 
 class GroupFit(NamedTuple):
-    """A `Fit` with its groups, ascending, forced ones included; support is the union of their
+    """A `Fit` with its groups, ascending, forced features included; support is the union of their
     usable columns.
     """
 
@@ -361,7 +361,7 @@ class GroupModel:
 
     def _fill(self, blocks):
         """Read X and write the values of the blocks of all groups."""
-        X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
+        X, weights, centered = self.problem.X, self.problem.weights, self.problem.intercept
         whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
         share = X.p // (BLOCK_TASKS * threads.count()) if whole else 1
         most, bounds = max(GROUP_ENTRIES // max(X.n, 1), share), [0]
@@ -372,14 +372,14 @@ class GroupModel:
         def part(start, stop):
             J = self.columns[self.start[start] : self.start[stop]]
             if whole:
-                blocks_in_place(whole, weights, centred, self.columns, blocks, start, stop)
+                blocks_in_place(whole, weights, centered, self.columns, blocks, start, stop)
             elif J.size:
                 own = slice(start, stop + 1)
                 some = GroupBlocks(
                     self.start[own] - self.start[start], blocks.at[own], blocks.values
                 )
                 Z = np.ascontiguousarray(X.columns(J).T)
-                blocks_of(Z, weights, centred, some, 0, stop - start)
+                blocks_of(Z, weights, centered, some, 0, stop - start)
 
         threads.run(part, [*bounds, self.free.size])
 
@@ -389,9 +389,9 @@ class GroupModel:
 
 
 @njit
-def blocks_of(Z, weights, centred, blocks, first, last):
-    """Write the values of the blocks Z_g diag(weights) Z_g', about the weighted means if `centred`,
-    of the groups first..last, whose columns are rows of Z (m, n).
+def blocks_of(Z, weights, centered, blocks, first, last):
+    """Write the values of the blocks Z_g diag(weights) Z_g', about the weighted means if
+    `centered`, of the groups first..last, whose columns are rows of Z (m, n).
     """
     starts, at, values = blocks
     total = 0.0
@@ -425,16 +425,16 @@ def blocks_of(Z, weights, centred, blocks, first, last):
         for a in range(d):
             for j in range(a + 1):
                 t = values[at[g] + a * d + j]
-                if centred and total > 0.0:
+                if centered and total > 0.0:
                     t -= means[a] * means[j] / total
                 values[at[g] + a * d + j] = t
                 values[at[g] + j * d + a] = t
 
 
 @njit
-def blocks_in_place(stored, weights, centred, columns, blocks, first, last):
+def blocks_in_place(stored, weights, centered, columns, blocks, first, last):
     """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, stored = (X (p, n),
-    center, scale) one column a row, centred and scaled on the way.
+    center, scale) one column a row, centered and scaled on the way.
     """
     X, center, scale = stored
     most, two = 0, np.zeros(2, np.int64)
@@ -449,4 +449,4 @@ def blocks_in_place(stored, weights, centred, columns, blocks, first, last):
             for i in range(weights.size):
                 z[i] = (np.float64(x[i]) - c) * s
         own = GroupBlocks(two, blocks.at[g : g + 1], blocks.values)
-        blocks_of(Z, weights, centred, own, 0, 1)
+        blocks_of(Z, weights, centered, own, 0, 1)

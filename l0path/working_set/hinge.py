@@ -2,7 +2,7 @@
 optima, by smoothed losses that narrow and a linear system that ends them, or by linear programming
 where there is no ridge.
 
-    minimise over b0 and lower <= b <= upper                                                   (H)
+    minimize over b0 and lower <= b <= upper                                                   (H)
         sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2
 
     l(y, eta) = max(low (eta - y), high (eta - y)) + l(y, y)
@@ -21,7 +21,7 @@ The smoothed loss of a width is within a share of the width of the loss, and its
 points of it: the rows where it is curved are those at the kink once the width is small enough, and
 the dual value at its slopes says when that is so.
 
-Without a ridge the slopes solve a linear program, the dual of (H): maximise sum_i a_i (o_i - y_i)
+Without a ridge the slopes solve a linear program, the dual of (H): maximize sum_i a_i (o_i - y_i)
 where Z'a = 0 and w low <= a <= w high, with terms for lambda1 and bounds.
 
 Rows beyond the curved piece of the smoothed loss at its optimum are on a known side, where the loss
@@ -47,10 +47,12 @@ from ..problem.responses import null_start
 from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
+from .edges import along_edges
 from .gram import GramModel
 from .rows import RowModel, refit_in_turn
 from .several.responses import ResponseModel
 
+NEARER = 0.1  # share of the width of the loss at which a linear program is begun
 NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
 # the widths are used up
@@ -94,7 +96,7 @@ def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None
     support : ndarray of int of shape (k,)
         The columns.
     Z : ndarray of shape (k, n)
-        Their standardised values.
+        Their standardized values.
     box : pair of ndarray of shape (k,)
         Lower and upper bounds of the coefficients.
     lambda1, lambda2 : float
@@ -202,9 +204,10 @@ class _Restricted:
         b, b0 = self.first(start)
         if k + self.problem.intercept == 0:
             return b, b0, self.value(b, b0)[0], 0.0, True
-        if n <= FEW_ROWS:
-            return self.solve(b, b0)
         eta, width, most = np.empty(n), self.width, max(ROWS_OF_PROGRAM, 20 * (k + 1))
+        if n <= FEW_ROWS:
+            found = self.solve(b, b0)
+            return found or self.unclosed(b, self.smoothed(width, b, b0, eta))
         while True:
             b0 = self.smoothed(width, b, b0, eta)
             beyond = eta - self.problem.y
@@ -221,12 +224,16 @@ class _Restricted:
                 unclear = ~inside & (unclear | (np.abs(moved) <= ZERO * self.scale))
                 if not unclear.any():
                     return x, x0, value, gap, unique
-                inside |= unclear
+                inside, b, b0 = inside | unclear, x, x0
             elif inside.all():
-                return b, b0, self.value(b, b0)[0], np.inf, True
+                return self.unclosed(b, b0)
             else:
                 width *= 4.0
                 inside |= (np.abs(beyond) <= width) | (width > 1e3 * self.width)
+
+    def unclosed(self, b, b0):
+        """`optimum` where a linear program was not solved: that of the smoothed loss."""
+        return b, b0, self.value(b, b0)[0], np.inf, True
 
     def together(self, inside, above):
         """The problem whose rows that are not inside are means of those of one sign and one side of
@@ -256,7 +263,7 @@ class _Restricted:
         """`optimum` of all rows at once."""
         if self.lambda2 > 0.0:
             return *self.narrow(b, b0), True
-        return self.program()
+        return self.program(b, b0)
 
     def narrow(self, b, b0):
         """(b, b0, objective, gap) with a ridge: Newton on ever narrower smoothed losses, each
@@ -305,9 +312,11 @@ class _Restricted:
         a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
 
-    def program(self):
-        """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge: the
-        linear program of the slopes a (n,); None where it has no solution.
+    def program(self, b, b0):
+        """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge, from a
+        start (b, b0): the linear program of the slopes a (n,), by steps along edges from the
+        optimum of a narrow smoothed loss where these end, else by HiGHS; None where it has no
+        solution.
         """
         p, k, m = self.problem, self.every.size, int(self.problem.intercept)
         A, cost, box = np.vstack([self.Z, np.ones((m, p.y.size))]), p.offset - p.y, []
@@ -318,22 +327,41 @@ class _Restricted:
         spread += [(np.flatnonzero(above), -self.upper[above], 0.0, np.inf)]
         spread += [(np.flatnonzero(below), -self.lower[below], -np.inf, 0.0)]
         for J, rate, least, most in spread:
-            unit = np.zeros((k + m, J.size))
-            unit[J, np.arange(J.size)] = 1.0
-            A = np.hstack([A, unit])
+            own = np.zeros((k + m, J.size))
+            own[J, np.arange(J.size)] = 1.0
+            A = np.hstack([A, own])
             cost = np.append(cost, np.broadcast_to(rate, J.size))
             box.append(np.full((J.size, 2), [least, most]))
+        box = np.vstack(box)
+        if not (above | below).any():
+            b = b.copy()
+            b0 = self.smoothed(NEARER * self.width, b, b0, np.empty(p.y.size))
+            found = along_edges(A, cost, box, np.append(b, [b0] * m), ZERO * self.scale)
+            found = None if found is None else self.reported(*found)
+            if found is not None and found[3] <= CLOSED_GAP * max(abs(found[2]), self.scale):
+                return found
+        # the tolerances of a program are absolute: slopes are counted in units between those of the
+        # lightest and of the heaviest row
+        ranges = self.high - self.low
+        unit = np.sqrt(ranges[ranges > 0.0].min() * ranges.max())
         found = scipy.optimize.linprog(
             -cost,
             A_eq=A,
             b_eq=np.zeros(k + m),
-            bounds=np.vstack(box),
+            bounds=box / unit,
             method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
         if found.status != 0:
             return None
-        a, x = found.x[: p.y.size], found.eqlin.marginals
+        return self.reported(found.eqlin.marginals, unit * found.x)
+
+    def reported(self, x, a):
+        """What `program` returns, from parameters x (k + m,) and slopes a, those of the rows
+        first.
+        """
+        k, m = self.every.size, int(self.problem.intercept)
+        a = a[: self.problem.y.size]
         b, tau = np.clip(x[:k], self.lower, self.upper), self.Z @ a
         if self.lambda1:
             b[np.abs(tau) < (1.0 - ZERO) * self.lambda1] = 0.0
@@ -370,7 +398,8 @@ class _Restricted:
         M = np.vstack([self.Z[C], np.ones((m, a.size))])
         if not M.shape[0]:
             return True
-        if np.linalg.matrix_rank(M[:, kink]) == M.shape[0]:
+        rank = np.linalg.matrix_rank(M[:, kink])
+        if rank == M.shape[0]:
             return True
         ends = np.flatnonzero(~kink & (np.abs(beyond) <= ZERO * self.scale))
         if not ends.size and not ended[C].any():
@@ -378,16 +407,21 @@ class _Restricted:
         sides = np.where(a[ends] > 0.5 * (self.low + self.high)[ends], -1.0, 1.0)
         low = np.where(at_low[C] | (zero[C] & (tau[C] < 0.0)), 0.0, -1.0)
         high = np.where(at_high[C] | (zero[C] & (tau[C] > 0.0)), 0.0, 1.0)
-        box = np.column_stack([np.append(low, [-1.0] * m), np.append(high, [1.0] * m)])
+        low, high = np.append(low, [-1.0] * m), np.append(high, [1.0] * m)
+        sides = (sides * M[:, ends]).T
+        if rank == M.shape[0] - 1:  # one line keeps the rows at the kink where they are
+            d = np.linalg.svd(M[:, kink])[0][:, -1]
+            ways = [way for way in (d, -d) if (sides @ way <= AT_END).all()]
+            return not any(((way >= low - AT_END) & (way <= high + AT_END)).all() for way in ways)
         toward = np.cos(np.arange(1.0, M.shape[0] + 1.0))  # nothing special about any direction
         for sign in (1.0, -1.0):
             found = scipy.optimize.linprog(
                 sign * toward,
-                A_ub=(sides * M[:, ends]).T,
+                A_ub=sides,
                 b_ub=np.zeros(ends.size),
                 A_eq=M[:, kink].T,
                 b_eq=np.zeros(int(kink.sum())),
-                bounds=box,
+                bounds=np.column_stack([low, high]),
                 method="highs-ds",
             )
             if found.x is None or found.fun < -1e-7:

@@ -202,7 +202,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     for nearest in (lambda: remembered, lambda: face_near(of, start)):
         face = nearest()
         if face is not None:
-            x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+            x, value = _minimized(_terms_left(p, Z, face), start, face, (low, high))
             # where none of the terms that are left is far out, their optimum is one
             more = ~(face.gone | of.held)
             if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
@@ -214,7 +214,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         face = face_of(of)
         if face is None:
             return None
-        x, value = _minimised(_terms_left(p, Z, face), start, face, (low, high))
+        x, value = _minimized(_terms_left(p, Z, face), start, face, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
@@ -233,7 +233,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x)
 
 
-def _minimised(terms, start, face, box):
+def _minimized(terms, start, face, box):
     """(x, F) of the least sum of the terms that are left, from a start; terms(x) gives F, its
     gradient and its Hessian.
     """

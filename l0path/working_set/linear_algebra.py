@@ -313,8 +313,8 @@ def _less_coupling(rows, S, eta, H):
 
 
 @njit
-def weighted_squares(Z, v, centred, out):
-    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,),
+def weighted_squares(Z, v, centered, out):
+    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centered`; Z (w, n), v (n,),
     out (w,).
     """
     total = 0.0
@@ -327,7 +327,7 @@ def weighted_squares(Z, v, centred, out):
             t = v[i] * z[i]
             first += t
             second += t * z[i]
-        out[j] = second - first * first / total if centred and total > 0.0 else second
+        out[j] = second - first * first / total if centered and total > 0.0 else second
 
 
 @njit

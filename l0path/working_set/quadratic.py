@@ -9,7 +9,7 @@ from .linear_algebra import cholesky, cholesky_solve
 
 
 class QuadraticProgram(NamedTuple):
-    """minimise over x (k,):  x'Hx / 2 - q'x + sum_j l1_j |x_j|,  lower <= x <= upper;  H (k, k),
+    """minimize over x (k,):  x'Hx / 2 - q'x + sum_j l1_j |x_j|,  lower <= x <= upper;  H (k, k),
     the others (k,).
     """
 

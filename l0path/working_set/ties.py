@@ -1,5 +1,5 @@
 """Ties between columns that say the same: equal, opposite and proportional ones (after
-standardisation), of which models hold the one of smallest index.
+standardization), of which models hold the one of smallest index.
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ from l0path import relaxation, simulate
 from l0path.designs import Dense
 from l0path.engine.request import request
 from l0path.problem.problem import pose
-from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised
+from l0path.relaxation.safe_rules import fix_cardinality, fix_penalized
 
 READS = 14  # of `improve` after the one at the fits' slopes, in the tables `seeds` and `fixed`
 CLOSED = 1e-4  # relative gap that counts as closed in the table `seeds`
@@ -48,7 +48,7 @@ def specification(name, args):
 
 
 def coefficients(path):
-    """[(support, b)] of a path's models in standardised units."""
+    """[(support, b)] of a path's models in standardized units."""
     return [
         (
             np.asarray(model.support),
@@ -210,7 +210,7 @@ def fixed_table(args, names):
         path = l0path.fit(X, y, loss=spec["loss"], lambda2=args.ridge, max_k=args.k)
         sizes = [k for k in FIXED_SIZES if k <= args.k and k in set(path.details.k)]
         price = prices(path, sizes)
-        penalised = (
+        penalized = (
             l0path.fit(
                 X,
                 y,
@@ -223,7 +223,7 @@ def fixed_table(args, names):
         )
         forms = [
             ("at most k", path, [{"k": k} for k in sizes], fix_cardinality),
-            ("lambda0", penalised, [{"index": i} for i in range(len(price))], fix_penalised),
+            ("lambda0", penalized, [{"index": i} for i in range(len(price))], fix_penalized),
         ]
         dual = dual_of(X, y, spec["loss"], args.ridge)
         for form, fitted, selectors, rule in forms:

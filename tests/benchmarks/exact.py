@@ -30,7 +30,7 @@ PATIENCE = 120.0
 
 def simulated(p, n=500, k=10):
     """(X, y): k equal coefficients, SNR 5, constant correlation 0.1, columns of mean 0 and variance
-    1, y centred.
+    1, y centered.
     """
     X, y = instance(
         seed=100, loss="squared", n=n, p=p, k=k, correlation="constant", rho=0.1, snr=5.0
@@ -171,9 +171,9 @@ def simulated_row(args, rival, X, y, ridge, k):
     path = l0path.fit(X, y, lambda2=ridge, max_k=k + 2)
     fitted = time.perf_counter() - began
     lambda0 = middle(path, k)
-    penalised = l0path.fit(X, y, lambda2=ridge, lambda0=[lambda0], max_k=3 * k)
-    model = penalised.model(index=0)
-    largest = float(penalised.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
+    penalized = l0path.fit(X, y, lambda2=ridge, lambda0=[lambda0], max_k=3 * k)
+    model = penalized.model(index=0)
+    largest = float(penalized.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
     boxed = l0path.fit(
         X,
         y,
@@ -193,7 +193,7 @@ def simulated_row(args, rival, X, y, ridge, k):
     }
     ours = {
         "size": (path, {"k": k}),
-        "lambda0": (penalised, {"index": 0}),
+        "lambda0": (penalized, {"index": 0}),
         "in box": (boxed, {"index": 0}),
     }
     calls = {

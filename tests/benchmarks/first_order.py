@@ -118,11 +118,11 @@ def polished(path, support):
     """Value of a support after swaps with refit at its own size alone, until none over all columns
     improves.
     """
-    model, neighbourhood, k = path.model, path.neighbourhood, support.size
+    model, neighborhood, k = path.model, path.neighborhood, support.size
     model.grow(support)
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
-        fit = neighbourhood.swap(fit, thorough=True)
+        fit = neighborhood.swap(fit, thorough=True)
         wanted = (
             Wanted(1e300, -path.pool.tolerance(fit.value), 10)
             if path.exact

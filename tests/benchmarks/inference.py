@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 
 import l0path
 
-# n, p, true columns, correlation of neighbours, size of the coefficients in units of sigma /
+# n, p, true columns, correlation of neighbors, size of the coefficients in units of sigma /
 # sqrt(n), loss
 KNOCKOFFS = {
     "fixed, rho 0": (150, 50, 15, 0.0, 5.0, "squared", {"kind": "fixed"}),

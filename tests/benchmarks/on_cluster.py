@@ -1,5 +1,5 @@
 """Paths of a design on a Dask cluster of this machine against the same work in one process, in
-turn, the same number of threads in all; bytes that travelled.
+turn, the same number of threads in all; bytes that traveled.
 """
 
 import tempfile

@@ -2,7 +2,7 @@
 way.
 
 A peer's `path(X, y, loss, K, threads)` returns a call without arguments that fits its whole path;
-what has to be prepared once (centring y, a grid) is done before, what the peer does to X (copies,
+what has to be prepared once (centering y, a grid) is done before, what the peer does to X (copies,
 changes of order) is its own time and memory. `supports(result, ...)` gives {k: [support, ...]} of
 what a path visited. X is dense in Fortran order or CSC, y real or -1 and 1.
 """
@@ -113,27 +113,27 @@ def abess_supports(result, X, y, loss, sizes):
 
 def l1_grid(X, y):
     """100 values of the l1 penalty from the largest useful one (columns as given) down to 1/100 of
-    it, for mean squared error / 2; y is centred.
+    it, for mean squared error / 2; y is centered.
     """
     return (np.abs(X.T @ y).max() / len(y) * np.geomspace(1, 1e-2, 100)).astype(X.dtype)
 
 
 def celer_path(X, y, loss, K, threads):
-    """Lasso path over `l1_grid`, y centred."""
+    """Lasso path over `l1_grid`, y centered."""
     from celer import celer_path as path
 
-    centred = (y - y.mean()).astype(X.dtype)
-    alphas = l1_grid(X, centred)
-    return lambda: path(X, centred, pb="lasso", alphas=alphas)
+    centered = (y - y.mean()).astype(X.dtype)
+    alphas = l1_grid(X, centered)
+    return lambda: path(X, centered, pb="lasso", alphas=alphas)
 
 
 def skglm_path(X, y, loss, K, threads):
-    """MCP path (gamma 3) over `l1_grid`, y centred."""
+    """MCP path (gamma 3) over `l1_grid`, y centered."""
     from skglm.estimators import MCPRegression
 
-    centred = (y - y.mean()).astype(X.dtype)
-    alphas = l1_grid(X, centred)
-    return lambda: MCPRegression(fit_intercept=False).path(X, centred, alphas)
+    centered = (y - y.mean()).astype(X.dtype)
+    alphas = l1_grid(X, centered)
+    return lambda: MCPRegression(fit_intercept=False).path(X, centered, alphas)
 
 
 def adelie_path(X, y, loss, K, threads):
@@ -147,7 +147,7 @@ def adelie_path(X, y, loss, K, threads):
 
 
 def sklearn_path(X, y, loss, K, threads):
-    """Lasso path over `l1_grid`, y centred; for classes, where it has no path, l1-penalised
+    """Lasso path over `l1_grid`, y centered; for classes, where it has no path, l1-penalized
     liblinear for 100 values of C, from the least useful to 100 times it, until more than K columns
     are in.
     """
@@ -155,9 +155,9 @@ def sklearn_path(X, y, loss, K, threads):
     from sklearn.svm import LinearSVC, l1_min_c
 
     if loss == "squared":
-        centred = y - y.mean()
-        alphas = l1_grid(X, centred)
-        return lambda: lasso_path(X, centred, alphas=alphas)
+        centered = y - y.mean()
+        alphas = l1_grid(X, centered)
+        return lambda: lasso_path(X, centered, alphas=alphas)
     least = l1_min_c(X, y, loss="log" if loss == "logistic" else "squared_hinge")
 
     def path():

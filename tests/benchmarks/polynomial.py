@@ -44,7 +44,7 @@ def run_design(X, y, loss, min_rows=1):
 
 
 def run_expansion(X, y, loss):
-    """The same path of an array that holds the features: x_j, then products of centred columns."""
+    """The same path of an array that holds the features: x_j, then products of centered columns."""
     import l0path
 
     started = time.perf_counter()

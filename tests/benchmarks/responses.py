@@ -12,7 +12,7 @@ from common import arguments, in_turn, ratio
 
 import l0path
 
-CASES = {  # n, p, correlation of neighbours, true columns, largest size
+CASES = {  # n, p, correlation of neighbors, true columns, largest size
     "n=500, p=1000, 0.7": (500, 1000, 0.7, 10, 30),
     "n=500, p=8000, 0.1": (500, 8000, 0.1, 10, 30),
     "n=500, p=8000, 0.7": (500, 8000, 0.7, 10, 30),

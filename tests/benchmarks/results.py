@@ -96,10 +96,10 @@ def el0ps(X, y, K):
     from el0ps.penalty import BigmL2norm
     from el0ps.solver import BnbSolver
 
-    centred = y - y.mean()
+    centered = y - y.mean()
     models = l0path.fit(X, y, max_k=K, certify=False)._solutions[1:]
     box = 1.5 * max(float(np.abs(s.beta).max()) for s in models)
-    top = float(((X.T @ centred) ** 2 / (2.0 * (X * X).sum(axis=0))).max())
+    top = float(((X.T @ centered) ** 2 / (2.0 * (X * X).sum(axis=0))).max())
 
     def fit(limit):
         grid = Grid(
@@ -110,7 +110,7 @@ def el0ps(X, y, K):
             verbose=False,
         )
         penalty = BigmL2norm(box, 1e-3 * len(y))
-        found = grid.fit(BnbSolver(time_limit=limit), Leastsquares(centred), penalty, X)
+        found = grid.fit(BnbSolver(time_limit=limit), Leastsquares(centered), penalty, X)
         return by_size((one.x for one in found.values()), range(1, K + 1))
 
     fit(LIMITS[0])

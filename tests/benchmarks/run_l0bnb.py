@@ -1,9 +1,9 @@
 """One problem solved by l0bnb, in the environment of that package: run_l0bnb.py X.npy y.npy '{"l0":
 ..., "l2": ..., "m": ..., "gap": ..., "limit": ..., "support": [...]}' prints a line of JSON.
 
-    minimise over |b_j| <= m:  1/2 ||y - X b||^2 + l0 ||b||_0 + l2 ||b||^2
+    minimize over |b_j| <= m:  1/2 ||y - X b||^2 + l0 ||b||_0 + l2 ||b||^2
 
-X has centred columns, y is centred; support is that of the warm start. l0bnb is called once on a
+X has centered columns, y is centered; support is that of the warm start. l0bnb is called once on a
 small problem before, so that its kernels are compiled. Nothing of l0path is imported.
 """
 

@@ -183,7 +183,7 @@ def main():
         if base:
             against(base, args.repeats)
             warm_up(base, args.repeats)
-        print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
+        print(f"kernel specializations used by a default squared fit: {run(COUNT, cache)}")
     print(f"# load {os.getloadavg()[0]:.1f}")
 
 

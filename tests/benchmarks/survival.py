@@ -10,7 +10,7 @@ from common import arguments, in_turn, ratio
 
 import l0path
 
-CASES = {  # n, p, true columns, largest size, correlation of neighbours
+CASES = {  # n, p, true columns, largest size, correlation of neighbors
     "n=500, p=1000, AR 0.7": (500, 1000, 10, 30, 0.7),
     "n=500, p=8000, AR 0.1": (500, 8000, 10, 30, 0.1),
     "n=500, p=8000, AR 0.7": (500, 8000, 10, 30, 0.7),

@@ -8,7 +8,7 @@ import numpy as np
 import oracles
 import survival
 from oracle_coupled import END, Classes, Composite, Ordered, Responses, survival_loss
-from oracle_minimiser import minimise
+from oracle_minimizer import minimize
 
 from .optima import EPS, Optima
 
@@ -185,11 +185,11 @@ class CoupledOptima(Optima):
     def attained(self, mask, use):
         return self.independent(mask) and not self.recedes(mask)
 
-    def _minimise(self, use):
+    def _minimize(self, use):
         out = np.tile(self.start, (len(use), 1))
         for mask, (t, at) in enumerate(zip(out, use, strict=True)):
             steps = 40 if self.recedes(mask) else 300
             t[~at] = 0.0
             part = self.problem.restricted(at)
-            t[at] = minimise(part, start=t[at], max_steps=steps)
+            t[at] = minimize(part, start=t[at], max_steps=steps)
         return out

@@ -45,7 +45,7 @@ def hierarchical(seed):
     loss = "squared" if squared else str(rng.choice([*LOSSES[1:], *FAMILIES]))
     kind = str(rng.choice([name for name in KINDS if name != "wide"]))
     rule, n = str(rng.choice(["strong", "weak"])), int(rng.integers(8, 41))
-    # products of columns far from 0 that are not centred are near combinations in the user's units
+    # products of columns far from 0 that are not centered are near combinations in the user's units
     make = _polynomial if rng.random() < 0.5 or kind == FAR else _formula
     given, F, terms, options, tag = make(rng, n, kind, rule)
     p, units = F.shape[1], [list(at) for at in terms.values()]

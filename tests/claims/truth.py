@@ -82,7 +82,7 @@ class Truth:
         return np.array([other for other in near if self.kept[other]], dtype=int)
 
     def meet(self, number, t, beta, intercept):
-        """Take a point of a set over, where it is better than what the minimiser found: beside
+        """Take a point of a set over, where it is better than what the minimizer found: beside
         close copies Newton steps end early. Sets of more units may use it, too.
         """
         o = self.optima

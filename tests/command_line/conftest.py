@@ -9,8 +9,8 @@ import pytest
 def table(tmp_path):
     rng = np.random.default_rng(3)
     X = pd.DataFrame(rng.standard_normal((80, 5)), columns=list("abcde"))
-    X["colour"] = rng.choice(["red", "green", "blue"], 80)
-    X["y"] = 2 * X.a - X.c + (X.colour == "red") + 0.1 * rng.standard_normal(80)
+    X["color"] = rng.choice(["red", "green", "blue"], 80)
+    X["y"] = 2 * X.a - X.c + (X.color == "red") + 0.1 * rng.standard_normal(80)
     X["sick"] = np.where(X.a + 0.5 * rng.standard_normal(80) > 0, "yes", "no")
     file = tmp_path / "table.csv"
     X.to_csv(file, index=False)

@@ -10,7 +10,7 @@ from l0path.command_line.words import in_options
 
 
 def dirty(table, file, mark="?", rows=(3,), **how):
-    frame = pd.read_csv(table).drop(columns=["sick", "colour"])
+    frame = pd.read_csv(table).drop(columns=["sick", "color"])
     text = frame.b.map(lambda v: f"{v:.6f}".replace(".", how.get("decimal", ".")))
     frame["b"] = text.where(~np.isin(np.arange(len(frame)), rows), mark)
     frame.to_csv(file, index=False, **how)

@@ -80,7 +80,7 @@ def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):
     assert code == 0
     assert "text columns coded 0/1" in out
     chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0)["coefficient"]
-    assert set(chosen.index) == {"(Intercept)", "a", "c", "colour_red"}
+    assert set(chosen.index) == {"(Intercept)", "a", "c", "color_red"}
     assert chosen["a"] == pytest.approx(2, abs=0.1)
     assert not (tmp_path / "o" / "loss.png").exists()
 
@@ -93,7 +93,7 @@ def test_classes_get_a_little_ridge_and_say_so(table, tmp_path, capsys):
         "--response",
         "sick",
         "--drop",
-        "y,colour",
+        "y,color",
         "--out",
         tmp_path / "o",
         "--no-plots",
@@ -104,7 +104,7 @@ def test_classes_get_a_little_ridge_and_say_so(table, tmp_path, capsys):
 
 
 def test_parquet_weights_and_forced_columns(table, tmp_path, capsys):
-    frame = pd.read_csv(table).drop(columns=["sick", "colour"]).assign(w=1.0)
+    frame = pd.read_csv(table).drop(columns=["sick", "color"]).assign(w=1.0)
     frame.to_parquet(tmp_path / "t.parquet")
     code, _, _ = run(
         capsys,
@@ -179,7 +179,7 @@ def test_warm_up_reports_each_loss(capsys):
 
 
 def test_the_hierarchy_of_terms_is_kept_unless_it_is_switched_off(table, tmp_path, capsys):
-    given = ("fit", table, "--formula", "y ~ a * colour", "--no-plots", "--out", tmp_path / "o")
+    given = ("fit", table, "--formula", "y ~ a * color", "--no-plots", "--out", tmp_path / "o")
     assert "strong heredity" in run(capsys, *given)[1]
     assert "heredity" not in run(capsys, *given, "--heredity", "none")[1]
     assert "weak heredity" in run(capsys, *given, "--heredity", "weak")[1]
@@ -209,8 +209,8 @@ def test_formulas_choose_whole_terms(table, tmp_path, capsys):
         "a",
         "b",
         "c",
-        "colour[T.green]",
-        "colour[T.red]",
+        "color[T.green]",
+        "color[T.red]",
     }
     assert np.isfinite(
         l0path.load(tmp_path / "o" / "path.npz").predict(frame.drop(index=4), k=2)
@@ -220,7 +220,7 @@ def test_formulas_choose_whole_terms(table, tmp_path, capsys):
         "fit",
         table,
         "--formula",
-        "sick ~ a + colour",
+        "sick ~ a + color",
         "--cv",
         "3",
         "--out",
@@ -261,7 +261,7 @@ def test_a_european_file_with_row_numbers_blanks_and_missing_words(table, tmp_pa
     clean = frame.dropna()
     X = pd.get_dummies(
         clean.drop(columns=["y", "sick"]).assign(mères=clean["mères"].str.strip()),
-        columns=["colour", "mères"],
+        columns=["color", "mères"],
         drop_first=True,
         dtype=float,
     )

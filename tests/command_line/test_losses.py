@@ -53,7 +53,7 @@ def test_what_cannot_be_chosen_is_refused_before_the_fit(table, tmp_path, capsys
 def test_with_folds_a_score_or_a_criterion_chooses_among_the_rows(
     table, tmp_path, capsys, rule, said
 ):
-    given = ("--formula", "y ~ a + c + colour", "--cv", 3, "--rule", rule, "--no-plots")
+    given = ("--formula", "y ~ a + c + color", "--cv", 3, "--rule", rule, "--no-plots")
     code, out, _ = run(capsys, "fit", table, *given, "--out", tmp_path / "o")
     assert code == 0 and said in out and "cv_mean" in out
 
@@ -61,10 +61,10 @@ def test_with_folds_a_score_or_a_criterion_chooses_among_the_rows(
 def test_numbers_of_losses_and_groups_reach_the_fit(table, tmp_path, capsys):
     out = tmp_path / "o"
     given = ("--response", "y", "--drop", "sick", "--loss", "quantile", "--quantile", 0.8)
-    groups = ("--groups", "a,b; colour", "--k", 1, "--max-k", 1, "--no-plots", "--out", out)
+    groups = ("--groups", "a,b; color", "--k", 1, "--max-k", 1, "--no-plots", "--out", out)
     code, _, error = run(capsys, "fit", table, *given, *groups)
     assert code == 0, error
     path = l0path.load(out / "path.npz")
     assert path._loss_record().quantile == 0.8
     members = [sorted(np.array(path.names)[path._meta.groups.of(g)]) for g in range(2)]
-    assert members == [["a", "b"], ["colour_green", "colour_red"]]
+    assert members == [["a", "b"], ["color_green", "color_red"]]

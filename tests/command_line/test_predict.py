@@ -16,8 +16,8 @@ def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
         *("--out", tmp_path / "o"),
     )
     chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).iloc[:, 0]
-    assert set(chosen.index) == {"(Intercept)", "a", "c", "colour_red"}
-    new = frame.iloc[:20][["colour", "c", "a"]].copy()  # what the model uses, in another order
+    assert set(chosen.index) == {"(Intercept)", "a", "c", "color_red"}
+    new = frame.iloc[:20][["color", "c", "a"]].copy()  # what the model uses, in another order
     new.loc[4, "c"] = np.nan
     new.to_csv(tmp_path / "new.csv", index=False)
     where = ["predict", tmp_path / "o" / "path.npz", tmp_path / "new.csv"]
@@ -28,10 +28,10 @@ def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
         chosen["(Intercept)"]
         + chosen["a"] * new.a
         + chosen["c"] * new.c
-        + chosen["colour_red"] * (new.colour == "red")
+        + chosen["color_red"] * (new.color == "red")
     )
     np.testing.assert_allclose(made, own, rtol=1e-8)
-    new.assign(colour="violet").to_csv(tmp_path / "new.csv", index=False)
+    new.assign(color="violet").to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
     assert code == 2 and "level 'violet', which the fit did not have" in err
     new.drop(columns="a").to_csv(tmp_path / "new.csv", index=False)
@@ -44,7 +44,7 @@ def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
 
 def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
     frame = pd.read_csv(table)
-    for formula, name in (("sick ~ a + colour", "probability of yes"), ("y ~ a * c", "prediction")):
+    for formula, name in (("sick ~ a + color", "probability of yes"), ("y ~ a * c", "prediction")):
         run(
             capsys,
             *("fit", table, "--formula", formula, "--rule", "bic", "--no-plots"),
@@ -63,9 +63,9 @@ def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
             assert made["class"].tolist() == list(path.predict(frame, "bic", type="class"))
 
 
-@pytest.mark.parametrize("how", [("--response", "colour", "--drop", "y,sick"), ("--formula", None)])
+@pytest.mark.parametrize("how", [("--response", "color", "--drop", "y,sick"), ("--formula", None)])
 def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
-    how = [part or "colour ~ a + b + y" for part in how]
+    how = [part or "color ~ a + b + y" for part in how]
     out = tmp_path / "o"
     code, said, _ = run(capsys, "fit", table, *how, "--k", 1, "--out", out, "--max-k", 2)
     assert code == 0 and "loss: multinomial" in said and "lambda2 = 0.001" in said
@@ -84,7 +84,7 @@ def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
 
 
 @pytest.mark.parametrize(
-    "how", [("--response", "size", "--drop", "y,sick,colour"), ("--formula", None)]
+    "how", [("--response", "size", "--drop", "y,sick,color"), ("--formula", None)]
 )
 def test_ordered_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
     frame = pd.read_csv(table)

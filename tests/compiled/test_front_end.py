@@ -103,7 +103,7 @@ def counted():
 
 
 def code(kernel):
-    """LLVM code of the only specialisation of a kernel."""
+    """LLVM code of the only specialization of a kernel."""
     (text,) = kernel.inspect_llvm().values()
     return text
 

@@ -13,7 +13,7 @@ from l0path.errors import SeparationWarning
 from l0path.problem.verbs import value
 
 
-def test_a_score_to_be_maximised_is_maximised():
+def test_a_score_to_be_maximized_is_maximized():
     X, y = sample()
     kinds = {
         "r2": metrics.r2_score,

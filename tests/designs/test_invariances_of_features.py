@@ -123,7 +123,7 @@ def test_order_of_columns_and_of_rows(problem):
 @SOME
 @given(features())
 def test_weights_are_repeated_rows(problem):
-    """Centres of products are means of the rows given, so that repeated rows move them; knots are
+    """Centers of products are means of the rows given, so that repeated rows move them; knots are
     quantiles of distinct values, and stay.
     """
     rows = np.repeat(np.arange(problem.n), problem.options["sample_weight"].astype(int))
@@ -151,7 +151,7 @@ def test_sparse_and_dense_columns(problem):
 @SOME
 @given(features())
 def test_units_of_columns(problem):
-    """Standardised features have no units: chosen features and objectives stay, coefficients change
+    """Standardized features have no units: chosen features and objectives stay, coefficients change
     with the features' scales.
     """
     units = problem.rng.uniform(0.2, 5, problem.p)

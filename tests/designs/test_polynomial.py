@@ -232,7 +232,7 @@ def test_predictions_take_own_columns_by_name_and_survive_storage(tmp_path):
         path.predict(new.drop(columns="bmi"), k=2)
     with pytest.raises(ValueError, match="3 columns, the fit had 4"):
         path.predict(new.to_numpy()[:, :3], k=2)
-    with pytest.raises(ValueError, match="other products, or other centres"):
+    with pytest.raises(ValueError, match="other products, or other centers"):
         path.predict(polynomial(new), k=2)
     path.save(tmp_path / "path")
     loaded = l0path.load(tmp_path / "path")

@@ -193,14 +193,14 @@ def test_polished_paths_mostly_reach_the_optimum(name, loss):
 
 @cache
 def with_options():
-    """[(problem, its best objectives by size, its best penalised one)]."""
+    """[(problem, its best objectives by size, its best penalized one)]."""
     found = []
     for d in oracles.instances(8, 41, ("squared", "logistic", "huber", "squared_hinge"), (4, 6)):
         d["lambda2"] = max(d["lambda2"], 1e-2)
         same = oracles.restricted_keywords(d) | {"forced": d["forced"]}
         best = oracles.best_subsets(d["X"], d["y"], 3, **same)
         same["penalty_factor"] = d["penalty_factor"]
-        found.append((d, best, oracles.best_penalised(d["X"], d["y"], d["lambda0"], **same)[0]))
+        found.append((d, best, oracles.best_penalized(d["X"], d["y"], d["lambda0"], **same)[0]))
     return found
 
 

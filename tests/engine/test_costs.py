@@ -15,6 +15,8 @@ import scipy.sparse as sp
 import l0path
 from l0path.compiled import processes
 from l0path.cross_validation.together import at_once
+from l0path.engine.costs.counting import counted
+from l0path.engine.request import request
 
 # run in a process of its own, where the peak of resident memory can be set back
 PEAKS = """

@@ -11,7 +11,7 @@ import l0path
 
 
 @pytest.mark.parametrize("loss", oracles.LOSSES)
-def test_every_lambda0_of_a_hull_interval_is_minimised_by_its_model(loss):
+def test_every_lambda0_of_a_hull_interval_is_minimized_by_its_model(loss):
     rng = np.random.default_rng(5)
     for case in cases(loss):
         sizes = [s.k for s in case.path._solutions]
@@ -37,7 +37,7 @@ def test_every_lambda0_of_a_hull_interval_is_minimised_by_its_model(loss):
                     assert case.path.select(lambda0=at) == row.Index
 
 
-def test_hull_intervals_with_priced_columns_are_the_minimisers_among_the_models_of_the_path():
+def test_hull_intervals_with_priced_columns_are_the_minimizers_among_the_models_of_the_path():
     looked = 0
     for case in cases("squared"):
         price = np.array(
@@ -59,7 +59,7 @@ def test_hull_intervals_with_priced_columns_are_the_minimisers_among_the_models_
 
 
 @pytest.mark.parametrize("loss", oracles.LOSSES)
-def test_own_lambda0_grid_finds_the_penalised_optimum(loss):
+def test_own_lambda0_grid_finds_the_penalized_optimum(loss):
     hits = cells = 0
     for case in cases(loss):
         d = case.d
@@ -88,7 +88,7 @@ def test_own_lambda0_grid_finds_the_penalised_optimum(loss):
             slack = 1e-9 * unit(case)
             assert s.objective == pytest.approx(value, rel=1e-10) and value >= best - slack
             hits, cells = hits + (value <= best + slack), cells + 1
-    assert hits >= 0.95 * cells, f"{hits} of {cells} rows are penalised optima"
+    assert hits >= 0.95 * cells, f"{hits} of {cells} rows are penalized optima"
 
 
 @pytest.mark.parametrize("loss", oracles.LOSSES)
@@ -126,7 +126,7 @@ def test_lambda0_rows_have_no_improving_addition_removal_or_exchange(loss):
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
 def test_dynamic_lambda0_grid(loss):
     """From the value at which a column may enter (its refit may let it in at once) downwards; every
-    value changes the support; no row below the penalised optimum, most of them equal to it.
+    value changes the support; no row below the penalized optimum, most of them equal to it.
     """
     hits = rows = 0
     for case in cases(loss):
@@ -143,7 +143,7 @@ def test_dynamic_lambda0_grid(loss):
             best = min(v + s.lambda0 * price[list(S)].sum() for S, v in case.values.items())
             assert s.objective >= best - 1e-9 * unit(case)
             hits, rows = hits + (s.objective <= best + 1e-9 * unit(case)), rows + 1
-    assert hits >= 0.95 * rows, f"{hits} of {rows} rows are penalised optima"
+    assert hits >= 0.95 * rows, f"{hits} of {rows} rows are penalized optima"
 
 
 def test_default_shrinkage_grids():
@@ -174,7 +174,7 @@ def test_default_shrinkage_grids():
             )
             assert (
                 part.details.objective <= alone.details.objective * (1 + 1e-9)
-            ).all()  # neighbouring slices lend their supports
+            ).all()  # neighboring slices lend their supports
             assert (
                 part.details.objective >= alone.details.objective * 0.97
             ).all() and part.details.objective[0] == pytest.approx(

@@ -134,7 +134,7 @@ def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scal
 @pytest.mark.parametrize(
     "loss", ["logistic", "poisson", "squared_hinge", "smoothed_hinge", "huber"]
 )
-def test_columns_of_very_different_units_need_no_standardisation(loss):
+def test_columns_of_very_different_units_need_no_standardization(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     eta = 0.3 + X @ [1, -1, 0.5]

@@ -5,7 +5,7 @@ columns.
 
 import numpy as np
 import pytest
-from oracles import best_penalised, best_subsets
+from oracles import best_penalized, best_subsets
 from problems import plain, problem_of
 
 import l0path
@@ -71,7 +71,7 @@ def checked(seed):
     found = l0path.fit(X, y, lambda0=[lambda0], certify=False, **asked).certify(index=0, gap=1e-9)
     factor = np.ones(7)
     factor[forced] = 0.0
-    best = best_penalised(
+    best = best_penalized(
         X, y, lambda0, penalty_factor=factor, forced=forced, excluded=constant, **same
     )[0]
     assert found.lower_bound <= best + 1e-10 * scale

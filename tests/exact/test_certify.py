@@ -13,7 +13,7 @@ import pytest
 import l0path
 from l0path import plots, relaxation
 from l0path.errors import ConvergenceWarning, SeparationWarning
-from l0path.inspection.neighbours import fit_data
+from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
 from l0path.relaxation import path_bounds
 
@@ -121,7 +121,7 @@ def check_certificate(path, index, table, objective, scale, box=None):
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_bounds_and_certificates_against_enumeration(count):
     """Random problems of every loss with weights, offset, forced columns, factors, boxes, with and
-    without intercept, standardisation, lambda1, lambda2.
+    without intercept, standardization, lambda1, lambda2.
     """
     fixed = proven = bounds = 0
     for number, d in enumerate(oracles.instances(count, seed=77, columns=(4, 6))):
@@ -132,10 +132,10 @@ def test_bounds_and_certificates_against_enumeration(count):
         grid = quiet_fit(
             d["X"], d["y"], certify=True, lambda0=[d["lambda0"]], **oracles.fit_keywords(d)
         )
-        penalised = priced(table, d["penalty_factor"], d["lambda0"])
+        penalized = priced(table, d["penalty_factor"], d["lambda0"])
         for row in path.details[path.details.status == "converged"].itertuples():
             check_row(row, least(table, at_most(table, row.k + len(d["forced"])))[0])
-        check_row(next(grid.details.itertuples()), least(table, penalised)[0])
+        check_row(next(grid.details.itertuples()), least(table, penalized)[0])
         bounds += int(
             path.details.lower_bound.notna().sum() + grid.details.lower_bound.notna().sum()
         )
@@ -143,7 +143,7 @@ def test_bounds_and_certificates_against_enumeration(count):
         free = d["lambda2"] == 0 and not np.isfinite(d["lower"]).any()
         for one, objective in (
             (path, at_most(table, path._solutions[index].k + len(d["forced"]))),
-            (grid, penalised),
+            (grid, penalized),
         ):
             at = index if one is path else 0
             if one._solutions[at].status == "converged":

@@ -23,7 +23,7 @@ from recomputed import objective_of
 import l0path
 from l0path.errors import SeparationWarning
 from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
-from l0path.inspection.neighbours import fit_data
+from l0path.inspection.neighbors import fit_data
 from l0path.paths import Path
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
@@ -50,7 +50,7 @@ def instance(kind, seed, lambda2=0.0):
         parts = [times.stop, times.event]
         if np.isfinite(times.start).any():
             parts = [times.start, *parts]
-        Z, ties = survival.standardised(X, times.weights)[0], ("efron", "breslow")[seed % 2]
+        Z, ties = survival.standardized(X, times.weights)[0], ("efron", "breslow")[seed % 2]
         how = {
             "loss": l0path.losses.Cox(ties=ties),
             "strata": times.stratum if times.stratum.max() else None,
@@ -207,7 +207,7 @@ def test_without_a_finite_optimum_the_infimum_is_proven_or_nothing(loss):
     assert not last.proven or last.incumbent == pytest.approx(objective_of(path, k=2), abs=1e-9)
     values = [classes_optimum(X, y, [j], 0.0) for j in range(4) if loss == "multinomial"]
     if loss == "cox":
-        none, Z = np.zeros(n), survival.standardised(X, np.ones(n))[0]
+        none, Z = np.zeros(n), survival.standardized(X, np.ones(n))[0]
         times = survival.Times(none - np.inf, *y.T, none + 1.0, none.astype(int))
         values = [survival.minimum(survival.Problem(Z[:, [j]], times, none))[0] for j in range(4)]
     assert path.certify(k=0).proven and first.proven
@@ -246,7 +246,7 @@ def test_groups_and_formulas_are_proven():
     y = np.column_stack([times.stop, times.event])
     path = fitted(X, y, {"loss": "cox"}, groups=groups, max_k=2)
     times = times._replace(start=np.full(len(X), -np.inf), weights=np.ones(len(X)))
-    Z = survival.standardised(X, np.ones(len(X)))[0]
+    Z = survival.standardized(X, np.ones(len(X)))[0]
     for k in range(3):
         least = min(
             survival.minimum(

@@ -13,7 +13,7 @@ from l0path.core.status import SearchEnd
 from l0path.exact.all_sizes import choice
 from l0path.exact.all_sizes.enumeration import Enumeration
 from l0path.exact.all_sizes.scores import BestSets, Score
-from l0path.inspection.neighbours import fit_data
+from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
 
@@ -30,7 +30,7 @@ def with_sums(seed, n, p, spare, responses=1):
 
 
 def every_value(X, Y, k, lambda2=0.0, always=(), weights=None):
-    """{set of k columns beside `always`: its value}, by least squares on centred columns."""
+    """{set of k columns beside `always`: its value}, by least squares on centered columns."""
     w = np.full(len(X), 1 / len(X)) if weights is None else weights / weights.sum()
     Z, Y = X - w @ X, np.asarray(Y, dtype=float).reshape(len(X), -1)
     Y, root, out = Y - w @ Y, np.sqrt(w)[:, None], {}

@@ -29,7 +29,7 @@ def hard(seed=0, n=50, p=40, k=5, rho=0.3, noise=2.0, loss="squared"):
 
 
 def ridge_table(X, y, lambda2, w=None):
-    """{support: (objective, b)} of every support of a squared loss with intercept and standardised
+    """{support: (objective, b)} of every support of a squared loss with intercept and standardized
     columns.
     """
     w = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
@@ -212,7 +212,7 @@ def test_progress_names_bound_and_nodes(capsys):
 
 
 def test_little_ridge_does_not_stop_the_bound_of_a_logistic_search():
-    """Steps that majorise the loss left the bound of the root for good here; sonar, k = 6."""
+    """Steps that majorize the loss left the bound of the root for good here; sonar, k = 6."""
     data = l0path.datasets.load_sonar()
     path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, k=6)
     first, later = (path.certify(node_limit=limit, k=6) for limit in (1, 100))

@@ -40,7 +40,7 @@ def by_qr(Z, c, w, lambda2, support):
 
 
 def best_by_enumeration(X, y, k, lambda2=0.0, weights=None, leaders=LEADERS):
-    """[(value, support)] of the best supports of k columns, ascending, intercept and standardised
+    """[(value, support)] of the best supports of k columns, ascending, intercept and standardized
     columns: all supports by normal equations, the `leaders` first of these by QR.
     """
     w = np.full(len(y), 1.0 / len(y)) if weights is None else weights / weights.sum()
@@ -97,7 +97,7 @@ def test_prostate_every_size(shared, lambda2):
 
 def test_prostate_best_subset_of_two_is_the_published_one(shared):
     """Table 3.3 of Hastie, Tibshirani and Friedman (2009), The Elements of Statistical Learning:
-    lcavol and lweight on the 67 training rows; their columns are standardised over all 97 rows.
+    lcavol and lweight on the 67 training rows; their columns are standardized over all 97 rows.
     """
     X, y, train = prostate(shared)
     X = (X - X.mean()) / X.std(ddof=1)

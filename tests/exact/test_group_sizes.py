@@ -12,7 +12,7 @@ import pytest
 import l0path
 from l0path.exact.all_sizes import choice, group_search
 from l0path.exact.all_sizes.group_search import group_sizes
-from l0path.inspection.neighbours import fit_data
+from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
 

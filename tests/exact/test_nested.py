@@ -15,7 +15,7 @@ from l0path.core.status import FitStatus
 from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
 from l0path.exact.all_sizes.node_bounds import independent
 from l0path.exact.all_sizes.rows import PenalisedRows, SizeRows
-from l0path.inspection.neighbours import fit_data
+from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import make_model
 from l0path.working_set.rows import RowModel

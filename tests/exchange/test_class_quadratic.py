@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from l0path.exchange.neighbourhoods.class_quadratic import ClassTable, fill_table, predict
+from l0path.exchange.neighborhoods.class_quadratic import ClassTable, fill_table, predict
 from l0path.problem.several import contrasts
 from l0path.working_set.several.softmax import ClassRows
 

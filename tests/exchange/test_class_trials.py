@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from l0path.exchange.neighbourhoods.class_quadratic import ClassTable, fill_table
-from l0path.exchange.neighbourhoods.class_trials import ClassGoal, first_below, first_open
+from l0path.exchange.neighborhoods.class_quadratic import ClassTable, fill_table
+from l0path.exchange.neighborhoods.class_trials import ClassGoal, first_below, first_open
 from l0path.problem.several import contrasts
 from l0path.working_set.several.softmax import ClassRows, DescentLimits, refit_classes
 

@@ -8,7 +8,7 @@ import pytest
 import l0path
 from l0path.exchange import verification
 from l0path.exchange.local_search import SolutionPool, pairs_tried
-from l0path.exchange.neighbourhoods import chord
+from l0path.exchange.neighborhoods import chord
 from l0path.exchange.ranking import Wanted
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Fit, pose

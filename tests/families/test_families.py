@@ -143,7 +143,7 @@ def run_groups(loss, count, seed):
     return total, above
 
 
-def run_penalised(loss, count, seed):
+def run_penalized(loss, count, seed):
     """(values of lambda0 compared, those above the enumerated optimum)."""
     total = above = 0
     for d in problems(loss, count, seed):
@@ -157,7 +157,7 @@ def run_penalised(loss, count, seed):
         same = oracles.restricted_keywords(d) | of_path
         for s in path._solutions:
             try:
-                best, _ = oracles.best_penalised(
+                best, _ = oracles.best_penalized(
                     d["X"], d["y"], s.lambda0, penalty_factor=d["penalty_factor"],
                     forced=d["forced"], **same,
                 )  # fmt: skip
@@ -174,7 +174,7 @@ def run_penalised(loss, count, seed):
 def test_groups_and_penalties_give_the_enumerated_optimum(loss):
     total, above = run_groups(loss, 5, 3)
     assert total >= 10 and above == 0
-    total, above = run_penalised(loss, 5, 4)
+    total, above = run_penalized(loss, 5, 4)
     assert total >= 6 and above == 0
 
 
@@ -182,7 +182,7 @@ def test_groups_and_penalties_give_the_enumerated_optimum(loss):
 @pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
 @pytest.mark.parametrize("loss", FAMILIES)
 def test_many_groups_and_penalties(loss):
-    for total, above in (run_groups(loss, 100, 5), run_penalised(loss, 100, 6)):
+    for total, above in (run_groups(loss, 100, 5), run_penalized(loss, 100, 6)):
         assert total >= 120 and above <= 0.01 * total
 
 

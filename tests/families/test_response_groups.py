@@ -1,5 +1,5 @@
 """Groups of columns for several responses and several classes: sizes, values of lambda0, claims and
-certificates against enumeration, and neighbours against refits.
+certificates against enumeration, and neighbors against refits.
 """
 
 from itertools import combinations
@@ -105,7 +105,7 @@ def test_few_working_groups_give_the_path_of_all(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_neighbours_are_groups(kind):
+def test_neighbors_are_groups(kind):
     X, y = drawn(kind, p=12)
     sets = [[f"c{j}", f"c{j + 1}"] for j in range(0, 12, 2)]
     path = l0path.fit(X, y, groups=sets, max_k=3, certify=False, **KINDS[kind])

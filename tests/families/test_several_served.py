@@ -36,7 +36,7 @@ def path_of(kind, **more):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_models_are_compared_and_summarised(kind):
+def test_models_are_compared_and_summarized(kind):
     path = path_of(kind)
     table = path.compare([1, 2])
     rows = table.loc["coefficient"]

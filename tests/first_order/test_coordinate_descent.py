@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import (
     LOSSES,
-    best_penalised,
+    best_penalized,
     cd_stationary_gap,
     frozen_swap_improvement,
     instances,
@@ -81,7 +81,7 @@ def threshold_by_grid(
 
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_threshold_is_the_grid_minimiser(penalty, box):
+def test_threshold_is_the_grid_minimizer(penalty, box):
     for correlation in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
         for factor in (0.0, 0.7, 2.0):
             found = threshold(penalty, correlation, 1.3, factor, Interval(*box), 0.0)
@@ -300,7 +300,7 @@ def test_refit_moves_come_near_the_global_minimum():
     for d in instances(18, seed=21):
         point = path_of(d, LocalSearch(), lambda0=[d["lambda0"]]).points[0]
         found = point.fit.value + d["lambda0"] * d["penalty_factor"][point.fit.support].sum()
-        best, _ = best_penalised(
+        best, _ = best_penalized(
             d["X"],
             d["y"],
             d["lambda0"],
@@ -338,7 +338,7 @@ def test_a_small_working_set_finds_what_all_columns_find(loss, settings):
     for a, b in zip(few.points[:3], full.points[:3], strict=True):
         assert np.array_equal(a.fit.support, b.fit.support)
     assert max(excess[:3]) < 1e-8
-    # further down, and where neighbours are much alike, stationary points abound, and which one is
+    # further down, and where neighbors are much alike, stationary points abound, and which one is
     # met depends on the order: neither way is the better one on average
     assert (
         np.mean(

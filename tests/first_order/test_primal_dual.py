@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from oracles import best_penalised, cd_stationary_gap, instances, restricted, restricted_keywords
+from oracles import best_penalized, cd_stationary_gap, instances, restricted, restricted_keywords
 from problems import in_user_units, plain, problem_of, wide_instance
 
 from l0path.core.control import Clock
@@ -45,7 +45,7 @@ def enumerated():
     return [
         (
             d,
-            *best_penalised(
+            *best_penalized(
                 d["X"],
                 d["y"],
                 d["lambda0"],

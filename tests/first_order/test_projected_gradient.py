@@ -122,7 +122,7 @@ def test_a_fit_is_a_fixed_point_of_its_map_over_all_columns(loss):
             ProjectedGradient(),
             ProjectedGradient(variant="apg+"),
             ProjectedGradient(variant="htp"),
-            ProjectedGradient(step="normalised"),
+            ProjectedGradient(step="normalized"),
         ):
             k = min(2, int(view.selectable.sum()))
             outcome = solve_k(

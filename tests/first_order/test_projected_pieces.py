@@ -116,7 +116,7 @@ def test_views_agree_with_each_other_and_with_differences(d):
     assert spreads == pytest.approx([spreads[0]] * 3, rel=1e-4)
 
 
-def test_extrapolation_is_the_line_minimiser_and_keeps_the_box():
+def test_extrapolation_is_the_line_minimizer_and_keeps_the_box():
     rng = np.random.default_rng(2)
     d = plain(rng.normal(size=(40, 3)), rng.normal(size=40), upper=0.1)
     view = all_columns(problem_of(d), 0.0, 0.0).measure()

@@ -46,7 +46,7 @@ def test_polish_leaves_no_swap_among_all_columns():
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
         fit = polished.pool.fits[k]
-        assert polished.neighbourhood.swap(fit).value >= fit.value * (1 - 1e-9)
+        assert polished.neighborhood.swap(fit).value >= fit.value * (1 - 1e-9)
         wanted = Wanted(1e300, -1e-8 * fit.value, 5)
         assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
 

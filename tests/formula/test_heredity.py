@@ -123,7 +123,7 @@ def test_survival_times_are_compared_over_closed_sets():
     text = "Surv(time, event) ~ (a + b + d) ** 2"
     path = l0path.fit(text, data, loss="cox", max_k=6, algorithm=LocalSearch(effort="high"))
     X, at, _ = encoded(text, data, loss="cox")
-    Z, best = survival.standardised(X, times.weights)[0], {}
+    Z, best = survival.standardized(X, times.weights)[0], {}
     for S in closed_sets(list(at), "strong"):
         J = [j for term in S for j in at[term]]
         value = survival.minimum(survival.Problem(Z[:, J], times, np.zeros(50)))[0]
@@ -143,7 +143,7 @@ def test_ordered_classes_are_compared_over_closed_sets(seed):
     path = l0path.fit(text, data, loss="ordinal", lambda2=0.01, max_k=6, algorithm=effort)
     X, at, _ = encoded(text, data)
     w, best = np.full(50, 0.02), {}
-    Z = survival.standardised(X, w)[0]
+    Z = survival.standardized(X, w)[0]
     for S in closed_sets(list(at), "strong"):
         J = [j for term in S for j in at[term]]
         value = least(*ordered_loss(Z[:, J], codes, w, np.zeros(50), 0.01))
@@ -179,7 +179,7 @@ def test_responses_and_classes_are_compared_over_closed_sets(seed, kind, rule):
     how |= {"algorithm": LocalSearch(effort="high"), "certify": "auto" if seed % 4 < 2 else False}
     path = l0path.fit(text, data, lambda2=0.01, heredity=rule, **how)
     X, at, _ = encoded(f"y ~ {terms}", data)
-    Z, best = survival.standardised(X, np.ones(50))[0], {}
+    Z, best = survival.standardized(X, np.ones(50))[0], {}
     for S in closed_sets(list(at), rule):
         value = least_of_responses(kind, data, Z[:, [j for term in S for j in at[term]]], 0.01)
         best[len(S)] = min(best.get(len(S), np.inf), value)
@@ -227,7 +227,7 @@ def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, mo
             for value in values[np.isfinite(values)]:
                 compared.append(value)
                 assert value == pytest.approx(new.value, rel=1e-9)
-                drops = [g for _, g in search.neighbourhood.drops(new) if g not in chain]
+                drops = [g for _, g in search.neighborhood.drops(new) if g not in chain]
                 if drops:
                     new = search.groups.refit(new.groups[new.groups != drops[0]], new)
         return found

@@ -29,8 +29,8 @@ def test_fixed_knockoffs_have_the_gram_matrix_they_must(method, intercept):
     X = X * np.arange(1, 9) + 3.0
     w = np.linspace(0.5, 2, 60)
     twin, s, sigma = fixed_knockoffs(X, w, intercept, method, np.random.default_rng(0))
-    centre = (w @ X) / w.sum() if intercept else 0.0
-    Z, Q = (np.sqrt(w)[:, None] * (A - centre) for A in (X, twin))
+    center = (w @ X) / w.sum() if intercept else 0.0
+    Z, Q = (np.sqrt(w)[:, None] * (A - center) for A in (X, twin))
     size = np.linalg.norm(Z, axis=0)
     Z, Q = Z / size, Q / size
     np.testing.assert_allclose(Q.T @ Q, Z.T @ Z, atol=1e-7)

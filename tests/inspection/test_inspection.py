@@ -13,7 +13,7 @@ from lazy import lazy
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.inspection import neighbours, summaries
+from l0path.inspection import neighbors, summaries
 
 metrics = lazy("sklearn.metrics")
 sm = lazy("statsmodels.api")
@@ -134,7 +134,7 @@ def test_the_table_by_blocks_is_the_table(monkeypatch):
     X, y = data("squared", p=600, n=80)
     path = l0path.fit(X, y, max_k=3)
     whole = path.model(k=3).alternatives(n=8)
-    monkeypatch.setattr(neighbours, "TABLE_ENTRIES", 1)
+    monkeypatch.setattr(neighbors, "TABLE_ENTRIES", 1)
     pd.testing.assert_frame_equal(path.model(k=3).alternatives(n=8), whole)
     assert (whole.relative >= 0).all()  # no exchange improves what the search ended on
 
@@ -212,7 +212,7 @@ def design(X, path, k):
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "huber"])
-def test_refit_is_the_unpenalised_fit_of_statsmodels(loss):
+def test_refit_is_the_unpenalized_fit_of_statsmodels(loss):
     X, y = data(loss)
     path = l0path.fit(X, y, loss=loss)
     results, A = path.model(k=3).refit(), design(X, path, 3)

@@ -1,4 +1,4 @@
-"""Which rows a refit is about: rows of the fit are recognised and counted, all rows that are
+"""Which rows a refit is about: rows of the fit are recognized and counted, all rows that are
 complete in the columns of a model are taken where that is asked for, and clusters have names.
 """
 
@@ -38,7 +38,7 @@ RESPONSES = {
 
 
 @pytest.mark.parametrize("loss", RESPONSES)
-def test_rows_of_the_fit_are_recognised_and_counted(loss):
+def test_rows_of_the_fit_are_recognized_and_counted(loss):
     frame = table()
     X, y = frame[list("abcd")], frame[RESPONSES[loss]]
     path = l0path.fit(X.iloc[:40], y.iloc[:40], loss=loss, max_k=2)
@@ -87,7 +87,7 @@ def test_rows_of_weight_0_have_no_part_and_loaded_paths_do_not_know(tmp_path):
     assert said.startswith("30 rows given to refit: the rows of the fit are not kept")
 
 
-def test_rows_of_survival_times_are_recognised():
+def test_rows_of_survival_times_are_recognized():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((60, 4))
     times = survival.draw(rng, 60, eta=X[:, 0])

@@ -363,7 +363,7 @@ def test_standard_errors_are_those_of_refits(case, standardized):
     }[loss]
     path = l0path.fit(X, y, loss=loss, max_k=3, **more)
     table = path.compare([0, 2, 3], se=True, standardized=standardized)
-    if standardized:  # a refit of standardised columns
+    if standardized:  # a refit of standardized columns
         X = (X - path._meta.center) / path._meta.scale
     other = l0path.fit(X, y, loss=loss, max_k=3, standardize=False, **more)
     for k in (2, 3):

@@ -211,7 +211,7 @@ def test_variance_of_the_full_model_is_stored_with_the_path(tmp_path):
 
 
 @pytest.mark.parametrize("scale", [1, 20])
-def test_the_deviance_ratio_of_counts_is_that_of_generalised_linear_models(scale, tmp_path):
+def test_the_deviance_ratio_of_counts_is_that_of_generalized_linear_models(scale, tmp_path):
     """Counts of all sizes: with large ones exp(eta) - y eta is negative, and says nothing by
     itself.
     """

@@ -1,4 +1,4 @@
-"""Colours, labels, sizes and ticks of plots that are to be printed."""
+"""Colors, labels, sizes and ticks of plots that are to be printed."""
 
 import re
 
@@ -13,13 +13,13 @@ from l0path import plots
 # -------------------- what journals and readers ask for
 
 
-def colours(ax):
-    """{label in the margin: its colour}, of the text before it was darkened: that of its line."""
+def colors(ax):
+    """{label in the margin: its color}, of the text before it was darkened: that of its line."""
     return {t.get_text(): t.arrow_patch.get_edgecolor() for t in ax.texts if t.arrow_patch}
 
 
-def test_a_feature_has_one_colour_whatever_is_drawn(path):
-    every, few = colours(path.plot("coef")), colours(path.plot("coef", k=5))
+def test_a_feature_has_one_color_whatever_is_drawn(path):
+    every, few = colors(path.plot("coef")), colors(path.plot("coef", k=5))
     shared = set(every) & set(few)
     assert len(shared) >= 4 and all(every[name] == few[name] for name in shared)
 
@@ -48,17 +48,17 @@ def test_the_band_of_one_standard_error_is_drawn(X):
     assert not [patch for patch in cv.plot(mark=("min",)).patches if patch.get_alpha() == 0.12]
 
 
-def test_the_columns_of_a_factor_are_labelled_apart():
+def test_the_columns_of_a_factor_are_labeled_apart():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"kind": rng.choice(["p", "q", "r"], 60), "a": rng.standard_normal(60)})
     frame["y"] = frame.a + (frame.kind == "q") - (frame.kind == "r") + 0.3 * frame.index % 3
     ax = l0path.fit("y ~ a + kind", frame).plot("coef")
-    assert {"a", "kind[T.q]", "kind[T.r]"} == set(colours(ax))
-    assert colours(ax)["kind[T.q]"] == colours(ax)["kind[T.r]"] != colours(ax)["a"]
+    assert {"a", "kind[T.q]", "kind[T.r]"} == set(colors(ax))
+    assert colors(ax)["kind[T.q]"] == colors(ax)["kind[T.r]"] != colors(ax)["a"]
     dashes = {
         str(line.get_linestyle())
         for line in ax.lines
-        if line.get_color() == plt.matplotlib.colors.to_hex(colours(ax)["kind[T.q]"]).upper()
+        if line.get_color() == plt.matplotlib.colors.to_hex(colors(ax)["kind[T.q]"]).upper()
     }
     assert len({line.get_ydata()[-1] for line in ax.lines}) >= 3 and len(dashes) >= 1
 
@@ -90,14 +90,14 @@ def test_plots_of_a_cross_validated_path_show_the_slice_that_was_chosen(X):
 def test_names_can_be_replaced_in_print(path):
     name = path.model(k=4).features[0]
     texts = {name: "systolic pressure"}
-    assert "systolic pressure" in colours(path.plot("coef", labels=texts, k=4))
+    assert "systolic pressure" in colors(path.plot("coef", labels=texts, k=4))
     ticks = [t.get_text() for t in path.plot("support", labels=texts).get_yticklabels()]
     assert "systolic pressure" in ticks and name not in ticks
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"site": np.tile(["u", "v", "w"], 20), "dose": rng.standard_normal(60)})
     table["y"] = table["dose"] + (table["site"] == "v") - (table["site"] == "w")
     factor = l0path.fit("y ~ site + dose", table).plot("coef", labels={"site": "Clinic"})
-    assert {"Clinic[T.v]", "Clinic[T.w]", "dose"} <= set(colours(factor))
+    assert {"Clinic[T.v]", "Clinic[T.w]", "dose"} <= set(colors(factor))
     X = rng.standard_normal((60, 5))
     result = l0path.stability_selection(X, X[:, 1], k=1, n_subsamples=2, random_state=0)
     ticks = [t.get_text() for t in result.plot(labels={"x1": "dose"}).get_yticklabels()]
@@ -117,10 +117,10 @@ def test_a_short_logarithmic_axis_has_ticks_between():
 def test_a_marked_model_is_named_and_drawn_with_a_few_sizes_beyond(path):
     """Its columns are named wherever their curves end."""
     ax = path.plot("coef", mark={"k": 3})
-    named = {name for name in colours(ax) if name in path.names}
+    named = {name for name in colors(ax) if name in path.names}
     assert named == set(path.model(k=3).features)
     assert 8 <= ax.get_xlim()[1] < 9 and "sizes up to 8 of" in ax.get_title(loc="left")
-    assert set(path.model(k=3).features) <= set(colours(path.plot("coef", mark={"k": 3}, k=6)))
+    assert set(path.model(k=3).features) <= set(colors(path.plot("coef", mark={"k": 3}, k=6)))
 
 
 def test_a_coefficient_of_one_size_alone_is_a_point():
@@ -134,7 +134,7 @@ def test_norms_are_called_norms_and_one_response_has_signs():
     X = pd.DataFrame(rng.standard_normal((60, 3)), columns=list("abc"))
     Y = pd.DataFrame({"up": X["a"], "down": -X["a"] + X["b"]}) + rng.standard_normal((60, 2))
     path = l0path.fit(X, Y)
-    assert path.plot("coef").get_ylabel() == "norm of the standardised coefficients (2 responses)"
+    assert path.plot("coef").get_ylabel() == "norm of the standardized coefficients (2 responses)"
     bar = path.plot("support").get_figure().axes[1]
     assert [t.get_text() for t in bar.get_yticklabels()] == ["0", "1"]
     assert bar.get_ylabel().startswith("norm")
@@ -157,14 +157,14 @@ def test_norms_are_called_norms_and_one_response_has_signs():
         l0path.fit(X, Y["up"]).plot(response="up")
 
 
-def test_signs_have_the_same_colours_in_all_plots(path):
+def test_signs_have_the_same_colors_in_all_plots(path):
     """Blue above zero, orange below, in supports and in sets of models, with a key."""
     hitters = l0path.datasets.load_hitters()
     path = l0path.fit(hitters.X, hitters.y, max_k=8)
     drawn = path.near_best(criterion="bic", within=2).plot()
     maps = [drawn.images[0].get_cmap(), path.plot("support").images[0].get_cmap()]
-    for colours_of in maps:
-        ends = [plt.matplotlib.colors.to_hex(colours_of(v)) for v in (0.0, 1.0)]
+    for colors_of in maps:
+        ends = [plt.matplotlib.colors.to_hex(colors_of(v)) for v in (0.0, 1.0)]
         assert ends == [plots.style.NEGATIVE.lower(), plots.style.POSITIVE.lower()]
     assert [t.get_text() for t in drawn.get_legend().get_texts()] == ["positive", "negative"]
 

@@ -33,7 +33,7 @@ def points(ax):
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "cox", "ordinal"])
-def test_coefficients_are_standardised_and_have_the_colours_of_their_signs(loss):
+def test_coefficients_are_standardized_and_have_the_colors_of_their_signs(loss):
     X, y = drawn(loss)
     model = l0path.fit(X, y, loss=loss, max_k=2, certify=False).model(k=2)
     ax = model.plot()
@@ -61,7 +61,7 @@ def test_other_rows_give_intervals_and_those_of_the_fit_do_not(loss):
     assert "90 % intervals" in ax.get_xlabel()
 
 
-def test_several_responses_and_classes_have_a_colour_each():
+def test_several_responses_and_classes_have_a_color_each():
     X, y = drawn("squared")
     several = l0path.fit(X, np.column_stack([y, X.c]), max_k=2).model(k=2)
     assert len(several.plot().get_legend().get_texts()) == 2

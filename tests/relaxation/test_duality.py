@@ -23,7 +23,7 @@ from l0path import relaxation
 from l0path.problem.losses import Hinge, make_loss
 from l0path.problem.verbs import slope, value
 from l0path.relaxation.perspective import Terms, envelope, prox
-from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised
+from l0path.relaxation.safe_rules import fix_cardinality, fix_penalized
 
 ALL = [*LOSSES, "hinge"]
 
@@ -119,7 +119,7 @@ def test_tangents_are_slopes_and_attain_fenchels_equality(loss, intercept):
     "lambda1, ridge, box",
     [(0.0, 0.01, np.inf), (0.1, 0.3, np.inf), (0.0, 0.01, 0.3), (0.05, 0.2, 0.5), (0.0, 0.0, 0.4)],
 )
-def test_prox_is_a_minimiser_and_meets_its_size(lambda1, ridge, box):
+def test_prox_is_a_minimizer_and_meets_its_size(lambda1, ridge, box):
     rng = np.random.default_rng(4)
     w, m, sizes = 25, 4, np.array([1, 3, 8, 20])
     counted = np.arange(w) != 7
@@ -224,7 +224,7 @@ def check(d, problem, dual, table, rng, fixed, improve):
         optima({S: v for S, v in table.items() if len(set(S) - forced) <= k}, lambda S: table[S][0])
         for k in sizes
     ]
-    penalised = [
+    penalized = [
         optima(table, lambda S, price=price: table[S][0] + price * f[list(S)].sum())
         for price in lambda0
     ]
@@ -232,20 +232,20 @@ def check(d, problem, dual, table, rng, fixed, improve):
     for points in (start, better.points, priced.points):
         assert (relaxation.cardinality_bounds(dual, points, free) <= best[:, None]).all()
         assert (
-            relaxation.penalised_bounds(dual, points, lambda0)
-            <= np.array([v for v, _ in penalised])[:, None]
+            relaxation.penalized_bounds(dual, points, lambda0)
+            <= np.array([v for v, _ in penalized])[:, None]
         ).all()
     assert (better.lower <= better.relaxed + 1e-9 * np.abs(best)).all() and (
         (better.relaxed <= best + 1e-2 * np.abs(best)).all() or not improve
     )
     trials = [
         (fix_cardinality, better.points, sizes, at_most),
-        (fix_penalised, priced.points, lambda0, penalised),
+        (fix_penalized, priced.points, lambda0, penalized),
     ]
     for m in range(start.constant.size):
         trials += [
             (fix_cardinality, start.take([m] * sizes.size), sizes, at_most),
-            (fix_penalised, start.take([m] * lambda0.size), lambda0, penalised),
+            (fix_penalized, start.take([m] * lambda0.size), lambda0, penalized),
         ]
     for fix, points, targets, known in trials:
         for slack in (0.0, 0.02):
@@ -307,7 +307,7 @@ def test_no_bound_exceeds_an_enumerated_optimum_and_no_rule_cuts_one(count):
     assert fixed.pop("instances") == count
     assert min(len(v) for v in fixed.values()) >= count // 5
     assert (
-        np.mean(fixed["fix_cardinality", 0.0]) > 0.1 and np.mean(fixed["fix_penalised", 0.0]) > 0.1
+        np.mean(fixed["fix_cardinality", 0.0]) > 0.1 and np.mean(fixed["fix_penalized", 0.0]) > 0.1
     )
 
 

@@ -252,7 +252,7 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
         X[:, 30:33].sum(axis=1) - X[:, 150:153].sum(axis=1) + 0.5 * X[:, 240:243].sum(axis=1),
         rng,
     )
-    groups = [list(range(3 * g, min(3 * g + 4, 300))) for g in range(100)]  # neighbours overlap
+    groups = [list(range(3 * g, min(3 * g + 4, 300))) for g in range(100)]  # neighbors overlap
     given = {"groups": groups, "lambda2": ridge, "max_k": 3, "loss": loss}
     a, b = (
         l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), **given)

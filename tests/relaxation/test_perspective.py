@@ -21,7 +21,7 @@ def drawn(seed):
 
 
 def objective(terms, j, v, curvature, lambda0, b, z):
-    """What the proximal map of column j minimises over (b, z)."""
+    """What the proximal map of column j minimizes over (b, z)."""
     cost = lambda0 * terms.factor[j, 0] * z if terms.counted[j] else 0.0
     square = np.divide(b * b, z, out=np.zeros_like(z), where=z > 0)
     fit = 0.5 * curvature * (b - v) ** 2

@@ -14,7 +14,7 @@ from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.relaxation.bounds import link
-from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised
+from l0path.relaxation.safe_rules import fix_cardinality, fix_penalized
 from l0path.solvers import LocalSearch
 from l0path.working_set.hinge import make_model
 
@@ -22,7 +22,7 @@ from l0path.working_set.hinge import make_model
 
 
 def test_known_optima_of_the_relaxation():
-    """n = 12, p = 6: the best bound of the penalised problem, found by an independent convex solver
+    """n = 12, p = 6: the best bound of the penalized problem, found by an independent convex solver
     (six digits), below the enumerated optimum in every case.
     """
     i, j = np.arange(1, 13)[:, None], np.arange(1, 7)
@@ -127,7 +127,7 @@ def test_working_columns_find_the_bounds_of_all_columns_within_few_reads(loss):
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
-def test_penalised_targets_on_working_columns(loss):
+def test_penalized_targets_on_working_columns(loss):
     d = wide(1, n=100, p=400, loss=loss) | {
         "penalty_factor": np.random.default_rng(3).uniform(0.5, 2.0, 400)
     }
@@ -140,7 +140,7 @@ def test_penalised_targets_on_working_columns(loss):
         and (out.lower >= out.relaxed - 2e-3 * np.abs(out.relaxed)).all()
     )
     np.testing.assert_allclose(
-        relaxation.penalised_bounds(dual, out.points, lambda0).diagonal(), out.lower, rtol=1e-12
+        relaxation.penalized_bounds(dual, out.points, lambda0).diagonal(), out.lower, rtol=1e-12
     )
     assert (np.diff(out.lower) < 0).all()  # a lower price, a lower optimum
 
@@ -171,7 +171,7 @@ def test_problems_without_a_column_to_choose():
         best = 0.5 * w @ (problem.y - Z @ b) ** 2 + 0.1 * b @ b
         np.testing.assert_allclose(out.lower, best, rtol=1e-4)
         assert (out.lower <= best).all()
-        out, into = fix_penalised(dual, out.points, [0.1, 0.2], [best, best])
+        out, into = fix_penalized(dual, out.points, [0.1, 0.2], [best, best])
         assert not out.any() and not into.any()
 
 

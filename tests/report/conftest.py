@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture
 def look(browser, tmp_path):
-    """A function that opens a page with a width, a scale and a colour scheme."""
+    """A function that opens a page with a width, a scale and a color scheme."""
 
     def look(page, width=1200, scale=1, dark=False):
         browser.execute_cdp_cmd(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.core import colours
+from l0path.core import colors
 
 
 @pytest.fixture(scope="module")
@@ -152,4 +152,4 @@ def test_data_sets_and_costs_are_tables_in_a_notebook(hitters):
 def test_the_picture_of_a_model_has_the_colors_of_signs(hitters):
     html = hitters[1].model(k=6)._repr_html_()
     used = {one.lower() for one in re.findall(r"#[0-9a-fA-F]{6}", html)}
-    assert {colours.POSITIVE.lower(), colours.NEGATIVE.lower()} <= used
+    assert {colors.POSITIVE.lower(), colors.NEGATIVE.lower()} <= used

@@ -12,7 +12,7 @@ import pytest
 
 import l0path
 from l0path.exchange import ranking, screening, table, trials
-from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
+from l0path.exchange.neighborhoods.chord import Exchanges, Goal, attempt
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.verification import violators
 from l0path.exchange.verification.ranges import Block
@@ -133,14 +133,16 @@ def test_the_first_and_the_lowest_exchange_are_taken():
 def test_a_weighted_gram_matrix_grows_to_what_it_would_be_made_as():
     rng = np.random.default_rng(1)
     Z, v = rng.standard_normal((150, 90)), rng.random(90)
-    for centred in (False, True):
-        gram = curvature.WeightedGram(v, centred)
+    for centered in (False, True):
+        gram = curvature.WeightedGram(v, centered)
         for width in (3, 70, 71, 150):
             gram.extend(Z, width)
-        A = Z - (Z @ v / v.sum())[:, None] if centred else Z
+        A = Z - (Z @ v / v.sum())[:, None] if centered else Z
         np.testing.assert_allclose(gram.G[:150, :150], (A * v) @ A.T, atol=1e-11)
         np.testing.assert_allclose(gram.diagonal, np.einsum("ij,ij,j->i", A, A, v), atol=1e-11)
-        np.testing.assert_allclose(gram.mean[:150], Z @ v / v.sum() if centred else 0.0, atol=1e-13)
+        np.testing.assert_allclose(
+            gram.mean[:150], Z @ v / v.sum() if centered else 0.0, atol=1e-13
+        )
 
 
 def test_weighted_gram_matrices_are_made_when_enough_tables_were_asked_for_and_kept_within_bounds(

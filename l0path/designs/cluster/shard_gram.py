@@ -9,7 +9,7 @@ from ..standardized import Standardized
 
 
 def on_cluster(X):
-    """Whether the columns of a standardised design are in shards on workers."""
+    """Whether the columns of a standardized design are in shards on workers."""
     return type(X) is Standardized and X.traits.shards
 
 
@@ -68,7 +68,7 @@ class ShardGram:
         self._held = []
 
     def make(self, A):
-        """Start making the rows of A (m, n), one standardised column a row; they stay where they
+        """Start making the rows of A (m, n), one standardized column a row; they stay where they
         are made.
         """
         side = self.design.share(A, A.nbytes)
@@ -96,15 +96,15 @@ class ShardGram:
         return np.empty((0, self.problem.X.p)) if self._brought is None else self._brought[1]
 
 
-def standardised(shard, static, common):
-    """The standardised columns of a shard, on its worker."""
+def standardized(shard, static, common):
+    """The standardized columns of a shard, on its worker."""
     return Standardized(shard, static[0], static[1], common[0])
 
 
 def _gram_rows(shard, static, common, A):
     out = np.empty((A.shape[0], shard.p))
     with threads.limited(1):
-        standardised(shard, static, common).gram_rows(None, common[1], out, A)
+        standardized(shard, static, common).gram_rows(None, common[1], out, A)
     return out
 
 

@@ -107,5 +107,5 @@ class DerivedDesign:
         return max(1, GRAM_BYTES // (8 * max(self.p, 1)))
 
     def take_rows(self, rows: np.ndarray) -> DerivedDesign:
-        """Design of some rows: the same features, with the same centres or knots."""
+        """Design of some rows: the same features, with the same centers or knots."""
         return type(self)(self.base.take_rows(rows), self.names)

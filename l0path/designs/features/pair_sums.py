@@ -57,7 +57,7 @@ class Factors(NamedTuple):
 
 
 class DenseTable:
-    """Centred columns Z (n, p0): kept as float64 in Fortran order from the first sum on."""
+    """Centered columns Z (n, p0): kept as float64 in Fortran order from the first sum on."""
 
     def __init__(self, base, center):
         self.base, self.center = base, center
@@ -210,8 +210,8 @@ def _pair_sums(factors, pattern, pairs, first, last, wanted, out):
 
 
 class SparseTable:
-    """A sparse X by columns and by rows; products of centred columns follow from those of X: (x_j -
-    c_j)(x_k - c_k) = x_j x_k - c_k x_j - c_j x_k + c_j c_k.
+    """A sparse X by columns and by rows; products of centered columns follow from those of X:
+    (x_j - c_j)(x_k - c_k) = x_j x_k - c_k x_j - c_j x_k + c_j c_k.
     """
 
     def __init__(self, base, center):
@@ -239,7 +239,7 @@ class SparseTable:
 
     def weights_of(self, R):
         """The same as in `DenseTable`, with a margin for the rounding of expanded squares of
-        centred columns.
+        centered columns.
         """
         c, A = self.center, np.abs(R)
         single = self.base.correlate(A) if c.any() else 0.0
@@ -303,8 +303,8 @@ class SparseTable:
         return out
 
     def moments(self, weights, pairs):
-        """The same as in `DenseTable`; the squares of centred columns are expanded into sums over X
-        and X^2.
+        """The same as in `DenseTable`; the squares of centered columns are expanded into sums over
+        X and X^2.
         """
         total, c = pairs.partner.size, self.center
         every = PairRange(pairs.offsets, pairs.partner, 0, total)

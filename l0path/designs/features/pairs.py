@@ -33,7 +33,7 @@ class Pairs(Derived):
     """
 
     stored = ("center", "offsets", "partner")
-    what = "products, or other centres,"
+    what = "products, or other centers,"
 
     def __init__(
         self,

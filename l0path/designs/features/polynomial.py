@@ -16,9 +16,11 @@ from l0path.designs.features.pair_sums import DenseTable, SparseTable
 from l0path.designs.features.pairs import Pairs, dense_pairs, sparse_pairs
 
 BLOCK = 1 << 20  # entries of a block of products: 8 MB
-LOSES = 1e-6  # share of the mean square below which a variance is taken anew, from centred products
-# standard deviations from 0 beyond which sparse columns are not centred: the expanded formula would
-# lose 4 digits or more
+LOSES = (
+    1e-6  # share of the mean square below which a variance is taken anew, from centered products
+)
+# standard deviations from 0 beyond which sparse columns are not centered: the expanded formula
+# would lose 4 digits or more
 FAR = 100.0
 # entries beyond have products whose squares leave the range of floating point numbers
 LARGEST = 1e70
@@ -136,7 +138,7 @@ class Polynomial(DerivedDesign):
         that sum to one.
 
         Of a product: S - mean^2 with S = sum_i w_i z_ij^2 z_ik^2; where less than a millionth of S
-        is left, the column is formed and centred.
+        is left, the column is formed and centered.
         """
         weights = np.asarray(weights, dtype=np.float64)
         mean, second = np.empty(self.p), np.empty(self.p)

@@ -61,7 +61,7 @@ class EntryCheck:
         return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
     def _outside(self, fits, values):
-        """For each fit the largest gain / f over all penalised columns (an estimate except for the
+        """For each fit the largest gain / f over all penalized columns (an estimate except for the
         squared loss), and the best columns outside W whose gain may pass value f.
         """
         descent, p = self.descent, self.model.problem
@@ -75,9 +75,9 @@ class EntryCheck:
             squares = curvature[:, None] * p.square[block]
             correlation = correlations(block)
             gains = entry_gains(correlation, squares, descent.lambda1, descent.lambda2, *box)
-            penalised = descent.selectable[block] & (descent.factor_all[block] > 0)
+            penalized = descent.selectable[block] & (descent.factor_all[block] > 0)
             gains = np.where(
-                penalised, gains / np.where(penalised, descent.factor_all[block], 1.0), 0.0
+                penalized, gains / np.where(penalized, descent.factor_all[block], 1.0), 0.0
             )
             outside = self.model.where[block] < 0
             for i, fit in enumerate(fits):

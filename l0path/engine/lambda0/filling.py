@@ -2,7 +2,7 @@
 
 from ...core.status import FitStatus
 from ...exchange.local_search import LocalSearch
-from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ..protocols import Slice
 
 
@@ -17,7 +17,7 @@ def filled(path, max_k):
     top = min(max_k, int(path.descent.selectable.sum()))
     settings = path.settings if isinstance(path.settings, LocalSearch) else LocalSearch()
     part = Slice(path.lambda1, path.lambda2, max(top, *best) + 1)
-    steps = neighbourhood_of(
+    steps = neighborhood_of(
         path.model, part, path.scale, settings, trials=False, refits=not path.exact
     )
     for up in (True, False):

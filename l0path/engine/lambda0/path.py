@@ -1,4 +1,4 @@
-"""The lambda0 path: stationary points of the penalised problem for falling lambda0, each next value
+"""The lambda0 path: stationary points of the penalized problem for falling lambda0, each next value
 just below the one at which a column must enter.
 
 A support S with its restricted optimum is stationary for lambda0 in [lambda_lo(S), lambda_up(S)],

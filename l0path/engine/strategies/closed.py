@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...exchange import group_ranking
-from ...exchange.neighbourhoods.closed import ClosedNeighbourhood
+from ...exchange.neighborhoods.closed import ClosedNeighborhood
 from ...formula.hierarchy import STRONG
 from ...working_set.curvature import curved
 from ...working_set.groups import GroupModel, GroupQuadratic
@@ -54,7 +54,7 @@ class ClosedExchanges(GroupExchanges):
     swap of single groups leads to.
     """
 
-    kind = ClosedNeighbourhood
+    kind = ClosedNeighborhood
 
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
@@ -147,7 +147,7 @@ class ClosedExchanges(GroupExchanges):
         columns that is grown by as many.
         """
         hierarchy, every = self.problem.groups.hierarchy, np.arange(len(chains))
-        inside = np.tile(self.neighbourhood.inside(fit.groups), (every.size, 1))
+        inside = np.tile(self.neighborhood.inside(fit.groups), (every.size, 1))
         inside[every[:, None], chains] = True
         left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
         K, b = quadratic.ids.size, grown.b.copy()
@@ -206,7 +206,7 @@ class ClosedExchanges(GroupExchanges):
         starts, sizes = quadratic.members, [moves.own[g].size for g in chain.tolist()]
         places = [np.arange(starts[i], starts[i + 1]) for i in range(quadratic.ids.size)]
         places += np.split(np.arange(quadratic.at.size, b.size), np.cumsum(sizes)[:-1])
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
+        hierarchy, inside = self.problem.groups.hierarchy, self.neighborhood.inside(fit.groups)
         inside[chain] = True
         for count in range(1, values.size):
             leave = hierarchy.removable(inside)
@@ -251,7 +251,7 @@ class ClosedExchanges(GroupExchanges):
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighbourhood.inside(fit.groups)
+        hierarchy, inside = self.problem.groups.hierarchy, self.neighborhood.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
         if lacking.size > WHOLE_MOVES:
             best = self._additions(fit, inside.size)
@@ -270,7 +270,7 @@ class ClosedExchanges(GroupExchanges):
         new = self.groups.refit(np.union1d(fit.groups, chain), fit)
         improved = self.pool.update(new)
         for _ in chain:
-            drops = [g for _, g in self.neighbourhood.drops(new) if g not in chain]
+            drops = [g for _, g in self.neighborhood.drops(new) if g not in chain]
             if not drops:
                 break
             new = self.groups.refit(new.groups[new.groups != drops[0]], new)

@@ -19,7 +19,7 @@ from ...core.status import Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool, pairs_tried
-from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
@@ -59,7 +59,7 @@ class ColumnExchanges(ExchangeStrategy):
             null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
         )
         super().__init__(model, pool, part, session)
-        self.neighbourhood = neighbourhood_of(model, part, scale, settings)
+        self.neighborhood = neighborhood_of(model, part, scale, settings)
 
     def start(self):
         """Seed the working columns, and compare the supports of the session."""
@@ -92,16 +92,16 @@ class ColumnExchanges(ExchangeStrategy):
         high, m = self.settings.effort == "high", self.settings.swap_size
         if self.settings.effort != "fast":
             share = 1.0 if self.exact else OSCILLATED
-            perturbation.oscillate(pool, self.neighbourhood, poll, share)
+            perturbation.oscillate(pool, self.neighborhood, poll, share)
             if self.exact:  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
-                perturbation.perturb(pool, self.neighbourhood, rng, 4, self.done, poll)
+                perturbation.perturb(pool, self.neighborhood, rng, 4, self.done, poll)
             yield True
         for first in (True, False) if high else ():
             self.restart(with_others=first)
             yield True
         while (
-            m == 2 and not high and perturbation.double_swaps(pool, self.neighbourhood, 4, poll)
+            m == 2 and not high and perturbation.double_swaps(pool, self.neighborhood, 4, poll)
         ) or (m > 2 and exact_swaps(pool, model, m, self.lambda1, self.lambda2, poll)):
             self.done.clear()
             yield True
@@ -114,7 +114,7 @@ class ColumnExchanges(ExchangeStrategy):
         """Let refits decide every exchange."""
         gram = self.gram()
         self.model.near, self.model.unclear, self.exact = gram.near, gram.unclear, False
-        self.neighbourhood = neighbourhood_of(
+        self.neighborhood = neighborhood_of(
             self.model, self.part, self.scale, self.settings, refits=True
         )
 
@@ -187,7 +187,7 @@ class ColumnExchanges(ExchangeStrategy):
         """Value of one more column than the last size, by its best addition; None when there is
         none.
         """
-        new = self.neighbourhood.add(self.pool.fits[self.pool.last], polish=False)
+        new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value
 
     def restart(self, with_others):
@@ -201,9 +201,9 @@ class ColumnExchanges(ExchangeStrategy):
         self.sweep(self.done)
         rounds = 30 if self.exact else 10
         perturbation.perturb(
-            self.pool, self.neighbourhood, self.rng, rounds, self.done, self.clock.poll
+            self.pool, self.neighborhood, self.rng, rounds, self.done, self.clock.poll
         )
-        if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
+        if perturbation.double_swaps(self.pool, self.neighborhood, 5, self.clock.poll):
             self.sweep(self.done)
 
     def offer_support(self, support):
@@ -316,7 +316,7 @@ class ColumnExchanges(ExchangeStrategy):
         """
         if fit.key == self.pool.compared:
             return fit
-        return self.neighbourhood.swap(fit, thorough=True)
+        return self.neighborhood.swap(fit, thorough=True)
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
@@ -339,7 +339,7 @@ class ColumnExchanges(ExchangeStrategy):
             if c.out < 0 and k + 1 in self.pool.fits:
                 held = self.pool.fits[k + 1]
                 target = held.value - self.pool.tolerance(held.value)
-                new = self.neighbourhood.addition(fit, c.into, target)
+                new = self.neighborhood.addition(fit, c.into, target)
                 if new is not None and self.pool.update(new):
                     improved = True
                 break

@@ -12,7 +12,7 @@ from ..sizes import SizeStrategy
 
 
 class ExchangeStrategy(SizeStrategy, ABC):
-    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighbourhood`,
+    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighborhood`,
     `exact` (whether tables of exchanges are exact), and verifies.
     """
 
@@ -37,7 +37,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
 
     def optimality(self, k):
         """The class that was checked for the best model of size k."""
-        found, undecided = super().optimality(k), self.neighbourhood.undecided
+        found, undecided = super().optimality(k), self.neighborhood.undecided
         if found == Optimality.GLOBAL or not undecided:
             return found
         return Optimality.UNVERIFIED if self.pool.fits[k].key in undecided else found
@@ -58,7 +58,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
         self.sweep(self.done)
         first, self.first = self.first, False
         if first and self.settings.effort != "fast":
-            if perturbation.oscillate(self.pool, self.neighbourhood, self.clock.poll):
+            if perturbation.oscillate(self.pool, self.neighborhood, self.clock.poll):
                 self.sweep(self.done)
 
     def tell_apart(self):

@@ -75,10 +75,10 @@ class Generation:
         """Let the cheapest removal from every size, and the best addition to it where its inverse
         is quick, compete for the sizes beside it.
         """
-        pool, neighbourhood = self.pool, self.sizes.neighbourhood
+        pool, neighborhood = self.pool, self.sizes.neighborhood
         for step, sizes in (
-            (neighbourhood.drop, range(pool.last, 1, -1)),
-            (neighbourhood.add, range(1, pool.last)),
+            (neighborhood.drop, range(pool.last, 1, -1)),
+            (neighborhood.add, range(1, pool.last)),
         ):
             for k in sizes:
                 fit = pool.fits.get(k)
@@ -86,7 +86,7 @@ class Generation:
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
                     and (
-                        step == neighbourhood.drop
+                        step == neighborhood.drop
                         or not self.groups.more_columns_than_rows(fit.support.size)
                     )
                 ):

@@ -17,7 +17,7 @@ from ...core import threads
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import SolutionPool
-from ...exchange.neighbourhoods.groups import GroupNeighbourhood
+from ...exchange.neighborhoods.groups import GroupNeighborhood
 from ...exchange.verification.groups import scores
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
@@ -40,7 +40,7 @@ class GroupExchanges(ExchangeStrategy):
     """
 
     limits = GroupLimits()
-    kind, units = GroupNeighbourhood, GroupModel
+    kind, units = GroupNeighborhood, GroupModel
 
     def __init__(self, model, part, settings, session):
         self.settings = settings
@@ -55,8 +55,8 @@ class GroupExchanges(ExchangeStrategy):
             model.problem.perfect,
         )
         super().__init__(model, pool, part, session)
-        self.neighbourhood = self.kind(self.groups, self.scale, settings)
-        self.tried, self.screened = self.neighbourhood.tried, set()
+        self.neighborhood = self.kind(self.groups, self.scale, settings)
+        self.tried, self.screened = self.neighborhood.tried, set()
 
     def start(self):
         """Seed the working groups, and compare the sets of groups of the session."""
@@ -72,9 +72,7 @@ class GroupExchanges(ExchangeStrategy):
     def ways_out(self):
         """Random restarts with effort "high"."""
         if self.settings.effort == "high":
-            perturbation.perturb(
-                self.pool, self.neighbourhood, self.rng, 10, set(), self.clock.poll
-            )
+            perturbation.perturb(self.pool, self.neighborhood, self.rng, 10, set(), self.clock.poll)
             yield True
 
     def gram(self):
@@ -84,7 +82,7 @@ class GroupExchanges(ExchangeStrategy):
     def use_refits(self):
         """Let refits decide every exchange."""
         self.groups.exact = False
-        self.neighbourhood = self.kind(self.groups, self.scale, self.settings)
+        self.neighborhood = self.kind(self.groups, self.scale, self.settings)
 
     def seed(self):
         """All groups where they are few, else those of best score at the null fit."""
@@ -132,7 +130,7 @@ class GroupExchanges(ExchangeStrategy):
         """
         p, model = self.problem, self.model
         slopes, v = self.groups.slopes(fit)
-        cheap = self.neighbourhood.drops(fit)[:1]
+        cheap = self.neighborhood.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
         state = self.groups.quadratic(fit)
@@ -169,10 +167,10 @@ class GroupExchanges(ExchangeStrategy):
         fit = self.pool.fits.get(k)
         if fit is None:
             return
-        better = self.neighbourhood.swap(fit, thorough=True)
+        better = self.neighborhood.swap(fit, thorough=True)
         improved = better is not fit and self.pool.update(better)
         if k + 1 in self.pool.fits:
-            larger = self.neighbourhood.add(fit, polish=False)
+            larger = self.neighborhood.add(fit, polish=False)
             improved |= larger is not None and self.pool.update(larger)
         if not improved and self.pool.fits.get(k) is fit:
             self.mark_verified(k)
@@ -193,9 +191,9 @@ class GroupExchanges(ExchangeStrategy):
         fit = self.pool.fits[self.pool.last]
         with threads.one_blas_thread():
             if self.groups.exact:
-                additions = self.neighbourhood.table(fit).additions
+                additions = self.neighborhood.table(fit).additions
                 return fit.value + additions[0][0] if additions else None
-            new = self.neighbourhood.add(fit, polish=False)
+            new = self.neighborhood.add(fit, polish=False)
         return None if new is None else new.value
 
     def refit(self, fit):

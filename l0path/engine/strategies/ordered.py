@@ -4,7 +4,7 @@ which sizes are searched again and which are decided by bounds.
 
 from ...exchange import local_search
 from ...exchange.local_search import ON_THE_WAY
-from ...exchange.neighbourhoods.chord import OrderedNeighbourhood
+from ...exchange.neighborhoods.chord import OrderedNeighborhood
 from .columns import WIDE, ColumnExchanges, entering
 
 
@@ -22,7 +22,7 @@ class OrderedExchanges(ColumnExchanges):
         """As `ColumnExchanges.improve`; in the first round one sweep upwards."""
         first, self.first = self.first, False
         if first and self.settings.effort != "fast":
-            local_search.sweep(self.pool, self.neighbourhood, True, self.done, self.clock.poll)
+            local_search.sweep(self.pool, self.neighborhood, True, self.done, self.clock.poll)
         else:
             self.sweep(self.done)
 
@@ -39,7 +39,7 @@ class OrderedExchanges(ColumnExchanges):
         """Columns enter that are predicted to improve a size, which is then searched again; the
         other exchanges are refuted from outside the working columns.
         """
-        if not isinstance(self.neighbourhood, OrderedNeighbourhood):
+        if not isinstance(self.neighborhood, OrderedNeighborhood):
             return super().admitted(found)
         promising, where = [[c for c in one if c.change < 0.0] for one in found], self.model.where
         waiting = [any(where[c.into] < 0 for c in one) for one in promising]
@@ -49,11 +49,11 @@ class OrderedExchanges(ColumnExchanges):
         """As `ColumnExchanges.improved`, by the candidates alone: they are the swaps that a ranking
         of the working columns and of those proposed has first, unless additions are among them.
         """
-        if not isinstance(self.neighbourhood, OrderedNeighbourhood):
+        if not isinstance(self.neighborhood, OrderedNeighborhood):
             return super().improved(fit, candidates)
         if fit.key == self.pool.compared:
             return fit
         better = fit
         if any(c.out < 0 for c in candidates):
             better = super().improved(fit, candidates)
-        return self.neighbourhood.swap_among(fit, candidates) if better is fit else better
+        return self.neighborhood.swap_among(fit, candidates) if better is fit else better

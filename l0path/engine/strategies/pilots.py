@@ -48,7 +48,7 @@ class Pilot(ABC):
     """A pilot path: the number of a loss, renewed on every support, and a model of the loss with it
     on the working columns.
 
-    One column at a time is added, the one of largest standardised gradient, while that is more than
+    One column at a time is added, the one of largest standardized gradient, while that is more than
     noise gives, sqrt(2 log p) standard errors (Donoho & Johnstone, Biometrika 81, 1994), up to
     k = min(p, n_eff / 10) columns (forced ones among them; groups count by their columns, bounds
     and shrinkage are left out). On every support the number is computed anew from the residuals, on
@@ -134,7 +134,7 @@ class Pilot(ABC):
         return fit
 
     def best_column(self, fit, all_columns, wanted):
-        """The working column of largest standardised gradient, None if noise gives as much;
+        """The working column of largest standardized gradient, None if noise gives as much;
         all_columns: take the largest ones of all p columns among the working columns first.
         """
         p, model = self.problem, self.model
@@ -154,7 +154,7 @@ class Pilot(ABC):
         J = model.W
         score = np.abs(model.Z[: model.width] @ self.slopes) / np.sqrt(p.square[J])
         score[~p.usable[J] | np.isin(J, fit.support)] = 0.0
-        # slopes are w_i psi_i: noise in a standardised column gives |psi| / sqrt(n), |psi| their
+        # slopes are w_i psi_i: noise in a standardized column gives |psi| / sqrt(n), |psi| their
         # root mean square
         psi = float(np.sqrt(self.slopes @ (self.slopes / p.weights)))
         noise = np.sqrt(2.0 * np.log(max(int(p.usable.sum()), 2)) / p.n_eff) * psi

@@ -7,8 +7,8 @@ import numpy as np
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
-from ...exchange.neighbourhoods import group_responses
-from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.neighborhoods import group_responses
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.verification.groups import scores_of_responses
 from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
@@ -43,7 +43,7 @@ class ResponseExchanges(ColumnExchanges):
 
     def use_refits(self):
         """Fit near combinations from the rows, and forget the results found otherwise."""
-        self.neighbourhood = neighbourhood_of(
+        self.neighborhood = neighborhood_of(
             self.model, self.part, self.scale, self.settings, refits=True
         )
 
@@ -51,9 +51,9 @@ class ResponseExchanges(ColumnExchanges):
         """Effort "high": random restarts and double swaps."""
         if with_others:
             perturbation.perturb(
-                self.pool, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
+                self.pool, self.neighborhood, self.rng, 30, self.done, self.clock.poll
             )
-            if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
+            if perturbation.double_swaps(self.pool, self.neighborhood, 5, self.clock.poll):
                 self.sweep(self.done)
 
     def compare_single(self):
@@ -104,19 +104,19 @@ class MultinomialExchanges(ColumnExchanges):
         near = self.pool.fits.get(k, self.pool.fits.get(k - 1, self.pool.fits[0]))
         held = self.pool.fits.get(k)
         target = np.inf if held is None else held.value - self.pool.tolerance(held.value)
-        new = self.neighbourhood.refit(support, near, target)
+        new = self.neighborhood.refit(support, near, target)
         if new is not None:
             self.pool.update(new)
 
     def use_refits(self):
         """Refits decide every exchange as it is; those of before did not know near combinations."""
-        self.neighbourhood.known.forget()
+        self.neighborhood.known.forget()
 
     def restart(self, with_others):
         """Effort "high": random restarts."""
         if with_others:
             perturbation.perturb(
-                self.pool, self.neighbourhood, self.rng, 10, self.done, self.clock.poll
+                self.pool, self.neighborhood, self.rng, 10, self.done, self.clock.poll
             )
 
     def compare_single(self):
@@ -128,7 +128,7 @@ class ResponseGroupExchanges(GroupExchanges):
     exchanges ranked first are decided by refits. Nothing is claimed with near combinations.
     """
 
-    kind, units = group_responses.ResponseGroupNeighbourhood, ResponseGroupModel
+    kind, units = group_responses.ResponseGroupNeighborhood, ResponseGroupModel
 
     @property
     def optimality_if_verified(self):
@@ -137,7 +137,7 @@ class ResponseGroupExchanges(GroupExchanges):
 
     def use_refits(self):
         """Refits decide every exchange as it is."""
-        self.neighbourhood = self.kind(self.groups, self.scale, self.settings)
+        self.neighborhood = self.kind(self.groups, self.scale, self.settings)
 
     def compare_single(self):
         """Models of one group are compared by refits of those ranked first only."""
@@ -155,7 +155,7 @@ class ResponseGroupExchanges(GroupExchanges):
 class ResponseClosedExchanges(ResponseGroupExchanges, ClosedExchanges):
     """`ResponseGroupExchanges` among sets of groups that keep a hierarchy."""
 
-    kind = group_responses.ResponseClosedNeighbourhood
+    kind = group_responses.ResponseClosedNeighborhood
 
     def _additions(self, fit, most):
         """As `ClosedExchanges._additions`."""

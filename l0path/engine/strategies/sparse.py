@@ -14,7 +14,7 @@ import numpy as np
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, SolutionPool
-from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
@@ -42,7 +42,7 @@ class SparseSizes(SizeStrategy):
         search = LocalSearch(effort="fast")
         self.exact = closed_form(problem, self.lambda1)
         self._near = 0  # how many columns of near combinations are known
-        self.neighbourhood = neighbourhood_of(model, part, self.scale, search, trials=False)
+        self.neighborhood = neighborhood_of(model, part, self.scale, search, trials=False)
 
     def start(self):
         """Seed the working columns, and compare the supports of the session."""
@@ -91,8 +91,8 @@ class SparseSizes(SizeStrategy):
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
-        self.neighbourhood = neighbourhood_of(
-            model, self.part, self.scale, self.neighbourhood.settings, refits=True
+        self.neighborhood = neighborhood_of(
+            model, self.part, self.scale, self.neighborhood.settings, refits=True
         )
         self.refit_all(lambda new, old: new.value < old.value)
 
@@ -127,7 +127,7 @@ class SparseSizes(SizeStrategy):
             or FitStatus.SEPARATED in below.flags
         ):
             return
-        new = self.neighbourhood.add(below, polish=False)
+        new = self.neighborhood.add(below, polish=False)
         if new is not None:
             self.keep(k, self.solver.solve(k, new, self.clock.poll))
 
@@ -136,8 +136,8 @@ class SparseSizes(SizeStrategy):
         sizes beside it.
         """
         for step, sizes, side in (
-            (self.neighbourhood.drop, range(self.pool.last, 1, -1), -1),
-            (self.neighbourhood.add, range(1, self.pool.last), 1),
+            (self.neighborhood.drop, range(self.pool.last, 1, -1), -1),
+            (self.neighborhood.add, range(1, self.pool.last), 1),
         ):
             for k in sizes:
                 fit = self.pool.fits.get(k)
@@ -174,7 +174,7 @@ class SparseSizes(SizeStrategy):
         """One local search over the sizes (swaps with refit, on W), then the solver from its
         results.
         """
-        local_search.search(self.pool, self.neighbourhood, set(), self.clock.poll)
+        local_search.search(self.pool, self.neighborhood, set(), self.clock.poll)
         for k in range(1, self.pool.last + 1):
             fit = self.pool.fits.get(k)
             if (
@@ -223,7 +223,7 @@ class SparseSizes(SizeStrategy):
         columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or
         two of X.
         """
-        pool, model, search = self.pool, self.model, self.neighbourhood.settings
+        pool, model, search = self.pool, self.model, self.neighborhood.settings
         sizes = [k for k in sizes if not (k in self.outcomes and self.outcomes[k].proven)]
         if not sizes:
             return set()
@@ -248,7 +248,7 @@ class SparseSizes(SizeStrategy):
             if (
                 candidates
                 and k in pool.fits
-                and pool.update(self.neighbourhood.swap(fit, thorough=True))
+                and pool.update(self.neighborhood.swap(fit, thorough=True))
             ):
                 better.add(k)
         return better
@@ -289,5 +289,5 @@ class SparseSizes(SizeStrategy):
         of largest slope there join first; None when there is none.
         """
         seed_at(self.model, self.pool.fits[self.pool.last], 20)
-        new = self.neighbourhood.add(self.pool.fits[self.pool.last], polish=False)
+        new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value

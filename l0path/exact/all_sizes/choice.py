@@ -178,18 +178,18 @@ class BestOfOne:
         s, model = solution, make_model(problem)
         self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
         self.ended, self.loss, self.searched = None, -math.inf, ""
-        penalised = not math.isnan(s.lambda0)
+        penalized = not math.isnan(s.lambda0)
         cost, most = even_cost(problem), units_to_choose(problem)
-        if penalised and cost is None:
+        if penalized and cost is None:
             return
         penalty = np.full(most + 1, math.inf)
-        if penalised:
+        if penalized:
             penalty = s.lambda0 * cost * np.arange(most + 1.0)
         elif s.k <= most:
             penalty[s.k] = 0.0
         score = Score(penalty, problem.n_eff, 1.0)
         wanted = BestSets(score, refits(problem, model, s.lambda2), n_best=max(n_best, 2))
-        options = {} if penalised else {"most": s.k}
+        options = {} if penalized else {"most": s.k}
         few, search = _few(problem, s.lambda2), None
         if few:
             search = make_search(model, s.lambda1, s.lambda2, wanted, **options)

@@ -2,7 +2,7 @@
 classes; and the choice among all of them.
 
 A loss F that couples rows gives, for the slopes a that the quadratic model at a fit foretells at
-its minimiser `end`, a value of weak duality (`verbs.bound_of_rows`),
+its minimizer `end`, a value of weak duality (`verbs.bound_of_rows`),
 
     F(eta) >= F(start) + bound + a'(eta - end)  for every predictor eta,
 

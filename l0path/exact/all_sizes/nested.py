@@ -1,5 +1,5 @@
 """The best sets of units of all sizes by one search, for every smooth convex loss: "leaps for
-generalised linear models", and for groups.
+generalized linear models", and for groups.
 
 A unit is a column or a group of columns; the columns of several groups are their union. A node is a
 set of units, some of which may leave. No set of the node has a smaller infimum than all its units
@@ -11,7 +11,7 @@ are the closed ones: with a unit leaves what needs it.
 
 Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound and the tree; Gatu &
 Kontoghiorghes (Journal of Computational and Graphical Statistics 15, 2006) for the order. Lawless &
-Singhal (Biometrics 34, 1978) bound generalised linear models by the quadratic model itself, which
+Singhal (Biometrics 34, 1978) bound generalized linear models by the quadratic model itself, which
 is an approximation; here it gives dual points, whose values are bounds.
 """
 

@@ -9,7 +9,7 @@ intercept, and a_i / w_i in the domain of the conjugate l* gives, by weak dualit
 
     L(V) >= sum_i a_i o_i - sum_i w_i l*(y_i, a_i / w_i) - sum_j (z_j'a)^2 / (4 lambda2)
 
-The minimiser of the quadratic model at a fit of V, with the columns R that are left alone, gives
+The minimizer of the quadratic model at a fit of V, with the columns R that are left alone, gives
 such a point for R: the slopes that the model foretells there, whose products with the columns of R
 vanish. So one fit bounds all sets V less some columns. Where such a point leaves the domain, there
 is no bound. For the squared loss the model is the loss, and the bounds are the values.
@@ -220,7 +220,7 @@ class RowSet:
 
     def _dual(self, ends, rest):
         """(m,) values of the slopes that the quadratic model foretells at `ends` (m, q), its
-        minimisers with the columns `rest` (m, q) alone; -inf where they are infeasible.
+        minimizers with the columns `rest` (m, q) alone; -inf where they are infeasible.
 
         Rounding leaves products d of a point with its columns. A point whose products vanish is
         near: to first order its value differs by x'd, and then by less than d'inv(H)d. Twice the

@@ -7,7 +7,7 @@ With D = diag(delta) and M = S - D positive semidefinite, leaving out candidates
 w = M v: the tangent of the part with M at b + v, for any v. What is left is a sum over candidates:
 one that stays adds -w_j^2 / delta_j, one that leaves g_j = delta_j (b_j - w_j / delta_j)^2 more. So
 the m - t smallest g_j bound the sets of t candidates, all t at once. The best v is beta - b for the
-minimiser beta of the relaxation with beta_j^2 / z_j in place of beta_j^2 in the part with D, and
+minimizer beta of the relaxation with beta_j^2 / z_j in place of beta_j^2 in the part with D, and
 0 <= z <= 1, sum z = t; steps for single coefficients come near to it. v = 0 is the bound by the sum
 of delta_j b_j^2.
 

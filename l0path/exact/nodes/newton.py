@@ -1,5 +1,5 @@
 """The relaxation of a node of a search tree for a loss that is not quadratic, on its working
-columns: quadratics with the loss's own second derivatives, each minimised with the perspective
+columns: quadratics with the loss's own second derivatives, each minimized with the perspective
 penalty by `relaxation.relax` on the columns that are nonzero or leave zero, and a line search
 on the relaxation's value. Its duality gap says when to stop: what is asked is to cut the node off,
 or else a bound good enough to choose where to split. The number of steps hardly depends on the
@@ -130,7 +130,7 @@ class NodeNewton:
         return np.union1d(np.flatnonzero((self.b != 0) | (self.state > 0)), fresh)
 
     def _step(self, a, eta, gradient, s, damping):
-        """(damping, s, step (w,)) of the quadratic at the present point, minimised with the
+        """(damping, s, step (w,)) of the quadratic at the present point, minimized with the
         penalty.
         """
         tree, work, p = self.tree, self.work, self.tree.dual.problem

@@ -55,7 +55,7 @@ def shape(multiplier, ridge, M):
 
 @njit
 def move(reduced, curvature, multiplier, ridge, M, free):
-    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - reduced b + the column's
+    """(|b|, part): the minimizer over 0 <= b <= M of curvature b^2 / 2 - reduced b + the column's
     cost without lambda1, and which part of it b lies on.
     """
     if reduced <= 0.0 or M <= 0.0:

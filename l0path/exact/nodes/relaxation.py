@@ -1,7 +1,7 @@
 """The perspective relaxation of a quadratic model at one node of a search tree: some columns are
 in, some out, the others free. One compiled kernel for sizes and for multipliers.
 
-    minimise over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1
+    minimize over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1
                           + sum_in r_j b_j^2 + sum_free [ r_j b_j^2 / z_j + price_j z_j ],
                           lower <= b <= upper,   |b_j| <= M_j z_j,   0 <= z_j <= 1
 
@@ -16,7 +16,7 @@ columns between the four before each step. No bound depends on that: any b gives
 `relaxation.bounds`). The columns that may be nonzero are few, and their part of G is copied.
 
 Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order
-    optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
+    optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalized node by
 coordinate descent with a box; sizes, and the bordered system, are ours.
 """
 
@@ -104,7 +104,7 @@ def direction(at, s, size, scratch):
         if part[j] == LINEAR or part[j] == QUADRATIC:
             J[m] = j
             m += 1
-    lack, less = float(size), 0.0  # sum z = size, linearised: lack = v'step + less ds
+    lack, less = float(size), 0.0  # sum z = size, linearized: lack = v'step + less ds
     for i in range(m):
         j = J[i]
         row, into = loss.G[j], M[i]
@@ -140,7 +140,7 @@ def direction(at, s, size, scratch):
 
 @njit
 def _multiplier_step(v, x, t, m, lack, less, s):
-    """The step of s with which the linearised sum of z meets the size."""
+    """The step of s with which the linearized sum of z meets the size."""
     down, across = 0.0, 0.0
     for i in range(m):
         down += v[i] * x[i]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core import threads
-from ...designs.cluster.shard_gram import standardised
+from ...designs.cluster.shard_gram import standardized
 from .. import updates
 from ..ranking import Roles, entry_costs
 from ..table import in_order
@@ -114,7 +114,7 @@ def _best_exchanges(shard, static, common, sent, place, batches):
 def _leading(shard, static, common, R, most, first):
     with threads.limited(1):
         return ranges.leaders(
-            standardised(shard, static, common).correlate(R), static[2], static[3], most, first
+            standardized(shard, static, common).correlate(R), static[2], static[3], most, first
         )
 
 
@@ -130,7 +130,7 @@ def _proposals(shard, static, common, sent, first, batches):
     )
     none, out = np.zeros(shard.p), []
     with threads.limited(1):
-        C = standardised(shard, static, common).correlate(R).T
+        C = standardized(shard, static, common).correlate(R).T
         for c, one, member in zip(C, screenings, members, strict=True):
             inside = one.support[(one.support >= first) & (one.support < first + shard.p)] - first
             skip = ~usable

@@ -73,7 +73,7 @@ def own_loss(
         An upper bound of the curvature of a row over all y and eta; inf if there is none.
     intercept : bool, default True
         Whether an intercept can be fitted. False for a loss of all rows that a constant added to
-        eta does not change: its columns are centred as with an intercept.
+        eta does not change: its columns are centered as with an intercept.
 
     Returns
     -------

@@ -53,7 +53,7 @@ class MultinomialModel(ResponseModel):
         self.Z, self.W = np.empty((0, problem.X.n)), np.empty(0, dtype=np.int64)
         self.max_iter = 1000
         x = np.zeros((int(problem.intercept), len(self.T)))
-        x = self._minimise(self.Z, np.empty(0, dtype=np.int64), x, 0.0)[2]
+        x = self._minimize(self.Z, np.empty(0, dtype=np.int64), x, 0.0)[2]
         self.start = x[0] if problem.intercept else np.zeros(len(self.T))
         D = (problem.y - probabilities(problem.offset + self.start @ self.T)) @ self.T.T
         flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
@@ -97,7 +97,7 @@ class MultinomialModel(ResponseModel):
         Z, S, R = self.basis(support, at) if lambda2 == 0.0 else (self.Z, at, None)
         if R is not None:
             x[:k] = R @ x[:k]
-        status, value, x, flags = self._minimise(Z, S, x, lambda2, float(target))
+        status, value, x, flags = self._minimize(Z, S, x, lambda2, float(target))
         if status == newton.REJECTED:
             return None
         if status == newton.MAX_ITER and start is not None:  # it may have begun far out
@@ -144,7 +144,7 @@ class MultinomialModel(ResponseModel):
         sizes = np.abs(np.diagonal(R))
         return np.sort(order[: sizes.size][sizes > 2.0 * support.size / CONDITION])
 
-    def _minimise(self, Z, at, x, lambda2, target=np.inf):
+    def _minimize(self, Z, at, x, lambda2, target=np.inf):
         """(status, F, coefficients (K, q), flags) of the columns `at` of Z, from x (K, q)."""
         held, eta = np.empty_like(x), np.empty((self.T.shape[1], self.problem.X.n))
         rows = self.class_rows(Z)

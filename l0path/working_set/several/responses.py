@@ -74,7 +74,7 @@ class ResponseModel(GramModel):
         return self.inverses[key]
 
     def on_rows(self, support, lambda2):
-        """(Fit, rank) by an orthogonal factorisation, as `GramModel.on_rows`."""
+        """(Fit, rank) by an orthogonal factorization, as `GramModel.on_rows`."""
         p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
         A, y = (self.Z[self.where[support]] * root).T, root[:, None] * p.y
         if lambda2:

@@ -6,7 +6,7 @@ intercepts in the last row where there are some. P (r, n) are probabilities, T (
     gradient  Z diag(w) (P - Y)' T' + 2 lambda2 b,
     Hessian   sum_i w_i z_i z_i' x T (diag P_i - P_i P_i') T'  (Kronecker) + 2 lambda2 I.
 
-After a Newton step -d, whose predictors change by -e, the linearised probabilities p_i = P_i -
+After a Newton step -d, whose predictors change by -e, the linearized probabilities p_i = P_i -
 (diag P_i - P_i P_i') e_i balance the gradient of the ridge at b - d. Where they are not negative,
 weak duality bounds the optimum from below:
 
@@ -226,7 +226,7 @@ def hessian(rows, S, lambda2, work, H):
 @njit
 def bound_after(rows, S, lambda2, F, step, work):
     """The lower bound of the module's head for the Newton step -step (K, q) from where F is; -inf
-    where the linearised probabilities are no probabilities.
+    where the linearized probabilities are no probabilities.
     """
     P, e, mean, ridge, least = work.P, work.trial, work.v, 0.0, 0.0
     (r, n), divergence = P.shape, 0.0
@@ -359,7 +359,7 @@ def _copy_table(source, target):
 
 @njit
 def refit_classes(rows, S, limits, x, held, eta):
-    """Minimise F over the coefficients x (K, q) of the working columns S (k,) from where x is, in
+    """Minimize F over the coefficients x (K, q) of the working columns S (k,) from where x is, in
     place; returns (status, F, far) and leaves the predictors in eta (r, n).
 
     Status: CONVERGED; MAX_ITER; REJECTED once a bound shows that F cannot fall below

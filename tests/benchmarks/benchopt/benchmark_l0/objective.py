@@ -15,7 +15,7 @@ class Objective(BaseObjective):
     parameters = {"reg": [0.1, 0.01], "ridge": [1e-3]}
 
     def set_data(self, X, y):
-        """Keep the data; columns and y are centred by the data set."""
+        """Keep the data; columns and y are centered by the data set."""
         self.X, self.y, n = X, y, len(y)
         gains = (X.T @ y / n) ** 2 / (2.0 * ((X * X).sum(axis=0) / n + 2.0 * self.ridge))
         self.lambda0 = self.reg * float(gains.max())

@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 
 class Dataset(BaseDataset):
-    """Centred columns and response."""
+    """Centered columns and response."""
 
     name = "simulated"
     parameters = {"n, p, k": [(200, 500, 10)], "rho": [0.5, 0.9], "snr": [5.0], "seed": [0]}

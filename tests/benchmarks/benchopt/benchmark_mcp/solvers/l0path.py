@@ -5,7 +5,7 @@ The MCP of a coefficient is at most gamma lmbd^2 / 2, and that much from |b| = g
     1 / (2 n) ||y - X b||^2 + gamma lmbd^2 / 2 ||b||_0
 
 is an upper bound of the objective, and equals it where all coefficients are large or 0. The solver
-minimises this bound; it is no solver of the MCP itself where coefficients are small.
+minimizes this bound; it is no solver of the MCP itself where coefficients are small.
 """
 
 import numpy as np

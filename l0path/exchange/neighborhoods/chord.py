@@ -1,0 +1,254 @@
+"""Steps ranked by the table of exchanges on the local quadratic and tried by chord steps
+(`trials`), or for ordered classes by bounds and refits: losses without a sign or bound to respect
+(no lambda1, no box).
+"""
+
+import numpy as np
+
+from ...core import threads
+from ...core.status import FitStatus
+from ...problem.losses import mean_of_rows
+from ...problem.penalties import separable
+from ...problem.problem import Fit
+from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
+from .. import trials
+from ..chord_steps import LocalTable
+from ..ordered.trials import first_ordered
+from ..ranking import Wanted, exchanged_supports, roles, scanned
+from ..trials import Exchanges, Goal
+from .refit import RefitNeighborhood
+
+# rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
+# takes a fifth of a millisecond, these take about two
+SHARED = 1 << 20
+
+
+class ChordNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood whose trials take gradients only, and which turns to a refit where chord
+    steps do not converge.
+    """
+
+    def __init__(self, model, lambda1, lambda2, scale, settings):
+        super().__init__(model, lambda1, lambda2, scale, settings)
+        self.exact = {}  # support -> its fit by Newton's method
+
+    def refined(self, fit):
+        """The fit as Newton's method leaves it; as it is where that ends above it, as steps may
+        along which a loss falls for ever.
+        """
+        key = fit.key
+        if fit.flags or not fit.support.size:
+            return fit
+        most = fit.value + self._tolerance(fit.value)
+        if key not in self.exact or not self.exact[key].value <= most:
+            new = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
+            lost = fit._replace(flags=(FitStatus.NOT_CONVERGED,))
+            self.exact[key] = new if new.value <= most else lost
+        return self.exact[key]
+
+    def _lowest(self, fit, pairs):
+        """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
+        pairs.
+        """
+        if not pairs or FitStatus.SEPARATED in fit.flags:
+            return super()._lowest(fit, pairs)
+        i, j = np.array(pairs, dtype=np.int64).T
+        out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
+        exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
+        goal = Goal(np.inf, False, False, self._tolerance(fit.value))
+        return attempt(self.model, fit, exchanges, self.lambda2, goal)[0]
+
+    def _improve(self, fit, first, keep, thorough):
+        """The first of the `keep` first swaps with working columns from position `first` on that
+        comes below the fit, or None.
+        """
+        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
+            return super()._improve(fit, first, keep, thorough)
+        change, position, column = self._swaps(fit, first, keep)
+        exchanges = Exchanges(position, column + first)
+        target, key = fit.value - self._tolerance(fit.value), fit.key
+        # columns that came later must beat the first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
+        full = change.size == keep
+        try_these = np.flatnonzero(change <= last)
+        while try_these.size:
+            # on the way a guess will do; the last word on a size is had by bounds
+            goal = Goal(target, True, thorough)
+            new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
+            if at < 0:
+                break
+            if new is not None and new.value < target:
+                return new
+            self._refused(fit, new)
+            try_these = try_these[at + 1 :]
+        if full:
+            self.last_ranked[key, keep] = min(last, change[-1])
+        elif thorough:
+            left = self._unranked(fit, first, exchanges)[: keep - change.size]
+            return self._first_below(fit, left, target)[1]
+        return None
+
+    def _unranked(self, fit, first, ranked):
+        """The swaps (out, into) with working columns from position `first` on that the quadratic
+        does not rank: where few rows have a curvature, columns are combinations of the support
+        there that are none. Only a refit tells.
+        """
+        part = roles(self.model.problem, fit, self.model.W[first:], 0.0)
+        listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
+        listed[np.ix_(~part.locked, ~part.skip)] = False
+        listed[ranked.out, ranked.into - first] = True
+        out, into = np.nonzero(~listed)
+        pairs = zip(fit.support[out].tolist(), self.model.W[first + into].tolist(), strict=True)
+        return list(pairs)
+
+    def _swaps(self, fit, first, keep):
+        """The `keep` swaps with working columns from position `first` on that the quadratic ranks
+        first: (change, position dropped, number of the column added), ascending.
+        """
+        model = self.model
+        change, column, position = scanned(
+            model,
+            fit,
+            model.quadratic(fit, self.lambda2, first),
+            model.W[first:],
+            separable(0.0, 0.0, self.lambda2),
+            Wanted(1e300, 1e300, keep),
+        )
+        return change, position, column
+
+
+class OrderedNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood of ordered classes, where bounds at the optima that the quadratic of the
+    fit predicts refute most exchanges, and refits start from there.
+    """
+
+    def addition(self, fit, column, target):
+        """The refit with one more column; None once `target` is out of reach."""
+        return self._first_below(fit, [(-1, column)], target)[1]
+
+    def _first_below(self, fit, pairs, target):
+        """As in `RefitNeighborhood`."""
+        if not pairs or not fit.support.size or FitStatus.SEPARATED in fit.flags:
+            return super()._first_below(fit, pairs, target)
+        model, lambda2 = self.model, self.lambda2
+        out, into = np.array(pairs, dtype=np.int64).T
+        supports, starts = exchanged_supports(fit.support, fit.b, out, into)
+        if not supports.size:
+            return super()._first_below(fit, pairs, target)
+        rows, table, at, into_at, first = *self._placed(fit, supports, into), 0
+        exchanges = Exchanges(np.where(out >= 0, np.searchsorted(fit.support, out), -1), into_at)
+        b = np.empty(supports.shape[1])
+        found = eta, thresholds = np.empty(model.problem.X.n), np.empty_like(table.best.t)
+        stopping = model.stopping(target, lambda2)
+        while first < len(pairs):
+            rest = exchanges.of(slice(first, None))
+            e, refits, status, value = first_ordered(
+                rows, table, rest, at[first:], stopping, b, found
+            )
+            model.refits += refits
+            if e < 0:
+                break
+            e += first
+            model.grow(into[e : e + 1][into[e : e + 1] >= 0])
+            model.thresholds = thresholds
+            flags = () if status == CONVERGED else (FitStatus.NOT_CONVERGED,)
+            new = Fit(supports[e].copy(), b.copy(), fit.b0, value, flags)
+            known = status in (CONVERGED, MAX_ITER) and np.isfinite(value)
+            if not known or model.runs_off(stopping.capped, new, eta):
+                new = model.refit(new.support, 0.0, lambda2, (starts[e], fit.b0), target)
+            if new is not None and new.value < target:
+                return e, new
+            self._refused(fit, new)
+            first = e + 1
+        return -1, None
+
+    def _placed(self, fit, supports, into):
+        """Rows with all columns of some exchanges, those of W if these are all; the table of the
+        fit, the supports after them and the columns added, as positions there.
+        """
+        model = self.model
+        table, problem, where = model.weighted(fit, self.lambda2), model.problem, model.where
+        if (where[into] >= 0).all() or (into < 0).all():
+            into_at = np.where(into >= 0, where[into], -1)
+            return rows_of(problem, model.Z), table, where[supports], into_at
+        J = np.union1d(fit.support, into)
+        Z, outside = model.Z[where[J]], where[J] < 0
+        Z[outside] = problem.X.columns(J[outside]).T
+        table = table._replace(S=np.searchsorted(J, fit.support))
+        return rows_of(problem, Z), table, np.searchsorted(J, supports), np.searchsorted(J, into)
+
+    def swap_among(self, fit, candidates):
+        """The fit after the first of some swaps that a refit confirms, which is polished on the
+        way, its column now in W; the fit itself where all are refuted. A column need not be in W.
+        """
+        failed = self.failed.setdefault(fit.key, set())
+        swaps = [(c.out, c.into) for c in candidates if c.out >= 0]
+        swaps = [pair for pair in swaps if pair not in failed]
+        e, new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value))
+        failed.update(swaps if new is None else swaps[:e])
+        return fit if new is None else self.swap(new)
+
+
+def attempt(model, fit, exchanges, lambda2, goal):
+    """Try exchanges of a fit of a RowModel by chord steps: (Fit, number) of the one that the goal
+    asks for, number -1 if there is none.
+    """
+    e, value, b0, promised, reach, best = _tried(model, fit, exchanges, lambda2, goal)
+    if e < 0:
+        return None, e
+    out, into = exchanges.out[e : e + 1], exchanges.into[e : e + 1]
+    out = fit.support[out] if out[0] >= 0 else out
+    into = model.W[into] if into[0] >= 0 else into
+    (support,), (b,) = exchanged_supports(fit.support, best[:-1], out, into)
+    if into[0] >= 0:
+        b[np.searchsorted(support, into[0])] = best[-1]
+    if promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
+        return Fit(support, b, b0, value), e
+    # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
+    start = exchanged_supports(fit.support, fit.b, out, into)[1][0]
+    p = model.problem
+    eta = start @ model.Z[model.where[support]] + (p.offset + fit.b0)
+    before = mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(start @ start)
+    if not value < before:
+        b, b0 = start, fit.b0
+    return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
+
+
+def _tried(model, fit, exchanges, lambda2, goal):
+    """The result of `trials.attempt`, and its coefficients. Proofs mostly refute all exchanges:
+    several threads share these, and the first exchange that is found counts.
+    """
+    local, tried = model.local(fit, lambda2), {}
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
+    rows = rows_of(model.problem, model.Z)
+    local_table = LocalTable(
+        local.at,
+        fit.b,
+        float(fit.b0),
+        float(lambda2),
+        local.B,
+        local.c,
+        local.rows,
+        local.index,
+        local.diagonal,
+        local.mean,
+        local.scale,
+        local.total,
+        local.v if local.gram is None else local.gram.v,
+    )
+
+    def piece(left, right):
+        best = np.empty(fit.support.size + 1)
+        some = exchanges.of(slice(left, right))
+        found = trials.attempt(rows, local_table, some, goal, best)
+        tried[left] = *found, best
+
+    number = exchanges.out.size
+    work = number * rows.y.size * (fit.support.size + 1)
+    most = min(work // SHARED, number) if goal.thorough else 1
+    pieces = min(threads.count(), most) if most > 1 else 1
+    threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
+    left = min((left for left in tried if tried[left][0] >= 0), default=None)
+    e, *rest = tried[0 if left is None else left]
+    return (-1 if left is None else e + left), *rest

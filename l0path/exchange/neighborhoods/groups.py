@@ -1,0 +1,188 @@
+"""Steps over sets of groups: add, drop and swap groups with everything re-optimized, ranked or
+decided by the tables of `group_ranking`.
+"""
+
+import numpy as np
+
+from ...core.status import FitStatus
+from .. import group_ranking
+from ..local_search import ON_THE_WAY, flat
+from ..table import EQUAL, in_order
+from .protocol import Reach
+
+# groups ranked best at each size that a check takes in, and exchanges that refits refute where a
+# table only ranks
+TRIED = 10
+FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
+NO_COST = 1e-6  # share of F below which a removal seems to cost nothing
+LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
+ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
+
+
+def groups_tried(settings):
+    """The m of a check over groups: n_best, by default TRIED."""
+    return settings.n_best or TRIED
+
+
+class GroupNeighborhood:
+    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by
+    sets of groups, and follow the working groups.
+    """
+
+    compiled = False
+
+    def __init__(self, model, scale, settings):
+        self.model, self.scale, self.settings = model, scale, settings
+        self.tables, self.moved, self.failed = {}, {}, {}
+        self.undecided = set()  # supports with an exchange whose refit did not converge
+        self.tried = groups_tried(settings)
+
+    def _tolerance(self, value):
+        return flat(value, self.scale, self.settings.tol)
+
+    def table(self, fit):
+        """The GroupTable of a fit over all working groups."""
+        known = self.tables.get(fit.key)
+        if known is None or known.width < self.model.W.size:
+            known = self.tables[fit.key] = group_ranking.table(self.model, fit, known, self.tried)
+        return known
+
+    def costs(self, fit):
+        """{group: increase of F by its removal}, by the quadratic."""
+        known = self.tables.get(fit.key)
+        return group_ranking.drops(self.model, fit) if known is None else known.drops
+
+    def drops(self, fit):
+        """[(increase of F, group)] of the removals from a fit, the cheapest first. What the removal
+        of a group costs that separates, no quadratic knows, which has no curvature there: refits
+        say it where it seems to cost nothing.
+        """
+        found = self.costs(fit)
+        order = in_order(EQUAL * abs(fit.value))
+        ranked = sorted(((x, g) for g, x in found.items()), key=order)
+        if FitStatus.SEPARATED not in fit.flags:
+            return ranked
+        nothing = NO_COST * abs(fit.value)
+        doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
+        for g in doubtful:
+            found[g] = self._one_away(fit, -1, g).value - fit.value
+        return sorted(((x, g) for g, x in found.items()), key=order)
+
+    def add(self, fit, polish=True):
+        """One group more: the best addition, then swaps. None when no group is independent of the
+        support.
+        """
+        best = self._best(
+            fit,
+            [
+                (fit.key, 1, g)
+                for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
+            ]
+            + [(fit.key, 1, g) for g in self._near(fit)],
+        )
+        return self.swap(best) if polish and best is not None else best
+
+    def drop(self, fit, polish=True):
+        """One group less: the cheapest removal, then swaps. None when only forced groups are
+        left.
+        """
+        best = self._best(
+            fit,
+            [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]],
+        )
+        return self.swap(best) if polish and best is not None else best
+
+    def _best(self, fit, moves):
+        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of
+        which is refitted once.
+        """
+        best = None
+        for _, sign, g in moves:
+            new = self._one_away(fit, sign, g)
+            tie = 0.0 if best is None else self._tolerance(best.value)
+            best = new if best is None or new.value < best.value - tie else best
+        return best
+
+    def _one_away(self, fit, sign, g):
+        """The refit with one group more (sign 1) or less (-1), once."""
+        move = fit.key, sign, g
+        if move not in self.moved:
+            inside = fit.groups
+            groups = np.sort(np.append(inside, g)) if sign > 0 else inside[inside != g]
+            self.moved[move] = self.model.refit(groups, fit)
+        return self.moved[move]
+
+    def _swaps(self, fit):
+        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, of
+        removals by refits and additions to what is left.
+        """
+        if FitStatus.SEPARATED not in fit.flags:
+            return self.table(fit).swaps
+        found = []
+        for cost, out in self.drops(fit)[:LEAVING]:
+            less = self._one_away(fit, -1, out)
+            found += [(cost + x, out, g) for x, g in self.table(less).additions if g != out]
+        return sorted(found)[: self.tried]
+
+    def _near(self, fit):
+        """Groups with columns of near combinations, which a table does not see: `tried` of those
+        outside a fit.
+        """
+        near = self.model.near_groups()
+        return [g for g in near if g not in fit.groups][: self.tried]
+
+    def _near_swaps(self, fit):
+        """[(0, group out, group in)] of the groups of `_near`."""
+        near = self._near(fit)
+        members = np.setdiff1d(fit.groups, self.model.forced) if near else ()
+        return [(0.0, int(out), into) for into in near for out in members]
+
+    def swap(self, fit, thorough=False):
+        """Swaps until none improves; where a table only ranks, the first ON_THE_WAY of it are
+        refitted (thorough: all).
+        """
+        most = 1 if self.model.exact else self.tried if thorough else min(ON_THE_WAY, self.tried)
+        for _ in range(self.settings.max_swaps):
+            better = self._improved(fit, most)
+            if better is None:
+                return fit
+            fit = better
+        return fit
+
+    def _improved(self, fit, most):
+        """The first swap of those ranked best that lowers F, None where none does."""
+        goal, refused = (
+            fit.value - self._tolerance(fit.value),
+            self.failed.setdefault(fit.key, set()),
+        )
+        for change, out, into in self._swaps(fit)[:most] + self._near_swaps(fit):
+            if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
+                continue
+            new = self.model.refit(
+                np.sort(np.append(fit.groups[fit.groups != out], into)), fit, goal
+            )
+            if new is not None and new.value < goal:
+                return new
+            if new is not None and FitStatus.NOT_CONVERGED in new.flags:
+                self.undecided.add(fit.key)
+            refused.add((out, into))
+        return None
+
+    def refined(self, fit):
+        """The fit as it is: refits are run to their end."""
+        return fit
+
+    def without(self, fit, units):
+        """The fit without some of its groups."""
+        return self.model.refit(np.setdiff1d(fit.groups, units), fit)
+
+    def removable(self, fit):
+        """The increase of F by the removal of each unforced group, ascending, and the groups."""
+        drops = self.drops(fit)
+        return np.array([x for x, _ in drops]), np.array([g for _, g in drops], dtype=np.int64)
+
+    def reach(self, last):
+        """A fifth of the sizes, at least two groups, because refits of large blocks are
+        expensive.
+        """
+        return Reach(max(2, int(FURTHER * last)), 0.5 * self.model.problem.n_eff, False)

@@ -1,3 +1,0 @@
-"""Steps from a support to those beside it. A new neighbourhood is one file with the methods of
-`protocol.Neighbourhood`.
-"""

@@ -1,0 +1,170 @@
+"""Neighbors of a solution, one exchange of groups away: every pair (a chosen group out, one of all
+others in), decided by refits; where they are many, the groups that score best are tried.
+
+The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for
+the slopes c of the fit without the member that it replaces (`verification.groups.scores`).
+"""
+
+import numpy as np
+
+from ..core.status import FitStatus
+from ..engine.reported import Reporting
+from ..exchange.verification.groups import scores
+from ..problem.problem import pose, row_weights
+from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.hinge import make_model
+from .neighbors import ExchangePairs, check_refitted, fit_data
+
+# columns up to which every exchange may be refitted: their Gram matrix is held then
+GRAM_COLUMNS = 2000
+
+
+class GroupNeighbors:
+    """The exchanges around solution `index` of a path with groups, as `Neighbors` has them for
+    columns; units are numbers of groups.
+    """
+
+    exact = False
+
+    def __init__(self, path, index, X=None, y=None):
+        data = fit_data(path, X, y)
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.groups.labels
+        self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
+        self.value = s.loss + s.shrinkage
+        center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
+        self.model.grow(s.groups)
+        here = GroupFit(
+            s.support,
+            s.beta * self.problem.X.scale[s.support],
+            float(s.intercept + center @ s.beta),
+            self.value,
+            s.flags,
+            s.groups,
+        )
+        self.reporting = Reporting(self.problem, data, row_weights(data))
+        self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
+        check_refitted(path, self.fit, self.value)
+        self.units = s.groups
+        self.locked = np.isin(self.units, self.model.forced)
+        free = self.model.free.copy()
+        free[self.units] = False
+        self.outside = np.flatnonzero(free)
+
+    def _instead_of(self, g):
+        """The groups outside that keep the hierarchy in the place of member g."""
+        hierarchy = self.problem.groups.hierarchy
+        if hierarchy is None:
+            return self.outside
+        return self.outside[hierarchy.instead(g, self._inside())[self.outside]]
+
+    def _inside(self):
+        return np.isin(np.arange(self.model.free.size), self.units)
+
+    @property
+    def total(self):
+        """Number of exchanges."""
+        return sum(self._instead_of(g).size for g in self.units[~self.locked])
+
+    @property
+    def cost(self):
+        """Operations of all exchanges, inf where their columns are too many to hold."""
+        size = self.fit.support.size + 2.0
+        return (
+            self.total * size**2 * (size if self.model.closed else self.problem.X.n)
+            if np.unique(self.model.columns).size <= GRAM_COLUMNS
+            else np.inf
+        )
+
+    def every(self):
+        """All exchanges, unranked: ExchangePairs with a change of 0."""
+        each = [(g, self._instead_of(g)) for g in self.units[~self.locked]]
+        out = np.repeat([g for g, _ in each], [into.size for _, into in each]).astype(np.int64)
+        into = np.concatenate([np.empty(0, dtype=np.int64), *(into for _, into in each)])
+        return ExchangePairs(out, into, np.zeros(out.size))
+
+    def without(self, i):
+        """The Fit without member i; None where its box leaves out 0, or another one needs it."""
+        hierarchy = self.problem.groups.hierarchy
+        if hierarchy is not None and not hierarchy.removable(self._inside())[self.units[i]]:
+            return None
+        return self._rest(i)
+
+    def worth(self, i):
+        """Increase of loss + shrinkage when member i leaves, with those that need it."""
+        inside, hierarchy = self._inside(), self.problem.groups.hierarchy
+        inside[self.units[i]] = False
+        inside = inside if hierarchy is None else hierarchy.largest(inside)
+        return self._refit(np.flatnonzero(inside)).value - self.value
+
+    def _rest(self, i):
+        """The Fit of the members but i, whether they keep the hierarchy or not; None where its box
+        leaves out 0.
+        """
+        own = self.problem.groups.of(self.units[i])
+        if (self.problem.lower[own] > 0).any() or (self.problem.upper[own] < 0).any():
+            return None
+        return self._refit(np.delete(self.units, i))
+
+    def _refit(self, units, target=np.inf):
+        """The Fit of groups by the loss that results are about; None once `target` is out of
+        reach.
+        """
+        if not self.reporting.needed:
+            return self.model.refit(units, self.fit, target)
+        fit = self.model.refit(units, self.fit, target + self.problem.loss.above)
+        s = self.solution
+        return None if fit is None else self.reporting.fit(fit, s.lambda1, s.lambda2)
+
+    def swapped(self, out, into, target=np.inf):
+        """The Fit after an exchange."""
+        return self._refit(np.sort(np.append(self.units[self.units != out], into)), target)
+
+    def cost_change(self, out, into):
+        """Change of lambda0 sum f by an exchange; 0 on a support grid."""
+        return (
+            self.lambda0 * (self.problem.groups.factor[into] - self.problem.groups.factor[out])
+            if self.lambda0
+            else 0.0
+        )
+
+    def _scores(self, fits):
+        """Scores (m, G) of all groups at m fits."""
+        sides = [self.model.slopes(fit) for fit in fits]
+        return scores(
+            self.model,
+            np.column_stack([-slopes for slopes, _ in sides]),
+            np.array([float(v.sum()) for _, v in sides]),
+        )
+
+    def ranked_each(self, count):
+        """For each member the `count` groups of best score in its place: list of ExchangePairs."""
+        members = [i for i in np.flatnonzero(~self.locked) if self._instead_of(self.units[i]).size]
+        fits = {i: self._rest(i) for i in members}
+        members = np.array([i for i in members if fits[i] is not None], dtype=np.int64)
+        empty = ExchangePairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        out = [empty] * self.units.size
+        if not members.size or not self.outside.size:
+            return out
+        fits = [fits[i] for i in members]
+        found = self._scores(fits)
+        for i, fit, score in zip(members, fits, found, strict=True):
+            into = self._instead_of(self.units[i])
+            change = (
+                fit.value
+                - self.value
+                - 0.5 * score[into]
+                + np.array([self.cost_change(self.units[i], g) for g in into])
+            )
+            best = np.lexsort((into, change))[:count]
+            out[i] = ExchangePairs(np.full(best.size, self.units[i]), into[best], change[best])
+        return out
+
+    def ranked(self, count):
+        """The `count` most favorable exchanges by these scores: ExchangePairs."""
+        out, into, change = (
+            np.concatenate(part) for part in zip(*self.ranked_each(count), strict=True)
+        )
+        best = np.lexsort((out, into, change))[:count]
+        return ExchangePairs(out[best], into[best], change[best])

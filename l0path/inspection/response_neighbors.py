@@ -1,0 +1,86 @@
+"""Neighbors of a solution of several responses or classes, one exchange away: ranked by the table
+of `l0path.exchange.response_table`, which decides under the squared loss; refits decide elsewhere.
+"""
+
+import numpy as np
+
+from ..engine.reported import Reporting
+from ..exchange import response_table
+from ..exchange.verification.groups import scores_of_responses
+from ..problem.problem import pose, row_weights
+from ..working_set.hinge import make_model
+from ..working_set.several.groups import ResponseGroupModel
+from .group_neighbors import GroupNeighbors
+from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data
+
+
+class ResponseNeighbors(Neighbors):
+    """The exchanges around solution `index` of a path of several responses or classes, as
+    `Neighbors` has them for one.
+    """
+
+    def __init__(self, path, index, X=None, y=None):
+        data = fit_data(path, X, y)
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.names
+        self.reporting = Reporting(self.problem, data, row_weights(data))
+        self.model = make_model(self.problem)
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
+        self.exact, self.value = self.problem.quadratic, s.loss + s.shrinkage
+        self.fit = None
+        self.fit = self.refit(s.support)
+        check_refitted(path, self.fit, self.value)
+        self.units = s.support
+        self.locked = np.isin(s.support, self.problem.forced)
+
+    def refit(self, support, start=None, target=np.inf):
+        """The Fit on a sorted support; None once `target` is out of reach."""
+        start = self.fit if start is None else start
+        self.model.grow(support)
+        if start is None:
+            return self.model.refit(support, 0.0, self.solution.lambda2)
+        b = np.zeros((support.size, start.b.shape[1]))
+        b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
+        return self.model.refit(support, 0.0, self.solution.lambda2, (b, start.b0), target)
+
+    def table(self):
+        """As `Neighbors.table`."""
+        fit, p = self.fit, self.problem
+        self.model.read([fit.support])
+        state = self.model.over_all([fit], self.solution.lambda2)[0]
+        step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
+        for start in range(0, p.X.p, step):
+            part = slice(start, min(start + step, p.X.p))
+            skip = ~p.usable[part]
+            inside = fit.support[(fit.support >= part.start) & (fit.support < part.stop)]
+            skip[inside - start] = True
+            quadratic = self.model.of_all(fit, state, part)
+            found = response_table.all_exchanges(fit, quadratic, state.lambda2, skip, self.locked)
+            change = state.mean * found.swap
+            if self.lambda0:
+                cost = np.where(skip, 0.0, p.factor[part])
+                change = change + self.lambda0 * (cost - p.factor[fit.support][:, None])
+            yield start, change
+
+
+class ResponseGroupNeighbors(GroupNeighbors):
+    """The exchanges of groups around solution `index` of a path of several responses or classes."""
+
+    def __init__(self, path, index, X=None, y=None):
+        data = fit_data(path, X, y)
+        self.solution = s = path._solutions[index]
+        self.problem, self.names = pose(data), path._meta.groups.labels
+        self.reporting = Reporting(self.problem, data, row_weights(data))
+        self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
+        self.value, self.units = s.loss + s.shrinkage, s.groups
+        self.fit = self.model.refit(s.groups)
+        check_refitted(path, self.fit, self.value)
+        self.locked = np.isin(self.units, self.model.forced)
+        free = self.model.free.copy()
+        free[self.units] = False
+        self.outside = np.flatnonzero(free)
+
+    def _scores(self, fits):
+        """As `GroupNeighbors._scores`."""
+        return scores_of_responses(self.model, fits)
