@@ -57,15 +57,24 @@ class Dataset:
     description: str
     train: np.ndarray | None = None
 
-    def __repr__(self):
+    def _said(self):
+        """The response, and how many rows and features there are."""
+        y = self.y.columns if isinstance(self.y, pd.DataFrame) else [self.y.name]
+        rows = "" if self.train is None else f" ({int(self.train.sum())} to train)"
         n, p = self.X.shape
-        split = "" if self.train is None else f", train={int(self.train.sum())}"
-        y = list(self.y.columns) if isinstance(self.y, pd.DataFrame) else self.y.name
-        return f"Dataset({self.name}: n={n}, p={p}, y={y!r}{split})"
+        return f"{' and '.join(map(str, y))} of {n} rows{rows}, {p} features"
+
+    def _repr_html_(self):
+        from .report import dataset_html
+
+        return dataset_html(self)
+
+    def __repr__(self):
+        return f"<l0path.Dataset {self.name}: {self._said()}>"
 
 
 def load_hitters() -> Dataset:
-    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics.
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 features of statistics.
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by
     the level that is 1: `League_N`, `Division_W`, `NewLeague_N`.
@@ -79,7 +88,7 @@ def load_hitters() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_hitters(); data
-    Dataset(hitters: n=263, p=19, y='Salary')
+    <l0path.Dataset hitters: Salary of 263 rows, 19 features>
     >>> data.y.head(2)
     0    475.0
     1    480.0
@@ -93,7 +102,7 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei.
+    """Breast tumors, benign or malignant, and 30 measurements of cell nuclei.
 
     Returns
     -------
@@ -104,7 +113,7 @@ def load_wdbc() -> Dataset:
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes.
+    """Four kinds of small round blue cell tumors and the expression of 2308 genes.
 
     The first 63 rows are the published training sample (`train`), the last 20 the test sample.
 
@@ -178,7 +187,7 @@ def load_tecator(responses: str | list[str] = "fat") -> Dataset:
 
 
 def load_publication() -> Dataset:
-    """Months until 244 clinical trials were published, and 19 columns about them.
+    """Months until 244 clinical trials were published, and 19 features about them.
 
     The mechanism of funding is coded 0/1 against "R01", the most common one: `mech_U01` and so on.
 
@@ -192,7 +201,7 @@ def load_publication() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_publication(); data
-    Dataset(publication: n=244, p=19, y=['time', 'published'])
+    <l0path.Dataset publication: time and published of 244 rows, 19 features>
     >>> l0path.fit(data.X, data.y, loss="cox", max_k=3).model(k=2).features
     ['posres', 'impact']
     """
@@ -203,7 +212,7 @@ def load_publication() -> Dataset:
 
 
 def load_birth_weights() -> Dataset:
-    """Birth weights of 1387 children, in ounces, and 8 columns about mother, child and state.
+    """Birth weights of 1387 children, in ounces, and 8 features about mother, child and state.
 
     One birth without the education of the mother is left out, and so is the education of the
     father, which is missing for 196 births.
@@ -217,7 +226,7 @@ def load_birth_weights() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_birth_weights(); data
-    Dataset(birth_weights: n=1387, p=8, y='weight')
+    <l0path.Dataset birth_weights: weight of 1387 rows, 8 features>
     >>> l0path.fit(data.X, data.y).model(k=2).features
     ['white', 'cigarettes']
     """
@@ -228,7 +237,7 @@ def load_birth_weights() -> Dataset:
 
 
 def load_wages() -> Dataset:
-    """Logarithms of the hourly wages of 545 men in eight years, and 9 columns about them.
+    """Logarithms of the hourly wages of 545 men in eight years, and 9 features about them.
 
     The rows of a man belong together: the index of X and y is his number (`groups_cv=data.X.index`
     keeps them in one fold).
@@ -242,7 +251,7 @@ def load_wages() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_wages(); data
-    Dataset(wages: n=4360, p=9, y='log_wage')
+    <l0path.Dataset wages: log_wage of 4360 rows, 9 features>
     >>> data.X.index.nunique()
     545
     """
@@ -257,7 +266,7 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     Parameters
     ----------
     expansion : bool, default False
-        False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie,
+        False gives the ten features as measured. True gives the quadratic design of Efron, Hastie,
         Johnstone and Tibshirani (2004): each column is centered and scaled to length 1; then come 9
         squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
         themselves centered and scaled to length 1.
@@ -271,7 +280,7 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     --------
     >>> import l0path
     >>> l0path.datasets.load_diabetes(expansion=True)
-    Dataset(diabetes: n=442, p=64, y='y')
+    <l0path.Dataset diabetes: y of 442 rows, 64 features>
     """
     data = _dataset("diabetes", _table("diabetes.csv"), "y")
     if not expansion:

@@ -174,14 +174,14 @@ def cv_fit(
     column that is uncorrelated with the others under a squared loss: 0.83, 0.33 and 0.05.
 
     Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the
-    columns that enter a support) are those over all rows less those over the held-out rows, so that
-    one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of folds run
-    alone. Shared products and copies of held-out rows take at most 256 MB, or half of X where that
-    is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or
-    balance classes anew read X themselves.
+    features that enter a support) are those over all rows less those over the held-out rows, so
+    that one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of
+    folds run alone. Shared products and copies of held-out rows take at most 256 MB, or half of X
+    where that is more. Folds that leave out more than half of the rows or of the weight, repeat
+    rows, or balance classes anew read X themselves.
 
-    The folds do not start from the columns that the fit on all rows worked with. That would be
-    faster, and biased: those columns were found with the held-out responses.
+    The folds do not start from the features that the fit on all rows worked with. That would be
+    faster, and biased: those features were found with the held-out responses.
 
     Examples
     --------

@@ -118,7 +118,9 @@ class Unshrunken:
         if problem.turn is not None:
             return None
         b = s.beta * problem.X.scale[s.support]
-        b0 = float(s.intercept + (problem.X.center[s.support] @ s.beta if problem.centered else 0.0))
+        b0 = float(
+            s.intercept + (problem.X.center[s.support] @ s.beta if problem.centered else 0.0)
+        )
         if s.groups is not None:
             return GroupFit(s.support, b, b0, s.objective, (), s.groups)
         return Fit(s.support, b, b0, s.objective)

@@ -6,6 +6,7 @@ What is about one model is in `l0path.paths.model`.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
-from ..core.status import GLOBAL_GAP, End, FitStatus
+from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs import Derived, Reordered, as_design, derived
@@ -188,7 +189,9 @@ class Path:
         return [", ".join([name[j] for j in own]) for own in chosen]
 
     def _row(self, s):
-        gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
+        # a proof ends within GLOBAL_GAP of the objective, and rounding is all that is left then
+        proven = s.optimality == Optimality.GLOBAL and math.isfinite(s.objective)
+        bound = s.objective if proven else s.lower_bound
         return {
             "k": s.k,
             "n_features": s.n_nonzero,
@@ -202,8 +205,8 @@ class Path:
             "deviance_ratio": self._meta.deviance_ratio(s.loss),
             "lambda0_low": s.lambda0_low,
             "lambda0_high": s.lambda0_high,
-            "lower_bound": s.lower_bound,
-            "gap": gap,
+            "lower_bound": bound,
+            "gap": (s.objective - bound) / max(abs(s.objective), 1e-12),
             "converged": s.status == FitStatus.CONVERGED,
             "status": s.status,
             "optimality": s.optimality,
@@ -291,8 +294,9 @@ class Path:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.model(6)  # or path.model(k=6)
-        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, global; AtBat, Hits, Walks,
-        CRBI, Division_W, PutOuts>
+        <l0path.Model: Salary, k = 6: AtBat -1.869, Hits +7.604, Walks +3.698, CRBI +0.643,
+          Division_W -123, PutOuts +0.2643
+          loss 49800.2, deviance ratio 0.5087, global>
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
         """
@@ -342,8 +346,8 @@ class Path:
         several slices, or no data because the path was loaded; there the choice is among the rows.
 
         Models whose likelihood has no finite maximum, or says nothing, take no part: those whose
-        columns separate the classes (unless separated=True), those of zero loss (up to rounding,
-        squared loss), and those with df >= n.
+        features separate the classes (unless separated=True), those of zero loss (up to rounding,
+        squared loss), and models with df >= n.
 
         Parameters
         ----------
@@ -532,7 +536,7 @@ class Path:
         return hit[0]
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """The column indices of a solution, ascending, forced ones included.
+        """The column indices of a solution, ascending, forced features included.
 
         Parameters
         ----------
@@ -588,7 +592,7 @@ class Path:
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False
-            Whether all p columns are listed, instead of the chosen ones.
+            Whether all p columns are listed, instead of the chosen features.
         baseline : object, optional
             A class of the multinomial loss whose coefficients are taken off those of all classes,
             so that they are log odds against it. None leaves them with the sum zero over the
@@ -983,7 +987,7 @@ class Path:
             The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power
             of n.
         separated : bool, default False
-            Whether rows whose columns separate the classes take part. Their likelihood has no
+            Whether rows whose features separate the classes take part. Their likelihood has no
             finite maximum, so otherwise everything but their df is NaN.
 
         Returns
@@ -1006,7 +1010,7 @@ class Path:
         Notes
         -----
         The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table
-        say what went in: n (n_eff), p (columns that compete: p_total less the forced ones),
+        say what went in: n (n_eff), p (features that compete: p_total less the forced features),
         ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these
         quantities, df, m = df (+ 1 under the squared loss) and chosen, the number of nonzero
         coefficients that were not forced.
@@ -1041,17 +1045,17 @@ class Path:
     ) -> ModelSet:
         """All models nearly as good as the best one, as a `ModelSet`.
 
-        With k these are the models S of k columns with objective(S) <= (1 + within) x the best
+        With k these are the models S of k features with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
-        of single columns. Equal columns count as different ones. Models without a finite optimum
+        of single features. Equal features count as different. Models without a finite optimum
         (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
 
         Parameters
         ----------
         k : int, optional
-            The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
+            The size of the models, in features or groups. None: all sizes, compared by `criterion`.
         within : float, optional
             The largest distance from the best model: a share of the objective beyond the least
             value of the loss (None means 0.01), or a difference of the criterion (None means 2).
@@ -1081,7 +1085,9 @@ class Path:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.near_best(criterion="bic", within=2)
-        <l0path.ModelSet: 4 models, k = 6..8, within 2 of the best bic; no other is>
+        <l0path.ModelSet: Salary, k = 6: AtBat -1.869, Hits +7.604, Walks +3.698, CRBI +0.643,
+          Division_W -123, PutOuts +0.2643
+          the best of 4 models with k = 6..8, bic within 2 of 3812.21; the list is complete>
         """
         from ..inspection import near_best
 
@@ -1106,8 +1112,8 @@ class Path:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> Certificate:
-        """`Certificate` of one solution: a bound for all models of its size, and what the best ones
-        share.
+        """`Certificate` of one solution: a bound for all models of its size, and what the best
+        models share.
 
         The lower bound holds for the objective of every model of the size (on a lambda0 grid: of
         every model). First come rounds that improve the dual points and apply safe rules, which fix
@@ -1136,7 +1142,7 @@ class Path:
             The largest number of nodes of the search. None means no limit.
         box : float or str, optional
             M > 0, a bound of every |b_j| in standardized units, for problems with lambda2 = 0 that
-            have no other bound (a squared loss with more rows than columns has one). "auto" takes
+            have no other bound (a squared loss with more rows than features has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
             says so, and nothing is called proven under it. None assumes nothing. Not for several
             responses or classes.
@@ -1465,8 +1471,8 @@ class Path:
             Whether to open the page in a browser.
         near_best : ModelSet, optional
             Models nearly as good as the best one, of `Path.near_best`, for a section of their own:
-            the signs of their columns (the first 100 models, the 40 most frequent columns), how
-            often each column is in, and the sets of columns of which every model needs one.
+            the signs of their features (the first 100 models, the 40 most frequent features), how
+            often each feature is in, and the sets of features of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
         progress : bool, optional
