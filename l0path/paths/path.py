@@ -159,9 +159,9 @@ class Path:
 
         Its columns are the size k, n_features (the number of coefficients that are not 0), the
         objective, the share of the null deviance that is explained, what was checked (`optimality`)
-        and the features that were chosen, forced ones included: columns, or with groups the groups
-        or terms. Where the path has several values of lambda0, lambda1, lambda2 or relax, they
-        stand after k. `details` has all that is known of each model.
+        and the features that were chosen, forced features included: columns, or with groups the
+        groups or terms. Where the path has several values of lambda0, lambda1, lambda2 or relax,
+        they stand after k. `details` has all that is known of each model.
         """
         whole = self.details
         vary = [name for name in SHRINKAGE if whole[name].nunique() > 1]
