@@ -47,6 +47,7 @@ from ..problem.responses import null_start
 from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
+from .edges import along_edges
 from .gram import GramModel
 from .rows import RowModel, refit_in_turn
 from .several.responses import ResponseModel
@@ -221,7 +222,7 @@ class _Restricted:
                 unclear = ~inside & (unclear | (np.abs(moved) <= ZERO * self.scale))
                 if not unclear.any():
                     return x, x0, value, gap, unique
-                inside |= unclear
+                inside, b, b0 = inside | unclear, x, x0
             elif inside.all():
                 return b, b0, self.value(b, b0)[0], np.inf, True
             else:
@@ -256,7 +257,7 @@ class _Restricted:
         """`optimum` of all rows at once."""
         if self.lambda2 > 0.0:
             return *self.narrow(b, b0), True
-        return self.program()
+        return self.program(b, b0)
 
     def narrow(self, b, b0):
         """(b, b0, objective, gap) with a ridge: Newton on ever narrower smoothed losses, each
@@ -305,9 +306,10 @@ class _Restricted:
         a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
 
-    def program(self):
-        """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge: the
-        linear program of the slopes a (n,); None where it has no solution.
+    def program(self, b, b0):
+        """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge, from a
+        start (b, b0): the linear program of the slopes a (n,), by steps along edges where these
+        end, else by HiGHS; None where it has no solution.
         """
         p, k, m = self.problem, self.every.size, int(self.problem.intercept)
         A, cost, box = np.vstack([self.Z, np.ones((m, p.y.size))]), p.offset - p.y, []
@@ -323,17 +325,28 @@ class _Restricted:
             A = np.hstack([A, unit])
             cost = np.append(cost, np.broadcast_to(rate, J.size))
             box.append(np.full((J.size, 2), [least, most]))
+        box = np.vstack(box)
+        if not (above | below).any():
+            found = along_edges(A, cost, box, np.append(b, [b0] * m), ZERO * self.scale)
+            found = None if found is None else self.reported(*found)
+            if found is not None and found[3] <= CLOSED_GAP * max(abs(found[2]), self.scale):
+                return found
         found = scipy.optimize.linprog(
             -cost,
             A_eq=A,
             b_eq=np.zeros(k + m),
-            bounds=np.vstack(box),
+            bounds=box,
             method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if found.status != 0:
-            return None
-        a, x = found.x[: p.y.size], found.eqlin.marginals
+        return self.reported(found.eqlin.marginals, found.x) if found.status == 0 else None
+
+    def reported(self, x, a):
+        """What `program` returns, from parameters x (k + m,) and slopes a, those of the rows
+        first.
+        """
+        k, m = self.every.size, int(self.problem.intercept)
+        a = a[: self.problem.y.size]
         b, tau = np.clip(x[:k], self.lower, self.upper), self.Z @ a
         if self.lambda1:
             b[np.abs(tau) < (1.0 - ZERO) * self.lambda1] = 0.0
@@ -370,7 +383,8 @@ class _Restricted:
         M = np.vstack([self.Z[C], np.ones((m, a.size))])
         if not M.shape[0]:
             return True
-        if np.linalg.matrix_rank(M[:, kink]) == M.shape[0]:
+        rank = np.linalg.matrix_rank(M[:, kink])
+        if rank == M.shape[0]:
             return True
         ends = np.flatnonzero(~kink & (np.abs(beyond) <= ZERO * self.scale))
         if not ends.size and not ended[C].any():
@@ -378,16 +392,21 @@ class _Restricted:
         sides = np.where(a[ends] > 0.5 * (self.low + self.high)[ends], -1.0, 1.0)
         low = np.where(at_low[C] | (zero[C] & (tau[C] < 0.0)), 0.0, -1.0)
         high = np.where(at_high[C] | (zero[C] & (tau[C] > 0.0)), 0.0, 1.0)
-        box = np.column_stack([np.append(low, [-1.0] * m), np.append(high, [1.0] * m)])
+        low, high = np.append(low, [-1.0] * m), np.append(high, [1.0] * m)
+        sides = (sides * M[:, ends]).T
+        if rank == M.shape[0] - 1:  # one line keeps the rows at the kink where they are
+            d = np.linalg.svd(M[:, kink])[0][:, -1]
+            ways = [way for way in (d, -d) if (sides @ way <= AT_END).all()]
+            return not any(((way >= low - AT_END) & (way <= high + AT_END)).all() for way in ways)
         toward = np.cos(np.arange(1.0, M.shape[0] + 1.0))  # nothing special about any direction
         for sign in (1.0, -1.0):
             found = scipy.optimize.linprog(
                 sign * toward,
-                A_ub=(sides * M[:, ends]).T,
+                A_ub=sides,
                 b_ub=np.zeros(ends.size),
                 A_eq=M[:, kink].T,
                 b_eq=np.zeros(int(kink.sum())),
-                bounds=box,
+                bounds=np.column_stack([low, high]),
                 method="highs-ds",
             )
             if found.x is None or found.fun < -1e-7:

@@ -84,6 +84,62 @@ def test_losses_are_those_of_the_linear_program(kind):
         assert s.loss == pytest.approx(check(y, path.predict(X, k=s.k), 0.3, w), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["normal", "ties", "shrunk", "far start"])
+def test_steps_along_edges_end_where_the_linear_program_does(kind):
+    """Slopes within their ranges that balance are the proof; few of the searches are given up."""
+    from l0path.working_set.edges import along_edges
+
+    rng, given_up = np.random.default_rng(len(kind)), 0
+    for _ in range(40):
+        n, q = int(rng.integers(8, 120)), int(rng.integers(1, 7))
+        X, y = rng.normal(size=(n, q)), rng.standard_t(2, size=n)
+        w, t = rng.uniform(0.1, 2, n), rng.uniform(0.05, 0.95)
+        if kind == "ties":
+            X, y, w = np.round(X), np.round(y), np.ones(n)
+        X[:, 0] = 1.0
+        A, at = X.T, -y
+        box = np.column_stack([-t * w, (1 - t) * w])
+        if kind == "shrunk":
+            A, at = np.hstack([A, np.eye(q)]), np.append(at, np.zeros(q))
+            box = np.vstack([box, np.full((q, 2), [-0.05, 0.05]) * n])
+        start = np.linalg.lstsq(X, y, rcond=None)[0] + 100.0 * (kind == "far start")
+        found = along_edges(A, at, box, start, 1e-9)
+        if found is None:
+            given_up += 1
+            continue
+        x, slopes = found
+        r = x @ A + at
+        value = float(np.where(r > 0, box[:, 1], box[:, 0]) @ r)
+        assert (slopes >= box[:, 0]).all() and (slopes <= box[:, 1]).all()
+        np.testing.assert_allclose(A @ slopes, 0.0, atol=1e-9 * n)
+        assert slopes @ at == pytest.approx(value, rel=1e-10)  # weak duality: nothing is lower
+    assert given_up <= (8 if kind == "ties" else 0)
+
+
+def test_the_general_solver_is_called_where_steps_are_given_up(monkeypatch):
+    """Both ways have the same models; without ties the steps alone reach every one."""
+    import scipy.optimize
+
+    from l0path.working_set import hinge
+
+    rng, calls = np.random.default_rng(17), []
+    X = rng.normal(size=(301, 6))
+    y = X[:, 0] - X[:, 3] + rng.standard_t(2, size=301)
+    solve = scipy.optimize.linprog
+    monkeypatch.setattr(
+        scipy.optimize, "linprog", lambda *args, **more: calls.append(1) or solve(*args, **more)
+    )
+    quick = l0path.fit(X, y, loss=l0path.losses.Quantile(0.31))
+    assert not calls
+    monkeypatch.setattr(hinge, "along_edges", lambda *args: None)
+    slow = l0path.fit(X, y, loss=l0path.losses.Quantile(0.31))
+    assert len(calls) >= 6
+    for one, other in zip(quick._solutions, slow._solutions, strict=True):
+        np.testing.assert_array_equal(one.support, other.support)
+        np.testing.assert_allclose(one.beta, other.beta, rtol=1e-8, atol=1e-10)
+        assert one.loss == pytest.approx(other.loss, rel=1e-12) and one.flags == other.flags
+
+
 def test_other_best_coefficients_are_flagged():
     """The median of an even number of rows is an interval; with a column of two values, two."""
     x = np.repeat([0.0, 1.0], [3, 4])
