@@ -1,6 +1,7 @@
-"""Runs the code of the first steps, of the pages of tasks and of the examples of docstrings that
-draw, and keeps their figures: python docs/figures.py. The pages show docs/assets/*.png and
-docs/assets/reference/*.png, which a change of the plots makes old.
+"""Runs the code of the first steps, of the pages of tasks and plots, and of the examples of
+docstrings that draw, and keeps their figures: python docs/figures.py. The pages show
+docs/assets/*.png, docs/assets/plots/*.png and docs/assets/reference/*.png, which a change of the
+plots makes old.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from textwrap import dedent
 
 FOLDER = Path(__file__).resolve().parent
 PICTURES = FOLDER / "assets" / "reference"
@@ -29,6 +31,14 @@ def run(page, folder):
                 exec(code, names)
             out.append((code, printed.getvalue(), said))
     return out
+
+
+def plots_of_the_page():
+    """{file: code} of the page on plots: each picture, and the block of code before it."""
+    page = (FOLDER / "plots.md").read_text(encoding="utf-8")
+    first = BLOCK.search(page)[1]
+    blocks = re.findall(r"^ +```python\n(.*?)^ +```\n\n +!\[[^]]*\]\((.+?)\)$", page, re.M | re.S)
+    return first, {FOLDER / file: dedent(code) for code, file in blocks}
 
 
 def documented():
@@ -61,9 +71,9 @@ def pictures():
     return {name: PICTURES / f"{names[0]}.png" for names in plotted().values() for name in names}
 
 
-def draw(example, file):
-    """Run an example and keep what it drew."""
-    names = {}
+def draw(example, file, names=None):
+    """Run an example, with the names of those before it, and keep what it drew."""
+    names = {} if names is None else names
     exec(example, names)
     figure = names["ax"].figure
     figure.savefig(file, dpi=80, bbox_inches="tight")
@@ -75,6 +85,13 @@ if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
     for example, names in plotted().items():
         draw(example, PICTURES / f"{names[0]}.png")
+    first, blocks = plots_of_the_page()
+    names = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(first, names)
+        for file, code in blocks.items():
+            file.parent.mkdir(exist_ok=True)
+            draw(code, file, names)
     for page in [FOLDER / "first_steps.md", *sorted((FOLDER / "tasks").glob("*.md"))]:
         with tempfile.TemporaryDirectory() as folder:
             for code, printed, said in run(page.read_text(encoding="utf-8"), folder):

@@ -65,7 +65,7 @@ class Dataset:
 
 
 def load_hitters() -> Dataset:
-    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics.
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 features of statistics.
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by
     the level that is 1: `League_N`, `Division_W`, `NewLeague_N`.
@@ -93,7 +93,7 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei.
+    """Breast tumors, benign or malignant, and 30 measurements of cell nuclei.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def load_wdbc() -> Dataset:
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes.
+    """Four kinds of small round blue cell tumors and the expression of 2308 genes.
 
     The first 63 rows are the published training sample (`train`), the last 20 the test sample.
 
@@ -178,7 +178,7 @@ def load_tecator(responses: str | list[str] = "fat") -> Dataset:
 
 
 def load_publication() -> Dataset:
-    """Months until 244 clinical trials were published, and 19 columns about them.
+    """Months until 244 clinical trials were published, and 19 features about them.
 
     The mechanism of funding is coded 0/1 against "R01", the most common one: `mech_U01` and so on.
 
@@ -203,7 +203,7 @@ def load_publication() -> Dataset:
 
 
 def load_birth_weights() -> Dataset:
-    """Birth weights of 1387 children, in ounces, and 8 columns about mother, child and state.
+    """Birth weights of 1387 children, in ounces, and 8 features about mother, child and state.
 
     One birth without the education of the mother is left out, and so is the education of the
     father, which is missing for 196 births.
@@ -228,7 +228,7 @@ def load_birth_weights() -> Dataset:
 
 
 def load_wages() -> Dataset:
-    """Logarithms of the hourly wages of 545 men in eight years, and 9 columns about them.
+    """Logarithms of the hourly wages of 545 men in eight years, and 9 features about them.
 
     The rows of a man belong together: the index of X and y is his number (`groups_cv=data.X.index`
     keeps them in one fold).
@@ -257,7 +257,7 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     Parameters
     ----------
     expansion : bool, default False
-        False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie,
+        False gives the ten features as measured. True gives the quadratic design of Efron, Hastie,
         Johnstone and Tibshirani (2004): each column is centered and scaled to length 1; then come 9
         squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
         themselves centered and scaled to length 1.

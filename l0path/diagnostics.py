@@ -52,8 +52,8 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     Returns
     -------
     DataFrame
-        With S the columns whose fitted coefficient is not 0 and T the true ones, the columns of the
-        table in the Notes.
+        With S the columns whose fitted coefficient is not 0 and T the true columns, the columns of
+        the table in the Notes.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
 
     Notes
     -----
-        k                  the model size: path.table's k, else |S|
+        k                  the size k: path.table's k, else |S|
         true_positives     |S and T|
         false_positives    |S not T|
         precision          |S and T| / |S|

@@ -36,7 +36,7 @@ def fit_cost(
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
-        The columns to choose from, as for `l0path.fit`. Or a formula.
+        The features to choose from, as for `l0path.fit`. Or a formula.
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response.
     cv : int, splitter, iterable, or array-like, optional

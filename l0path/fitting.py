@@ -59,18 +59,18 @@ def fit(
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
     The model of every size k = 0..max_k, or of every value of lambda0, minimizes the penalized mean
-    loss as far as the search can tell, and is checked over all columns. `path.table.optimality`
+    loss as far as the search can tell, and is checked over all features. `path.table.optimality`
     says what was verified.
 
         minimize  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
                   + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,
                   lower <= beta <= upper
-        b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1
+        b_j = s_j beta_j,  s_j the weighted standard deviation of feature j if standardize, else 1
 
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
-        The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
+        The features to choose from: an array of any real dtype and order, a DataFrame, a SciPy
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
         changed. Tables of polars and pyarrow are made DataFrames of pandas. X may also be a
         formula, with the table as `data` or as y (see Notes).
@@ -78,12 +78,12 @@ def fit(
         The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
         (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or labels
         of any dtype: of two classes, then `path.classes` is (negative, positive), of several
-        (multinomial), or of ordered ones (ordinal). For loss="cox" times and events: a structured
-        array (event, time) as in scikit-survival, a DataFrame or array with the columns (time,
-        event) or (start, stop, event), or on the left of a formula Surv(time, event) or Surv(start,
-        stop, event). Events are 0 or 1. With a formula, the DataFrame that the formula is about.
-        With the squared loss also several responses, of shape (n, r): all of them share the columns
-        of a model, and each has coefficients of its own (docs/responses.md).
+        (multinomial), or of ordered classes (ordinal). For loss="cox" times and events: a
+        structured array (event, time) as in scikit-survival, a DataFrame or array with the columns
+        (time, event) or (start, stop, event), or on the left of a formula Surv(time, event) or
+        Surv(start, stop, event). Events are 0 or 1. With a formula, the DataFrame that the formula
+        is about. With the squared loss also several responses, of shape (n, r): all of them share
+        the features of a model, and each has coefficients of its own (docs/responses.md).
     data : DataFrame, optional
         The table of a formula.
     loss : str or record, default "squared"
@@ -91,7 +91,7 @@ def fit(
         "gamma", "negative_binomial", "binomial", "tweedie", "quantile", "ordinal" or "cox", with
         algorithm="exact" also "hinge"; a record of `l0path.losses`, with the numbers of the loss,
         such as Huber(delta=2) or Quantile(0.9); or a record of a loss of your own
-        (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage columns
+        (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage features
         may separate the classes. Models are then compared by the infimum of their objective, and
         the path ends where they do so completely.
     algorithm : str or settings record, default "swap"
@@ -124,7 +124,7 @@ def fit(
         with a formula what it says.
     standardize : bool, default True
         Whether penalties are about standardized coefficients b_j = s_j beta_j. Without an intercept
-        s_j is the root mean square of column j.
+        s_j is the root mean square of feature j.
     sample_weight : array-like of shape (n,) or str, optional
         Importance or precision of rows, numbers >= 0, or the name of a column of the DataFrame X,
         which then is no feature. They are divided by their mean over the rows of positive weight,
@@ -152,24 +152,25 @@ def fit(
         responses also one per entry of y, (n, r); with several classes (loss="multinomial") one per
         row and class, for one per row would change no probability.
     lower : float, array-like of shape (p,) or dict, default -inf
-        Lower bounds of the coefficients in the units of y and X: one number, one per column, or
-        {name: bound}. They are at most 0, except for forced columns.
+        Lower bounds of the coefficients in the units of y and X: one number, one per feature, or
+        {name: bound}. They are at most 0, except for forced features.
     upper : float, array-like of shape (p,) or dict, default inf
-        Upper bounds, likewise; at least 0, except for forced columns.
+        Upper bounds, likewise; at least 0, except for forced features.
     always_include, exclude : array-like of str, int, or bool, optional
-        Columns that are in every model, or in none, by names, indices or a mask. With groups also
-        labels of groups, if they are text (a number is a column). A column that is included brings
+        Features that are in every model, or in none, by names, indices or a mask. With groups also
+        labels of groups, if they are text (a number is a column). A feature that is included brings
         in its groups. A constant column has coefficient 0, so it cannot be included with bounds
         that leave out 0.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors f_j >= 0 of lambda0, or {name: f_j} with 1 for all others. With groups one factor
         per group, {label: factor}, or p factors that are equal within each group. None means 1.
     groups : sequence or dict, optional
-        Groups of columns, of which the penalty then counts the chosen ones: p labels (None stands
-        for no group), {label: columns}, or a list of lists of columns. Then k is the number of
-        chosen groups, while `n_features` still counts coefficients. A column in no group is one of
-        its own. Groups may overlap (docs/groups.md). Of the algorithms "swap", "feature_generating"
-        and "exact" take groups ("exact" takes more than 12 groups only without lambda1 and bounds).
+        Groups of features, of which the penalty then counts the chosen groups: p labels (None
+        stands for no group), {label: columns}, or a list of lists of columns. Then k is the number
+        of chosen groups, while `n_features` still counts coefficients. A feature in no group is one
+        of its own. Groups may overlap (docs/groups.md). Of the algorithms "swap",
+        "feature_generating" and "exact" take groups ("exact" takes more than 12 groups only without
+        lambda1 and bounds).
     heredity : str or None, default "auto"
         Whether the search keeps the hierarchy of the terms of a formula, or of the features of
         `designs.polynomial`. "strong": a term is in a model only with all the terms that it
@@ -193,22 +194,22 @@ def fit(
         Seconds after which the path ends with what is solved. None means no limit.
     certify : bool or str, default "auto"
         "auto" proves all sizes by one search (leaps and bounds) where that is cheap: for
-        algorithm="swap" and a squared loss with n_eff > p, at most 50 columns (or groups) to choose
-        from, no lambda1 and no bounds on coefficients. Better models replace those of the path, and
-        proven ones are "global". The search has a budget of operations, max(2e7, 2 x the entries of
-        X that the path has read), and not of time, so that it ends alike on every machine; where it
-        is used up, `path.notes` says how many models are proven. Fits in folds and subsamples make
-        no such search. False makes neither a search nor bounds. True also gives every solution a
-        `lower_bound` and a `gap` by weak duality: no model of at most k unforced columns (on a
-        lambda0 grid: no model at all) has an objective below the bound. Solutions whose gap is
-        closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every column, or a squared
-        loss with more rows than columns. With groups it needs lambda2 > 0, no bounds on
-        coefficients, and a loss of bounded curvature (not Poisson, gamma, negative binomial,
-        Tweedie or hinge). With n_eff > p, at most 50 columns or groups, no lambda1 and no bounds on
-        coefficients all sizes are searched within a budget of operations: of other smooth losses
-        (logistic, Poisson, Huber, ...) without a ridge, and of survival times, ordered classes and
-        several classes with one or without. Elsewhere the bounds are NaN, and `path.notes` says why
-        (docs/bounds.md).
+        algorithm="swap" and a squared loss with n_eff > p, at most 50 features (or groups) to
+        choose from, no lambda1 and no bounds on coefficients. Better models replace those of the
+        path, and proven models are "global". The search has a budget of operations, max(2e7, 2 x
+        the entries of X that the path has read), and not of time, so that it ends alike on every
+        machine; where it is used up, `path.notes` says how many models are proven. Fits in folds
+        and subsamples make no such search. False makes neither a search nor bounds. True also gives
+        every solution a `lower_bound` and a `gap` by weak duality: no model of at most k unforced
+        features (on a lambda0 grid: no model at all) has an objective below the bound. Solutions
+        whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every
+        feature, or a squared loss with more rows than features. With groups it needs lambda2 > 0,
+        no bounds on coefficients, and a loss of bounded curvature (not Poisson, gamma, negative
+        binomial, Tweedie or hinge). With n_eff > p, at most 50 features or groups, no lambda1 and
+        no bounds on coefficients all sizes are searched within a budget of operations: of other
+        smooth losses (logistic, Poisson, Huber, ...) without a ridge, and of survival times,
+        ordered classes and several classes with one or without. Elsewhere the bounds are NaN, and
+        `path.notes` says why (docs/bounds.md).
         `Path.certify` searches for the proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all.

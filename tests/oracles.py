@@ -157,7 +157,8 @@ def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gam
     if given["intercept"]:
         t = np.append(t, beta0 + c @ beta)
     r = problem.y - problem.o - problem.A @ t
-    kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max())
+    rounding = 16 * np.finfo(float).eps * (np.abs(problem.A) @ np.abs(t))
+    kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max()) + rounding
     slopes = np.where(r > 0, -quantile, 1.0 - quantile) * problem.w
     fixed = slopes[~kink] @ problem.A[~kink] + 2 * problem.l2 * t
     parts = [(problem.A[kink] * problem.w[kink][:, None]).T]
@@ -180,7 +181,8 @@ def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gam
     A = np.hstack(parts)
     if not A.shape[1]:
         return float(np.abs(fixed).max())
-    found = lsq_linear(A, -fixed, (low, high), tol=1e-14)
+    # from within the bounds one comes to 1e-7 of them only
+    found = lsq_linear(A, -fixed, (low, high), method="bvls", tol=1e-14, max_iter=100 * low.size)
     return float(np.abs(A @ found.x + fixed).max())
 
 

@@ -5,6 +5,7 @@ ones: compared with least squares by orthogonal factorization on every subset.
 from itertools import combinations
 
 import numpy as np
+import oracles
 import pytest
 import rational_least_squares
 from scipy.optimize import lsq_linear
@@ -13,6 +14,7 @@ import l0path
 from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
+from l0path.errors import ConvergenceWarning
 from l0path.working_set.hinge import make_model
 
 
@@ -409,3 +411,39 @@ def test_newton_steps_of_a_cox_model_see_what_couples_rows():
     few = from_rows(problem, Z, 0.0, 0.0, max_iter=60, **same)
     more = from_rows(problem, Z, 0.0, 0.0, max_iter=4000, **same)
     assert few[3] and few[2] == pytest.approx(more[2], rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_newton_steps_do_not_halt_beside_a_row_that_is_far_out(k):
+    from l0path.working_set.least_squares import from_rows
+
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, k))
+    y = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
+    X[3], y[3] = -1e6 * np.linspace(1.0, 0.1, k), 0.0  # its mean, and its loss, are next to 0
+    asked = request(X, y, loss="poisson", lambda1=0.01, standardize=False, max_k=k)
+    problem = resolved(asked, Clock())[1]
+    Z, box = np.ascontiguousarray(problem.X.columns(np.arange(k)).T), (problem.lower, problem.upper)
+    start = np.zeros(k), 0.0
+    found = from_rows(problem, Z, 0.01, 0.0, bounds=box, start=start, max_iter=60)
+    rest = np.arange(40) != 3
+    own, beta, b0 = oracles.restricted(
+        X[rest], y[rest], range(k), loss="poisson", lambda1=0.01 * 40 / 39, standardize=False
+    )
+    assert X[3] @ beta + b0 < -1e5
+    assert found[3] and found[2] == pytest.approx(own * 39 / 40, rel=1e-10)
+    path = l0path.fit(X, y, loss="poisson", lambda1=0.01, standardize=False)
+    assert path[k].objective == pytest.approx(own * 39 / 40, rel=1e-10)
+    assert path[k].details["status"] == "converged"
+
+
+def test_a_loss_that_is_beyond_all_numbers_is_called_so():
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(30, 3)), rng.poisson(1.0, 30).astype(float)
+    X[3, 0], y[3] = -1e6, 2.0  # its mean is at most exp(-1e5)
+    given = {"lower": [0.1, -1.0, -1.0], "upper": [0.6, 1.0, 1.0], "always_include": [0]}
+    with pytest.warns(ConvergenceWarning):
+        path = l0path.fit(X, y, loss=l0path.losses.Tweedie(power=1.2), **given)
+    assert path[0].objective == np.inf and path[0].details["status"] == "not_converged"
+    assert any("beyond all numbers" in note for note in path.notes)
+    assert not any("perfect" in note for note in path.notes)

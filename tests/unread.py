@@ -22,7 +22,7 @@ SERVED = {
     "weights": {"sample_weight": np.linspace(0.5, 1.5, N)},
     "class weights": {"class_weight": "balanced"},
     "offset": {"offset": np.linspace(-0.5, 0.5, N)},
-    "forced columns": {"always_include": [0], "exclude": [1]},
+    "forced features": {"always_include": [0], "exclude": [1]},
     "penalty factors": UNEVEN,
     "bounds": {"lower": -1.0, "upper": 2.0},
     "lambda1": {"lambda1": 0.01},

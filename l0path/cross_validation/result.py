@@ -567,7 +567,7 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
         >>> ax = cv.plot()
         >>> ax.get_xlabel()
-        'predictors in the model, k'
+        'features in the model, k'
         """
         from ..plots.scores import plot_cv
 

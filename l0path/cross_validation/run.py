@@ -80,7 +80,7 @@ def cv_fit(
     """Fit a path on all rows, and score each of its solutions by cross-validation.
 
     In every fold the path is solved anew on the training rows alone: standardization, class
-    weights, screening and the choice of columns see no held-out row. Only what defines the
+    weights, screening and the choice of features see no held-out row. Only what defines the
     solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
     largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
     by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
@@ -151,14 +151,14 @@ def cv_fit(
     Notes
     -----
     Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the
-    columns that enter a support) are those over all rows less those over the held-out rows, so that
-    one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of folds run
-    alone. Shared products and copies of held-out rows take at most 256 MB, or half of X where that
-    is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or
-    balance classes anew read X themselves.
+    features that enter a support) are those over all rows less those over the held-out rows, so
+    that one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of
+    folds run alone. Shared products and copies of held-out rows take at most 256 MB, or half of X
+    where that is more. Folds that leave out more than half of the rows or of the weight, repeat
+    rows, or balance classes anew read X themselves.
 
-    The folds do not start from the columns that the fit on all rows worked with. That would be
-    faster, and biased: those columns were found with the held-out responses.
+    The folds do not start from the features that the fit on all rows worked with. That would be
+    faster, and biased: those features were found with the held-out responses.
 
     Examples
     --------

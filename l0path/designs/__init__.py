@@ -84,12 +84,12 @@ def polynomial(
     center : bool, default True
         Whether c_j is the mean of column j over all rows of X, unweighted, which stays the same in
         folds and in predictions, or 0. Centering makes products less collinear with their parents;
-        models that hold both parents and an intercept span the same either way. x_j itself is in
-        the units of X.
+        models that hold both parents and an intercept span the same space with and without. x_j
+        itself is in the units of X.
     heredity : str, optional
         Without `parents` the rule that the search keeps: "strong" models have a product only
-        together with both of its columns, and a square only with its column; "weak" ones with at
-        least one of them. The default heredity="auto" of the fit takes it, for at most 2000
+        together with both of its columns, and a square only with its column; "weak" products with
+        at least one of them. The default heredity="auto" of the fit takes it, for at most 2000
         features. With `parents` a rule on the candidates: "strong" allows products with both
         factors among them, "weak" those with at least one; the search is not constrained, unless
         the fit has `heredity=` too.

@@ -84,7 +84,7 @@ def without_copies(data, problem, ridge):
 
 
 def directions(n: int) -> np.ndarray:
-    """Two random vectors, always the same ones; equal columns have equal products with them.
+    """Two random vectors, always the same vectors; equal columns have equal products with them.
 
     Parameters
     ----------

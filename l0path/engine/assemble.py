@@ -373,6 +373,12 @@ def end_notes(setting, number, result):
 def _why_saturated(result, problem):
     """A note on the size at which a path ends before max_k."""
     fit = next(point.fit for point in result.points if point.k == result.last)
+    if not np.isfinite(fit.value):
+        return (
+            f"sizes end at k = {result.last}, where the loss is beyond all numbers: a row is too "
+            "far out for the columns in every model within their bounds; widen the bounds, or "
+            "leave the row out"
+        )
     why = (
         "the fit is perfect"
         if problem.perfect(fit.value, result.scale)

@@ -155,7 +155,7 @@ class SizeStrategy:
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
         perfect = pool.perfect(null.value, pool.scale)
-        if pool.last == 0 or perfect:
+        if pool.last == 0 or perfect or not np.isfinite(null.value):
             apart = perfect and FitStatus.SEPARATED in null.flags
             pool.finish(0, End.SEPARATED if apart else End.SATURATED)
             return False

@@ -17,10 +17,10 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
 
 class L0Classifier(ClassifierMethods, ModelOfOneSize):
-    """Classification by linear predictors on the best subset of k columns.
+    """Classification by linear predictors on the best subset of k features.
 
     The problem is that of `L0Regressor`. With two classes the response is -1 for classes_[0] and 1
-    for classes_[1], the sorted labels. More than two share the columns of the model, and each has
+    for classes_[1], the sorted labels. More than two share the features of the model, and each has
     coefficients of its own (loss="multinomial", docs/responses.md). Classes with an order have one
     coefficient for each column (loss="ordinal").
 
@@ -29,7 +29,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     k : int, default 10
         The size of the model, as in `L0Regressor`.
     lambda0 : float, optional
-        The cost of a column, which is used instead of k if it is given.
+        The cost of a feature, which is used instead of k if it is given.
     lambda1 : float, default 0.0
         The weight >= 0 of ||b||_1.
     max_k : int, optional
@@ -38,7 +38,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         Where paths are kept, as in `L0Regressor`.
     lambda2 : float, default 1e-3
         The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
-        no minimum where the columns separate the classes.
+        no minimum where the features separate the classes.
     loss : str or record, default "logistic"
         "logistic", "multinomial", "ordinal", "squared_hinge", "smoothed_hinge", with
         algorithm="exact" "hinge", or a record of `l0path.losses`, such as SmoothedHinge(width=0.5).
@@ -61,13 +61,13 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `L0Regressor`.
+        Groups of features, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     time_limit : float, optional
@@ -170,13 +170,13 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `L0Regressor`.
+        Groups of features, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     time_limit : float, optional

@@ -25,19 +25,19 @@ from ..fitting import fit
 class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     """Least squares equations for several responses, each with a best subset of its own.
 
-    Every response y_t is fitted by the model of k_t columns with the least sum of squares,
+    Every response y_t is fitted by the model of k_t features with the least sum of squares,
 
         y_t = X_S beta_t,  |S| = k_t,
 
-    and a search proves that no other k_t columns are better. It is an optimizer for PySINDy:
+    and a search proves that no other k_t features are better. It is an optimizer for PySINDy:
     `pysindy.SINDy(optimizer=L0Equations(k=3))` takes the best k terms of its library for each
-    variable. (Responses that share their columns are the case of `l0path.fit` with y of shape
+    variable. (Responses that share their features are the case of `l0path.fit` with y of shape
     (n, r).)
 
     Parameters
     ----------
     k : int or sequence of int, optional
-        The number of columns of each equation, one number for all or one for each response. None
+        The number of features of each equation, one number for all or one for each response. None
         takes the model of each response that is best by `criterion`.
     criterion : str, default "bic"
         The criterion where k is None: "bic", "ebic", "aic", "aicc", "gic", "mbic" or "cp". Rows
@@ -51,7 +51,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     fit_intercept : bool, default False
         Whether each equation has an intercept. A library of PySINDy has its own constant column.
     always_include : array-like of str, int or bool, optional
-        Columns that are in every equation, beside the k chosen ones.
+        Features that are in every equation, beside the k chosen features.
     prove : bool, default True
         Whether a model that the fit has not proven is searched for a proof (`Path.certify`).
     time_limit : float or None, default 30
@@ -60,18 +60,18 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (r, p)
-        Coefficients of the responses, 0 for columns that are not in an equation.
+        Coefficients of the responses, 0 for features that are not in an equation.
     intercept_ : ndarray of shape (r,) or float
         Intercepts, 0.0 without.
     ind_ : ndarray of shape (r, p)
         Whether a coefficient is not 0.
     proven_ : ndarray of shape (r,)
-        Whether the columns of an equation are proven to be the best of their number. With a
+        Whether the features of an equation are proven to be the best of their number. With a
         criterion the proof is about the size that it chose.
     paths_ : list of Path
         The path of every response.
     n_features_in_ : int
-        Number of columns p.
+        Number of features p.
 
     Notes
     -----
@@ -122,7 +122,8 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            The columns to choose from, such as the terms of a library at the times of a trajectory.
+            The features to choose from, such as the terms of a library at the times of a
+            trajectory.
         y : array-like of shape (n,) or (n, r)
             The responses, such as derivatives.
         sample_weight : array-like of shape (n,) or float, optional

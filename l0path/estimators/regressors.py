@@ -17,22 +17,22 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
 
 class L0Regressor(RegressorMethods, ModelOfOneSize):
-    """Linear regression on the best subset of k columns.
+    """Linear regression on the best subset of k features.
 
         minimize    (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta)
                     + lambda1 ||b||_1 + lambda2 ||b||_2^2
         subject to  at most k nonzero coefficients b_j = s_j beta_j,
-                    s_j the weighted standard deviation of column j if standardize, else 1
+                    s_j the weighted standard deviation of feature j if standardize, else 1
 
     Parameters
     ----------
     k : int, default 10
-        The size of the model; forced columns are not counted. Where no model of that size can be
+        The size of the model; forced features are not counted. Where no model of that size can be
         fitted, the largest that can be is taken, and `k_` says which: k > p, a perfect fit, or,
-        without shrinkage and with p larger, as many coefficients as distinct rows (any columns
+        without shrinkage and with p larger, as many coefficients as distinct rows (any features
         would fit then).
     lambda0 : float, optional
-        The cost of a column. If it is given, the model minimizes the above + lambda0 ||beta||_0,
+        The cost of a feature. If it is given, the model minimizes the above + lambda0 ||beta||_0,
         and k is not used.
     lambda1, lambda2 : float, default 0.0
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
@@ -57,13 +57,13 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds, likewise.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `l0path.fit`. Then k is the number of chosen groups, and
+        Groups of features, as in `l0path.fit`. Then k is the number of chosen groups, and
         `model_.groups` names them.
     offset : str or int, optional
         A column of X, by name (of a DataFrame) or number, that is added to the linear predictor:
@@ -87,7 +87,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
     k_ : int
         The size of the model.
     n_iter_ : int
-        Rounds of the search over all columns.
+        Rounds of the search over all features.
     path_ : Path
         The path.
     model_ : Model
@@ -99,7 +99,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
 
     Notes
     -----
-    `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel`
+    `get_support()` and `transform(X)` keep exactly the features of the model. (`SelectFromModel`
     compares |coef_| with a threshold, by default its mean: give threshold=1e-12.)
 
     The problem is equation (1) of Dedieu, Hazimeh & Mazumder, Journal of Machine Learning Research
@@ -159,8 +159,8 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
         sample_weight). None means "deviance", the mean squared error for the squared loss.
     rule : str or callable, default "min"
-        "min" for the best score, "1se" for the fewest columns within one standard error of it, or a
-        criterion such as "bic", which judges the fit on all rows.
+        "min" for the best score, "1se" for the fewest features within one standard error of it, or
+        a criterion such as "bic", which judges the fit on all rows.
     n_repeats : int, default 1
         Repeats of an integer cv.
     lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
@@ -179,13 +179,13 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `L0Regressor`.
+        Groups of features, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     time_limit : float, optional

@@ -343,7 +343,7 @@ class ModelOfOneSize(SelectedColumns):
         Parameters
         ----------
         X : array-like of shape (n, p), DataFrame, sparse matrix or design
-            The columns to choose from.
+            The features to choose from.
         y : array-like of shape (n,)
             The response.
         sample_weight : array-like of shape (n,), optional
@@ -431,7 +431,7 @@ class ModelOfBestScore(SelectedColumns):
         Parameters
         ----------
         X : array-like of shape (n, p), DataFrame, sparse matrix or design
-            The columns to choose from.
+            The features to choose from.
         y : array-like of shape (n,)
             The response.
         sample_weight : array-like of shape (n,), optional

@@ -19,24 +19,24 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
 
 class L0Survival(SurvivalMethods, ModelOfOneSize):
-    """Cox's proportional hazards on the best subset of k columns, with the conventions of
+    """Cox's proportional hazards on the best subset of k features, with the conventions of
     scikit-survival.
 
         minimize    -log partial likelihood(beta) for each event
                     + lambda1 ||b||_1 + lambda2 ||b||_2^2
         subject to  at most k nonzero coefficients b_j = s_j beta_j,
-                    s_j the weighted standard deviation of column j if standardize, else 1
+                    s_j the weighted standard deviation of feature j if standardize, else 1
 
     Parameters
     ----------
     k : int, default 10
         The size of the model, as in `L0Regressor`.
     lambda0 : float, optional
-        The cost of a column, which is used instead of k if it is given.
+        The cost of a feature, which is used instead of k if it is given.
     lambda1, lambda2 : float, default 0.0
-        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the loss for each event. Where columns
-        make the likelihood monotone (a coefficient would grow without end), a small lambda2, such
-        as 1e-3, keeps them in the search.
+        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the loss for each event. Where
+        features make the likelihood monotone (a coefficient would grow without end), a small
+        lambda2, such as 1e-3, keeps them in the search.
     loss : str or record, default "cox"
         "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
         time.
@@ -58,13 +58,13 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `L0Regressor`.
+        Groups of features, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     time_limit : float, optional
@@ -168,13 +168,13 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
     always_include : array-like of str, int, or bool, optional
-        Columns in every model, as in `l0path.fit`.
+        Features in every model, as in `l0path.fit`.
     exclude : array-like of str, int, or bool, optional
-        Columns in no model, as in `l0path.fit`.
+        Features in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
-        Groups of columns, as in `L0Regressor`.
+        Groups of features, as in `L0Regressor`.
     offset : str or int, optional
         A column of X that is added to the linear predictor, as in `L0Regressor`.
     time_limit : float, optional

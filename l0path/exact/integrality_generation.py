@@ -52,13 +52,13 @@ class IntegralityGeneration:
     gap : float, default 1e-4
         The relative gap at which it ends.
     enter : int, default 10
-        The largest number of columns that enter the integral set in a round.
+        The largest number of features that enter the integral set in a round.
     node_limit : int, optional
         The largest number of nodes of the own tree. None means no limit.
 
     Notes
     -----
-    On 60 rows and 40 columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20.
+    On 60 rows and 40 features with a ridge the own tree took 1 to 2 seconds, SCIP more than 20.
     Without a ridge relaxations are weak, and HiGHS leaves the smaller gaps.
     """
 

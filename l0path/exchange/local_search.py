@@ -34,14 +34,14 @@ class LocalSearch:
     effort : str, default "default"
         "fast": one forward and one backward sweep over the sizes. "default": until nothing
         improves, with an oscillation beyond max_k and back, and for the squared loss a few
-        perturbations (drop some columns, add the best, search again). "high": many perturbations
+        perturbations (drop some features, add the best, search again). "high": many perturbations
         and double swaps, up to 50 times the work.
     refit : bool, default True
         Whether the other coefficients are fitted again in each swap. False leaves them as they are,
         as CDPSI does.
     swap_size : int, default 1
         1; 2 for exchanges of two (the cheapest pairs); or m > 2 for exact exchanges of up to m
-        columns among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
+        features among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
         loss.
     n_best : int, optional
         The number of exchanges that refits must refute where the table of exchanges only ranks
@@ -57,7 +57,7 @@ class LocalSearch:
     -----
     A subclass may name a `neighborhood` of its own, a class with the steps of
     `exchange.neighborhoods.protocol.Neighborhood` that is made with (model, lambda1, lambda2,
-    scale, settings). It serves single columns, and losses that are sums over rows.
+    scale, settings). It serves single features, and losses that are sums over rows.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class CoordinateDescent:
     max_sweeps : int, default 1000
         The largest number of sweeps of one solve.
     screen_size : int, default 1000
-        The largest number of columns that seed the working set.
+        The largest number of features that seed the working set.
     n_stable : int, default 2
         Sweeps without a change of the support before it is refitted.
     """

@@ -57,7 +57,7 @@ class DualIHT:
     max_iter : int, optional
         Steps (stochastic: epochs) per size. None means 500, or 100 epochs.
     polish : bool, default False
-        Whether swaps with refit (local search) follow at every size, checked over all columns.
+        Whether swaps with refit (local search) follow at every size, checked over all features.
     seed : int, default 0
         The seed that draws the blocks.
     """
@@ -83,7 +83,7 @@ class DualIHT:
         needs_ridge(type(self).__name__, problem, lambda2)
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of single sizes on the working columns of a model."""
+        """The solver of single sizes, on the working columns."""
         return DualSolver(model, lambda1, lambda2, self, scale)
 
 

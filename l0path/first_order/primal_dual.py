@@ -47,19 +47,19 @@ class PrimalDual:
         Whether coordinate descent starts from the dual point. False is dual ascent alone, for
         comparison.
     paper_defaults : bool, default False
-        Whether to take Algorithm 1 as printed: steps 1 / (mu t), and columns join until rule (16)
+        Whether to take Algorithm 1 as printed: steps 1 / (mu t), and features join until rule (16)
         excludes the others.
     step : float, optional
         A constant step of the ascent. None takes safe steps.
     include : float, default 4.0
-        The number of columns that join at a time, in units of log p.
+        The number of features that join at a time, in units of log p.
     tol : float, default 1e-4
         The relative gap, or progress of the bound over the later half of the steps (at least 50),
         below which an ascent ends.
     max_iter : int, default 300
         The largest number of steps of one ascent.
     max_rounds : int, default 50
-        The largest number of reads of all columns.
+        The largest number of reads of all features.
     """
 
     primal_step: bool = True

@@ -43,9 +43,9 @@ class ProjectedGradient:
         problem on a support that has stayed the same; "pg_ll" takes Nesterov's points, made
         monotone; "htp" refits after every gradient step.
     paper_defaults : bool, default False
-        Whether to take constants, step and Newton steps of the papers, on all p columns, from zero,
-        where a later size starts from the one before. Else scale-free rules on the working columns,
-        from a refitted start to a refitted fixed point.
+        Whether to take constants, step and Newton steps of the papers, on all p features, from
+        zero, where a later size starts from the one before. Else scale-free rules on the working
+        columns, from a refitted start to a refitted fixed point.
     step : str, optional
         "fixed" 0.99 / L; "backtracking" from the Barzilai-Borwein length; "normalized" ||g_J||^2 /
         g_J'Hg_J, backtracked. None means "fixed" with paper_defaults, else "backtracking".
@@ -59,7 +59,7 @@ class ProjectedGradient:
         The largest number of projected gradient steps for one size. None means 1000, and 10 000
         with paper_defaults.
     polish : bool, default False
-        Whether swaps with refit (local search) follow at every size, checked over all columns, and
+        Whether swaps with refit (local search) follow at every size, checked over all features, and
         then one more gradient step.
     """
 
@@ -109,7 +109,7 @@ class ProjectedGradient:
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of single sizes on the working columns of a model."""
+        """The solver of single sizes, on the working columns."""
         return GradientSolver(model, lambda1, lambda2, self, scale)
 
 

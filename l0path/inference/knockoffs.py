@@ -41,10 +41,10 @@ class KnockoffFilter(ShowingCompetition):
     Attributes
     ----------
     selected : list of str
-        Names of the columns with statistic >= threshold, the largest first; empty if the threshold
+        Names of the features with statistic >= threshold, the largest first; empty if the threshold
         is infinite.
     statistic : Series
-        W_j over all columns; 0 for columns that do not compete.
+        W_j over all features; 0 for features that do not compete.
     threshold : float
         The least t > 0 at which the estimated false discovery rate is at most `fdr`; inf if there
         is none.
@@ -55,12 +55,12 @@ class KnockoffFilter(ShowingCompetition):
     kind : str
         "fixed" or "model".
     s : Series
-        How far the knockoffs are from their columns, over all columns, in units of their variance;
-        0 for columns that do not compete.
+        How far the knockoffs are from their features, over all features, in units of their
+        variance; 0 for features that do not compete.
     knockoffs : ndarray of shape (n, p)
-        The knockoffs. A column that does not compete is its own knockoff.
+        The knockoffs. A feature that does not compete is its own knockoff.
     path : Path
-        The path over the columns and their knockoffs ("~name").
+        The path over the features and their knockoffs ("~name").
     random_state : int or None
         The seed in use.
     status : str
@@ -121,12 +121,12 @@ def knockoff_filter(
     progress: bool | None = None,
     **fit: Any,
 ) -> KnockoffFilter:
-    """Columns chosen with a bound on the false discovery rate, by competition with knockoffs.
+    """Features chosen with a bound on the false discovery rate, by competition with knockoffs.
 
-    Each column competes on the path with its knockoff, an imitation made without y that is
-    correlated with the other columns as the original is. A path over the columns and their
+    Each feature competes on the path with its knockoff, an imitation made without y that is
+    correlated with the other features as the original is. A path over the features and their
     knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j).
-    A column without effect is as likely to lose as to win, so the number of losers with W_j <= -t
+    A feature without effect is as likely to lose as to win, so the number of losers with W_j <= -t
     estimates how many of the winners with W_j >= t are false.
 
     Parameters
@@ -146,36 +146,36 @@ def knockoff_filter(
         see Notes.
     statistic : str, default "coefficient"
         "coefficient": Z_j is the sum of |b_j| over the models of the path, standardized. "entry":
-        Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds column j (0 if none
-        does), so that W_j is large for columns that enter early and before their knockoffs. Both
+        Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds feature j (0 if none
+        does), so that W_j is large for features that enter early and before their knockoffs. Both
         are valid; the first had more power in simulations (`tests/benchmarks/inference.py`). With
         several responses or classes |b_j| is the length of the vector (b_j1, ..., b_jr), each
         response times the root of its weight; coefficients of classes sum to zero.
     s : str or array-like of shape (p,), default "mvr"
-        How far knockoffs keep from their columns: "mvr", "sdp" or "equi"
-        (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance. A
+        How far knockoffs keep from their features: "mvr", "sdp" or "equi"
+        (`l0path.inference.gaussian_knockoffs`), or numbers in units of each feature's variance. A
         larger distance gives more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
     covariance : array-like of shape (p, p), optional
         The covariance of the rows of X for kind="model", in the order of the columns. None means
-        Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit
+        Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), features scaled to unit
         variance.
     random_state : int, Generator, or None
         The seed that draws the knockoffs, and which of each pair stands where the original does, so
-        that no order of columns can favor either. None draws a seed, kept in the result.
+        that no order of features can favor either. None draws a seed, kept in the result.
     n_jobs : int, optional
         The number of threads, as in `l0path.fit`. None takes all.
     progress : bool, optional
         Bars on stderr that show the making of knockoffs and the path, as in `l0path.fit`.
     **fit : Any
-        All arguments of `l0path.fit` except those about groups and costs. Columns of always_include
-        stay in all models without a knockoff of their own; excluded, constant and repeated ones do
-        not compete. max_k is the largest size of the path over 2p columns, with the default of
-        `fit`.
+        All arguments of `l0path.fit` except those about groups and costs. Features of
+        always_include stay in all models without a knockoff of their own; excluded, constant and
+        repeated features do not compete. max_k is the largest size of the path over 2p features,
+        with the default of `fit`.
 
     Returns
     -------
     KnockoffFilter
-        The selected columns, the statistics and the threshold.
+        The selected features, the statistics and the threshold.
 
     Raises
     ------
@@ -196,28 +196,28 @@ def knockoff_filter(
     (selected + 1 / fdr)] is bounded. It holds
 
     - with kind="fixed" for the squared loss with normal errors of equal variance (up to the
-      weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced),
+      weights), any X with n >= 2p (+ 1 with an intercept; p features that compete or are forced),
       and any coefficients. Errors of several responses may have any covariance;
     - with kind="model" for any loss and any relation of y to X, and any n, if the rows of X are
       independent draws from a normal distribution whose covariance is known. With an estimated
-      covariance, or columns that are not normal, it is approximate: second-order knockoffs match
+      covariance, or features that are not normal, it is approximate: second-order knockoffs match
       means and covariances only. Dummies and counts are far from normal.
 
-    The promise rests on symmetry: where y does not depend on a column, exchanging it with its
+    The promise rests on symmetry: where y does not depend on a feature, exchanging it with its
     knockoff does not change the distribution of the data, and in W it changes the sign alone. The
     first holds with kind="model" for any y. With kind="fixed" it holds for normal errors, which
     other losses do not have. The second holds for any path, as chance decides which of each pair
     stands first.
 
-    Strata, entry times, offsets and weights count as part of y: with kind="model" the columns must
+    Strata, entry times, offsets and weights count as part of y: with kind="model" the features must
     have the same distribution in all strata (center them in each, or fit each alone). Rows of one
-    subject with columns that change over time are not independent: take one row for each subject.
+    subject with features that change over time are not independent: take one row for each subject.
 
-    A selected column is false if y (all responses together) does not depend on it given all
-    others. The promise is about the whole set: it holds neither for a single column nor for a model
-    fitted to the selected ones, and another seed gives other knockoffs and another set. With
-    plus=True at least 1 / fdr columns are selected, or none: with few true columns use a larger
-    fdr.
+    A selected feature is false if y (all responses together) does not depend on it given all
+    others. The promise is about the whole set: it holds neither for a single feature nor for a
+    model fitted to the selected features, and another seed gives other knockoffs and another set.
+    With plus=True at least 1 / fdr features are selected, or none: with few true features use a
+    larger fdr.
 
     References
     ----------

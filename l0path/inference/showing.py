@@ -29,7 +29,7 @@ class ShowingFrequencies:
         kind : str, default "frequency"
             "frequency": a bar for each of the n features chosen most often at size k, those at or
             above the threshold (dashed) in color. "path": the frequency of every feature against
-            the size of the model, the selected ones colored and named, k marked.
+            the size of the model, the selected features colored and named, k marked.
         n : int, default 20
             The largest number of bars, or names.
         ax : Axes, optional
@@ -75,8 +75,9 @@ class ShowingCompetition:
         """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes.
 
         Winners are above zero and losers below, with dashed lines at the threshold and its mirror
-        image, and the selected ones colored and named. The bars beyond the lower line estimate how
-        many of those beyond the upper one are false. The numbers are `statistic` and `threshold`.
+        image, and the selected features colored and named. The bars beyond the lower line estimate
+        how many of those beyond the upper one are false. The numbers are `statistic` and
+        `threshold`.
 
         Parameters
         ----------

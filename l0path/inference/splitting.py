@@ -43,12 +43,12 @@ def split_inference(
     progress: bool | None = None,
     **fit: Any,
 ) -> pd.DataFrame:
-    """p-values and intervals that the choice of columns does not spoil, by splitting the rows.
+    """p-values and intervals that the choice of features does not spoil, by splitting the rows.
 
-    Columns are chosen on one part of the rows and tested on the other, and many random splits are
+    Features are chosen on one part of the rows and tested on the other, and many random splits are
     combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
-    and its columns are refitted without penalty on the other rows (statsmodels, as `Model.refit`
-    does; survival times and ordered classes by maximum likelihood here), which gives p_j. Columns
+    and its features are refitted without penalty on the other rows (statsmodels, as `Model.refit`
+    does; survival times and ordered classes by maximum likelihood here), which gives p_j. Features
     that were not chosen have p_j = 1. A row that stands for several stays whole.
 
     Parameters
@@ -69,7 +69,7 @@ def split_inference(
         The share of the rows that choose, within each class for classes, and within those with
         and without an event for survival times.
     level : float, default 0.95
-        The level of the intervals, for one column each. They are not simultaneous.
+        The level of the intervals, for one feature each. They are not simultaneous.
     random_state : int, Generator, or None
         The seed. Split b is drawn by the b-th child of numpy's SeedSequence(seed). None draws a
         seed, kept in `attrs`.
@@ -82,10 +82,10 @@ def split_inference(
         A bar on stderr that shows the splits, as in `l0path.fit`.
     **fit : Any
         Arguments of `l0path.fit` (any loss that `Model.refit` takes), except those about costs.
-        Weights and offset go with the rows; class weights serve the choice only. Columns of
+        Weights and offset go with the rows; class weights serve the choice only. Features of
         always_include are in every model and tested. With groups= whole groups are chosen and their
-        columns tested one by one. A held-out part gives no p-value of coefficients that have no
-        finite estimate there, because the columns separate its classes (or make a partial
+        features tested one by one. A held-out part gives no p-value of coefficients that have no
+        finite estimate there, because the features separate its classes (or make a partial
         likelihood monotone), nor of any where no degree of freedom is left or all counts are 0.
         With separation the others keep theirs, except under weights of importance and losses with
         a dispersion or theta of their own.
@@ -93,10 +93,10 @@ def split_inference(
     Returns
     -------
     DataFrame
-        One row per column of X (of several responses: per column and response; of several classes:
-        per column and class, against the first class): selected (share of the splits that chose
-        the column), p_value, and ci_low and ci_high (in units of y, or of the linear predictor,
-        per unit of the column; [-inf, inf]: nothing known). Its `attrs` hold method, n_splits,
+        One row per feature (of several responses: per feature and response; of several classes:
+        per feature and class, against the first class): selected (share of the splits that chose
+        the feature), p_value, and ci_low and ci_high (in units of y, or of the linear predictor,
+        per unit of the feature; [-inf, inf]: nothing known). Its `attrs` hold method, n_splits,
         level, fraction, random_state, status and mean_size (of the models chosen).
 
     Raises
@@ -116,14 +116,14 @@ def split_inference(
         p_value = min(1, |S_1| p_j)                                        n_splits = 1
 
     ci_low and ci_high hold every b that the same aggregation, without the factor |S_b|, does not
-    reject at 1 - level: intervals by inversion for one column at a time. They are infinite for
-    columns chosen in few splits, because nothing was estimated.
+    reject at 1 - level: intervals by inversion for one feature at a time. They are infinite for
+    features chosen in few splits, because nothing was estimated.
 
-    The chance of any p_value <= a among columns without effect is at most a (family-wise error),
+    The chance of any p_value <= a among features without effect is at most a (family-wise error),
     and an interval covers its coefficient with probability `level`, if the models chosen hold all
-    columns with an effect (screening), the refitted model is right, and held-out tests are valid
+    features with an effect (screening), the refitted model is right, and held-out tests are valid
     (exact for normal errors under the squared loss, asymptotic else). Where the choice misses a
-    column with an effect, columns correlated with it are tested for what they stand in for.
+    feature with an effect, features correlated with it are tested for what they stand in for.
 
     Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
     By contrast, `path.model(k=...).refit()` tests on the rows that were used for the choice, and

@@ -33,11 +33,11 @@ class StabilitySelection(ShowingFrequencies):
     Attributes
     ----------
     frequency : Series
-        The share of the subsamples whose model of size `k` holds the column, over all columns.
+        The share of the subsamples whose model of size `k` holds the feature, over all features.
     selected : list of str
         Names with frequency >= threshold, the most frequent first.
     by_size : DataFrame
-        The same shares for every size 1..max_k (columns), of the columns that were ever chosen
+        The same shares for every size 1..max_k (columns), of the features that were ever chosen
         (rows).
     subsets : DataFrame
         One row per distinct model of size k, the most frequent first: features (tuple of names),
@@ -48,7 +48,7 @@ class StabilitySelection(ShowingFrequencies):
     k : int
         The size of the models compared.
     threshold, fraction : float
-        The share from which a column is selected, and the share of the rows in each subsample.
+        The share from which a feature is selected, and the share of the rows in each subsample.
     bootstrap : bool
         Whether rows were drawn with replacement.
     n_subsamples : int
@@ -65,7 +65,7 @@ class StabilitySelection(ShowingFrequencies):
     status : str
         "complete: ..." or what stopped the run.
     supports : list of ndarray
-        The chosen numbers of columns (or groups) at size k, one array per subsample.
+        The chosen numbers of features (or groups) at size k, one array per subsample.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class StabilitySelection(ShowingFrequencies):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A DataFrame with one row per column (or group) that a model of size k had.
+        """A DataFrame with one row per feature (or group) that a model of size k had.
 
         The most frequent come first: frequency, count (of subsamples), selected.
         """
@@ -186,7 +186,8 @@ def stability_selection(
     progress: bool | None = None,
     **fit: Any,
 ) -> StabilitySelection:
-    """Solve the path on random subsamples of the rows, and keep the columns chosen in most of them.
+    """Solve the path on random subsamples of the rows, and keep the features chosen in most of
+    them.
 
     Subsamples come in pairs of disjoint sets of floor(fraction n) rows (within each class for
     classes). Every path is solved on its rows alone, scales and default grids included, to the same
@@ -207,7 +208,7 @@ def stability_selection(
     fraction : float, default 0.5
         The share of the rows in each subsample. The bounds need at most 0.5.
     threshold : float, default 0.6
-        The share of subsamples from which a column is selected, in (0.5, 1].
+        The share of subsamples from which a feature is selected, in (0.5, 1].
     bootstrap : bool, default False
         Whether floor(fraction n) rows are drawn with replacement instead (fraction up to 1). These
         are the inclusion frequencies of the bootstrap: there are no bounds, and they tend to favor
@@ -227,14 +228,14 @@ def stability_selection(
         Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
         algorithm ...), except grid, lambda0 and others about costs. max_k is the largest size of
         `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not drawn.
-        With several slices (lambda1, lambda2) a column counts as chosen at size k if any slice
-        chooses it. Columns of always_include are in every model; they are not counted, and have
+        With several slices (lambda1, lambda2) a feature counts as chosen at size k if any slice
+        chooses it. Features of always_include are in every model; they are not counted, and have
         frequency 0.
 
     Returns
     -------
     StabilitySelection
-        Frequencies, the selected columns, and the bounds.
+        Frequencies, the selected features, and the bounds.
 
     Raises
     ------
@@ -246,21 +247,21 @@ def stability_selection(
 
     Notes
     -----
-    With p columns that compete, q chosen on average at size k, and threshold tau, the expected
-    number of false columns in `selected` is at most
+    With p features that compete, q chosen on average at size k, and threshold tau, the expected
+    number of false features in `selected` is at most
 
         bounds["worst_case"]   q^2 / ((2 tau - 1) p)                    MB Theorem 1, SS Theorem 1
         bounds["unimodal"]     smaller, if frequencies are unimodal     SS Theorem 2
         bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8)
 
-    with r = -1/2 and -1/4. A column is false if half of the rows choose it with probability at most
-    q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than
-    if drawn at random (MB). A noise column that stands in for a true one it is correlated with is
-    not, and is no false choice by this definition.
+    with r = -1/2 and -1/4. A feature is false if half of the rows choose it with probability at
+    most q / p. Noise features are of that kind if they are exchangeable and no likelier to be
+    chosen than if drawn at random (MB). A noise feature that stands in for a true one it is
+    correlated with is not, and is no false choice by this definition.
 
     Nothing is promised about power, there is no p-value, and a frequency is no probability that a
-    column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn
-    independently.
+    feature is true. The bounds hold for one k and one threshold fixed beforehand, and for rows
+    drawn independently.
 
     References
     ----------

@@ -98,7 +98,7 @@ def best_subset(
 ) -> Certificate:
     """The proven best models over all sizes by an information criterion.
 
-    A path gives the first models. Then one search over all sizes finds every set of columns with a
+    A path gives the first models. Then one search over all sizes finds every set of features with a
     smaller criterion, or proves that there is none. Sizes that cannot hold the best model are not
     searched.
 
@@ -114,8 +114,8 @@ def best_subset(
     Parameters
     ----------
     X : array-like of shape (n, p), DataFrame, sparse matrix or design
-        The columns to choose from, at most 200 usable ones, fewer than rows (survival times: than
-        events).
+        The features to choose from, at most 200 usable features, fewer than rows (survival times:
+        than events).
     y : array-like of shape (n,), optional
         The response.
     criterion : str, default "bic"
@@ -138,7 +138,7 @@ def best_subset(
     ------
     ValueError
         If the criterion is not known, or models cannot be compared: shrinkage, bounds, no
-        likelihood, or no more observations than columns.
+        likelihood, or no more observations than features.
 
     References
     ----------

@@ -46,19 +46,19 @@ class Certificate:
     incumbent : float
         The objective of the model.
     lower_bound : float
-        A lower bound of the objective of every model of at most k unforced columns (on a lambda0
+        A lower bound of the objective of every model of at most k unforced features (on a lambda0
         grid: of every model). NaN where nothing is known but the least value of the loss, as where
-        columns separate the classes.
+        features separate the classes.
     gap : float
         (incumbent - lower_bound) / max(|incumbent|, 1e-12), and inf where nothing is known.
     proven : bool
-        Whether the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Columns
+        Whether the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Features
         that keep less than 3e-5 of their length beside others count as linear combinations of
         these.
     unique : bool
         Whether the model is proven to be the only best one: every other is worse by more than 1e-6
         of the objective. It is known where n_best is 2 or more, where all models were computed (one
-        or two columns under a squared loss, groups), or where the bound excludes all others.
+        or two features under a squared loss, groups), or where the bound excludes all others.
     deviance_ratio_bound : float
         An upper bound of the deviance ratio of the best models.
     best : list of Model
@@ -74,9 +74,9 @@ class Certificate:
     assumptions : list of str
         The assumptions under which the statement holds, and the models that it is about.
     fixed_in, fixed_out : ndarray of int
-        The unforced columns (with groups= the numbers of the unforced groups) that every best model
-        is known to have, and those that no best model has. Where `unique` is true, each column is
-        in one of the two.
+        The unforced features (with groups= the numbers of the unforced groups) that every best
+        model is known to have, and those that no best model has. Where `unique` is true, each
+        feature is in one of the two.
     search : str
         A text about the work of the search; "" where the bound alone decided.
     criterion : str

@@ -113,9 +113,9 @@ class ModelSet:
         under a squared or logistic loss, so that within=0.01 means 1 % of the deviance and the
         penalty.
     complete : bool
-        Whether no other model is within these limits. Constant columns, and groups of constant
-        columns, are in no model; equal columns, and those that are linear combinations of others,
-        count as different ones.
+        Whether no other model is within these limits. Constant features, and groups of constant
+        columns, are in no model; equal features, and those that are linear combinations of others,
+        count as different.
     reason : str
         Why the set is not complete, "" where it is: the search was ended by max_models, the time
         limit or Ctrl-C, and `models` are those found by then; or some models have no finite
@@ -196,14 +196,14 @@ class ModelSet:
 
     @property
     def frequencies(self) -> pd.Series:
-        """The share of the models that each column, or group, is in, for those of at least one
+        """The share of the models that each feature, or group, is in, for those of at least one
         model.
         """
         order, share = self.ordered()
         return pd.Series(share, index=self._labels[order], name="frequency")
 
     def ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the columns, or groups, of at least one model, the most frequent first,
+        """The numbers of the features, or groups, of at least one model, the most frequent first,
         and the share of the models that have them: two arrays.
         """
         share = self._member.mean(axis=0)
@@ -277,7 +277,7 @@ class ModelSet:
         Returns
         -------
         DataFrame
-            For each column of at least one model (and each response or class) the `mean` over the
+            For each feature of at least one model (and each response or class) the `mean` over the
             models, its `spread` (the standard deviation between them), and the `weight` of the
             models that have it.
         """
@@ -342,10 +342,10 @@ class ModelSet:
 
     @property
     def substitutes(self) -> list[tuple]:
-        """The minimal sets of at most 4 columns, or groups, of which every model has at least one,
+        """The minimal sets of at most 4 features, or groups, of which every model has at least one,
         the smallest first: a set of two says that each model within the limits needs one of them.
         Where all such sets are larger, one of them, from which none can be left out. Empty only
-        where a model has no columns.
+        where a model has no features.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class ModelSet:
 
     @property
     def importance(self) -> pd.DataFrame:
-        """For each column, or group, of at least one model, the smallest and the largest increase
+        """For each feature, or group, of at least one model, the smallest and the largest increase
         of the objective, over the models, when it is left out of the model and the others are
         fitted again; 0 for a model without it. Relative to the objective of the best model. With a
         term of a hierarchy leave those that need it.
@@ -383,7 +383,7 @@ class ModelSet:
         return table[member.any(axis=0)].sort_values("high", ascending=False, kind="stable")
 
     def plot(self, ax: Any = None) -> Any:
-        """Heat map of the models (rows, the best at the top) by columns, or groups, in the color
+        """Heat map of the models (rows, the best at the top) by features, or groups, in the color
         of the sign of the coefficient (blue: positive, red-orange: negative, as in all plots); gray
         where there are several, those of a group of columns or of several responses.
 
@@ -425,7 +425,8 @@ class ModelSet:
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
         colors.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
-        unit = "column" if meta.groups is None else "group"
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        unit = "feature" if meta.groups is None else "group"
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
         return ax
 

@@ -39,7 +39,7 @@ class Anova(pd.DataFrame):
 def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     """Tests of nested models: does a larger model explain more than a smaller one?
 
-    Each model is tested against the next smaller one. The columns of the smaller one must be
+    Each model is tested against the next smaller one. The features of the smaller one must be
     combinations of those of the larger one, whatever their names are. All refits need the same
     loss, rows, weights and offset. The test follows from the refits:
 
@@ -58,8 +58,8 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     *refits : results of `Model.refit`
         Two or more, in any order; of several responses those of one response.
     p_values : bool, optional
-        Whether the table has p-values. None: where they hold, which they do not if the columns of a
-        model were chosen on the rows of the refits: the larger model was selected because it fits
+        Whether the table has p-values. None: where they hold, which they do not if the features of
+        a model were chosen on the rows of the refits: the larger model was selected because it fits
         these rows well. True: in any case. False: never.
 
     Returns

@@ -408,7 +408,7 @@ def exog_of(path, s, rows, keep):
 
 
 def _rows_before(formula):
-    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    """Rows of a formula's data before incomplete rows were dropped; -1 after loading."""
     return -1 if formula.kept is None else formula.kept.size
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """One solution of a path: its columns, coefficients, and what was checked.
+    """One solution of a path: its features, coefficients, and what was checked.
 
     `path.model("bic")`, `path.model(k=5)` and `path[5]` give one. `details` has all numbers that
-    the path holds of the model; the most frequent ones are attributes.
+    the path holds of the model; the most frequent of them are attributes.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Model:
         terms of several columns, such as factors, and a criterion, `chosen_by` says which models
         were compared, all sets of terms or the rows of the path alone, and why.
     k : int
-        The number of chosen columns (with groups: groups) that were not forced.
+        The number of chosen features (with groups: groups) that were not forced.
     objective, loss : float
         The objective, and the weighted mean loss that is part of it.
     deviance_ratio : float
@@ -78,7 +78,7 @@ class Model:
 
     @property
     def k(self) -> int:
-        """The number of chosen columns, or groups, that were not forced."""
+        """The number of chosen features, or groups, that were not forced."""
         return self._solution.k
 
     @property
@@ -117,17 +117,17 @@ class Model:
 
     @property
     def support(self) -> np.ndarray:
-        """Indices of the chosen columns, ascending, forced ones included."""
+        """Indices of the chosen features, ascending, forced features included."""
         return self._solution.support.copy()
 
     @property
     def features(self) -> list[str]:
-        """Names of the chosen columns."""
+        """Names of the chosen features."""
         return [self.path._meta.names[j] for j in self._solution.support]
 
     @property
     def groups(self) -> list:
-        """Labels of the chosen groups, forced ones included; without groups, the `features`."""
+        """Labels of the chosen groups, forced groups included; without groups, the `features`."""
         chosen = self._solution.groups
         if chosen is None:
             return self.features
@@ -146,7 +146,7 @@ class Model:
 
     @property
     def coef(self) -> pd.Series | pd.DataFrame:
-        """The intercept, as "(Intercept)", and the coefficients of the chosen columns, in units of
+        """The intercept, as "(Intercept)", and the coefficients of the chosen features, in units of
         y and X; a DataFrame with a column for each of several responses.
         """
         return self.path.coef(index=self._index)
@@ -259,7 +259,7 @@ class Model:
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> Summary:
-        """`Summary` of this model: what each feature contributes, and which column could replace
+        """`Summary` of this model: what each feature contributes, and which feature could replace
         it.
 
         With groups, each row is about a chosen group.
@@ -281,10 +281,11 @@ class Model:
 
         - coef, standardized: the coefficient in units of y and X, and b_j = s_j beta_j.
         - increase_if_dropped: the increase of loss + shrinkage when the feature is left out and all
-          others are fitted again. Forced columns have it too. NaN if the bounds of the coefficient
+          others are fitted again. Forced features have it too. NaN if the bounds of the coefficient
           leave out 0.
-        - best_exchange: the column outside whose exchange for the feature, all others fitted again,
-          gives the least objective. None for forced columns, or when no column is left.
+        - best_exchange: the feature outside the model whose exchange for this feature, all others
+        refitted,
+          gives the least objective. None for forced features, or when no feature is left.
         - exchange_change: the change of the objective by that exchange. A positive value is worse,
           a negative value would improve the model.
 
@@ -328,7 +329,7 @@ class Model:
         rows: str | None = None,
         **options: Any,
     ) -> Any:
-        """Statsmodels results of the unpenalized fit on the chosen (and forced) columns.
+        """Statsmodels results of the unpenalized fit on the chosen (and forced) features.
 
         The intercept is as in the fit. Parameters are named as in `coef`, "(Intercept)" first.
         lambda1, lambda2 and bounds play no part.
@@ -336,7 +337,7 @@ class Model:
         Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen
         the columns: the results say so, in `results.selection` and in `results.summary()`,
         "conditional on selection". With new X and y they say "held-out rows", and the inference is
-        honest as long as these rows had no part in the choice. Rows of the fit among the new ones
+        honest as long as these rows had no part in the choice. Rows of the fit among the new rows
         are recognized by their labels and values (without labels by their values), and counted.
 
         Parameters
@@ -353,14 +354,15 @@ class Model:
         cov_type : str, optional
             The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
-            squared loss they are used with Student's t as classical ones are, clustered ones with
-            the number of clusters less one as degrees of freedom (use_t=False takes the normal
-            distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox" "nonrobust",
-            "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and the sandwich
-            where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox regressions.
+            squared loss they are used with Student's t as classical covariances are, clustered
+            covariances with the number of clusters less one as degrees of freedom (use_t=False
+            takes the normal distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox"
+            "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and
+            the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox
+            regressions.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
-            formula also of the rows of the data before incomplete ones were dropped; or the name of
+            formula also of the rows of the data before incomplete rows were dropped; or the name of
             a column of X, or of the data of the formula) or {"maxlags": 4}.
         scale : float or str, optional
             The dispersion. "X2" for the Poisson and logistic losses: Pearson's chi-squared over its
@@ -370,10 +372,10 @@ class Model:
         strata : array-like of shape (m,) or str, optional
             After loss="cox" with strata: those of the rows X, or the name of a column of X.
         rows : str, optional
-            "all" takes every row that is complete in the columns of the model: rows of X, or
+            "all" takes every row that is complete in the features of the model: rows of X, or
             without X those of the data of a formula (a fit to arrays has complete rows only). A fit
             takes the rows that are complete in *all* columns. The results say how many of the rows
-            have chosen the columns. Their log-likelihood is that of other rows than the path's, so
+            have chosen the features. Their log-likelihood is that of other rows than the path's, so
             that criteria do not compare.
         **options : Any
             Other arguments of statsmodels' `fit`, such as `use_t=True` and `maxiter=`.
@@ -453,9 +455,9 @@ class Model:
     ) -> pd.DataFrame:
         """Confidence intervals of the coefficients by the unpenalized refit of `refit`.
 
-        The rows of the fit have chosen the columns, and intervals by them are too short; rows X and
-        y that had no part in it give valid ones. `attrs["selection"]` of the table says which rows
-        these are.
+        The rows of the fit have chosen the features, and intervals by them are too short; rows X
+        and y that had no part in the choice give valid intervals. `attrs["selection"]` of the table
+        says which rows these are.
 
         Parameters
         ----------
@@ -503,7 +505,7 @@ class Model:
         X: Matrix | None = None,
         y: ArrayLike | None = None,
     ) -> pd.DataFrame:
-        """The nearest models: the best of all exchanges of one feature for another column.
+        """The nearest models: the best of all exchanges of one feature for another feature.
 
         With groups a chosen group is exchanged for another group.
 
@@ -531,9 +533,10 @@ class Model:
         Else the local quadratic model (for groups: their scores) ranks all exchanges, n + 100 are
         refitted, and proven is False.
 
-        Forced columns stay. Only one exchange is made: nothing is searched beyond. The table leaves
-        out columns that keep less than 3e-5 of their length beside the other chosen ones. Models
-        whose columns separate the classes are compared by the infimum of their objective.
+        Forced features stay. Only one exchange is made: nothing is searched beyond. The table
+        leaves out features that keep less than 3e-5 of their length beside the other chosen
+        features. Models whose features separate the classes are compared by the infimum of their
+        objective.
 
         Examples
         --------
@@ -698,7 +701,7 @@ class Model:
         Parameters
         ----------
         kind : str, default "coef"
-            "coef": the coefficients, in standard deviations of their columns, in the colors of
+            "coef": the coefficients, in standard deviations of their features, in the colors of
             their signs; with X and y, rows that had no part in the choice, the coefficients of a
             refit to these rows, with intervals of this level. Intervals from the rows of the fit
             would be too short, and are not drawn.
@@ -707,8 +710,8 @@ class Model:
             "calibration": what was observed against what was predicted: the share of positives
             against the mean probability in bins of about equal weight, with 95 % Wilson intervals,
             above a histogram of the probabilities; several classes have a curve for each, ordered
-            ones for each threshold, numbers their mean, quantiles the share of responses below them
-            (`l0path.plots.calibration`, `l0path.plots.calibration_of_means`).
+            classes for each threshold, numbers their mean, quantiles the share of responses below
+            them (`l0path.plots.calibration`, `l0path.plots.calibration_of_means`).
             "survival": for loss="cox", Kaplan-Meier curves with 95 % limits
             (`l0path.plots.kaplan_meier`) of groups of rows by their linear predictor, and the
             numbers at risk.
@@ -759,7 +762,7 @@ class Model:
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.
 
-        Its function `predict(data)` reads the columns of the model by name from a DataFrame or a
+        Its function `predict(data)` reads the features of the model by name from a DataFrame or a
         dictionary, and returns what `Path.predict` returns by default: the mean of the response,
         the probability of the second class, or (hinge losses, survival times) the linear predictor.
         For several responses it returns an array with a column for each, for several and for

@@ -154,9 +154,9 @@ class Path:
 
         Its columns are the size k, n_features (the number of coefficients that are not 0), the
         objective, the share of the null deviance that is explained, what was checked (`optimality`)
-        and the features that were chosen, forced ones included: columns, or with groups the groups
-        or terms. Where the path has several values of lambda0, lambda1 or lambda2, they stand
-        after k. `details` has all that is known of each model.
+        and the features that were chosen, forced features included: columns, or with groups the
+        groups or terms. Where the path has several values of lambda0, lambda1 or lambda2, they
+        stand after k. `details` has all that is known of each model.
         """
         whole = self.details
         vary = [f"lambda{i}" for i in range(3) if whole[f"lambda{i}"].nunique() > 1]
@@ -335,8 +335,8 @@ class Path:
         several slices, or no data because the path was loaded; there the choice is among the rows.
 
         Models whose likelihood has no finite maximum, or says nothing, take no part: those whose
-        columns separate the classes (unless separated=True), those of zero loss (up to rounding,
-        squared loss), and those with df >= n.
+        features separate the classes (unless separated=True), those of zero loss (up to rounding,
+        squared loss), and models with df >= n.
 
         Parameters
         ----------
@@ -521,7 +521,7 @@ class Path:
         return hit[0]
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """The column indices of a solution, ascending, forced ones included.
+        """The column indices of a solution, ascending, forced features included.
 
         Parameters
         ----------
@@ -577,7 +577,7 @@ class Path:
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False
-            Whether all p columns are listed, instead of the chosen ones.
+            Whether all p columns are listed, instead of the chosen features.
         baseline : object, optional
             A class of the multinomial loss whose coefficients are taken off those of all classes,
             so that they are log odds against it. None leaves them with the sum zero over the
@@ -972,7 +972,7 @@ class Path:
             The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power
             of n.
         separated : bool, default False
-            Whether rows whose columns separate the classes take part. Their likelihood has no
+            Whether rows whose features separate the classes take part. Their likelihood has no
             finite maximum, so otherwise everything but their df is NaN.
 
         Returns
@@ -995,7 +995,7 @@ class Path:
         Notes
         -----
         The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table
-        say what went in: n (n_eff), p (columns that compete: p_total less the forced ones),
+        say what went in: n (n_eff), p (features that compete: p_total less the forced features),
         ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these
         quantities, df, m = df (+ 1 under the squared loss) and chosen, the number of nonzero
         coefficients that were not forced.
@@ -1030,17 +1030,17 @@ class Path:
     ) -> ModelSet:
         """All models nearly as good as the best one, as a `ModelSet`.
 
-        With k these are the models S of k columns with objective(S) <= (1 + within) x the best
+        With k these are the models S of k features with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
         value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
-        of single columns. Equal columns count as different ones. Models without a finite optimum
+        of single features. Equal features count as different. Models without a finite optimum
         (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
 
         Parameters
         ----------
         k : int, optional
-            The size of the models, in columns or groups. None: all sizes, compared by `criterion`.
+            The size of the models, in features or groups. None: all sizes, compared by `criterion`.
         within : float, optional
             The largest distance from the best model: a share of the objective beyond the least
             value of the loss (None means 0.01), or a difference of the criterion (None means 2).
@@ -1095,8 +1095,8 @@ class Path:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> Certificate:
-        """`Certificate` of one solution: a bound for all models of its size, and what the best ones
-        share.
+        """`Certificate` of one solution: a bound for all models of its size, and what the best
+        models share.
 
         The lower bound holds for the objective of every model of the size (on a lambda0 grid: of
         every model). First come rounds that improve the dual points and apply safe rules, which fix
@@ -1125,7 +1125,7 @@ class Path:
             The largest number of nodes of the search. None means no limit.
         box : float or str, optional
             M > 0, a bound of every |b_j| in standardized units, for problems with lambda2 = 0 that
-            have no other bound (a squared loss with more rows than columns has one). "auto" takes
+            have no other bound (a squared loss with more rows than features has one). "auto" takes
             twice the largest |b_j| of the solution. It is assumed and not proved: `assumptions`
             says so, and nothing is called proven under it. None assumes nothing. Not for several
             responses or classes.
@@ -1454,8 +1454,8 @@ class Path:
             Whether to open the page in a browser.
         near_best : ModelSet, optional
             Models nearly as good as the best one, of `Path.near_best`, for a section of their own:
-            the signs of their columns (the first 100 models, the 40 most frequent columns), how
-            often each column is in, and the sets of columns of which every model needs one.
+            the signs of their features (the first 100 models, the 40 most frequent features), how
+            often each feature is in, and the sets of features of which every model needs one.
         X, y : array-like, optional
             The data of the fit, needed for `alternatives` after loading a path.
         progress : bool, optional

@@ -70,7 +70,7 @@ def plot(
         style.tidy(ax, xlabel(self, x), "")
         style.message(
             ax,
-            "no predictor is in any model"
+            "no feature is in any model"
             if len(frame)
             else r"no model is best for any $\lambda_0$"
             if x == "lambda0" and len(self)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 12  # names in the margin, at most; with groups of several columns half as many more
 X_LABELS = {
-    "k": "predictors in the model, k",
+    "k": "features in the model, k",
     "lambda0": r"$\lambda_0$ (log scale, falling)",
     "l1": "sum of |standardized coefficients|",
 }

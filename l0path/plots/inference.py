@@ -41,7 +41,7 @@ def plot_stability(
     if bars:
         _bars(ax, top, texts, set(self.selected), self.threshold)
         style.tidy(
-            ax, f"share of subsamples whose model of size {self.k} holds the predictor", "", title
+            ax, f"share of subsamples whose model of size {self.k} holds the feature", "", title
         )
         ax.tick_params(axis="y", length=0)
         return ax
@@ -63,7 +63,7 @@ def plot_stability(
     ax.axhline(self.threshold, color=style.GRAY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_ylim(-0.03, 1.03)
     style.whole_ticks(ax.xaxis)
-    style.tidy(ax, "predictors in the model, k", "share of subsamples", title)
+    style.tidy(ax, "features in the model, k", "share of subsamples", title)
     style.end_labels(
         ax,
         [sizes[-1]] * len(marked),
@@ -93,7 +93,7 @@ def _bars(ax, top, texts, selected, threshold):
     ax.set_ylim(max(len(top), 1) - 0.4, -0.6)
     ax.set_xlim(0, 1.02)
     if not len(top):
-        style.message(ax, "no predictor was ever chosen")
+        style.message(ax, "no feature was ever chosen")
 
 
 @described_by(KnockoffFilter.plot)
@@ -130,7 +130,7 @@ def plot_knockoffs(
     style.whole_ticks(ax.xaxis)
     style.tidy(
         ax,
-        "predictors by the size of their statistic",
+        "features by the size of their statistic",
         "W: original (up) against knockoff (down)",
         title,
     )

@@ -78,7 +78,7 @@ def _coefficients(model, X, y, level, given, ax):
             style.key(ax, entries, loc="best")
     ax.set_yticks(place, names)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    xlabel = "coefficient x standard deviation of the column"
+    xlabel = "coefficient x standard deviation of the feature"
     if ends is not None:
         xlabel += f"\nrefit to other rows, {100 * level:g} % intervals"
     about = f", {meta.about}" if meta.about else ""

@@ -90,7 +90,7 @@ def plot_recovery(
     at = ", ".join(map(str, sorted(set(exact))[:6]))
     style.tidy(
         ax,
-        "predictors in the model, k",
+        "features in the model, k",
         MEASURE_LABELS.get(kind, columns[0].replace("_", " ")),
         f"ring: exactly the true support (k = {at})" if exact else None,
     )

@@ -153,9 +153,9 @@ class Problem:
 
     def perfect(self, value, scale):
         """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
-        model. Nothing is where the least loss is not known.
+        model. Nothing is where the least loss is not known, or where it is beyond all numbers.
         """
-        return value - self.floor <= self.left_of_perfect(scale)
+        return value < np.inf and value - self.floor <= self.left_of_perfect(scale)
 
     def left_of_perfect(self, scale):
         """What rounding leaves of a mean loss that is as low as it can be."""

@@ -45,7 +45,7 @@ class Solution(NamedTuple):
     status: str = FitStatus.CONVERGED
     optimality: str = Optimality.UNVERIFIED
     flags: tuple = ()
-    # numbers of the chosen groups, ascending, forced ones included; None without groups
+    # numbers of the chosen groups, ascending, forced features included; None without groups
     groups: Any = None
     thresholds: Any = None  # (K - 1,) between K ordered classes
     baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored

@@ -12,6 +12,7 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     curvature_times       B z for columns z, and `hessian_of_rows`, by a loss without P: then v is
                           B 1, which an intercept needs
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
+    origin_of             a number that may be taken off every predictor
     along_the_way         the loss with a memory of predictors, if that makes it faster
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
@@ -87,6 +88,24 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
         slopes[i] = weights[i] * slope(loss, y[i], eta[i])
         curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
     return total
+
+
+@generic
+def origin_of(loss, slopes, eta):
+    """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
+    added to every predictor changes nothing.
+    """
+    return 0.0
+
+
+@njit
+def middle(slopes, eta):
+    """The mean of eta (n,) by the sizes of the slopes (n,), which a row far out hardly has."""
+    size, total = 0.0, 0.0
+    for i in range(eta.size):
+        size += abs(slopes[i])
+        total += abs(slopes[i]) * eta[i]
+    return total / size if size > 0.0 else 0.0
 
 
 @generic
@@ -194,6 +213,12 @@ def _coupling(loss, y, eta, weights, Z, out):
 @njit
 def _products(loss, y, eta, weights, Z, out):
     curvature_times(loss, y, eta, weights, Z, out)
+
+
+@njit
+def origin(loss, slopes, eta):
+    """`origin_of`."""
+    return origin_of(loss, slopes, eta)
 
 
 def multiplies(loss):

@@ -37,12 +37,12 @@ DEFAULT_C = 10.0
 class FeatureGenerating:
     """Settings of the feature generating machine, cutting planes on the relaxation of every size.
 
-    It is for losses of bounded curvature and columns (or groups) without bounds.
+    It is for losses of bounded curvature and features (or groups) without bounds.
 
     Parameters
     ----------
     budget : int, optional
-        The largest number of columns (groups) of a block. None means the size k, whose relaxation
+        The largest number of features (groups) of a block. None means the size k, whose relaxation
         bounds size k. With fewer the bound of size k is valid, but not the best one; sizes below
         the budget use their own k.
     C : float, optional
@@ -51,14 +51,14 @@ class FeatureGenerating:
         fit. Bounds are given where r <= lambda2.
     polish : bool, default False
         Whether swaps with refit (local search) follow at every size on what was generated, checked
-        over all columns. This is the recommended use.
+        over all features. This is the recommended use.
     tol : float, default 1e-3
         The gap, relative to the objective of size k, at which solving the relaxation ends. Between
-        two blocks the relaxation is solved for all scalings of the columns that were generated.
+        two blocks the relaxation is solved for all scalings of the features that were generated.
     max_iter : int, optional
         The largest number of blocks for one size. None means 30, or 10 where r > lambda2.
     paper_defaults : bool, default False
-        Whether to take Algorithm 1 as published: each block read from all p columns, mixtures of
+        Whether to take Algorithm 1 as published: each block read from all p features, mixtures of
         blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter), until one lowers F by
         less than a share `tol` of the first F, and no swaps.
 
@@ -87,11 +87,11 @@ class FeatureGenerating:
         whole_fields(self, budget=1, max_iter=1)
 
     def blocks(self, bounding: bool) -> int:
-        """The largest number of blocks of one solve, small where blocks only generate columns."""
+        """The largest number of blocks of one solve, small where blocks only generate features."""
         return self.max_iter or (30 if bounding and not self.paper_defaults else 10)
 
     def size(self, k: int) -> int:
-        """The number of columns, or groups, of a block for size k."""
+        """The number of features, or groups, of a block for size k."""
         return k if self.budget is None else min(k, self.budget)
 
     def ridge(self, problem: Any, lambda2: float) -> float:
@@ -115,7 +115,7 @@ class FeatureGenerating:
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
-        """The solver of single sizes on the working columns of a model."""
+        """The solver of single sizes, on the working columns."""
         return GeneratingSolver(model, lambda1, lambda2, self, scale)
 
 

@@ -61,12 +61,12 @@ def linear(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns.
+        The correlation of the features.
     correlation : str, default "ar1"
         "ar1": correlation rho^|i-j|, -1 < rho < 1. "constant": rho between all pairs. "block": rho
-        within consecutive blocks of `block_size` columns, 0 between blocks (both 0 <= rho < 1).
+        within consecutive blocks of `block_size` features, 0 between blocks (both 0 <= rho < 1).
         "iid": none, where rho must be 0.
     snr : float, default 5.0
         Var(x'beta) / sigma^2, with the population variance beta'Sigma beta, so that sigma does not
@@ -77,7 +77,7 @@ def linear(
     support : str or array-like of int, default "equispaced"
         "equispaced" (gaps of p // k), "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -136,9 +136,9 @@ def logistic(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -146,7 +146,7 @@ def logistic(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -195,9 +195,9 @@ def poisson(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -205,7 +205,7 @@ def poisson(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None

@@ -35,9 +35,9 @@ def gamma(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -45,7 +45,7 @@ def gamma(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -96,9 +96,9 @@ def negative_binomial(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -106,7 +106,7 @@ def negative_binomial(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -160,9 +160,9 @@ def tweedie(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -170,7 +170,7 @@ def tweedie(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -227,9 +227,9 @@ def binomial(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -237,7 +237,7 @@ def binomial(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -290,9 +290,9 @@ def quantile(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -300,7 +300,7 @@ def quantile(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     intercept : float, default 0.0
         The number added to every row.
     random_state : int, Generator, or None
@@ -355,9 +355,9 @@ def ordinal(
     Parameters
     ----------
     n, p, k : int
-        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+        Rows, features, and nonzero coefficients, 0 <= k <= p.
     rho : float, default 0.0
-        The correlation of the columns, as in `linear`.
+        The correlation of the features, as in `linear`.
     correlation : str, default "ar1"
         "ar1", "constant", "block" or "iid", as in `linear`.
     beta : None, str, or array-like
@@ -365,7 +365,7 @@ def ordinal(
     support : str or array-like of int, default "equispaced"
         "equispaced", "random", or k distinct column indices.
     block_size : int, default 10
-        The number of columns of a block.
+        The number of features of a block.
     thresholds : tuple of float, default (-1.0, 0.0, 1.0)
         Ascending numbers between the classes, one fewer than there are classes.
     random_state : int, Generator, or None

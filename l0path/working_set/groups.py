@@ -22,7 +22,7 @@ INVERSES = 64  # that are held
 
 
 class GroupFit(NamedTuple):
-    """A `Fit` with its groups, ascending, forced ones included; support is the union of their
+    """A `Fit` with its groups, ascending, forced features included; support is the union of their
     usable columns.
     """
 

@@ -203,9 +203,10 @@ class _Restricted:
         b, b0 = self.first(start)
         if k + self.problem.intercept == 0:
             return b, b0, self.value(b, b0)[0], 0.0, True
-        if n <= FEW_ROWS:
-            return self.solve(b, b0)
         eta, width, most = np.empty(n), self.width, max(ROWS_OF_PROGRAM, 20 * (k + 1))
+        if n <= FEW_ROWS:
+            found = self.solve(b, b0)
+            return found or self.unclosed(b, self.smoothed(width, b, b0, eta))
         while True:
             b0 = self.smoothed(width, b, b0, eta)
             beyond = eta - self.problem.y
@@ -224,10 +225,14 @@ class _Restricted:
                     return x, x0, value, gap, unique
                 inside, b, b0 = inside | unclear, x, x0
             elif inside.all():
-                return b, b0, self.value(b, b0)[0], np.inf, True
+                return self.unclosed(b, b0)
             else:
                 width *= 4.0
                 inside |= (np.abs(beyond) <= width) | (width > 1e3 * self.width)
+
+    def unclosed(self, b, b0):
+        """`optimum` where a linear program was not solved: that of the smoothed loss."""
+        return b, b0, self.value(b, b0)[0], np.inf, True
 
     def together(self, inside, above):
         """The problem whose rows that are not inside are means of those of one sign and one side of
@@ -320,9 +325,9 @@ class _Restricted:
         spread += [(np.flatnonzero(above), -self.upper[above], 0.0, np.inf)]
         spread += [(np.flatnonzero(below), -self.lower[below], -np.inf, 0.0)]
         for J, rate, least, most in spread:
-            unit = np.zeros((k + m, J.size))
-            unit[J, np.arange(J.size)] = 1.0
-            A = np.hstack([A, unit])
+            own = np.zeros((k + m, J.size))
+            own[J, np.arange(J.size)] = 1.0
+            A = np.hstack([A, own])
             cost = np.append(cost, np.broadcast_to(rate, J.size))
             box.append(np.full((J.size, 2), [least, most]))
         box = np.vstack(box)
@@ -331,15 +336,21 @@ class _Restricted:
             found = None if found is None else self.reported(*found)
             if found is not None and found[3] <= CLOSED_GAP * max(abs(found[2]), self.scale):
                 return found
+        # the tolerances of a program are absolute: slopes are counted in units between those of the
+        # lightest and of the heaviest row
+        ranges = self.high - self.low
+        unit = np.sqrt(ranges[ranges > 0.0].min() * ranges.max())
         found = scipy.optimize.linprog(
             -cost,
             A_eq=A,
             b_eq=np.zeros(k + m),
-            bounds=box,
+            bounds=box / unit,
             method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        return self.reported(found.eqlin.marginals, found.x) if found.status == 0 else None
+        if found.status != 0:
+            return None
+        return self.reported(found.eqlin.marginals, unit * found.x)
 
     def reported(self, x, a):
         """What `program` returns, from parameters x (k + m,) and slopes a, those of the rows

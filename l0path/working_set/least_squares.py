@@ -7,7 +7,8 @@ from scipy.linalg import solve_triangular
 
 from ..problem.losses import smoothness
 from ..problem.problem import EPS
-from ..problem.verbs import derivatives_with_sizes, mean_loss
+from ..problem.traits import NO_RECESSION
+from ..problem.verbs import derivatives_with_sizes, mean_loss, origin
 from .columns import CONDITION
 from .curvature import curved
 
@@ -18,6 +19,7 @@ LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic m
 # the same of a Hessian in an orthonormal basis: beside a row far from the others more would hide
 # what these say
 CURVED = 1e-13
+ANY = 1e-300  # the curvature of a row whose slope has vanished, too
 MOST_DAMPING = 1.0  # a step with more curvature than this share of the largest promises too little
 
 
@@ -199,7 +201,7 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     x = np.clip(np.append(start[0], np.full(more, start[1])), low, high)
     fixed = offset if p.intercept else offset + start[1]
     slopes, curvatures, idle = np.empty(y.size), np.empty(y.size), 0
-    least = damping = CURVED if coupled else LEAST_CURVATURE
+    least = damping = CURVED if coupled else 0.0
     basis = np.linalg.qr(Z.T) if coupled else None
 
     def shrinkage(x):
@@ -210,12 +212,17 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     for _ in range(max_iter if np.isfinite(F) else 0):
         derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
-        model = _of_basis(p, basis, eta, curvatures, slopes) if coupled else None
+        about = abs(F) + float(np.abs(slopes * (eta - origin(p.loss, slopes, eta))).sum()) + 1e-300
+        if coupled:
+            model = _of_basis(p, basis, eta, curvatures, slopes)
+        else:
+            most = _most_curved(p, curvatures, y, weights)
+            kept = curvatures + _least_curved(p.loss, most, slopes)
         for _attempt in range(30):
             if coupled:
                 M, from_x = model(damping)
             else:
-                root = np.sqrt(curvatures + damping * _most_curved(p, curvatures, y, weights))
+                root = np.sqrt(kept + damping * most)
                 M, from_x = root[:, None] * A, slopes / root
             rows = np.append(M @ x - from_x, np.zeros(k))
             new, _ = least_squares(np.vstack([M, ridge]), rows, l1, low, high, x)
@@ -223,14 +230,14 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             promised = shrinkage(x) - shrinkage(new) - float(from_x @ move + 0.5 * move @ move)
             ahead = fixed + A @ new
             after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
-            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * level:
+            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * about:
                 break
             damping = 10.0 * damping if coupled else max(10.0 * damping, 1e-3)
-        optimal = promised <= OPTIMAL * level and not (coupled and damping > MOST_DAMPING)
+        optimal = promised <= OPTIMAL * about and not (coupled and damping > MOST_DAMPING)
         idle = 0 if F - after > EPS * level else idle + 1
         if after < F:
             x, eta, F = new, ahead, after
-        if promised <= LEAST_PROMISE * level or idle > 1:
+        if promised <= LEAST_PROMISE * about or idle > 1:
             break
         damping = max(0.03 * damping, least)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
@@ -242,6 +249,17 @@ def _most_curved(p, curvatures, y, weights):
     if not np.isfinite(bound):  # poisson: what is there now, or is at the null model
         bound = max(float((curvatures / weights).max()), float(weights @ y))
     return bound * weights
+
+
+def _least_curved(loss, most, slopes):
+    """The curvatures (n,) that rows keep, so that their slopes can be written as differences.
+
+    Where a loss falls for ever its slope vanishes with its curvature, and what is kept does, too:
+    beside a row that is a million times as far out as the others it would bring steps to a halt.
+    """
+    if loss.traits.recession == NO_RECESSION:
+        return LEAST_CURVATURE * most
+    return LEAST_CURVATURE * np.minimum(most, np.abs(slopes)) + ANY
 
 
 def _of_basis(p, basis, eta, curvatures, slopes):

@@ -15,7 +15,7 @@ import numpy as np
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
 from ..problem.traits import FAR_OUT, SEPARATES
-from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, slope_along
+from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, origin, slope_along
 from .linear_algebra import (
     cholesky,
     copy,
@@ -251,7 +251,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     F = value_at(rows, S, shrunk, x, b0, eta)
     damping, scale, worst, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows.y, eta, rows.offset)
-    trace, near = 1e-300, False
+    trace, near, close = 1e-300, False, False
     if far <= ETA_CAP:
         copy(x, held)
     for _it in range(stopping.max_iter):
@@ -260,7 +260,11 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         if not near:
             trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
-        size, level = _sizes(work.slopes, eta, shrunk.lambda1, abs(F) + 1e-300)
+        middle = origin(rows.loss, work.slopes, eta)
+        size, level = _sizes(work.slopes, eta, 0.0, shrunk.lambda1, abs(F) + 1e-300)
+        about = level  # without what a row far out moves all predictors by
+        if middle != 0.0:
+            size, about = _sizes(work.slopes, eta, middle, shrunk.lambda1, abs(F) + 1e-300)
         worst, scale = _largest_violation(model), max(scale, size)
         copy(eta, work.eta)
         here = StepStart(F, trace / reference, unit, level, worst, near, damping)
@@ -271,7 +275,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
             return REJECTED, F, b0, worst
         if outcome == MAX_ITER:
             copy(work.eta, eta)
-            status = CONVERGED if worst <= 1e-7 * scale else MAX_ITER
+            status = CONVERGED if worst <= 1e-7 * scale or close else MAX_ITER
             break
         gain = F - value
         F = value
@@ -279,7 +283,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         # farther out it may be on its way to separation
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
         # so close that the Hessian stays as it is
-        stale, near = near, quiet and promised <= 1e-6 * level
+        stale, near = near, quiet and promised <= 1e-6 * about
         # where the model predicted the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
@@ -291,7 +295,10 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
         # quadratically, and with a Hessian from one step before nearly so
-        converged = quiet and promised <= (1e-15 if stale else 1e-11) * level
+        promised_little = 1e-15 if stale else 1e-11
+        converged = quiet and promised <= promised_little * about
+        # what rounding of predictors may leave
+        close |= quiet and promised <= promised_little * level
         little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
@@ -380,13 +387,13 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
 
 
 @njit
-def _sizes(slopes, eta, largest, total):
+def _sizes(slopes, eta, middle, largest, total):
     """Largest |slope|, and the size of what the loss is summed from, which may cancel (poisson,
-    large y): sum |slope eta|; counted from `largest` and `total`.
+    large y): sum |slope (eta - middle)|; counted from `largest` and `total`.
     """
     for i in range(slopes.size):
         largest = max(largest, abs(slopes[i]))
-        total += abs(slopes[i] * eta[i])
+        total += abs(slopes[i] * (eta[i] - middle))
     return largest, total
 
 

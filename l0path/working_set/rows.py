@@ -160,7 +160,9 @@ class RowModel(WorkingColumns):
             return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
-        if R is None and self.hidden(support, lambda2):
+        # beside a row far from the others a Hessian in the units of columns says nothing of these
+        slow = still and capped == NO_RECESSION
+        if R is None and (slow or self.hidden(support, lambda2)):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         found = Fit(support, b, b0, value, flags)
         if self.runs_off(capped, found, eta) and self._falls(found, eta):
@@ -226,7 +228,7 @@ class RowModel(WorkingColumns):
         at, b, eta, m = self.where[supports], starts.copy(), np.empty(self.problem.X.n), len(starts)
         lower, upper = self.bounds_of(supports)
         rows, shrunk = newton.rows_of(self.problem, self.Z), newton.Shrinkage(*shrinkage)
-        first, decided = 0, {newton.CONVERGED: (), newton.MAX_ITER: (FitStatus.NOT_CONVERGED,)}
+        first = 0
         while first < m:
             box = newton.Box(lower[first:], upper[first:])
             passed, status, value, level, _ = refit_in_turn(
@@ -234,12 +236,11 @@ class RowModel(WorkingColumns):
             )
             e = first + passed
             self.refits += passed + 1
-            fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided.get(status, ()))
-            if status in decided and np.isfinite(value) and not self.runs_off(capped, fit, eta):
-                pass
-            elif status == newton.REJECTED:
+            fit = Fit(supports[e].copy(), b[e].copy(), level, value, ())
+            if status == newton.REJECTED:
                 break  # the last one
-            else:
+            done = status == newton.CONVERGED and np.isfinite(value)
+            if not done or self.runs_off(capped, fit, eta):
                 fit = self.refit(supports[e].copy(), *shrinkage, (starts[e], b0), target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit

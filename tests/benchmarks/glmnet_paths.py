@@ -177,8 +177,9 @@ def main():
         data = {("cox", name): pair for name, pair in survival_data(folder).items()}
     data |= {("multinomial", name): pair for name, pair in class_data().items()}
     lines = [
-        "| data | rows, columns | rule | glmnet: columns | deviance | its error | l0path: columns |"
-        " deviance | within, with fewer columns |",
+        "| data | rows, features | rule | glmnet: features | deviance | its error "
+        "| l0path: features |"
+        " deviance | within, with fewer features |",
         "|---" * 9 + "|",
     ]
     print("\n".join(lines), flush=True)

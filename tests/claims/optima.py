@@ -62,14 +62,14 @@ class Optima:
         words |= {"lambda1": lambda1, "lambda2": lambda2, "weights": self.own_weights}
         words["offset"] = None if r["offset"] is None else self.o
         X = np.where(self.alive, r["X"], 0.0)[self.rows]
-        return oracles.objective(X, self.y, beta, intercept, **words)
+        with np.errstate(over="ignore"):  # beyond all numbers it is infinite
+            return oracles.objective(X, self.y, beta, intercept, **words)
 
     def rounding(self, beta, intercept):
         """What rounding leaves of the objective where large numbers cancel in the user's units."""
         X, t = self.record["X"], self.coordinates(np.arange(self.p), beta, intercept)
         eta = 16 * EPS * (np.abs(X) @ np.abs(beta) + abs(intercept))[self.rows]
-        with np.errstate(over="ignore"):
-            slope = np.abs(self._rows(t[None, :])[1][0])
+        slope = np.abs(self._rows(t[None, :])[1][0])
         return float(self.w @ (slope * eta + eta**2))
 
     def size_of_loss(self):
@@ -126,19 +126,22 @@ class Optima:
 
     def violation(self, t, use):
         """(least subgradient (m, q), its largest entry relative to what was summed (m,), gradient
-        rows' curvature (m, n)): the conditions of optimality over the coordinates `use`.
+        rows' curvature (m, n)): the conditions of optimality over the coordinates `use`. Not a
+        number where slopes are beyond all numbers.
         """
         _, slope, curvature = self._rows(t)
-        g = (self.w * slope) @ self.A + 2 * self.l2 * t
-        up, down = g + np.where(t >= 0, self.l1, -self.l1), g + np.where(t > 0, self.l1, -self.l1)
-        s = np.where((up < 0) & (t < self.high), up, 0.0)
-        s = np.where((down > 0) & (t > self.low), down, s) * use
         rows = np.abs(slope)
         if self.loss != "logistic":  # its slope has no cancellation
             rows = rows + np.abs(self.y) + np.abs(self.o) + np.abs(t) @ np.abs(self.A).T
-        size = (self.w * rows) @ np.abs(self.A) + self.l1 + 2 * self.l2 * np.abs(t)
-        size = np.maximum(size.max(axis=1), 1e-300)
-        return s, np.abs(s).max(axis=1, initial=0.0) / size, curvature
+        with np.errstate(invalid="ignore"):
+            g = (self.w * slope) @ self.A + 2 * self.l2 * t
+            up = g + np.where(t >= 0, self.l1, -self.l1)
+            down = g + np.where(t > 0, self.l1, -self.l1)
+            s = np.where((up < 0) & (t < self.high), up, 0.0)
+            s = np.where((down > 0) & (t > self.low), down, s) * use
+            size = (self.w * rows) @ np.abs(self.A) + self.l1 + 2 * self.l2 * np.abs(t)
+            size = np.maximum(size.max(axis=1), 1e-300)
+            return s, np.abs(s).max(axis=1, initial=0.0) / size, curvature
 
     def noise(self, t):
         """What rounding of t' A leaves of the objective, (m,)."""

@@ -18,7 +18,7 @@ from separated_infima import every_infimum
 import l0path
 from l0path.errors import SeparationWarning
 from l0path.problem import verbs
-from l0path.problem.coupled.ordinal import Ordinal
+from l0path.problem.coupled.ordinal import Ordinal, best_thresholds
 from l0path.problem.recession import ordered_optimum
 
 LABELS = ["low", "mid", "high", "top"]
@@ -392,3 +392,20 @@ def test_texts_without_an_order_are_refused(kind):
     X, y = np.arange(9.0)[:, None], ["low", "mid", "high"] * 3
     with pytest.raises(ValueError, match="whose order is not known"):
         l0path.fit(X, kind(y), loss="ordinal")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_thresholds_do_not_depend_on_how_far_out_a_row_is(seed):
+    """A row of an end class that lies on its side costs nothing, wherever it is there."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(8, 40)), int(rng.integers(2, 6))
+    y = rng.permutation(np.append(np.arange(K), rng.integers(0, K, n - K))).astype(float)
+    w = 10.0 ** rng.uniform(-3, 3, n) if seed % 2 else np.ones(n)
+    eta, top = 3.0 * rng.normal(size=n), bool(rng.integers(2))
+    row = np.flatnonzero(y == (K - 1 if top else 0))[0]
+    found = []
+    for far in (1e3, 1e5, 1e7):
+        eta[row] = far if top else -far
+        best = best_thresholds(Ordinal(K), y, eta, w / w.sum())
+        found.append([*best.t, best.loss[0]])
+    assert found[1:] == pytest.approx(np.array([found[0], found[0]]), rel=1e-9)

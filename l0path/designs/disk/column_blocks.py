@@ -88,7 +88,8 @@ def blocks(
     - np.memmap, or a path to a .npy file: any real dtype; best column-major (Fortran order), which
       `l0path.designs.convert` writes. Read by `pread`, so the pages of the map take no memory.
     - A path to a .bed file of PLINK, .fam and .bim beside it, or a `bed_reader.open_bed`: copies of
-      allele A1, missing ones replaced by the mean of their column over all rows (so in folds too).
+      allele A1, missing entries replaced by the mean of their column over all rows (so in folds
+      too).
     - A path to a .parquet file (all columns numbers), a Zarr array or its folder, a Dask array:
       decoded chunk by chunk, by the packages of `pip install "l0path[blocks]"`. Tall and narrow
       chunks are cheap; `convert` a source with chunks of whole rows first.

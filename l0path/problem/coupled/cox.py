@@ -30,6 +30,8 @@ from ..verbs import (
     coupling_of_rows,
     derivatives_of_rows,
     least_value,
+    middle,
+    origin_of,
     rank_of,
     slope_along,
     unseen,
@@ -88,6 +90,11 @@ def _(loss, y, eta, weights, slopes, curvatures):
             curvatures[i] = max(curvatures[i] - risk.u[i] * ties[g] * scale, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
     return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
+
+
+@origin_of.register(Cox)
+def _(loss, slopes, eta):
+    return middle(slopes, eta)
 
 
 @rank_of.register(Cox)

@@ -30,6 +30,8 @@ from ..verbs import (
     coupling_of_rows,
     derivatives_of_rows,
     least_value,
+    middle,
+    origin_of,
     rank_of,
     slope_along,
     value_of_rows,
@@ -226,9 +228,48 @@ def solve_thresholds(best, x):
 @njit
 def find_thresholds(best, y, eta, weights, known):
     """Fill the best thresholds by Newton steps, halved where they do not descend, from known
-    thresholds (K - 1,) or none.
+    thresholds (K - 1,) or none. Where these do not arrive, because a row far from the others draws
+    the mean of the predictor away, they begin again where each threshold alone would be.
     """
-    longest, m, last = _begin(best, y, eta, weights, known), best.t.size, False
+    if not _descended(best, y, eta, weights, _begin(best, y, eta, weights, known)):
+        _begin_apart(best, eta, weights)
+        _descended(best, y, eta, weights, LONGEST_MOVE)
+
+
+@njit
+def _begin_apart(best, eta, weights):
+    """Thresholds t_j at which the classes up to j have their share, by bisection: the best ones of
+    each of two classes, which are ordered.
+    """
+    t, below, lowest, highest = best.t, 0.0, math.inf, -math.inf
+    for i in range(eta.size):
+        lowest, highest = min(lowest, eta[i]), max(highest, eta[i])
+    for j in range(t.size):
+        below += best.mass[j]
+        share = min(max(below, 1e-12), 1.0 - 1e-12)
+        logit = math.log(share / (1.0 - share))
+        low, high = lowest + logit, highest + logit
+        for _it in range(200):
+            t[j] = 0.5 * (low + high)
+            if not low < t[j] < high:
+                break
+            total = -share
+            for i in range(eta.size):
+                u = t[j] - eta[i]
+                e = exp_minus(abs(u))
+                total += weights[i] * (1.0 if u > 0.0 else e) / (1.0 + e)
+            if total < 0.0:
+                low = t[j]
+            else:
+                high = t[j]
+        if j and not t[j] > t[j - 1]:
+            t[j] = t[j - 1] + max(1e-3, 1e-12 * abs(t[j - 1]))
+
+
+@njit
+def _descended(best, y, eta, weights, longest):
+    """Whether Newton steps from best.t, of at most the longest, arrive at the best thresholds."""
+    m, last, done = best.t.size, False, False
     g, step, held, F = np.empty(m), np.zeros(m), best.t.copy(), math.inf
     for _it in range(THRESHOLD_STEPS):
         value = threshold_terms(y, eta, weights, best, g)
@@ -239,6 +280,7 @@ def find_thresholds(best, y, eta, weights, known):
             continue
         F = value
         if last:
+            done = True
             break
         for j in range(m):
             held[j], step[j] = best.t[j], g[j]
@@ -247,12 +289,14 @@ def find_thresholds(best, y, eta, weights, known):
         for j in range(m):
             gain += g[j] * step[j]
         if gain <= LAST_GAIN * LAST_GAIN:
+            done = True
             break
         for j in range(m):
             step[j] = min(max(step[j], -longest), longest)
             best.t[j] = held[j] - step[j]
         last = gain <= LAST_GAIN
     best.loss[0] = F
+    return done
 
 
 @generic
@@ -337,6 +381,12 @@ def _(loss, y, eta, weights, slopes, curvatures):
         slopes[i] = upper.slope[i] - lower.slope[i]
         curvatures[i] = upper.curvature[i] + lower.curvature[i]
     return best.loss[0]
+
+
+@origin_of.register(Ordinal)
+@origin_of.register(Retracing)
+def _(loss, slopes, eta):
+    return middle(slopes, eta)
 
 
 @rank_of.register(Ordinal)
