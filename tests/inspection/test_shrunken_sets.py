@@ -1,5 +1,5 @@
-"""`near_best(k=)` beside a ridge, for every smooth loss, against the models of all sets of the size,
-each fitted alone.
+"""`near_best(k=)` beside a ridge, for every smooth loss, against the models of all sets of the
+size, each fitted alone.
 """
 
 from itertools import combinations
@@ -108,7 +108,7 @@ def test_many_columns_beside_a_ridge():
     near = model.alternatives()
     near = near[near["objective"] <= best + 0.02 * (best - found.floor)]
     for row in near.itertuples():
-        swapped = {*model.features} - {row.leaves} | {row.enters}
+        swapped = {*model.features} - {row.dropped} | {row.added}
         assert tuple(sorted(int(name[1:]) for name in swapped)) in listed
 
 
