@@ -6,6 +6,7 @@ What is about one model is in `l0path.paths.model`.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
-from ..core.status import GLOBAL_GAP, End, FitStatus
+from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs import Derived, Reordered, as_design, derived
@@ -184,7 +185,9 @@ class Path:
         return [", ".join([name[j] for j in own]) for own in chosen]
 
     def _row(self, s):
-        gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
+        # a proof ends within GLOBAL_GAP of the objective, and rounding is all that is left then
+        proven = s.optimality == Optimality.GLOBAL and math.isfinite(s.objective)
+        bound = s.objective if proven else s.lower_bound
         return {
             "k": s.k,
             "n_features": s.n_nonzero,
@@ -197,8 +200,8 @@ class Path:
             "deviance_ratio": self._meta.deviance_ratio(s.loss),
             "lambda0_low": s.lambda0_low,
             "lambda0_high": s.lambda0_high,
-            "lower_bound": s.lower_bound,
-            "gap": gap,
+            "lower_bound": bound,
+            "gap": (s.objective - bound) / max(abs(s.objective), 1e-12),
             "converged": s.status == FitStatus.CONVERGED,
             "status": s.status,
             "optimality": s.optimality,
@@ -285,8 +288,9 @@ class Path:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.model(6)  # or path.model(k=6)
-        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, global; AtBat, Hits, Walks,
-        CRBI, Division_W, PutOuts>
+        <l0path.Model: Salary, k = 6: AtBat -1.869, Hits +7.604, Walks +3.698, CRBI +0.643,
+          Division_W -123, PutOuts +0.2643
+          loss 49800.2, deviance ratio 0.5087, global>
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
         """
@@ -1070,7 +1074,9 @@ class Path:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.near_best(criterion="bic", within=2)
-        <l0path.ModelSet: 4 models, k = 6..8, within 2 of the best bic; no other is>
+        <l0path.ModelSet: Salary, k = 6: AtBat -1.869, Hits +7.604, Walks +3.698, CRBI +0.643,
+          Division_W -123, PutOuts +0.2643
+          the best of 4 models with k = 6..8, bic within 2 of 3812.21; the list is complete>
         """
         from ..inspection import near_best
 

@@ -334,7 +334,8 @@ def test_a_certificate_of_the_chosen_model(table, tmp_path, capsys):
         *("fit", table, "--response", "y", "--drop", "sick", "--k", 3, "--certify", "--no-plots"),
         *("--out", tmp_path / "o"),
     )
-    assert code == 0 and "l0path.Certificate: k = 3, proven optimal" in out
+    assert code == 0 and "l0path.Certificate: y, k = 3: " in out
+    assert "proven optimal: objective " in out and "gap 0 (proven)" in out
 
 
 def test_a_response_of_many_words_says_how_many_classes(tmp_path, capsys):
