@@ -20,7 +20,14 @@ from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
-from ..exact.all_sizes.choice import enumeration, make_search, refits, units_to_choose
+from ..exact.all_sizes.choice import (
+    by_trees,
+    enumeration,
+    few_columns,
+    make_search,
+    refits,
+    units_to_choose,
+)
 from ..exact.all_sizes.enumeration import Enumeration, enumerable
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import (
@@ -32,6 +39,7 @@ from ..exact.all_sizes.scores import (
     SetsOfSmoothed,
 )
 from ..exact.all_sizes.search import servable
+from ..exact.all_sizes.sized_tree import SizedTree
 from ..exact.result import (
     WHY_ENDED,
     WHY_STOPPED,
@@ -404,9 +412,6 @@ def _unserved(problem, solution, ridge):
     elif solution.lambda2 and not ridge:
         why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
         why += "with lambda2=0: "
-    elif solution.lambda2 and not (problem.quadratic and problem.groups is None):
-        why = f"lambda2={solution.lambda2:g}, and models with a ridge are compared under a squared "
-        why += "loss of single columns only; fit with lambda2=0: "
     elif problem.boxed:
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
@@ -451,17 +456,20 @@ class SetSearch:
             )
         first = rows[0]
         self.lambda2 = first.lambda2
-        squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
-        few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
+        served = ridge or not self.lambda2
+        squared = servable(self.problem, first.lambda1)
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
         # of many columns the sets of a small size can all be computed
         listed = size is not None and not first.lambda1 and enumerable(self.problem, [size])
-        searched = squared or (nested and few)
+        self.size = size
+        self.tree = nested and not squared and by_trees(self.problem, self.lambda2)
+        nested = nested and (self.tree or few_columns(self.problem, self.lambda2))
+        searched = served and (squared or nested)
         if not searched and not listed:
             raise ValueError(_unserved(self.problem, first, ridge))
         self.model, self.listed = make_model(self.problem), not searched
-        if searched:
+        if searched and not self.tree:
             self.model.grow(np.flatnonzero(self.problem.usable))
         self.most, self.counts = units_to_choose(self.problem), None
 
@@ -563,6 +571,8 @@ class SetSearch:
         ):
             if self.listed:
                 search = enumeration(self.problem, self.lambda2, wanted)
+            elif self.tree:
+                search = SizedTree(self.problem, self.lambda2, self.size, wanted)
             else:
                 search = make_search(self.model, 0.0, self.lambda2, wanted)
             if search is None:
@@ -582,7 +592,8 @@ class SetSearch:
 
             ended = search.run(poll=poll)
             lower, nodes = search.lower(), search.nodes
-            searched = f"leaps and bounds over all sizes: {nodes} nodes"
+            kind = "branch and bound" if self.tree else "leaps and bounds over all sizes"
+            searched = f"{kind}: {nodes} nodes"
             if isinstance(search, Enumeration):
                 searched = search.told()
         if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):

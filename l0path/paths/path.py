@@ -1048,9 +1048,9 @@ class Path:
         With k these are the models S of k features with objective(S) <= (1 + within) x the best
         objective of the size (where the least value of the loss is not 0, this value is first taken
         off both). With a criterion they are the models of any size with criterion(S) <= the best
-        value + within. The loss is smooth, without lambda1; a ridge goes with k and a squared loss
-        of single features. Equal features count as different. Models without a finite optimum
-        (separated classes) are not listed, and the set is not complete (Fisher et al., JMLR 2019).
+        value + within. The loss is smooth, without lambda1; a ridge goes with k. Equal features
+        count as different. Models without a finite optimum (separated classes) are not listed, and
+        the set is not complete (Fisher et al., JMLR 2019).
 
         Parameters
         ----------
