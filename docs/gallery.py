@@ -62,7 +62,7 @@ def vignettes():
         found = re.search(
             r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE
         )
-        if file.name != "run.py" and found:
+        if file.name not in ("run.py", "common.py") and found:
             words = " ".join(line.removeprefix("# ").strip() for line in found[2].splitlines())
             out.append(Vignette(file.stem, found[1], beginning(words)))
     return out
@@ -198,7 +198,7 @@ def page(vignette):
             lines.append(prose(text(cell["source"]), first=not lines))
         elif cell["cell_type"] == "code":
             code = fenced(text(cell["source"]), "python")
-            setting = code.startswith("`````python\nimport ")
+            setting = code.startswith(("`````python\nimport ", "`````python\nfrom "))
             lines.append(
                 '??? note "Imports and settings"\n\n' + indent(code, "    ") if setting else code
             )
