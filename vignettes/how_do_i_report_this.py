@@ -125,7 +125,7 @@ table.round(4)
 # Models side by side, as economists print them, in the format that the journal takes:
 
 # %%
-print(cv.compare([3, 5, model.k]).to_latex())
+print(cv.compare([5, model.k]).to_latex())
 
 # %% [markdown]
 # # What others need to repeat it

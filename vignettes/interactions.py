@@ -26,7 +26,6 @@
 # it hardly matters. All numbers are printed by the code.
 
 # %%
-
 import l0path
 import numpy as np
 import pandas as pd
@@ -163,8 +162,8 @@ for name in ("columns alone", "with products"):
 # Both scores say the same, the one that chose the size and the one that had no part in
 # it, and with the heredity rules as much is found among far fewer candidates. How much
 # of the error of columns alone is a plain *bend* in the prediction, which a curved
-# scale could mend without products, is the last number printed; the rest needs products
-# of different channels.
+# scale could mend without products, is what the first of these lines says; the rest
+# needs products of different channels.
 #
 # # Part 2: genes
 #
