@@ -51,7 +51,7 @@ from common import (
 # %%
 diabetes = load_diabetes(expansion=True)
 X, y = diabetes.X, diabetes.y
-cv = l0path.cv_fit(X, y, max_k=30, cv=10, random_state=1)
+cv = l0path.cv_fit(X, y, max_k=30, cv=10, random_state=1, lambda2=0)
 ax = cv.plot()
 
 # %%
@@ -71,10 +71,11 @@ for rule in ("min", "1se"):
 # %%
 folds = {"max_k": 30, "cv": 10}
 single = [
-    l0path.cv_fit(X, y, **folds, random_state=s) for s in range(6 if SHORT else 60)
+    l0path.cv_fit(X, y, **folds, random_state=s, lambda2=0)
+    for s in range(6 if SHORT else 60)
 ]
 many = 3 if SHORT else 20
-repeated = l0path.cv_fit(X, y, **folds, n_repeats=many, random_state=1000)
+repeated = l0path.cv_fit(X, y, **folds, n_repeats=many, random_state=1000, lambda2=0)
 cuts_and_choices(single, repeated)
 for rule in ("min", "1se"):
     k = [cut.model(rule).k for cut in single]

@@ -85,7 +85,13 @@ effects_of_words(model, X[train], words)
 
 # %%
 cv = l0path.cv_fit(
-    X[train], stars[train], feature_names=words, max_k=K, cv=5, random_state=1
+    X[train],
+    stars[train],
+    feature_names=words,
+    max_k=K,
+    cv=5,
+    random_state=1,
+    lambda2=0,
 )
 far = l0path.fit(X[train], stars[train], lambda2=0.3, max_k=K if SHORT else 300)
 ours = path.validate(X[test], stars[test], scoring="r2").scores
