@@ -1,6 +1,7 @@
-"""Vignettes as pages of the site: text and stored output of the notebooks that
-`python vignettes/run.py --notebooks` has executed. `python docs/gallery.py` makes their thumbnails
-in docs/assets/gallery anew, which the gallery shows whether or not vignettes have been executed.
+"""Vignettes as pages of the site: text and output of the notebooks that
+`python vignettes/run.py --notebooks` has executed, or where they were not executed here, of the
+copies in docs/executed. `python docs/gallery.py` makes these copies, with small pictures, and the
+thumbnails in docs/assets/gallery anew from the executed notebooks.
 """
 
 import base64
@@ -13,7 +14,8 @@ from textwrap import indent
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-STORED = ROOT / "vignettes" / "html"
+EXECUTED = ROOT / "vignettes" / "html"
+STORED = ROOT / "docs" / "executed"
 THUMBNAILS = ROOT / "docs" / "assets" / "gallery"
 PICTURE, PAGE = "image/png", "text/html"
 
@@ -26,9 +28,19 @@ class Vignette(NamedTuple):
     words: str
 
     @property
+    def executed(self):
+        """The file of the notebook that was executed here, which need not be there."""
+        return EXECUTED / f"{self.name}.ipynb"
+
+    @property
+    def copy(self):
+        """The file of the copy that the repository keeps."""
+        return STORED / f"{self.name}.json"
+
+    @property
     def stored(self):
-        """The file of the executed notebook, which need not be there."""
-        return STORED / f"{self.name}.ipynb"
+        """The notebook that the site shows."""
+        return self.executed if self.executed.exists() else self.copy
 
     @property
     def small(self):
@@ -50,7 +62,7 @@ def vignettes():
         found = re.search(
             r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE
         )
-        if file.name != "run.py" and found:
+        if file.name not in ("run.py", "common.py") and found:
             words = " ".join(line.removeprefix("# ").strip() for line in found[2].splitlines())
             out.append(Vignette(file.stem, found[1], beginning(words)))
     return out
@@ -64,7 +76,7 @@ def parts():
 
 @functools.cache
 def stored():
-    """The vignettes that have been executed."""
+    """The vignettes that have a page."""
     return [one for one in vignettes() if one.stored.exists()]
 
 
@@ -109,6 +121,43 @@ def thumbnail(file, width=480):
     return out.getvalue()
 
 
+def shrunk(png, width=640, colors=40):
+    """A picture of few colors that is no wider than that."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    picture.thumbnail((width, 4 * width))
+    out = io.BytesIO()
+    picture.quantize(colors).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def small_output(output, longest=8000):
+    """An output of a cell as the repository keeps it: text, short HTML, small pictures."""
+    if "text" in output:
+        return {"output_type": "stream", "text": text(output["text"])[:longest]}
+    data = output.get("data", {})
+    kept = {kind: text(data[kind]) for kind in (PAGE, "text/plain") if kind in data}
+    if len(kept.get(PAGE, "")) > longest:
+        del kept[PAGE]
+    if PICTURE in data:
+        png = shrunk(base64.b64decode(text(data[PICTURE])))
+        kept = {PICTURE: base64.b64encode(png).decode()}
+    return {"output_type": "display_data", "data": kept}
+
+
+def small_copy(file):
+    """The text of a notebook with its outputs, as the repository keeps it."""
+    out = []
+    for cell in cells(file):
+        kept = {"cell_type": cell["cell_type"], "source": text(cell["source"])}
+        kept["metadata"] = {"tags": cell["metadata"].get("tags", [])}
+        if cell["cell_type"] == "code":
+            kept["outputs"] = [small_output(one) for one in cell["outputs"]]
+        out.append(kept)
+    return json.dumps({"cells": out}, ensure_ascii=False, indent=0) + "\n"
+
+
 def with_formulas(source):
     """Formulas of TeX become MathML, which needs no script."""
     from latex2mathml.converter import convert
@@ -149,7 +198,7 @@ def page(vignette):
             lines.append(prose(text(cell["source"]), first=not lines))
         elif cell["cell_type"] == "code":
             code = fenced(text(cell["source"]), "python")
-            setting = code.startswith("`````python\nimport ")
+            setting = code.startswith(("`````python\nimport ", "`````python\nfrom "))
             lines.append(
                 '??? note "Imports and settings"\n\n' + indent(code, "    ") if setting else code
             )
@@ -174,7 +223,7 @@ def filled(html, pieces):
 
 
 def card(one):
-    """Markdown of an entry of the list; it is a link where the vignette has been executed."""
+    """Markdown of an entry of the list; it is a link where the vignette has a page."""
     here, small = one.stored.exists(), f"![{one.title}](assets/gallery/{one.name}.png)"
     if here:
         place = f"(vignettes/{one.name}.md)"
@@ -192,6 +241,9 @@ def cards(items):
 
 if __name__ == "__main__":
     THUMBNAILS.mkdir(exist_ok=True)
-    for vignette in stored():
-        if made := thumbnail(vignette.stored):
-            vignette.small.write_bytes(made)
+    STORED.mkdir(exist_ok=True)
+    for vignette in vignettes():
+        if vignette.executed.exists():
+            vignette.copy.write_text(small_copy(vignette.executed), encoding="utf-8")
+            if made := thumbnail(vignette.executed):
+                vignette.small.write_bytes(made)

@@ -59,8 +59,9 @@ GROUPS = {
 }
 # designs that users make by name; the other names of the module are for those who write a design
 DESIGNS = ["blocks", "convert", "polynomial", "additive", "derived", "Levels"]
-LONG = 8  # classes with more methods have a page for each method
+LONG = 8  # classes with more methods, and modules with more names, have a page for each
 RESULTS = ("Fit", "Choose", "Look", "Infer", "Prove")  # classes there are made by the package
+QUIET = "---\nsearch:\n  boost: 0.2\n---\n\n"  # of pages that a search lists last
 SIGNATURE = r'<div class="[^"]*doc-signature[^"]*">.*?</code></pre></div>'
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 
@@ -162,6 +163,21 @@ def methods(value):
 
 
 @functools.cache
+def long_modules():
+    """{page: dotted names} of modules whose names have pages of their own."""
+    return {page: names for page, names in reference().items() if len(names) > LONG}
+
+
+def name_page(page_name, identifier):
+    """The page of a dotted name that the reference lists under `page_name`."""
+    return f"{page_name}.{short(identifier)}" if page_name in long_modules() else page_name
+
+
+def short(identifier):
+    return identifier.rpartition(".")[2]
+
+
+@functools.cache
 def long_classes():
     """{page: methods} of classes whose methods have pages of their own."""
     out = {}
@@ -182,11 +198,13 @@ def page(name, identifiers):
     """Markdown of a page of the reference: a module's own docstring, and what is in it."""
     lines = []
     if name == "internals":
-        lines = ["# Internals", "", "Designs, for those who write one of their own.", ""]
+        lines = [QUIET + "# Internals", "", "Designs, for those who write a design.", ""]
     elif isinstance(getattr(l0path, name), ModuleType):
         options = ["show_root_heading: false", "show_root_toc_entry: false", "members: false"]
         lines = [f"# l0path.{name}", "", f"::: l0path.{name}", "    options:"]
         lines += [*(f"      {option}" for option in options), ""]
+    if name in long_modules():
+        return "\n".join([*lines, *table_of(identifiers)])
     level = ["    options:", "      heading_level: 1"] if not lines else []
     if name == "solvers":  # settings: their methods are for the engines
         level = ["    options:", "      members: false"]
@@ -206,11 +224,28 @@ def page(name, identifiers):
     return "\n".join(lines)
 
 
-def method_page(name, member):
-    """Markdown of the page of a method."""
+def inner_page(name, identifier):
+    """Markdown of the page of a method, or of a name of a module."""
     options = ["    options:", "      heading_level: 1"]
-    back = f"[{name}]({name}.md) > {member}"
-    return "\n".join([back, "", f"::: {home(reference()[name][0])}.{member}", *options, ""])
+    back = f"[{title_of(name)}]({name}.md) > {short(identifier)}"
+    back = QUIET + back if name in ("internals", "CVPath") else back
+    return "\n".join([back, "", f"::: {identifier}", *options, ""])
+
+
+def inner_pages(name):
+    """{page: Markdown} of methods of a class, or names of a module, that have their own."""
+    members = [f"{home(reference()[name][0])}.{one}" for one in long_classes().get(name, ())]
+    names = [home(one) for one in long_modules().get(name, ())]
+    return {f"{name}.{short(one)}": inner_page(name, one) for one in [*members, *names]}
+
+
+def table_of(identifiers):
+    """Lines of a table of dotted names, with links and first sentences."""
+    rows = [
+        f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |"
+        for identifier in identifiers
+    ]
+    return ["| name | what it is |", "|---|---|", *rows]
 
 
 def title_of(name):
@@ -230,12 +265,12 @@ def links():
     out = {}
     for page_name, names in reference().items():
         for name in names:
-            value, place = found(name), f"{page_name}.html#{home(name)}"
+            value, place = found(name), f"{name_page(page_name, name)}.html#{home(name)}"
             out |= {name: place, value.__name__: place}
             for member in dir(value) if inspect.isclass(value) else ():
                 if not member.startswith("_"):
-                    page_of = f"{place_of(page_name, member)}.html#{home(name)}.{member}"
-                    out[f"{value.__name__}.{member}"] = page_of
+                    of_class = name_page(place_of(page_name, member), name)
+                    out[f"{value.__name__}.{member}"] = f"{of_class}.html#{home(name)}.{member}"
     return out
 
 
@@ -341,13 +376,9 @@ def on_files(files, config):
             files.append(
                 File.generated(config, f"reference/{name}.md", content=page(name, identifiers))
             )
-            for member in long_classes().get(name, ()):
-                own = f"reference/{name}.{member}.md"
-                files.append(File.generated(config, own, content=method_page(name, member)))
-            index += [
-                f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |"
-                for identifier in identifiers
-            ]
+            for own, content in inner_pages(name).items():
+                files.append(File.generated(config, f"reference/{own}.md", content=content))
+            index += table_of(identifiers)[2:]
         index.append("")
     index += ["## Words in signatures", "", TYPES]
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
@@ -373,11 +404,12 @@ def on_env(env, config, files):
                 if item.name == inner or item.name.startswith(f"{inner}."):
                     member = item.name.removeprefix(inner)
                     public_name = name + member
+                    uri = name_page(place_of(place, member[1:]), name)
                     inventory.register(
                         name=public_name,
                         domain="py",
                         role=item.role,
-                        uri=f"reference/{place_of(place, member[1:])}.html#{item.name}",
+                        uri=f"reference/{uri}.html#{item.name}",
                     )
     return env
 

@@ -57,11 +57,20 @@ class Dataset:
     description: str
     train: np.ndarray | None = None
 
-    def __repr__(self):
+    def _said(self):
+        """The response, and how many rows and features there are."""
+        y = self.y.columns if isinstance(self.y, pd.DataFrame) else [self.y.name]
+        rows = "" if self.train is None else f" ({int(self.train.sum())} to train)"
         n, p = self.X.shape
-        split = "" if self.train is None else f", train={int(self.train.sum())}"
-        y = list(self.y.columns) if isinstance(self.y, pd.DataFrame) else self.y.name
-        return f"Dataset({self.name}: n={n}, p={p}, y={y!r}{split})"
+        return f"{' and '.join(map(str, y))} of {n} rows{rows}, {p} features"
+
+    def _repr_html_(self):
+        from .report import dataset_html
+
+        return dataset_html(self)
+
+    def __repr__(self):
+        return f"<l0path.Dataset {self.name}: {self._said()}>"
 
 
 def load_hitters() -> Dataset:
@@ -79,7 +88,7 @@ def load_hitters() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_hitters(); data
-    Dataset(hitters: n=263, p=19, y='Salary')
+    <l0path.Dataset hitters: Salary of 263 rows, 19 features>
     >>> data.y.head(2)
     0    475.0
     1    480.0
@@ -192,7 +201,7 @@ def load_publication() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_publication(); data
-    Dataset(publication: n=244, p=19, y=['time', 'published'])
+    <l0path.Dataset publication: time and published of 244 rows, 19 features>
     >>> l0path.fit(data.X, data.y, loss="cox", max_k=3).model(k=2).features
     ['posres', 'impact']
     """
@@ -217,7 +226,7 @@ def load_birth_weights() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_birth_weights(); data
-    Dataset(birth_weights: n=1387, p=8, y='weight')
+    <l0path.Dataset birth_weights: weight of 1387 rows, 8 features>
     >>> l0path.fit(data.X, data.y).model(k=2).features
     ['white', 'cigarettes']
     """
@@ -242,7 +251,7 @@ def load_wages() -> Dataset:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_wages(); data
-    Dataset(wages: n=4360, p=9, y='log_wage')
+    <l0path.Dataset wages: log_wage of 4360 rows, 9 features>
     >>> data.X.index.nunique()
     545
     """
@@ -271,7 +280,7 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     --------
     >>> import l0path
     >>> l0path.datasets.load_diabetes(expansion=True)
-    Dataset(diabetes: n=442, p=64, y='y')
+    <l0path.Dataset diabetes: y of 442 rows, 64 features>
     """
     data = _dataset("diabetes", _table("diabetes.csv"), "y")
     if not expansion:

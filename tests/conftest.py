@@ -1,12 +1,14 @@
 """What every test run needs before anything of the package is imported: a kernel cache of
-the tests' own, a screenless plot backend, few threads.
+the tests' own, a screenless plot backend, one thread.
 """
 
+import gc
 import getpass
 import os
 import signal
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,9 @@ def set_environment():
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache))
     os.environ.setdefault("L0PATH_COMPILE_JOBS", "1")  # xdist has taken the processors already
     os.environ.setdefault("MPLBACKEND", "Agg")
-    threads = os.environ.setdefault("OMP_NUM_THREADS", "2")
+    # more threads than processors wait for each other, which took a quarter of the time of a run;
+    # tests of threads ask for theirs
+    threads = os.environ.setdefault("OMP_NUM_THREADS", "1")
     for name in (
         "OPENBLAS_NUM_THREADS",
         "MKL_NUM_THREADS",
@@ -54,6 +58,44 @@ def pytest_sessionstart():
         from l0path.compiled.cache import KERNEL_FOLDERS
 
         KERNEL_FOLDERS.shared = KERNEL_FOLDERS.writable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    """The second worker begins with the kernels of fits of every kind, from the end; the first one
+    compiles what its tests meet. Else both would need the same kernel most of the time, and one of
+    them would wait.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        from l0path.compiled.processes import compile_share
+        from l0path.problem.losses import COUPLED, NAMES, SEVERAL
+        from l0path.warm import recipes
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for kind in reversed(["groups", "squared:sizes", *NAMES, *SEVERAL, *COUPLED]):
+                compile_share(recipes([kind]))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_stays_is_not_searched():
+    """What is left behind by collecting the tests, and by each file, is not gone through again by
+    every garbage collection: cross-validations ask for some, which took most of their time.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

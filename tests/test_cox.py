@@ -212,7 +212,8 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     assert path.coef(k=3).to_numpy() == pytest.approx(results.params, abs=1e-6)
     assert path.score_table()["loglik"].to_numpy()[-1] == pytest.approx(results.llf, abs=1e-6)
     again = path.model(k=3).refit()
-    assert again.params == pytest.approx(results.params, abs=1e-8)
+    assert again.params.to_numpy() == pytest.approx(results.params, abs=1e-8)
+    assert list(again.params.index) == path.model(k=3).features
     assert again.selection.startswith("conditional on selection")
     assert again.selection[:11].capitalize() in str(again.summary())
 

@@ -51,7 +51,8 @@ def test_record(name):
         and "Citation:" in data.description
         and f"n = {n}" in data.description
     )
-    assert f"n={n}, p={p}" in repr(data) and len(repr(data)) < 120
+    assert f" of {n} rows" in repr(data) and f" {p} features" in repr(data)
+    assert len(repr(data)) < 120
     with pytest.raises(AttributeError):
         data.y = None
 
@@ -140,7 +141,7 @@ def test_srbct_classes_and_split():
     assert data.train.dtype == bool and data.train.sum() == 63 and data.train[:63].all()
     assert data.y[data.train].value_counts().to_dict() == {"EWS": 23, "RMS": 20, "NB": 12, "BL": 8}
     assert data.y[~data.train].value_counts().to_dict() == {"EWS": 6, "NB": 6, "RMS": 5, "BL": 3}
-    assert not any("\t" in name for name in data.feature_names) and "train=63" in repr(data)
+    assert not any("\t" in name for name in data.feature_names) and "(63 to train)" in repr(data)
     assert data.feature_names[0] == "21652 catenin (cadherin-associated protein), alpha 1 (102kD)"
 
 

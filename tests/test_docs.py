@@ -82,6 +82,19 @@ def test_pictures_and_links_of_the_readme_are_there():
     assert [name for name in files if not (DOCS.parent / name).exists()] == []
 
 
+def test_the_page_on_plots_shows_what_its_code_draws(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, blocks = figures.plots_of_the_page()
+    assert len(blocks) > 10 and set(blocks) == set((DOCS / "assets" / "plots").glob("*.png"))
+    names = {}
+    exec(first, names)
+    for file, code in blocks.items():
+        figures.draw(code, tmp_path / file.name, names)
+        assert names["ax"].has_data(), file.name
+    pages = (DOCS / "plots.md").read_text(encoding="utf-8").count("](assets/plots/")
+    assert pages == len(blocks)
+
+
 def test_examples_that_draw_have_a_picture():
     files = figures.pictures()
     assert {"l0path.Path.plot", "l0path.CVPath.plot_roc", "l0path.Model.plot"} <= set(files)
@@ -238,9 +251,9 @@ def test_a_page_of_the_gallery_has_text_code_output_and_pictures(tmp_path, monke
         {"cell_type": "markdown", "source": "# Part\nSee `docs/losses.md`, $x$.", "metadata": {}},
         {"cell_type": "code", "source": "print(1)", "metadata": {}, "outputs": outputs},
     ]
-    monkeypatch.setattr(gallery, "STORED", tmp_path)
+    monkeypatch.setattr(gallery, "EXECUTED", tmp_path)
     one = gallery.Vignette("some", "Title", "Words.")
-    one.stored.write_text(json.dumps({"cells": cells}))
+    one.executed.write_text(json.dumps({"cells": cells}))
     text, files, html = gallery.page(one)
     assert text.splitlines()[0] == "# Title" and "\n## Part\n" in text
     assert "(../losses.md)" in text and "<math" in text and "`````text\none\ntwo\n`````" in text
@@ -252,6 +265,48 @@ def test_a_page_of_the_gallery_has_text_code_output_and_pictures(tmp_path, monke
     assert "[![Title](assets/gallery/some.png)](vignettes/some.md)" in gallery.card(one)
     other = gallery.card(gallery.Vignette("other", "Other", "Words."))
     assert "not executed here" in other and "![Other](assets/gallery/other.png)" in other
+
+
+def test_copies_of_notebooks_keep_text_and_small_pictures(tmp_path, monkeypatch):
+    from PIL import Image
+
+    gallery = import_module("gallery")
+    png = io.BytesIO()
+    Image.effect_noise((1300, 500), 60).convert("RGB").save(png, "PNG")
+    data = {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": "<Figure>"}
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]},
+        {"output_type": "display_data", "data": data},
+        {"output_type": "execute_result", "data": {"text/html": "x" * 9000, "text/plain": "3"}},
+        {"output_type": "execute_result", "data": {"text/html": "<b>4</b>", "text/plain": "4"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Words."], "metadata": {}},
+        {"cell_type": "code", "source": "f()", "metadata": {"tags": ["a"]}, "outputs": outputs},
+    ]
+    monkeypatch.setattr(gallery, "EXECUTED", tmp_path / "executed")
+    monkeypatch.setattr(gallery, "STORED", tmp_path)
+    executed = tmp_path / "long.ipynb"
+    executed.write_text(json.dumps({"cells": cells}))
+    one = gallery.Vignette("some", "Title", "Words.")
+    one.copy.write_text(gallery.small_copy(executed), encoding="utf-8")
+    assert one.stored == one.copy and one.copy.stat().st_size < executed.stat().st_size / 3
+    text, files, html = gallery.page(one)
+    assert "one\ntwo" in text and "`````text\n3\n`````" in text
+    assert html == ['<div class="output"><b>4</b></div>']
+    (picture,) = files.values()
+    assert Image.open(io.BytesIO(picture)).size == (640, 246)
+
+
+def test_every_vignette_has_a_page_with_its_output():
+    """Also where nothing was executed: the repository keeps copies of the notebooks."""
+    gallery = import_module("gallery")
+    copies = {one.copy for one in gallery.vignettes()}
+    assert copies == set(gallery.STORED.glob("*.json")), "python docs/gallery.py makes them"
+    for file in copies:
+        outputs = [one for cell in gallery.cells(file) for one in cell.get("outputs", ())]
+        assert outputs and file.stat().st_size < 350_000, file.name
+    assert sum(file.stat().st_size for file in copies) < 4_000_000
 
 
 def test_every_vignette_has_a_small_thumbnail():

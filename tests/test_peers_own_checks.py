@@ -13,12 +13,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-from statsmodels.duration.hazard_regression import PHReg
-from statsmodels.miscmodels.ordinal_model import OrderedModel
+from lazy import lazy
 
 import l0path
 from l0path import simulate
+
+sm = lazy("statsmodels.api")
+PHReg = lazy("statsmodels.duration.hazard_regression", "PHReg")
+OrderedModel = lazy("statsmodels.miscmodels.ordinal_model", "OrderedModel")
 
 # The best subsets of 1 to 8 features of the salaries of baseball players by the R package leaps
 # (regsubsets), as printed in James, Witten, Hastie & Tibshirani (2021), section 6.5.1

@@ -4,6 +4,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -13,38 +15,25 @@
 # %% [markdown]
 # # Is this the best subset? All subsets of a small data set
 #
-# With twenty columns there are a million models, and somebody has to choose one. Stepwise selection looks at a few hundred of them. Leaps and bounds looks at a few hundred, too, and *proves* that none of the others is better. For data sets of
-# this size the proof costs milliseconds, so there is no reason to do without it. This page is for those who use `leaps`, `bestglm`, `lmSubsets` or `stepAIC` in R.
+# With twenty columns there are a million models, and somebody has to choose one.
+# Stepwise selection looks at a few hundred of them. Leaps and bounds looks at a few
+# hundred, too, and *proves* that none of the others is better. For data sets of this
+# size the proof costs milliseconds, so there is no reason to do without it. This page
+# is for those who use `leaps`, `bestglm`, `lmSubsets` or `stepAIC` in R.
 #
-# The data: the salaries of 263 baseball players in 1987 and 19 columns on their careers.
+# The data: the salaries of 263 baseball players in 1987 and 19 columns on their
+# careers.
 
 # %%
-import time
-
-import matplotlib.pyplot as plt
+import l0path
 import numpy as np
 import pandas as pd
 
-import l0path
+from common import backward, forward, stepwise_excess
 
-pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 5, "display.max_colwidth", 90)
-BLUE, ORANGE = "#0072B2", "#D55E00"
+# %%
 hitters = l0path.datasets.load_hitters()
 X, y = hitters.X, hitters.y
-n = len(y)
-
-
-def listed(models, criterion):
-    """A table of models by a criterion."""
-    rows = [(m.path.score_table()[criterion].iloc[m.details.name], m.k, ", ".join(m.features)) for m in models]
-    return pd.DataFrame(rows, columns=[criterion, "k", "features"])
-
-
-def plain(ax, **labels):
-    """Thin axes with labels."""
-    ax.set(**labels)
-    ax.spines[["top", "right"]].set_visible(False)
-
 
 # %% [markdown]
 # # Part 1: the best model of every size
@@ -53,13 +42,18 @@ def plain(ax, **labels):
 
 # %%
 path = l0path.fit(X, y)
-path.details[["k", "objective", "lower_bound", "optimality", "features"]].iloc[[1, 2, 3, 6, 7, 8, 19]]
+path.details[["k", "objective", "lower_bound", "optimality", "features"]].iloc[
+    [1, 2, 3, 6, 7, 8, 19]
+]
 
 # %%
-print((path.details.optimality == "global").sum(), "of", len(path), "models are proven,", f"of {2**19} that there are")
+proven = (path.details.optimality == "global").sum()
+print(f"{proven} of {len(path)} models are proven, of {2**19} that there are")
 
 # %% [markdown]
-# `global` means: no other model of this many columns has a smaller sum of squares. The R package `leaps` finds the same models. Its command and its sums of squares for k = 1, ..., 8 are
+# `global` means: no other model of this many columns has a smaller sum of squares. The
+# R package `leaps` finds the same models. Its command and its sums of squares for k =
+# 1, ..., 8 are
 #
 # ```r
 # r <- regsubsets(Salary ~ ., Hitters, nvmax = 19); summary(r)$rss
@@ -67,103 +61,90 @@ print((path.details.optimality == "global").sum(), "of", len(path), "models are 
 # ```
 
 # %%
-rss = 2 * n * path.details.objective.to_numpy()
+rss = 2 * len(y) * path.details.objective.to_numpy()
 print(rss[1:9].round())
 
 # %% [markdown]
 # ## Where stepwise selection goes wrong
 #
-# Forward selection adds the column that helps most, and never takes it back. Backward elimination leaves out the column that is missed least. Both are a few lines:
+# Forward selection adds the column that helps most, and never takes it back. Backward
+# elimination leaves out the column that is missed least. How far are they from the best
+# models?
 
 # %%
-A = X.to_numpy() - X.to_numpy().mean(axis=0)
-r = (y - y.mean()).to_numpy()
-
-
-def residual(columns):
-    """The sum of squares that least squares on some columns leaves."""
-    left = r - A[:, columns] @ np.linalg.lstsq(A[:, columns], r, rcond=None)[0]
-    return left @ left
-
-
-def forward():
-    """The sums of squares of forward selection by size."""
-    chosen, out = [], [r @ r]
-    while len(chosen) < A.shape[1]:
-        best = min((j for j in range(A.shape[1]) if j not in chosen), key=lambda j: residual([*chosen, j]))
-        chosen.append(best)
-        out.append(residual(chosen))
-    return np.array(out)
-
-
-def backward():
-    """The sums of squares of backward elimination by size."""
-    chosen, out = list(range(A.shape[1])), []
-    while chosen:
-        out.append(residual(chosen))
-        chosen.remove(min(chosen, key=lambda j: residual([i for i in chosen if i != j])))
-    return np.array([*out, r @ r])[::-1]
-
-
-fig, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
-ax.bar(np.arange(20) - 0.2, 100 * (forward() / rss - 1), width=0.4, color=BLUE, label="forward selection")
-ax.bar(np.arange(20) + 0.2, 100 * (backward() / rss - 1), width=0.4, color=ORANGE, label="backward elimination")
-plain(ax, xlabel="number of columns", ylabel="sum of squares above the best, %", xticks=range(0, 20, 2))
-ax.legend(frameon=False);
+stepwise_excess(rss, forward(X, y), backward(X, y))
 
 # %% [markdown]
-# Forward selection misses the best models of 7 and 8 columns, backward elimination those of most small sizes. (The best model of seven columns does not contain that of six: no method that goes one column at a time can find both.)
+# Forward selection misses the best models of 7 and 8 columns, backward elimination
+# those of most small sizes. (The best model of seven columns does not contain that of
+# six: no method that goes one column at a time can find both.)
 #
 # # Part 2: the best model of all
 #
-# Which size? A criterion compares models of different sizes, and then the best models over *all* sizes can be proved at once. Sizes that cannot win are never searched.
+# Which size? A criterion compares models of different sizes, and then the best models
+# over *all* sizes can be proved at once. Sizes that cannot win are never searched.
 
 # %%
-began = time.perf_counter()
 best = l0path.best_subset(X, y, criterion="bic", n_best=5)
-print(f"{time.perf_counter() - began:.2f} s, {best.nodes} nodes, proven: {best.proven}")
-listed(best.best, "bic")
+best
 
 # %% [markdown]
-# What R's `step` says on the same data with the same criterion (`k = log(n)`; R counts the variance as a parameter, which adds log 263 = 5.57 to every model):
+# What R's `step` says on the same data with the same criterion (`k = log(n)`; R counts
+# the variance as a parameter, which adds log 263 = 5.57 to every model):
 #
 # | in R | BIC | less 5.57 | columns |
 # |---|---|---|---|
 # | `step(lm(Salary ~ 1, d), scope = ..., direction = "both", k = log(n))` | 3817.79 | 3812.21 | 6: the best model |
 # | `step(lm(Salary ~ ., d), k = log(n))` | 3818.32 | 3812.75 | 8: the third best |
 #
-# Starting from the full model, `step` ends in another place than starting from the empty one, and does not say which of the two is better, nor that there is a third model between them. The table above does. It also says something that no single model can: the
-# first three differ by half a unit of BIC, which is next to nothing. What to do then is the subject of `many_good_models.py`.
+# Starting from the full model, `step` ends in another place than starting from the
+# empty one, and does not say which of the two is better, nor that there is a third
+# model between them. The table above does. It also says something that no single model
+# can: the first three differ by half a unit of BIC, which is next to nothing. What to
+# do then is the subject of `many_good_models.py`.
 #
 # # Part 3: factors and interactions
 #
-# A factor of several levels is one decision, not several. With a formula every term is a unit: all its dummies are in, or none. The proof is then about sets of terms, and `fit` makes it by itself, too.
+# A factor of several levels is one decision, not several. With a formula every term is
+# a unit: all its dummies are in, or none. The proof is then about sets of terms, and
+# `fit` makes it by itself, too.
 
 # %%
 career = pd.cut(X.Years, [0, 3, 6, 10, 30], labels=["1-3", "4-6", "7-10", "11+"])
-table = X.assign(Salary=y, Career=career, Division=np.where(X.Division_W == 1, "W", "E"))
-formula = "Salary ~ Career * (Hits + Walks + CRBI) + Division + PutOuts + Assists + Errors + AtBat"
-terms = l0path.fit(formula, data=table)
-terms.table[["k", "n_features", "objective", "optimality", "features"]].head(8)
+division = np.where(X.Division_W == 1, "W", "E")
+table = X.assign(Salary=y, Career=career, Division=division)
+terms = "Career * (Hits + Walks + CRBI) + Division + PutOuts + Assists + Errors + AtBat"
+l0path.fit(f"Salary ~ {terms}", data=table).table.head(8)
 
 # %% [markdown]
-# How much a run batted in, or a hit, is worth depends on the career: an interaction of `Career` is in every best model from k = 3 on. `k` counts terms, and `n_features` their coefficients. An interaction with a factor enters only with the terms that it contains, for without them the model would depend on which level
-# happens to be the first one. The search keeps this hierarchy, and the proofs are among the models that keep it; `heredity=None` lets interactions in alone.
+# How much a run batted in, or a hit, is worth depends on the career: an interaction of
+# `Career` is in every best model from k = 3 on. `k` counts terms, and `n_features`
+# their coefficients. An interaction with a factor enters only with the terms that it
+# contains, for without them the model would depend on which level happens to be the
+# first one. The search keeps this hierarchy, and the proofs are among the models that
+# keep it; `heredity=None` lets interactions in alone.
 #
 # # Part 4: not only least squares
 #
-# The same works for every smooth likelihood with more observations than columns. Bounds then come from fits instead of sums of squares, so a proof takes some hundred fits. (`bestglm` in R calls `leaps` for least squares, and finds what Part 1 found; for other families it fits all subsets, at most 2^15 of them.) Who earns more than the median?
+# The same works for every smooth likelihood with more observations than columns. Bounds
+# then come from fits instead of sums of squares, so a proof takes some hundred fits.
+# (`bestglm` in R calls `leaps` for least squares, and finds what Part 1 found; for
+# other families it fits all subsets, at most 2^15 of them.) Who earns more than the
+# median?
 
 # %%
 rich = (y > y.median()).astype(int)
-began = time.perf_counter()
-logistic = l0path.best_subset(X, rich, loss="logistic", criterion="aic", n_best=5)
-print(f"{time.perf_counter() - began:.2f} s, {logistic.nodes} fits, proven: {logistic.proven}")
-listed(logistic.best, "aic")
+l0path.best_subset(X, rich, loss="logistic", criterion="aic", n_best=5)
 
 # %% [markdown]
 # # What to take away
 #
-# * Up to some fifty columns the proof is free under a squared loss where some columns clearly matter; where none does, it may cover a part of the sizes (a third of them for 150 rows and 45 columns of noise). Look at the column `optimality`, and at `path.notes`, which says where the search ended early.
-# * `best_subset(..., criterion=, n_best=)` proves the best models over all sizes: least squares up to a hundred columns and more, other likelihoods up to twenty or thirty.
-# * The proof is about the data at hand. It removes the doubt whether the *search* was good enough. Whether the chosen columns would be chosen again on new data is another question: see `after_selection.py`.
+# * Up to some fifty columns the proof is free under a squared loss where some columns
+#   clearly matter; where none does, it may cover a part of the sizes (a third of them
+#   for 150 rows and 45 columns of noise). Look at the column `optimality`, and at
+#   `path.notes`, which says where the search ended early.
+# * `best_subset(..., criterion=, n_best=)` proves the best models over all sizes: least
+#   squares up to a hundred columns and more, other likelihoods up to twenty or thirty.
+# * The proof is about the data at hand. It removes the doubt whether the *search* was
+#   good enough. Whether the chosen columns would be chosen again on new data is another
+#   question: see `after_selection.py`.

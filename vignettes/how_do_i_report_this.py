@@ -4,6 +4,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -13,58 +15,54 @@
 # %% [markdown]
 # # How do I report this?
 #
-# The analysis is done and has to be written down: what was searched, what was proven, how the size was chosen, how well the model predicts, which p-values hold. Each sentence of the report has a call behind it. This page makes them all for one
-# data set, with the words that the numbers allow, and ends with a list of what not to write.
+# The analysis is done and has to be written down: what was searched, what was proven,
+# how the size was chosen, how well the model predicts, which p-values hold. Each
+# sentence of the report has a call behind it. This page makes them all for one data
+# set, with the words that the numbers allow, and ends with a list of what not to write.
 
 # %%
 import os
 import platform
 
-import matplotlib.pyplot as plt
-import numpy as np
+import l0path
 import pandas as pd
 from l0path.datasets import load_diabetes
 
-import l0path
-
-SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer folds and splits, the same cells
-pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 4)
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6b6b6b"
+from common import SHORT, p_values_both_ways
 
 # %% [markdown]
 # # What was searched
 #
-# 442 patients with diabetes, the progression of the disease in a year, and 64 columns: ten measurements, their squares and their products (Efron and others 2004). Say how many columns there were *before* any screening, and which were forced in.
+# 442 patients with diabetes, the progression of the disease in a year, and 64 columns:
+# ten measurements, their squares and their products (Efron and others 2004). Say how
+# many columns there were *before* any screening, and which were forced in.
 
 # %%
 data = load_diabetes(expansion=True)
-cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1)
-path = cv
-print(path)
+cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1, lambda2=0)
+cv
 
 # %% [markdown]
 # # How the size was chosen
 #
-# The rule, the folds, the seed, and that the whole search was repeated in every fold. A figure of all sizes shows at a glance how much the choice matters.
+# The rule, the folds, the seed, and that the whole search was repeated in every fold. A
+# figure of all sizes shows at a glance how much the choice matters.
 
 # %% tags=["thumbnail"]
-fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-cv.plot(ax=axes[0], k=20)
-path.plot("coef", ax=axes[1], k=9, mark={"k": cv.model("1se").k});
+ax = cv.plot(k=20)
 
 # %%
 model = cv.model("1se")
-print(f"k = {model.k}: {', '.join(model.features)}")
-print("what was checked:", model.optimality)
+print(model)
 
 # %% [markdown]
 # # What may be claimed about the model
 #
-# `refit_swap` says that no exchange of one column for another improves the model. That is a check, not a proof. A proof is one call more:
+# `refit_swap` says that no exchange of one column for another improves the model. That
+# is a check, not a proof. A proof is one call more:
 
 # %%
-certificate = path.certify(k=model.k, n_best=3)
-print(certificate)
+print(model.certify(n_best=3))
 
 # %% [markdown]
 # | the output says | the report says |
@@ -74,45 +72,52 @@ print(certificate)
 # | a gap of 3 % | "no model of this size has a residual sum of squares more than 3 % smaller" |
 # | `refit_swap` | "a model that no exchange of a column improves" |
 #
-# Then say how close the next ones come. A reader takes a list of columns for *the* columns otherwise.
+# Then say how close the next ones come. A reader takes a list of columns for *the*
+# columns otherwise.
 
 # %%
-near = path.model(k=model.k).alternatives(n=200)
-print(f"{(near.relative < 0.01).sum()} exchanges of one column cost less than 1 % of the residual sum of squares")
+near = model.alternatives(n=200)
+print((near.relative < 0.01).sum(), "exchanges cost less than 1 % of the objective")
 near.head(4)[["dropped", "added", "relative"]]
 
 # %% [markdown]
 # # How well it predicts
 #
-# Three numbers are easily confused. On the rows of the fit the share of explained variance is too high. The held-out score of the chosen size is better, but the size was chosen by it. Nested cross-validation scores the whole procedure, and that is
-# what a new sample will see.
+# Three numbers are easily confused. On the rows of the fit the share of explained
+# variance is too high. The held-out score of the chosen size is better, but the size
+# was chosen by it. Nested cross-validation scores the whole procedure, and that is what
+# a new sample will see.
 
 # %%
-nested = l0path.nested_cv(data.X, data.y, cv=5, random_state=1)
-null = cv.scores.cv_mean[0]
-pd.Series({"on the rows of the fit": model.deviance_ratio, "held out, size chosen by it": 1 - cv.scores.cv_mean[model.details.name] / null, "nested": 1 - nested.mean / null}, name="share of variance explained").round(3)
+nested = l0path.nested_cv(data.X, data.y, cv=5, random_state=1, lambda2=0)
+null, held_out = cv.scores.cv_mean[0], cv.scores.cv_mean[model.details.name]
+print(f"on the rows of the fit:      {model.deviance_ratio:.3f} of the variance")
+print(f"held out, size chosen by it: {1 - held_out / null:.3f}")
+print(f"nested:                      {1 - nested.mean / null:.3f}")
 
 # %% [markdown]
 # # Which p-values hold
 #
-# A refit gives coefficients and standard errors, and its summary says "conditional on selection": the same rows have chosen the columns. Splitting gives p-values that hold. Both belong into the table, each under its name.
+# A refit gives coefficients and standard errors, and its summary says "conditional on
+# selection": the same rows have chosen the columns. Splitting gives p-values that hold.
+# Both belong into the table, each under its name.
 
 # %%
-refit = model.refit()
-split = l0path.split_inference(data.X, data.y, n_splits=20 if SHORT else 100, random_state=1)
-names = model.features
-table = pd.DataFrame({"coef": refit.params[names], "std. error": refit.bse[names], "p, same rows": refit.pvalues[names], "chosen in": split.selected[names], "p, splitting": split.p_value[names]})
+refit, names = model.refit(), model.features
+split = l0path.split_inference(
+    data.X, data.y, n_splits=20 if SHORT else 100, random_state=1
+)
+table = pd.DataFrame(
+    {
+        "coef": refit.params[names],
+        "std. error": refit.bse[names],
+        "p, same rows": refit.pvalues[names],
+        "chosen in": split.selected[names],
+        "p, splitting": split.p_value[names],
+    }
+)
+p_values_both_ways(names, table)
 table.round(4)
-
-# %%
-fig, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
-place = np.arange(len(names))[::-1]
-for shift, column, color in ((0.12, "p, same rows", ORANGE), (-0.12, "p, splitting", BLUE)):
-    ax.plot(table[column].clip(lower=1e-12), place + shift, "o", color=color, label=column)
-ax.axvline(0.05, color=GREY, linestyle=":")
-ax.set(xscale="log", yticks=place, yticklabels=names, xlabel="p-value (dotted: 0.05)")
-ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False, loc="upper left");
 
 # %% [markdown]
 # # The table of models
@@ -120,27 +125,33 @@ ax.legend(frameon=False, loc="upper left");
 # Models side by side, as economists print them, in the format that the journal takes:
 
 # %%
-comparison = path.compare([3, 5, model.k])
-print(comparison.to_latex())
+print(cv.compare([5, model.k]).to_latex())
 
 # %% [markdown]
 # # What others need to repeat it
 #
-# The path file has the data's names, all models and what was claimed about them; `l0path.load` reads it. Versions and seeds go into the text.
+# The path file has the data's names, all models and what was claimed about them;
+# `l0path.load` reads it. Versions and seeds go into the text.
 
 # %%
-path.save("report.npz")
+cv.save("report.npz")
 print(l0path.load("report.npz").model(k=model.k).features == model.features)
 os.remove("report.npz")
-print(f"l0path {l0path.__version__}, Python {platform.python_version().rsplit('.', 1)[0]}")
+print(f"l0path {l0path.__version__}, Python {platform.python_version()}")
 
 # %% [markdown]
 # # The paragraph
 #
-# > We searched all subsets of 64 columns (ten measurements, their squares and products) for least squares models of every size from 0 to 64 (l0path 0.2, local search). The size was chosen by ten-fold cross-validation with the one-standard-error rule,
-# > the search being repeated in every fold (seed 1). The chosen model has seven columns; it was proven by leaps and bounds to have the smallest residual sum of squares of all models of seven columns. It explains 53 % of the variance on the rows of
-# > the fit and some 48 % by nested cross-validation. Coefficients and standard errors are those of least squares on the chosen columns and do not account for the choice. The p-values do: they are from 100 random splits of the
-# > rows (Meinshausen, Meier and Buhlmann 2009).
+# > We searched all subsets of 64 columns (ten measurements, their squares and products)
+# > for least squares models of every size from 0 to 64 (l0path 0.2, local search). The
+# > size was chosen by ten-fold cross-validation with the one-standard-error rule, the
+# > search being repeated in every fold (seed 1). The chosen model has seven columns; it
+# > was proven by leaps and bounds to have the smallest residual sum of squares of all
+# > models of seven columns. It explains 53 % of the variance on the rows of the fit and
+# > some 48 % by nested cross-validation. Coefficients and standard errors are those of
+# > least squares on the chosen columns and do not account for the choice. The p-values
+# > do: they are from 100 random splits of the rows (Meinshausen, Meier and Buhlmann
+# > 2009).
 #
 # # What not to write
 #
@@ -152,4 +163,5 @@ print(f"l0path {l0path.__version__}, Python {platform.python_version().rsplit('.
 # | "p < 0.001" from a refit | the p-value by splitting, or that the choice is ignored |
 # | "R squared 0.53" alone | with the nested one beside it |
 #
-# `docs/problem.md` has the words of optimality, `docs/inference.md` the ways to p-values, `docs/choosing.md` the rules.
+# `docs/problem.md` has the words of optimality, `docs/inference.md` the ways to
+# p-values, `docs/choosing.md` the rules.

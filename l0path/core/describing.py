@@ -42,6 +42,21 @@ def gap_text(gap, proven=False):
     return "0 (proven)" if proven else "0"
 
 
+MOST_SHOWN = 12  # features of a model in a line of text
+
+
+def model_line(response, k, chosen):
+    """A model as a line of text: the response if it has a name, the size, and what was chosen."""
+    more = [f"and {len(chosen) - MOST_SHOWN} more"] if len(chosen) > MOST_SHOWN else []
+    of = f"{response}, " if response else ""
+    return f"{of}k = {k}: {', '.join([*chosen[:MOST_SHOWN], *more]) or 'intercept only'}"
+
+
+def signed(names, values):
+    """Names with numbers and their signs."""
+    return [f"{name} {value:+.4g}" for name, value in zip(names, values, strict=True)]
+
+
 def spans(sizes):
     """Whole numbers as text, neighbors as a span: "0..3, 5"; "0..0" for a single one."""
     sizes = sorted(set(sizes))

@@ -20,7 +20,14 @@ from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
-from ..exact.all_sizes.choice import enumeration, make_search, refits, units_to_choose
+from ..exact.all_sizes.choice import (
+    by_trees,
+    enumeration,
+    few_columns,
+    make_search,
+    refits,
+    units_to_choose,
+)
 from ..exact.all_sizes.enumeration import Enumeration, enumerable
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import (
@@ -32,6 +39,7 @@ from ..exact.all_sizes.scores import (
     SetsOfSmoothed,
 )
 from ..exact.all_sizes.search import servable
+from ..exact.all_sizes.sized_tree import SizedTree
 from ..exact.result import (
     WHY_ENDED,
     WHY_STOPPED,
@@ -206,7 +214,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None,
     """
     began, before = time.perf_counter(), path._solutions[index]
     try:
-        task = SetSearch(path, X, y)
+        task = SetSearch(path.slice(before.slice), X, y)
         score = task.of_size(before.k)
         found = task.run(score, {"n_best": max(int(n_best), 2)}, time_limit, progress)
     except ValueError:
@@ -371,7 +379,8 @@ def _search(path, names, options):
 
 def _why_not_compared(path):
     """Why the sets of terms of a path are not compared by criteria, in short; "" if they are."""
-    meta, first = path._meta, path._solutions[0]
+    meta, path = path._meta, compared_slice(path)
+    first = path._solutions[0]
     chosen = int((np.isfinite(meta.groups.factor) & (meta.groups.factor > 0)).sum())
     if chosen > MOST_TERMS:
         return (
@@ -403,9 +412,6 @@ def _unserved(problem, solution, ridge):
     elif solution.lambda2 and not ridge:
         why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
         why += "with lambda2=0: "
-    elif solution.lambda2 and not (problem.quadratic and problem.groups is None):
-        why = f"lambda2={solution.lambda2:g}, and models with a ridge are compared under a squared "
-        why += "loss of single columns only; fit with lambda2=0: "
     elif problem.boxed:
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
@@ -414,6 +420,13 @@ def _unserved(problem, solution, ridge):
         "events) than columns and lambda2=0; of more columns under a squared loss, those of a size "
         "k= that has at most 1e7 models; without lambda1 and bounds on coefficients"
     )
+
+
+def compared_slice(path):
+    """The slice without shrinkage of a path with several, where it has one; else the path."""
+    slices = {s.slice: s for s in path._solutions}
+    plain = [number for number, s in slices.items() if not (s.lambda1 or s.lambda2)]
+    return path.slice(plain[0]) if len(slices) > 1 and plain else path
 
 
 class SetSearch:
@@ -425,6 +438,7 @@ class SetSearch:
     """
 
     def __init__(self, path, X=None, y=None, ridge=False, size=None):
+        path = compared_slice(path)
         self.path, self.data = path, fit_data(path, X, y)
         self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None
@@ -442,17 +456,20 @@ class SetSearch:
             )
         first = rows[0]
         self.lambda2 = first.lambda2
-        squared = servable(self.problem, first.lambda1) and (ridge or not self.lambda2)
-        few = int(self.problem.usable.sum()) < self.problem.n_eff and not self.lambda2
+        served = ridge or not self.lambda2
+        squared = servable(self.problem, first.lambda1)
         several = self.problem.turn is not None and not first.lambda1
         nested = several or servable_nested(self.problem, first.lambda1)
         # of many columns the sets of a small size can all be computed
         listed = size is not None and not first.lambda1 and enumerable(self.problem, [size])
-        searched = squared or (nested and few)
+        self.size = size
+        self.tree = nested and not squared and by_trees(self.problem, self.lambda2)
+        nested = nested and (self.tree or few_columns(self.problem, self.lambda2))
+        searched = served and (squared or nested)
         if not searched and not listed:
             raise ValueError(_unserved(self.problem, first, ridge))
         self.model, self.listed = make_model(self.problem), not searched
-        if searched:
+        if searched and not self.tree:
             self.model.grow(np.flatnonzero(self.problem.usable))
         self.most, self.counts = units_to_choose(self.problem), None
 
@@ -554,6 +571,8 @@ class SetSearch:
         ):
             if self.listed:
                 search = enumeration(self.problem, self.lambda2, wanted)
+            elif self.tree:
+                search = SizedTree(self.problem, self.lambda2, self.size, wanted)
             else:
                 search = make_search(self.model, 0.0, self.lambda2, wanted)
             if search is None:
@@ -573,7 +592,8 @@ class SetSearch:
 
             ended = search.run(poll=poll)
             lower, nodes = search.lower(), search.nodes
-            searched = f"leaps and bounds over all sizes: {nodes} nodes"
+            kind = "branch and bound" if self.tree else "leaps and bounds over all sizes"
+            searched = f"{kind}: {nodes} nodes"
             if isinstance(search, Enumeration):
                 searched = search.told()
         if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):

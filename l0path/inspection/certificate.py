@@ -27,6 +27,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
+from ..paths.criteria import score_table
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import relative_gap
@@ -48,13 +49,14 @@ class Certificate:
     lower_bound : float
         A lower bound of the objective of every model of at most k unforced features (on a lambda0
         grid: of every model). NaN where nothing is known but the least value of the loss, as where
-        features separate the classes.
+        features separate the classes; the objective of the model where it is proven.
     gap : float
-        (incumbent - lower_bound) / max(|incumbent|, 1e-12), and inf where nothing is known.
+        (incumbent - lower_bound) / max(|incumbent|, 1e-12): 0 where the model is proven, and inf
+        where nothing is known.
     proven : bool
-        Whether the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Features
-        that keep less than 3e-5 of their length beside others count as linear combinations of
-        these.
+        Whether the search closed the gap to 1e-6 (of n_best models: each) and no box was assumed.
+        Features that keep less than 3e-5 of their length beside others count as linear combinations
+        of these.
     unique : bool
         Whether the model is proven to be the only best one: every other is worse by more than 1e-6
         of the objective. It is known where n_best is 2 or more, where all models were computed (one
@@ -123,14 +125,40 @@ class Certificate:
         limit = f", at most {self.deviance_ratio_bound:.4f} for a best model"
         return f"{self.model.deviance_ratio:.4f}" + (limit if self._bounded else "")
 
+    @property
+    def _score(self):
+        """The name of the quantity that was compared."""
+        return self.criterion or "objective"
+
+    @property
+    def _assumed(self):
+        """The assumptions that the first line does not tell."""
+        return self.assumptions[1 if self.criterion else 0 :]
+
+    def _values(self):
+        """Its values of the best models."""
+        if not self.criterion:
+            return [m.objective for m in self.best]
+        tables = [score_table(m.path)[self.criterion] for m in self.best[:1]]
+        return [float(tables[0].iloc[m._index]) for m in self.best]
+
+    def _found(self):
+        """The verdict as a line: the score of the model, and its gap."""
+        bound = "" if self.proven else f"bound {self.lower_bound:.6g}, "
+        gap = f"{bound}gap {gap_text(self.gap, self.proven)}"
+        return f"{self._verdict()}: {self._score} {self.incumbent:.6g}, " + (
+            gap if math.isfinite(self.gap) else "no bound"
+        )
+
     def _list(self):
         """A line for each of several best models."""
-        several = self.best if len(self.best) > 1 else []
-        shown = ((m.features if m.path._meta.groups is None else m.groups) for m in several)
-        return [
-            f"{i}. objective {m.objective:.6g}: {', '.join(map(str, names))}"
-            for i, (m, names) in enumerate(zip(several, shown, strict=True), 1)
+        if len(self.best) == 1:
+            return []
+        lines = [
+            f"{i}. {self._score} {value:.6g}: {', '.join(map(str, m.groups))}"
+            for i, (m, value) in enumerate(zip(self.best, self._values(), strict=True), 1)
         ]
+        return [f"the {len(lines)} best{' of all sizes' if self.criterion else ''}:", *lines]
 
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
@@ -139,9 +167,9 @@ class Certificate:
 
     def _fixed(self):
         """A sentence about the columns of all best models."""
-        unit = "columns" if self.model.path._meta.groups is None else "groups"
+        unit = "features" if self.model.path._meta.groups is None else "groups"
         if self.unique:
-            return "the only best model: every other one has a larger objective"
+            return f"the only best model: every other one has a larger {self._score}"
         names = self._names(self.fixed_in)
         inside = f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
         known = f"{unit} in every best model: {inside}" if names else ""
@@ -159,30 +187,18 @@ class Certificate:
         return certificate_html(self)
 
     def __repr__(self):
-        m = self.model
-        if self.criterion:
-            sizes = f"{len(self.best)} best model{'s' if len(self.best) > 1 else ''} of all sizes"
-            shown = f"{sizes} by {self.criterion}, {self._verdict()}"
-            value = f"{self.criterion} {self.incumbent:.6g}, k = {m.k}: {', '.join(m.features)}"
-            found = f"{self.search}, {self.seconds:.2g} s"
-            lines = [f"<l0path.Certificate: {shown}", value, found, *self.assumptions[1:]]
-            return "\n  ".join(lines) + ">"
-        lambda0 = m._solution.lambda0
-        what = f"lambda0 = {lambda0:.4g}, k = {m.k}" if math.isfinite(lambda0) else f"k = {m.k}"
-        bound = (
-            f"bound {self.lower_bound:.6g}, gap {gap_text(self.gap, self.proven)}"
-            if math.isfinite(self.gap)
-            else "no bound"
-        )
+        m, lambda0 = self.model, self.model._solution.lambda0
+        at = f" at lambda0 = {lambda0:.4g}" if math.isfinite(lambda0) else ""
+        work = f"{self.search}, " if self.search else ""
         lines = [
-            f"<l0path.Certificate: {what}, {self._verdict()}",
-            f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {self._ratio()}",
-            f"  {self._fixed()}",
-            *(f"  {line}" for line in self._list()),
-            f"  {self.search + ', ' if self.search else ''}{self.seconds:.2g} s",
-            *(f"  {text}" for text in self.assumptions),
+            f"<l0path.Certificate: {m._line()}",
+            f"{self._found()}{at}; deviance ratio {self._ratio()}",
+            *([] if self.criterion and not self.unique else [self._fixed()]),
+            *self._list(),
+            f"{work}{self.seconds:.2g} s",
+            *self._assumed,
         ]
-        return "\n".join(lines) + ">"
+        return "\n  ".join(lines) + ">"
 
 
 @described_by(Path.certify)
@@ -218,6 +234,13 @@ def certify(
         raise ValueError(
             f"certify needs the conjugate of the loss, which loss={self._meta.loss!r} of your own "
             "has not; fit with a loss of the package for proofs"
+        )
+    s = self._solutions[index]
+    if s.relax < 1.0:
+        raise ValueError(
+            f"this model is a mixture (relax={s.relax:g}), which minimizes nothing, so there is "
+            "nothing to prove: certify the shrunken model of its slice, "
+            f"certify(k={s.k}, lambda2={s.lambda2:g}, relax=1)"
         )
     if not np.isfinite(self._solutions[index].objective):
         raise ValueError(
@@ -396,8 +419,8 @@ def _certificate(search, path, index, seconds, reporting):
     return Certificate(
         model=model,
         incumbent=s.objective,
-        lower_bound=s.lower_bound,
-        gap=gap,
+        lower_bound=s.objective if proven else s.lower_bound,
+        gap=0.0 if proven else gap,
         proven=proven,
         deviance_ratio_bound=path._meta.deviance_ratio(
             s.loss if found.unique and proven else min(found.loss, s.loss)

@@ -430,11 +430,19 @@ class ModelSet:
         ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
         return ax
 
-    def __repr__(self):
+    def _said(self):
+        """How many models there are, of which sizes, how far apart, and whether these are all."""
         share = f"{100 * self.within:g} %" if self.score == "objective" else f"{self.within:g}"
-        of = "of the least objective" if self.score == "objective" else f"of the best {self.score}"
         sizes = sorted({model.k for model in self.models})
         k = f"k = {sizes[0]}" if len(sizes) == 1 else f"k = {sizes[0]}..{sizes[-1]}"
-        all_ = "no other is" if self.complete else f"not complete: {self.reason}"
-        models = f"{len(self)} model{'s' if len(self) > 1 else ''}"
-        return f"<l0path.ModelSet: {models}, {k}, within {share} {of}; {all_}>"
+        all_ = "the list is complete" if self.complete else f"not complete: {self.reason}"
+        models = f"{len(self)} model{'s' if len(self) > 1 else ''} with {k}"
+        return f"{models}, {self.score} within {share} of {self.scores[0]:.6g}; {all_}"
+
+    def _repr_html_(self):
+        from ..report import model_set_html
+
+        return model_set_html(self)
+
+    def __repr__(self):
+        return f"<l0path.ModelSet: {self.models[0]._line()}\n  the best of {self._said()}>"

@@ -4,12 +4,13 @@ columns, predictions for new data, and the terms that `anova_lm` asks for.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ..core.describing import model_line, signed
 from ..core.tables import pandas_of
 from ..formula.frames import text_named
 from .separated_refits import separated
@@ -114,7 +115,7 @@ class ModelTerms:
 
 
 def describe(results, path, s, rows):
-    """Add the label, predictions and terms to the results of statsmodels."""
+    """Add the label, predictions, terms and texts to the results of statsmodels."""
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path._loss_record())
@@ -127,14 +128,77 @@ def describe(results, path, s, rows):
         method = getattr(inner, name, None)
         if method is not None:
             setattr(inner, name, partial(_predict, method, path, s, names))
+    _tell_terms(inner.model, names, path, s, rows)
+    results.__class__ = _shown(type(results))
+
+
+def _tell_terms(regression, names, path, s, rows):
+    """Let a regression of statsmodels look as if a formula of its own had made it, for what other
+    packages read: its terms, and for marginaleffects its variables.
+    """
     terms = terms_of(path, s, partial(encoded, path, s, names))
-    inner.model.data.model_spec = inner.model.data.design_info = terms
-    frame = frame_of(inner.model, names, path, s, rows)
-    if frame is not None:  # what marginaleffects asks for, beside the terms
+    regression.data.model_spec = regression.data.design_info = terms
+    frame = frame_of(regression, names, path, s, rows)
+    if frame is not None:
         response, *variables = frame.columns
-        regression: Any = inner.model  # of statsmodels, as if made by a formula of its own
         regression.data.frame = frame
         regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
+        if not isinstance(regression.endog_names, str):  # counts of successes and of failures
+            regression.data.ynames = response
+
+
+class Refit:
+    """How the results of a refit are shown: the model first, then who chose its features. A class
+    of statsmodels gets it as a base (`_shown`), because Python asks the class for a text.
+    """
+
+    def _estimates(self):
+        """The coefficients with standard errors and p-values as a table; of several classes the
+        coefficients alone.
+        """
+        with quiet(self):
+            params = pd.DataFrame(self.params)
+            if params.shape[1] > 1:  # log odds against the first class
+                return params.set_axis(map(str, self.origin.path.classes[1:]), axis=1)
+            numbers = {"coef": self.params, "se": self.bse, "p": self.pvalues}
+            return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, params.index)
+
+    def _made_by(self):
+        return f"statsmodels' {type(self.model).__name__}"
+
+    def _line(self):
+        path, s = self.origin.path, self.origin.solution
+        names, table = [path._meta.names[j] for j in s.support], self._estimates()
+        known = "coef" in table and set(names) <= set(table.index)
+        chosen = signed(names, table["coef"][names]) if known else list(map(str, names))
+        return model_line(path._meta.response, s.k, chosen)
+
+    def _repr_html_(self):
+        from ..report import refit_html
+
+        return refit_html(self)
+
+    def __repr__(self):
+        try:
+            return f"<l0path refit: {self._line()}\n  {self._made_by()}, {self.selection}>"
+        except Exception:  # a repr must not raise
+            return object.__repr__(self)
+
+    def __reduce_ex__(self, protocol):
+        kind = next(one for one in type(self).__mro__[1:] if one is not Refit)
+        return _restored, (kind,), super().__reduce_ex__(protocol)[2]
+
+
+def _restored(kind):
+    """Results without contents, for pickle."""
+    shown = _shown(kind)
+    return shown.__new__(shown)
+
+
+@cache
+def _shown(kind):
+    """The class of statsmodels with the texts of `Refit`."""
+    return type(kind.__name__, (Refit, kind), {"__module__": kind.__module__})
 
 
 def _name_intervals(results):
@@ -181,6 +245,10 @@ def describe_survival(results, path, s, rows, loss=None):
     _name_intervals(results)
     shown = _summary if path._meta.ordered else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
+    if path._meta.ordered:
+        columns = inner.model.exog_names[: inner.model.exog.shape[1]]  # without thresholds
+        _tell_terms(inner.model, columns, path, s, rows)
+    results.__class__ = _shown(type(results))
 
 
 def label(s, path, rows, infinite=()):
@@ -340,8 +408,9 @@ def frame_of(model, names, path, s, rows):
     given anew or a loaded path; and where predictions for new rows would lack the offset.
     """
     formula, linear = path._meta.formula, path._meta.traits.link == "identity"
-    if model.endog.ndim != 1 or (rows.offset is not None and not linear):
+    if rows.offset is not None and not linear:
         return None
+    response = model.endog if model.endog.ndim == 1 else model.endog[:, 0] / model.endog.sum(axis=1)
     if formula is None:
         frame = pd.DataFrame(model.exog, columns=names).iloc[:, len(names) - s.support.size :]
     elif formula.table is None or not rows.same or formula.kept is None:
@@ -352,9 +421,9 @@ def frame_of(model, names, path, s, rows):
         text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
         frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
     name = str(path._meta.response or "y")
-    if len(frame) != len(model.endog) or name in frame.columns:
+    if len(frame) != len(response) or name in frame.columns:
         return None
-    frame.insert(0, name, model.endog)
+    frame.insert(0, name, response)
     return frame
 
 

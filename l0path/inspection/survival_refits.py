@@ -89,7 +89,7 @@ def refit_survival(path, s, given, covariance, how):
 
 def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     """The results of PHReg, columns (A, names) of the rows of positive weight."""
-    from statsmodels.duration.hazard_regression import PHReg
+    from .cox_models import CoxRegression, named
 
     (A, names), keep = columns, np.flatnonzero(rows.weights > 0)
     # PHReg takes times from 0 on, and counts a row at risk at its start too
@@ -98,7 +98,7 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
     try:
         with recorded() as caught:
-            results = PHReg(
+            results = CoxRegression(
                 loss.stop[keep] - origin,
                 pd.DataFrame(A, columns=names),
                 status=rows.y[keep],
@@ -117,7 +117,7 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
         warn_user(SeparationWarning(separated(loss, results.infinite)))
     else:
         again(caught)
-    describe_survival(results, path, s, rows, loss)
+    describe_survival(named(results), path, s, rows, loss)
     return results
 
 

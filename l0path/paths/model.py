@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import vector
+from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
 
@@ -43,8 +44,8 @@ class Model:
     deviance_ratio : float
         The share of the null deviance that the model explains; R^2 for the squared loss.
     lower_bound, gap : float
-        A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12). NaN
-        where none was computed.
+        A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12): the
+        objective and 0 where the optimality is "global", NaN where none was computed.
     optimality : str
         What was verified, such as "refit_swap" or "global" (docs/problem.md).
 
@@ -98,8 +99,10 @@ class Model:
 
     @property
     def lower_bound(self) -> float:
-        """A lower bound of the objective of every model of this size; NaN without one."""
-        return self._solution.lower_bound
+        """A lower bound of the objective of every model of this size: its own objective where it is
+        proven to be the best one; NaN without a bound.
+        """
+        return self.path._row(self._solution)["lower_bound"]
 
     @property
     def gap(self) -> float:
@@ -905,11 +908,21 @@ class Model:
 
         return model_html(self)
 
+    def _line(self):
+        """The model as a line: the response, the size, and what was chosen, each feature with its
+        coefficient where it has one.
+        """
+        meta, s = self.path._meta, self._solution
+        if s.groups is not None or meta.responses is not None:
+            chosen = list(map(str, self.groups))
+        else:
+            chosen = signed(self.features, s.beta)
+        return model_line(meta.response, self.k, chosen)
+
     def __repr__(self):
-        shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
-        about = f"{self.path._meta.about}, " if self.path._meta.about else ""
+        about = f"; {self.path._meta.about}" if self.path._meta.about else ""
+        chosen_by = f"; {self._chosen_by}" if self._chosen_by else ""
         return (
-            f"<l0path.Model: {about}k = {self.k}, loss {self.loss:.6g}, deviance ratio "
-            f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}"
-            + (f"; {self._chosen_by}>" if self._chosen_by else ">")
+            f"<l0path.Model: {self._line()}\n  loss {self.loss:.6g}, deviance ratio "
+            f"{self.deviance_ratio:.4f}, {self.optimality}{about}{chosen_by}>"
         )

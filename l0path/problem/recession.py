@@ -287,25 +287,38 @@ class Directions:
     """
 
     def __init__(self):
-        self.found = []  # (columns that move (m,), their parts (m, w), parts of the levels (v,))
+        # {columns that move, as bits: (their places (m,), parts (m, w), parts of levels (v,))}
+        self.found = {}
 
     def keep(self, columns, face, width):
         """Add the direction of a `Face` on columns (k,), each with `width` coefficients."""
         k, d = columns.size * width, face.direction
         size = np.abs(face.d[:k]).reshape(columns.size, width).max(axis=1, initial=0.0)
         moves = size > STILL * np.abs(face.d).max()
-        self.found.append((columns[moves], d[:k].reshape(columns.size, width)[moves], d[k:]))
+        moving, steps, levels = columns[moves], d[:k].reshape(columns.size, width)[moves], d[k:]
+        bits = _bits(moving)
+        if bits in self.found:
+            _, before, level = self.found[bits]
+            steps, levels = steps + before, levels + level
+        self.found[bits] = moving, steps, levels
 
     def face(self, columns, functions, width):
         """The `Face` of all that was found on some of these columns, None where nothing was."""
-        k, d = columns.size * width, np.zeros(functions.unit.size)
-        parts = d[:k].reshape(columns.size, width)
-        for moving, steps, levels in self.found:
-            at = np.flatnonzero(np.isin(columns, moving))
-            if at.size == moving.size:  # both are sorted
-                parts[at] += steps
-                d[k:] += levels
+        k, others = columns.size * width, ~_bits(columns)
+        inside = [found for bits, found in self.found.items() if not bits & others]
+        if not inside:
+            return None
+        moving, steps, levels = zip(*inside, strict=True)
+        d = np.zeros(functions.unit.size)
+        at = np.searchsorted(columns, np.concatenate(moving))
+        np.add.at(d[:k].reshape(columns.size, width), at, np.concatenate(steps))
+        d[k:] = sum(levels)
         return _grown(functions, d * functions.unit) if d.any() else None
+
+
+def _bits(columns):
+    """A number whose bits are the columns."""
+    return sum(1 << j for j in columns.tolist())
 
 
 def face_of(functions):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.status import GLOBAL_GAP
 from ..inference.prediction_intervals import intervals_of_fit
 from ..inspection.model_set import ModelSet, signs, units_of
 from ..paths.new_rows import baseline_of_model
@@ -14,7 +15,7 @@ from .code import python_pieces
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
 MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
-    "k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
+    "k counts chosen features, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
     'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
     "Exchanges are single ones: nothing is searched beyond."
 )
@@ -37,8 +38,7 @@ def page_data(path, cv):
         rows = [i for i, s in enumerate(path._solutions) if s.slice == number]
         slices.append(
             {
-                "label": f"λ₁ = {path._solutions[rows[0]].lambda1:.4g}, λ₂ = "
-                f"{path._solutions[rows[0]].lambda2:.4g}",
+                "label": _label(path._solutions[rows[0]]),
                 "rows": rows,
             }
         )
@@ -52,7 +52,7 @@ def page_data(path, cv):
     )  # what shares a color
     return {
         "about": f"{path._meta.loss.replace('_', ' ')} loss, penalty {path._meta.penalty}, "
-        f"{path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; "
+        f"{path.n} rows, {path.p} features, of which {ever.size} enter; {len(path)} models; "
         f"{path.status}",
         "foot": FOOT,
         "notes": [str(note) for note in path.notes],
@@ -71,11 +71,19 @@ def page_data(path, cv):
         "slices": slices,
         "scoring": None if cv is None else str(cv._scoring),
         "bounds": any(row["bound"] is not None for row in rows if row["k"]),
+        # where every bound meets its objective, or there is none, a chart of both shows nothing
+        "open": any((row["gap"] or 0.0) > GLOBAL_GAP for row in rows),
         "choices": choices,
         "start": choices[0]["index"] if choices else _middle(slices),
         "swapnote": "",
         "survival": _survival(path),
     }
+
+
+def _label(s):
+    """The shrinkage of the slice of a solution as text."""
+    mixed = f", relax = {s.relax:.4g}" if s.relax < 1.0 else ""
+    return f"λ₁ = {s.lambda1:.4g}, λ₂ = {s.lambda2:.4g}{mixed}"
 
 
 def _survival(path):
@@ -224,7 +232,11 @@ def _choices(path, cv):
     rules = [
         *(
             (cv, which, name)
-            for which, name in (("min", "best held-out score"), ("1se", "one standard error"))
+            for which, name in (
+                ("min", "best held-out score"),
+                ("sparse", "fewest coefficients"),
+                ("1se", "one standard error"),
+            )
             if cv is not None
         ),
         *((path, rule, rule.upper()) for rule in MARKED_CRITERIA),
@@ -261,7 +273,7 @@ def good_models(path, found):
         score, apart = (short(float(v)) for v in (line[1], line[2]))
         rows.append([int(line[0]), score, apart, [int(sign.get(int(j), 0)) for j in places]])
     return {
-        "said": repr(found).removeprefix("<l0path.ModelSet: ").removesuffix(">"),
+        "said": found._said(),
         "score": found.score,
         "unit": "column" if path._meta.groups is None else "group",
         "marks": sorted({sign for row in rows for sign in row[3] if sign}),

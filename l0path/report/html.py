@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.describing import gap_text
+from ..cross_validation.result import CV_RULES
+from ..paths.path import SHRINKAGE
 
 HEAD = 8  # rows of the table that are shown
 FEATURES = 80  # characters of a list of features
@@ -44,15 +46,22 @@ def _safe(render):
 
 
 def _table(frame):
-    """A small HTML table of a DataFrame whose cells are text or numbers."""
-    cell = "padding:2px 8px;text-align:right"
+    """A small HTML table of a DataFrame whose cells are text, on the left, or numbers."""
+    text = [
+        all(isinstance(value, str) for value in frame.iloc[:, j]) for j in range(frame.shape[1])
+    ]
+    cell = [f"padding:2px 8px;text-align:{'left' if left else 'right'}" for left in (False, *text)]
     head = "".join(
-        f'<th scope="col" style="{cell}">{escape(str(name))}</th>' for name in ["", *frame.columns]
+        f'<th scope="col" style="{style}">{escape(str(name))}</th>'
+        for name, style in zip(["", *frame.columns], cell, strict=True)
     )
     rows = []
     for label, row in zip(frame.index, frame.itertuples(index=False), strict=True):
-        cells = "".join(f'<td style="{cell}">{escape(_cell(value))}</td>' for value in row)
-        rows.append(f'<tr><th scope="row" style="{cell}">{escape(str(label))}</th>{cells}</tr>')
+        cells = "".join(
+            f'<td style="{style}">{escape(_cell(value))}</td>'
+            for value, style in zip(row, cell[1:], strict=True)
+        )
+        rows.append(f'<tr><th scope="row" style="{cell[0]}">{escape(str(label))}</th>{cells}</tr>')
     body = "".join(rows)
     return f'<table style="{STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -163,16 +172,16 @@ def _curves(path, values):
         else []
     )
     rows = [[i for i, s in enumerate(path._solutions) if s.slice == slice] for slice in shown]
-    names = [
-        f"λ₁ {path._solutions[of[0]].lambda1:.3g}, λ₂ {path._solutions[of[0]].lambda2:.3g}"
-        if len(rows) > 1
-        else None
-        for of in rows
-    ]
+    names = [_shrinkage(path._solutions[of[0]]) if len(rows) > 1 else None for of in rows]
     return [
         ([path._solutions[i].k for i in of], [values[i] for i in of], name)
         for of, name in zip(rows, names, strict=True)
     ]
+
+
+def _shrinkage(s):
+    mixed = f", relax {s.relax:.3g}" if s.relax < 1.0 else ""
+    return f"λ₁ {s.lambda1:.3g}, λ₂ {s.lambda2:.3g}{mixed}"
 
 
 @_safe
@@ -195,9 +204,7 @@ def path_html(path):
         {"flags"} if not table["flags"].any() else set()
     )
     head = table[[name for name in names if name not in drop]].head(HEAD)
-    head["features"] = [
-        textwrap.shorten(text, FEATURES, placeholder=" …") for text in head.features
-    ]
+    head["features"] = [_short(text) for text in head.features]
     more = (
         f'<p style="font-size:85%;margin:2px 0">{len(table) - HEAD} more rows in path.table</p>'
         if len(table) > HEAD
@@ -233,7 +240,7 @@ def cv_html(cv):
     """The choices, and the held-out score against k."""
     table = cv.scores
     chosen = {}
-    for which in ("min", "1se"):
+    for which in CV_RULES:
         try:
             chosen.setdefault(cv.select(which), []).append(which)
         except LookupError:
@@ -242,7 +249,7 @@ def cv_html(cv):
         list(chosen),
         [
             name
-            for name in ("k", "n_features", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se")
+            for name in ("k", "n_features", *SHRINKAGE, "cv_mean", "cv_se")
             if not table[name].isna().all()
         ],
     ]
@@ -287,52 +294,60 @@ def _scores(ax, cv, table, chosen):
 
 @_safe
 def certificate_html(certificate):
-    """Verdict and numbers, the best models where several were asked for, and where objectives and
-    bound lie.
+    """The model, the verdict and numbers, the best models where several were asked for, and where
+    objectives and bound lie.
     """
     c, m = certificate, certificate.model
-    names, unit = c._names(c.fixed_in), "columns" if m.path._meta.groups is None else "groups"
+    names, unit = c._names(c.fixed_in), "features" if m.path._meta.groups is None else "groups"
+    needed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     rows = [
-        ("objective", c.incumbent),
-        ("lower bound", c.lower_bound),
-        ("gap", gap_text(c.gap, c.proven) if np.isfinite(c.gap) else c.gap),
+        (c._score, f"{c.incumbent:.6g}"),
+        *([] if c.proven else [("lower bound", f"{c.lower_bound:.6g}")]),
+        ("gap", gap_text(c.gap, c.proven) if np.isfinite(c.gap) else "no bound"),
         ("deviance ratio", m.deviance_ratio),
         *([("its bound for a best model", c.deviance_ratio_bound)] if c._bounded else []),
-        ("status", c.status),
+        *([("only best model", "yes")] if c.unique else []),
+        *([("in every best model", needed)] if needed and not c.unique else []),
+        *([(f"{unit} in no best model", len(c.fixed_out))] if c.fixed_out.size else []),
         ("search", c.search or "none: the bound decides"),
         ("seconds", c.seconds),
-        ("only best model", "yes" if c.unique else "not known"),
-        (
-            "in every best model",
-            ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "not known",
-        ),
-        ("in no best model", f"{len(c.fixed_out)} {unit}" if c.fixed_out.size else "not known"),
     ]
-    body = _table(
-        pd.DataFrame(
-            {"": [value for _, value in rows]}, index=[name for name, _ in rows], dtype=object
-        )
-    )
+    body = _pairs(rows)
     if len(c.best) > 1:
         best = pd.DataFrame(
             {
-                "objective": [b.objective for b in c.best],
+                "k": [b.k for b in c.best],
+                c._score: [f"{value:.6g}" for value in c._values()],
                 "deviance ratio": [b.deviance_ratio for b in c.best],
-                "features": [", ".join(b.features) for b in c.best],
+                "features": [_short(", ".join(map(str, b.groups))) for b in c.best],
             },
             index=range(1, len(c.best) + 1),
         )
         body += f"<p>the {len(best)} best</p>" + _table(best.head(HEAD))
-    seen = np.isfinite(c.lower_bound) and (
-        len(c.best) > 1 or c.gap > 1e-3
-    )  # else there is nothing to see
+    seen = not c.criterion and np.isfinite(c.lower_bound)
     svg = (
         picture(lambda ax: _ladder(ax, c), "objectives of the best models, and the lower bound")
-        if seen
+        if seen and (len(c.best) > 1 or not c.proven)  # else there is nothing to see
         else ""
     )
-    title = f"l0path.Certificate: k = {m.k}, {c._verdict()}"
-    return f"<p><code>{escape(title)}</code></p>" + _side_by_side(body, svg) + _notes(c.assumptions)
+    return _model_first(m._line(), c._verdict()) + _side_by_side(body, svg) + _notes(c._assumed)
+
+
+def _model_first(line, *said):
+    """The line of a model (`describing.model_line`), and below it what is said of it."""
+    of, _, chosen = line.partition(": ")
+    lines = "".join(f"<br/>{escape(str(one))}" for one in said)
+    return f"<p><b>{escape(of)}</b>: {escape(chosen)}{lines}</p>"
+
+
+def _pairs(rows):
+    """A table of [(name, value)]."""
+    names, values = zip(*rows, strict=True)
+    return _table(pd.DataFrame({"": list(map(_cell, values))}, index=names))
+
+
+def _short(text):
+    return textwrap.shorten(text, FEATURES, placeholder=" …")
 
 
 def _ladder(ax, c):

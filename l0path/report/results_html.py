@@ -1,5 +1,6 @@
-"""Displays in a notebook of one model, of a nested cross-validation, of a stability selection and
-of a knockoff filter: the text of their repr, their table, and a small picture.
+"""Displays in a notebook of one model, of sets of models, of refits, of data, of costs, of a nested
+cross-validation, of a stability selection and of a knockoff filter: what was found, its table, and
+a small picture.
 """
 
 from html import escape
@@ -7,7 +8,18 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from .html import COLORS, HEAD, _safe, _side_by_side, _table, picture
+from ..core import colors
+from .html import (
+    COLORS,
+    HEAD,
+    _model_first,
+    _pairs,
+    _safe,
+    _short,
+    _side_by_side,
+    _table,
+    picture,
+)
 
 
 def _page(thing, *parts):
@@ -21,12 +33,15 @@ def _head(frame, where):
     return _table(frame.head(HEAD)) + (text if more > 0 else "")
 
 
-def _bars(ax, values, line, xlabel):
-    """Horizontal bars with names, the first on top, and a dashed line."""
+def _bars(ax, values, line, xlabel, signed=False):
+    """Horizontal bars with names, the first on top, and a dashed line; signed: in the colors of
+    signs.
+    """
     from ..plots import style
 
-    at = np.arange(len(values))
-    ax.barh(at, values.to_numpy(), height=0.7, color=COLORS[0])
+    at, values_ = np.arange(len(values)), values.to_numpy()
+    color = np.where(values_ < 0, colors.NEGATIVE, colors.POSITIVE) if signed else COLORS[0]
+    ax.barh(at, values_, height=0.7, color=color)
     ax.set_yticks(at, style.short([str(name) for name in values.index], 18))
     ax.set_ylim(max(len(values), 1) - 0.4, -0.6)
     if np.isfinite(line):
@@ -41,20 +56,77 @@ def model_html(model):
         model.path.coef(index=model._index, standardized=standardized)
         for standardized in (False, True)
     )
+    about = (model.path._meta.about, model._chosen_by)
+    score = f"loss {model.loss:.6g}, deviance ratio {model.deviance_ratio:.4f}, {model.optimality}"
+    top = _model_first(model._line(), score, *filter(None, about))
     if model.path._meta.responses is not None:
-        return _page(model, _table(every), "")
+        return top + _table(every)
     coef = pd.DataFrame({"coefficient": every, "standardized": standardized})
     rest = coef["standardized"].iloc[len(model.path._meta.first_names) :]
     largest = rest.reindex(rest.abs().sort_values(ascending=False, kind="stable").index).head(HEAD)
     svg = (
         picture(
-            lambda ax: _bars(ax, largest, 0.0, "standardized coefficient"),
+            lambda ax: _bars(ax, largest, 0.0, "standardized coefficient", signed=True),
             "the largest standardized coefficients",
         )
         if len(largest)
         else ""
     )
-    return _page(model, _table(coef), svg)
+    return top + _side_by_side(_table(coef), svg)
+
+
+@_safe
+def model_set_html(found):
+    """The best model of a `ModelSet`, the first ones, and the share of the models that each feature
+    is in.
+    """
+    table = found.table.drop(columns="deviance_ratio")
+    for name in {"features", "groups"} & set(table):
+        table[name] = [_short(text) for text in table[name]]
+    table[found.score] = [f"{value:.6g}" for value in found.scores]
+    table.index = range(1, len(table) + 1)
+    top = found.frequencies.head(HEAD)
+    svg = (
+        picture(
+            lambda ax: _bars(ax, 100 * top, np.nan, "in % of the models"),
+            "the share of the models that the most frequent features are in",
+        )
+        if len(top)
+        else ""
+    )
+    said = f"the best of {found._said()}"
+    return _model_first(found.models[0]._line(), said) + _side_by_side(
+        _head(table, "its table"), svg
+    )
+
+
+@_safe
+def refit_html(results):
+    """The model of a refit, the table of its coefficients, and which rows chose the features."""
+    said = escape(results.selection[0].upper() + results.selection[1:])
+    note = f'<p style="font-size:85%;max-width:60em">{said}.</p>'
+    about = f"refitted to {results.origin.rows.design.n} rows by {results._made_by()}"
+    return _model_first(results._line(), about) + _table(results._estimates()) + note
+
+
+@_safe
+def dataset_html(data):
+    """The response and the features of a `Dataset`, its first rows, and where it comes from."""
+    y = data.y if isinstance(data.y, pd.DataFrame) else data.y.to_frame()
+    first = pd.concat([y, data.X.iloc[:, :HEAD]], axis=1).head(4)
+    more = data.X.shape[1] - HEAD
+    text = f"and {more} more features; " if more > 0 else ""
+    about = escape(" ".join(data.description.split("\n\n")[0].split()))
+    return (
+        f"<p><b>{escape(data.name)}</b>: {escape(data._said())}</p>{_table(first)}"
+        f'<p style="font-size:85%;max-width:60em">{text}{about}</p>'
+    )
+
+
+@_safe
+def cost_html(cost):
+    """The table of a `FitCost`."""
+    return f"<p><b>Before the fit</b></p>{_pairs(cost._rows())}"
 
 
 @_safe

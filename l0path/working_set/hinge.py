@@ -52,6 +52,7 @@ from .gram import GramModel
 from .rows import RowModel, refit_in_turn
 from .several.responses import ResponseModel
 
+NEARER = 0.1  # share of the width of the loss at which a linear program is begun
 NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
 # the widths are used up
@@ -313,8 +314,9 @@ class _Restricted:
 
     def program(self, b, b0):
         """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge, from a
-        start (b, b0): the linear program of the slopes a (n,), by steps along edges where these
-        end, else by HiGHS; None where it has no solution.
+        start (b, b0): the linear program of the slopes a (n,), by steps along edges from the
+        optimum of a narrow smoothed loss where these end, else by HiGHS; None where it has no
+        solution.
         """
         p, k, m = self.problem, self.every.size, int(self.problem.intercept)
         A, cost, box = np.vstack([self.Z, np.ones((m, p.y.size))]), p.offset - p.y, []
@@ -332,6 +334,8 @@ class _Restricted:
             box.append(np.full((J.size, 2), [least, most]))
         box = np.vstack(box)
         if not (above | below).any():
+            b = b.copy()
+            b0 = self.smoothed(NEARER * self.width, b, b0, np.empty(p.y.size))
             found = along_edges(A, cost, box, np.append(b, [b0] * m), ZERO * self.scale)
             found = None if found is None else self.reported(*found)
             if found is not None and found[3] <= CLOSED_GAP * max(abs(found[2]), self.scale):

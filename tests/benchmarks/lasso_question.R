@@ -15,7 +15,7 @@ glmnet.control(fdev = 0)
 
 filled <- function(fit) {
   found <- as.matrix(coef(fit))[-1, , drop = FALSE]
-  cbind(found, matrix(found[, ncol(found)], p, count - ncol(found)))
+  cbind(found, matrix(rep(found[, ncol(found)], count - ncol(found)), p))
 }
 
 for (folder in list.dirs(args[1], recursive = FALSE)) {

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 import l0path
 from l0path.compiled import processes
 from l0path.cross_validation.together import at_once
+from l0path.engine.costs.counting import counted
+from l0path.engine.request import request
 
 # run in a process of its own, where the peak of resident memory can be set back
 PEAKS = """
@@ -49,9 +51,10 @@ def cases(cut):
     X = dense(20000 // cut, 600 // cut, "F", "f8")
     yield X, {"max_k": 10, "groups": [j // 3 for j in range(X.shape[1])]}
     yield dense(20000 // cut, 500 // cut, "F", "f8"), {"max_k": 8, "loss": "logistic"}
-    yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5}
-    yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10}
-    yield dense(20000 // cut, 300 // cut, "F", "f8"), {"max_k": 5, "loss": "logistic", "cv": 3}
+    yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5, "lambda2": 0}
+    yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10, "lambda2": 0}
+    few = {"max_k": 5, "loss": "logistic", "cv": 3, "lambda2": 0}
+    yield dense(20000 // cut, 300 // cut, "F", "f8"), few
 
 for cut in (20, 1):
     for number, (X, more) in enumerate(cases(cut)):
@@ -108,7 +111,7 @@ def test_text_and_numbers_agree():
     cost = l0path.fit_cost(X, y, max_k=3)
     assert cost.bytes_x == X.nbytes and cost.bytes_read == cost.reads * X.nbytes
     assert 0 < cost.seconds[0] < cost.seconds[1]
-    assert f"{cost.reads} reads of X" in str(cost) and str(cost) in repr(cost)
+    assert f"reads of X: about {cost.reads} (" in str(cost) and str(cost) in repr(cost)
     assert l0path.fit_cost(sp.csc_array(X), y).bytes_x > 0
     assert l0path.fit_cost(X, y, algorithm="cd", lambda0="grid").kernels is None
 
@@ -180,23 +183,26 @@ def test_nothing_is_refused_where_memory_is_not_known_or_enough(monkeypatch):
 def test_progress_begins_with_the_cost(capsys):
     X, y = plain()
     l0path.fit(X, y, max_k=2, progress=True)
-    assert "of memory beside X" in capsys.readouterr().err.splitlines()[0]
+    assert "memory beside X: about " in capsys.readouterr().err.splitlines()[0]
     l0path.fit(X, y, max_k=2)
     assert not capsys.readouterr().err
 
 
 def test_folds_count_beside_the_fit_on_all_rows(capsys):
     X, y = plain()
-    alone, folds = l0path.fit_cost(X, y, max_k=3), l0path.fit_cost(X, y, max_k=3, cv=5)
-    assert folds.folds == 5 and alone.folds == 0 and "and 5 folds" in str(folds)
+    alone = l0path.fit_cost(X, y, max_k=3)
+    folds = l0path.fit_cost(X, y, max_k=3, cv=5, lambda2=0)
+    assert folds.folds == 5 and alone.folds == 0 and "on all rows, and of 5 folds" in str(folds)
     assert folds.reads == 6 * alone.reads and folds.bytes_read == folds.reads * X.nbytes
     assert folds.seconds[1] > 2 * alone.seconds[1]
+    assert l0path.fit_cost(X, y, max_k=3, cv=5).reads == 4 * folds.reads  # four ridges
     more = {"n_repeats": 2, "scoring": "mae", "random_state": 1, "n_jobs": 2}
     assert l0path.fit_cost(X, y, cv=5, max_k=3, **more).folds == 10
     assert l0path.fit_cost(X, y, cv=np.arange(30) % 3).folds == 3
     l0path.cv_fit(X, y, cv=3, max_k=2, random_state=0, progress=True)
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("l0path: about") and first.endswith("the fit on all rows and 3 folds")
+    assert first.startswith("l0path: time: roughly")
+    assert first.endswith("on all rows, and of 3 folds")
 
 
 def test_folds_of_formulas_and_wrong_folds_are_as_in_cv_fit():
@@ -291,3 +297,10 @@ def test_short_calls_say_nothing_and_time_nothing(capsys, monkeypatch):
     l0path.split_inference(X[:, :5], y, n_splits=2, max_k=2, random_state=0)
     l0path.stability_selection(X, y, n_subsamples=4, k=1, random_state=0)
     assert not capsys.readouterr().err
+
+
+def test_sizes_near_half_of_the_rows_cost_more_than_in_proportion():
+    """Processor time was measured: tables of exchanges grow as the cube of the largest size."""
+    X, y = plain(300, 400)
+    few, many = (counted(request(X, y, max_k=k, certify=False)).others for k in (30, 120))
+    assert many > 4**2 * few

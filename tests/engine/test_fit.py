@@ -123,9 +123,10 @@ def test_high_effort_finds_every_best_subset(loss):
 # -- W smaller than p
 
 
-def test_no_exchange_over_all_columns_improves_although_the_search_saw_few():
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 9), marks=pytest.mark.slow)])
+def test_no_exchange_over_all_columns_improves_although_the_search_saw_few(seeds):
     grew = 0
-    for seed in range(6):
+    for seed in seeds:
         X, y = medium(seed)
         path = l0path.fit(X, y, max_k=6, lambda2=[0.0, 0.05][seed % 2])
         assert path.rounds.working.iloc[-1] < 200
@@ -137,7 +138,9 @@ def test_no_exchange_over_all_columns_improves_although_the_search_saw_few():
                     X, y, model.support, model.objective, lambda2=model.details["lambda2"]
                 )
                 assert worse <= 1e-9 * path._meta.null_loss
-    assert grew >= 3, "the columns that correlate most were enough: this test needs harder data"
+    assert 2 * grew >= len(seeds), (
+        "the columns that correlate most were enough: this test needs harder data"
+    )
 
 
 @pytest.mark.parametrize("loss", ["logistic", "huber"])

@@ -181,7 +181,7 @@ def test_all_rows_of_factors_offsets_and_survival_times():
         k=[1],
         algorithm=l0path.solvers.LocalSearch(tol=1e-12),
     )
-    assert results.params[0] == pytest.approx(again.coef(k=1)[name], abs=1e-6)
+    assert results.params.iloc[0] == pytest.approx(again.coef(k=1)[name], abs=1e-6)
     assert f"{path.n} of them also chose" in results.selection
 
 

@@ -3,15 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plot_samples import plt, response
+from plot_samples import response
 
 import l0path
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="session")

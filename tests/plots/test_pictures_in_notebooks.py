@@ -119,7 +119,8 @@ def test_html_of_results_holds_their_tables_and_a_picture(X):
     ):
         html = thing._repr_html_()
         ET.fromstring(f"<div>{html}</div>")
-        assert html.startswith("<p><code>&lt;l0path.") and inside in html and "a<b>" not in html
+        begins = "<p><b>k = " if isinstance(thing, l0path.Model) else "<p><code>&lt;l0path."
+        assert html.startswith(begins) and inside in html and "a<b>" not in html
         assert ("<svg" in html) == (thing is not path._solutions and getattr(thing, "k", 1) != 0)
 
 

@@ -127,7 +127,7 @@ def test_curves_lie_where_the_numbers_are(look, page, cv):
 
 def test_titles_of_axes_keep_clear_of_tick_labels(look, data):
     X, y = data
-    cv = l0path.cv_fit(X, 300.0 * y, cv=4, max_k=5, random_state=0)
+    cv = l0path.cv_fit(X, 300.0 * y, cv=4, max_k=5, random_state=0, lambda2=0)
     browser = look(cv.explore())
     boxes = browser.execute_script(
         "return Array.from(document.querySelectorAll('svg')).map(function (svg) {"
@@ -328,3 +328,72 @@ def test_what_sticks_takes_little_of_the_screen(look, page, width, height):
         "'sticky' ? box.getBoundingClientRect().height : 0"
     )
     assert stuck <= 0.18 * height
+
+
+BUTTONS = """return [...document.querySelectorAll('button, select')].filter(b => b.getClientRects().length)
+    .map(b => [b.textContent, b.getBoundingClientRect().height, b.getBoundingClientRect().right])"""
+
+
+def test_buttons_of_phones_are_large_and_fill_their_lines(look, page):
+    browser = look(page, 390)
+    found = browser.execute_script(BUTTONS)
+    assert len(found) > 5
+    for text, height, right in found:
+        assert height >= 44 and right <= 390, text
+    lines = browser.execute_script(
+        "const a = document.getElementById('less'), b = document.getElementById('more');"
+        "return [a.getBoundingClientRect().top, b.getBoundingClientRect().top]"
+    )
+    assert lines[0] == lines[1]  # the slider stands between its buttons
+    ends = {right for text, _, right in found if text.startswith(("Download", "best"))}
+    assert max(ends) > 350
+
+
+FIGURES = """return [...document.querySelectorAll('#charts figure')].map(f => {
+    const b = f.getBoundingClientRect(); return [Math.round(b.top), Math.round(b.right)]; })"""
+
+
+@pytest.mark.parametrize("width", [1300, 1000, 390])
+def test_no_quarter_of_the_page_is_empty(look, data, width):
+    X, y = data
+    paths = (
+        l0path.fit(X, y, max_k=5),
+        l0path.cv_fit(X, y, cv=3, max_k=5, random_state=0),
+        l0path.cv_fit(X, y, cv=3, max_k=5, random_state=0, loss="huber", certify=True),
+    )
+    seen = set()
+    for path in paths:
+        browser = look(path.explore(alternatives=0), width)
+        places = browser.execute_script(FIGURES)
+        seen.add(len(places))
+        last = {top: right for top, right in places}
+        edge = browser.execute_script(
+            "return Math.round(document.getElementById('charts').getBoundingClientRect().right)"
+        )
+        assert all(right == edge for right in last.values())  # each line of charts is full
+    assert {2, 3} <= seen
+
+
+def test_a_chart_of_bounds_is_there_where_a_gap_is_open(look, data):
+    X, y = data
+    proven = l0path.fit(X, y, max_k=4)
+    assert set(proven.details.optimality) == {"global"}
+    browser = look(proven.explore(alternatives=0))
+    assert len(browser.execute_script(FIGURES)) == 2
+    facts = browser.find_element("id", "facts").text
+    assert "0 (proven)" in facts and "lower bound" not in facts
+    wide = np.random.default_rng(1).standard_normal((40, 60))
+    response = wide[:, :3].sum(axis=1) + 2 * np.random.default_rng(2).standard_normal(40)
+    some = l0path.fit(wide, response, lambda2=0.01, max_k=6, certify=True)
+    assert (some.details.gap > 1e-3).any()
+    browser = look(some.explore(alternatives=0))
+    assert len(browser.execute_script(FIGURES)) == 3
+
+
+def test_facts_stand_once_and_what_changed_is_for_readers_alone(look, page):
+    browser = look(page)
+    wait(browser, "document.getElementById('said').textContent !== ''", True)
+    box = browser.find_element("id", "said").rect
+    assert box["width"] <= 1 and box["height"] <= 1
+    about = browser.find_element("id", "about").text
+    assert "14 features, of which" in about and "columns" not in about

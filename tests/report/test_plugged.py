@@ -76,6 +76,31 @@ def test_maketables_prints_models_and_refits(hitters):
     assert f"({refit.bse['Hits']:.3f})" in text and "(-)" in text  # the model of the path has none
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_maketables_prints_cox_regressions():
+    maketables = imported("maketables")
+    data = l0path.datasets.load_publication()
+    model = l0path.fit(data.X, data.y, loss="cox", lambda2=1e-3, max_k=3).model(k=3)
+    refit = model.refit()
+    text = maketables.ETable([model, refit]).make(type="tex")
+    for name in model.features:
+        assert name in text and f"{model.coef[name]:.3f}" in text
+        assert f"{refit.params[name]:.3f}" in text and f"({refit.bse[name]:.3f})" in text
+
+
+def test_coefficients_of_cox_refits_have_names():
+    data = l0path.datasets.load_publication()
+    model = l0path.fit(data.X, data.y, loss="cox", lambda2=1e-3, max_k=3).model(k=3)
+    results = model.refit()
+    for found in (results.params, results.bse, results.tvalues, results.pvalues):
+        assert list(found.index) == model.features
+    np.testing.assert_allclose(results.bse, np.sqrt(np.diag(results.cov_params())))
+    np.testing.assert_allclose(results.tvalues, results.params / results.bse)
+    assert model.features[0] in str(results.summary())
+    shown = results.predict(exog=data.X[model.features].iloc[:3]).predicted_values
+    np.testing.assert_allclose(shown, data.X[model.features].iloc[:3] @ results.params)
+
+
 # -------------------- marginaleffects
 
 
@@ -148,11 +173,110 @@ def test_marginaleffects_of_refits_are_those_of_the_same_fit_in_statsmodels(loss
 def test_marginaleffects_of_columns_without_a_formula(hitters):
     effects = working_marginaleffects()
     results = l0path.fit(*hitters, max_k=3).model(k=3).refit()
-    found = effects.avg_slopes(results).to_pandas().set_index("term")
+    # its default step, 1e-4 of the range, leaves two digits of a difference of differences
+    found = effects.avg_slopes(results, eps=0.01).to_pandas().set_index("term")
     assert set(found.index) == set(results.params.index) - {"(Intercept)"}
     for name, row in found.iterrows():
         assert row.estimate == pytest.approx(results.params[name], rel=1e-5)
         assert row.std_error == pytest.approx(results.bse[name], rel=1e-2)
+
+
+def surveyed(n=400):
+    """Shares of trials, ordered and unordered classes, amounts and quantiles by a formula."""
+    rng = np.random.default_rng(7)
+    data = table(n)
+    eta = 0.5 * data.a - 0.4 * data.b + 0.6 * (data.kind == "w")
+    data["trials"] = rng.integers(3, 9, n)
+    data["share"] = rng.binomial(data.trials, 1 / (1 + np.exp(-eta))) / data.trials
+    data["amount"] = np.exp(eta) * rng.gamma(2.0, 0.5, n)
+    data["grade"] = np.digitize(eta + rng.logistic(size=n), [-1.0, 1.0])
+    return data
+
+
+def changes(predict, data, name, step=1e-4):
+    """The mean change of predictions with a column, by a difference either way."""
+    up, down = (data.assign(**{name: data[name] + s}) for s in (step / 2, -step / 2))
+    return np.mean(predict(up) - predict(down), axis=0) / step
+
+
+LOSSES = {
+    "huber": ("y", {}),
+    "quantile": ("y", {}),
+    "gamma": ("amount", {}),
+    "tweedie": ("amount", {}),
+    "negative_binomial": ("count", {}),
+    "binomial": ("share", {"trials": "trials"}),
+    "multinomial": ("class", {"lambda2": 1e-6}),
+    "ordinal": ("grade", {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_marginaleffects_of_other_losses_are_differences_of_predictions(loss):
+    """Estimates by differences of the predictions of the refit, errors by the delta method."""
+    effects = working_marginaleffects()
+    (response, how), data = LOSSES[loss], surveyed()
+    path = l0path.fit(f"{response} ~ a + b + C(kind)", data, loss=loss, max_k=3, **how)
+    results = path.model(k=3).refit()
+    found = effects.avg_slopes(results, variables="a", eps=1e-4).to_pandas()
+    model, encode = results.model, results.model.data.design_info
+
+    def predicted(params):
+        return changes(lambda rows: np.asarray(model.predict(params, encode(rows)[1])), data, "a")
+
+    params = np.asarray(results.params)
+    np.testing.assert_allclose(found.estimate, np.atleast_1d(predicted(params)), atol=1e-6)
+    flat = params.ravel(order="F")
+    slopes = np.array(
+        [
+            np.atleast_1d(
+                predicted((flat + h * unit).reshape(params.shape, order="F"))
+                - predicted((flat - h * unit).reshape(params.shape, order="F"))
+            )
+            / (2 * h)
+            for h, unit in ((1e-3, unit) for unit in np.eye(flat.size))
+        ]
+    )
+    V = np.asarray(results.cov_params())
+    np.testing.assert_allclose(
+        found.std_error, np.sqrt(np.einsum("pg,pq,qg->g", slopes, V, slopes)), rtol=0.02
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_marginaleffects_of_shares_are_those_of_single_trials():
+    effects = working_marginaleffects()
+    import statsmodels.api as sm
+    import statsmodels.formula.api as smf
+
+    data = surveyed()
+    path = l0path.fit("share ~ a + b", data, loss="binomial", trials="trials", max_k=2)
+    hits = np.round(data.share * data.trials).astype(int)
+    times = np.column_stack([hits, data.trials - hits])
+    rows = data.loc[data.index.repeat(2), ["a", "b"]].assign(
+        hit=np.tile([1, 0], len(data)), times=times.ravel()
+    )
+    rows = rows.reset_index(drop=True)
+    rows = rows.loc[rows.index.repeat(rows.times)].reset_index(drop=True)
+    twin = smf.glm("hit ~ a + b", rows, family=sm.families.Binomial()).fit(tol=1e-12)
+    results = path.model(k=2).refit()
+    np.testing.assert_allclose(results.params, twin.params, atol=1e-6)
+    ours = effects.avg_predictions(results, newdata=data[["share", "a", "b"]].head(30)).to_pandas()
+    theirs = effects.avg_predictions(
+        twin, newdata=data.rename(columns={"yes": "hit"})[["hit", "a", "b"]].head(30)
+    ).to_pandas()
+    np.testing.assert_allclose(ours.estimate, theirs.estimate, rtol=1e-6)
+    np.testing.assert_allclose(ours.std_error, theirs.std_error, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_marginaleffects_of_cox_regressions_are_refused_with_a_reason():
+    effects = working_marginaleffects()
+    data = l0path.datasets.load_publication()
+    results = l0path.fit(data.X, data.y, loss="cox", lambda2=1e-3, max_k=2).model(k=2).refit()
+    with pytest.raises(AttributeError, match=r"log hazard ratios .*Model\.survival"):
+        effects.avg_slopes(results)
 
 
 # -------------------- great_tables

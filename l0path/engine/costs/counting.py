@@ -27,6 +27,9 @@ SLOPES = 64 * MEGABYTE  # most bytes of dual points
 PRODUCTS = 32 * MEGABYTE  # most bytes of products made at a time
 # passes over the rows of a model, for each of its sizes, of Newton steps in trials
 NEWTON_PASSES = 1500.0
+# operations for each entry of the tables of exchanges of all sizes, which lead where max_k is near
+# half of the rows
+TABLES = 4.0
 PROOF = 2e7  # operations of a search over all sizes at least
 BOUND_COPY = 256 * MEGABYTE  # most bytes of a copy of columns for bounds
 FOLD_SHARE = 0.7  # of the memory of a fit on all rows, that the fit of a fold takes
@@ -133,6 +136,8 @@ def counted(request) -> Counts:
     entries = _entries(design)
     sizes = K * (K + 1) / 2
     others = 2.0 * entries * 16 + 8.0 * reads * p * sizes + 40.0 * n * K * min(chosen, 50)
+    if squared:  # tables of exchanges of each size: chosen columns by working ones
+        others += TABLES * working * chosen**3
     if request.certify == "auto" and squared:
         others += max(PROOF, 2.0 * entries * reads) if p <= 50 else 0.0
     if not squared:

@@ -60,16 +60,25 @@ class FitCost:
     available: int | None
     folds: int = 0
 
-    def __str__(self):
+    def _rows(self):
+        """What is estimated, by name: the text and the table of a notebook."""
         low, high = self.seconds
         free = "" if self.available is None else f" ({size(self.available)} free)"
-        kernels = f", {self.kernels} kernels to compile" if self.kernels else ""
-        folds = f" for the fit on all rows and {self.folds} folds" if self.folds else ""
-        return (
-            f"about {size(self.bytes_held)} of memory beside X{free}, about {self.reads} reads of "
-            f"X ({size(self.bytes_x)} each){kernels}, roughly {_seconds(low)} to "
-            f"{_seconds(high)}{folds}"
-        )
+        return [
+            ("time", f"roughly {_seconds(low)} to {_seconds(high)}"),
+            *([("kernels to compile", f"{self.kernels}")] if self.kernels else []),
+            ("memory beside X", f"about {size(self.bytes_held)}{free}"),
+            ("reads of X", f"about {self.reads} ({size(self.bytes_x)} each)"),
+            *([("fits", f"on all rows, and of {self.folds} folds")] if self.folds else []),
+        ]
+
+    def _repr_html_(self):
+        from ...report import cost_html
+
+        return cost_html(self)
+
+    def __str__(self):
+        return "; ".join(f"{name}: {value}" for name, value in self._rows())
 
     def __repr__(self):
         return f"<l0path.FitCost: {self}>"

@@ -64,14 +64,19 @@ def refits(problem, model, lambda2, infima=True):
     return refit
 
 
-def _nested(problem, lambda1, lambda2):
-    """Whether `NestedSearch` serves a problem: with a ridge trees search columns under losses that
-    are sums over rows of one predictor.
+def by_trees(problem, lambda2):
+    """Whether trees can search the columns: with a ridge, under losses that are sums over rows of
+    one predictor.
     """
+    rows = problem.turn is None and not problem.loss.traits.coupled
+    return bool(rows and problem.groups is None and lambda2)
+
+
+def _nested(problem, lambda1, lambda2):
+    """Whether `NestedSearch` serves a problem."""
     if problem.turn is not None:
         return not lambda1
-    trees = problem.groups is None and lambda2 and not problem.loss.traits.coupled
-    return servable_nested(problem, lambda1) and not trees
+    return servable_nested(problem, lambda1) and not by_trees(problem, lambda2)
 
 
 def make_search(model, lambda1, lambda2, wanted, like=None, **options):
@@ -139,7 +144,7 @@ def least_loss(model, solution):
         return -math.inf
 
 
-def _few(problem, lambda2):
+def few_columns(problem, lambda2):
     """Whether there are so few columns that fits on all of them bound others. Without trees for
     the loss, a ridge will do.
     """
@@ -154,7 +159,7 @@ def why_not_served(problem, solution, names):
     """
     if solution.lambda1 or problem.boxed:
         return "with lambda1, or bounds on coefficients, no subsets are searched for this response"
-    if not _few(problem, solution.lambda2):
+    if not few_columns(problem, solution.lambda2):
         what = "events" if problem.loss.traits.recession == MONOTONE else "observations"
         return (
             f"subsets are searched where columns are fewer than {what}, or with a ridge where they "
@@ -190,7 +195,7 @@ class BestOfOne:
         score = Score(penalty, problem.n_eff, 1.0)
         wanted = BestSets(score, refits(problem, model, s.lambda2), n_best=max(n_best, 2))
         options = {} if penalized else {"most": s.k}
-        few, search = _few(problem, s.lambda2), None
+        few, search = few_columns(problem, s.lambda2), None
         if few:
             search = make_search(model, s.lambda1, s.lambda2, wanted, **options)
         elif not s.lambda1:

@@ -1,0 +1,3173 @@
+"""What is not the subject of a vignette: the short form (`L0PATH_SHORT=1`), colors, the
+style of figures and tables, and for each vignette its pictures, its made-up data and
+the loops that repeat an experiment.
+"""
+
+import os
+import textwrap
+import threading
+import time
+import tracemalloc
+import warnings
+from contextlib import contextmanager
+from itertools import combinations
+
+import l0path
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import psutil
+from l0path.core import colors
+from l0path.datasets import load_birth_weights, load_srbct
+from matplotlib.colors import ListedColormap
+from scipy import sparse, stats
+from scipy.signal import savgol_filter
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import Lasso, LassoCV, LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, the same cells
+# of Okabe & Ito (2008), which readers with other eyes tell apart
+BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
+GREY = "#6b6b6b"
+
+pd.set_option("display.width", 160, "display.max_columns", 30, "display.max_rows", 200)
+pd.set_option("display.precision", 4, "display.max_colwidth", 90)
+plt.rcParams.update(
+    {
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": 10,
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 80,
+        "figure.figsize": (7.2, 3.4),
+        "legend.fontsize": 9,
+        "legend.frameon": False,
+    }
+)
+
+
+# -------------------- after_selection
+
+
+def p_values_of_noise(same, fresh):
+    """p-values of chosen columns, on the rows that chose and on fresh ones."""
+    _, ax = plt.subplots(figsize=(7.2, 3.6))
+    bins = np.linspace(0, 1, 21)
+    ax.hist(
+        same,
+        bins,
+        color=ORANGE,
+        label=f"rows that chose: {np.mean(same < 0.05):.0%} below 0.05",
+    )
+    ax.hist(
+        fresh,
+        bins,
+        histtype="step",
+        color=BLUE,
+        linewidth=2,
+        label=f"fresh rows: {np.mean(fresh < 0.05):.0%} below 0.05",
+    )
+    ax.set(xlabel="p-value of a chosen column; no column has an effect", ylabel="count")
+    ax.legend()
+
+
+def splitting_intervals(table, X):
+    """Intervals of `split_inference` for the columns with the smallest p-values."""
+    shown = table[np.isfinite(table.ci_low)].sort_values("p_value").iloc[:10][::-1]
+    scale = X[shown.index].std()
+    _, ax = plt.subplots(figsize=(7.2, 0.5 + 0.45 * max(len(shown), 3)))
+    ax.hlines(
+        shown.index,
+        shown.ci_low * scale,
+        shown.ci_high * scale,
+        color=[BLUE if p < 0.05 else GREY for p in shown.p_value],
+        linewidth=3,
+    )
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    for name, row in shown.iterrows():
+        ax.annotate(
+            f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}",
+            (row.ci_high * scale[name], name),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=GREY,
+        )
+    ax.margins(x=0.35)
+    ax.set(xlabel="95 % interval per standard deviation (blue: adjusted p < 0.05)")
+
+
+def noise_and_signals(n, p, signals, effect, seed):
+    """(X, y, names of the columns with an effect of either sign)."""
+    rng = np.random.default_rng(seed)
+    X = l0path.simulate.linear(n, p, 0, rho=0.3, random_state=rng).X
+    beta = np.zeros(p)
+    chosen = rng.choice(p, signals, replace=False)
+    beta[chosen] = rng.choice([-effect, effect], signals)
+    return X, X @ beta + rng.standard_normal(n), {f"x{j}" for j in chosen}
+
+
+def knockoff_rates(repeats, fdr):
+    """Mean shares of false columns among the selected, and of true columns found."""
+    shares = []
+    for seed in range(repeats):
+        X, y, true = noise_and_signals(150, 50, 15, 0.5, seed)
+        result = l0path.knockoff_filter(X, y, fdr=fdr, random_state=seed, max_k=30)
+        chosen = set(result.selected)
+        shares.append(
+            {
+                "false among the selected": len(chosen - true) / max(1, len(chosen)),
+                "found among the true": len(chosen & true) / len(true),
+            }
+        )
+    shares = pd.DataFrame(shares)
+    return shares.agg(["mean", "sem"]).round(3)
+
+
+# -------------------- all_subsets
+
+
+def residual(X, y, columns):
+    """The sum of squares that least squares on some columns leaves."""
+    A = np.column_stack([np.ones(len(y)), X.iloc[:, columns]])
+    left = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+    return left @ left
+
+
+def forward(X, y):
+    """The sums of squares of forward selection by size."""
+    chosen, out = [], [residual(X, y, [])]
+    while len(chosen) < X.shape[1]:
+        rest = [j for j in range(X.shape[1]) if j not in chosen]
+        values = [residual(X, y, [*chosen, j]) for j in rest]
+        chosen.append(rest[np.argmin(values)])
+        out.append(min(values))
+    return np.array(out)
+
+
+def backward(X, y):
+    """The sums of squares of backward elimination by size."""
+    chosen = list(range(X.shape[1]))
+    out = [residual(X, y, chosen)]
+    while chosen:
+        values = [residual(X, y, [i for i in chosen if i != j]) for j in chosen]
+        chosen.pop(np.argmin(values))
+        out.append(min(values))
+    return np.array(out)[::-1]
+
+
+def stepwise_excess(rss, forward, backward):
+    """How far stepwise methods are above the least sums of squares, by size."""
+    _, ax = plt.subplots(figsize=(8, 3.8))
+    ax.bar(
+        np.arange(20) - 0.2,
+        100 * (forward / rss - 1),
+        width=0.4,
+        color=BLUE,
+        label="forward selection",
+    )
+    ax.bar(
+        np.arange(20) + 0.2,
+        100 * (backward / rss - 1),
+        width=0.4,
+        color=ORANGE,
+        label="backward elimination",
+    )
+    ax.set(
+        xlabel="number of columns",
+        ylabel="sum of squares above the best, %",
+        xticks=range(0, 20, 2),
+    )
+    ax.legend()
+
+
+# -------------------- choosing_k
+
+
+def prices(ax, path, rules, top, legend):
+    """Gains of columns (bars), what rules charge (lines), and what they choose."""
+    scores, k = path.score_table(), path.details.k.to_numpy()
+    gain = 2.0 * np.diff(scores.loglik)
+    ax.bar(k[1:], gain, width=0.8, color="#d0d0d0", label="gain in 2 loglik")
+    for (rule, color), lift in zip(
+        rules.items(), np.linspace(0.97, 0.69, len(rules)), strict=True
+    ):
+        price = np.diff(scores[rule]) + gain
+        ax.plot(k[1:], price, color=color, linewidth=1.6, label=rule)
+        at = path.details.k[path.select(rule)]
+        ax.annotate(
+            "",
+            (at, 0),
+            xytext=(at, top * lift),
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 1,
+                "linestyle": ":",
+            },
+        )
+        ax.text(
+            at + 0.4,
+            top * lift,
+            f"{rule}: {at}",
+            color=color,
+            fontsize=8.5,
+            va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
+        )
+    ax.set(xlabel="k-th column", ylim=(0, top))
+    if legend:
+        ax.set_ylabel("gain and price")
+
+
+def choices(data, rules, repeats):
+    """The sizes that rules and cross-validation choose, a row for each set of data."""
+    rows = {}
+    for name, (X, y) in data.items():
+        cv = l0path.cv_fit(
+            X, y, max_k=30, cv=10, n_repeats=repeats, random_state=1, lambda2=0
+        )
+        every = {rule: cv.model(rule).k for rule in rules}
+        folds = {f'CV "{rule}"': cv.model(rule).k for rule in ("min", "1se")}
+        rows[name] = every | folds
+    return pd.DataFrame(rows).T
+
+
+def fooled_by_screening(X, repeats, kept=60):
+    """Sizes chosen for noise among the columns that look best."""
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(repeats):
+        noise = rng.standard_normal(len(X))
+        look = np.abs(np.corrcoef(X.to_numpy().T, noise)[-1, :-1])
+        best = X.iloc[:, np.argsort(-look)[:kept]]
+        path = l0path.fit(best, noise, max_k=20)
+        row = {
+            rule: path.select(rule) for rule in ("aicc", "bic", "ebic", "mbic", "gic")
+        }
+        for rule in ("ebic", "mbic", "gic"):
+            row[f"{rule}, p_total={X.shape[1]}"] = path.select(rule, p_total=X.shape[1])
+        for what, table in ((f"the {kept} screened", best), (f"all {X.shape[1]}", X)):
+            cv = l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1, lambda2=0)
+            row[f'CV "1se", on {what}'] = cv.model("1se").k
+        rows.append(row)
+    k = pd.DataFrame(rows)
+    return pd.DataFrame({"mean k (truth: 0)": k.mean(), "k = 0": (k == 0).mean()})
+
+
+def nested_errors(data, rules, **folds):
+    """Inner and nested errors of rules, as shares of the variance of the response."""
+    rows = []
+    for name, (X, y) in data.items():
+        for rule in rules:
+            nested = l0path.nested_cv(
+                X, y, rule=rule, max_k=15, lambda2=0, random_state=1, **folds
+            )
+            inner, k = nested.table.inner_mean.mean() / np.var(y), nested.table.k
+            outer = nested.mean / np.var(y)
+            rows.append(
+                {
+                    "data": name,
+                    "rule": rule,
+                    "inner": inner,
+                    "nested": outer,
+                    "too small by": 1 - inner / outer,
+                    "k": f"{k.min()} to {k.max()}",
+                }
+            )
+    return pd.DataFrame(rows).set_index(["data", "rule"])
+
+
+def test_errors(data, rules, splits):
+    """Test errors, and sizes, of what rules choose on two thirds of the rows."""
+    rows = []
+    for name, (X, y) in data.items():
+        for seed in range(splits):
+            train, test = train_test_split(
+                np.arange(len(y)), test_size=1 / 3, random_state=seed
+            )
+            most = {"max_k": min(X.shape[1], len(train) // 2), "cv": 5}
+            cv = l0path.cv_fit(
+                X.iloc[train], y.iloc[train], random_state=seed, **most, lambda2=0
+            )
+            for rule in rules:
+                last = rule == "largest k"
+                m = cv.model(k=cv.table.k.max()) if last else cv.model(rule.split()[-1])
+                left = y.iloc[test] - m.predict(X.iloc[test])
+                error = np.mean(left**2) / np.var(y.iloc[test])
+                rows.append({"data": name, "rule": rule, "k": m.k, "error": error})
+    return pd.DataFrame(rows)
+
+
+def cuts_and_choices(single, repeated):
+    """Scores of many cuts into folds, and the sizes that they choose."""
+    chosen = pd.DataFrame(
+        [{rule: cv.model(rule).k for rule in ("min", "1se")} for cv in single]
+    )
+    _, axes = plt.subplots(1, 2, figsize=(11, 4), width_ratios=(3, 2))
+    for c in single[:40]:
+        axes[0].plot(
+            c.scores.k, c.scores.cv_mean, color=BLUE, linewidth=0.6, alpha=0.35
+        )
+    axes[0].plot(
+        repeated.scores.k,
+        repeated.scores.cv_mean,
+        color=ORANGE,
+        linewidth=2,
+        label=f"mean of {repeated.scores.n_folds.iloc[0] // 10} repeats",
+    )
+    axes[0].plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
+    low = repeated.scores.cv_mean.min()
+    axes[0].set(
+        xlabel="number of columns, k",
+        ylabel="held-out mean squared error",
+        ylim=(low * 0.97, low * 1.22),
+    )
+    axes[0].legend()
+    counts = {
+        which: chosen[which]
+        .value_counts()
+        .reindex(range(chosen.max().max() + 1), fill_value=0)
+        / len(single)
+        for which in ("min", "1se")
+    }
+    for which, color, shift in (("1se", GREEN, -0.2), ("min", BLUE, 0.2)):
+        axes[1].bar(
+            counts[which].index + shift,
+            counts[which],
+            width=0.4,
+            color=color,
+            label=f'"{which}"',
+        )
+    axes[1].set(xlabel="k chosen", ylabel=f"share of {len(single)} cuts")
+    axes[1].xaxis.get_major_locator().set_params(integer=True)
+    axes[1].legend()
+
+
+def gains_and_prices(paths):
+    """For each path what a column gains and what each rule charges for it."""
+    shades = (BLUE, SKY, GREEN, ORANGE, PINK, GREY)
+    rules = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
+    COLORS = dict(zip(rules, shades, strict=True))
+    fig, axes = plt.subplots(1, 3, figsize=(13, 4.4))
+    for ax, (title, one), left in zip(
+        axes, paths.items(), (True, False, False), strict=True
+    ):
+        prices(ax, one, COLORS, 22, left)
+        ax.set_title(title, fontsize=10)
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, ncols=7, loc="outside upper center")
+
+
+def inner_and_nested(honest):
+    """The score of the chosen model beside its nested score, one line for each rule."""
+    _, ax = plt.subplots(figsize=(8, 3.6))
+    for place, (_, row) in enumerate(honest.iterrows()):
+        line = place + place // 3 * 0.8
+        ax.plot(
+            [row["inner"], row["nested"]],
+            [line, line],
+            color=GREY,
+            linewidth=1.5,
+        )
+        ax.scatter(
+            row["inner"],
+            line,
+            s=42,
+            facecolor="white",
+            edgecolor=BLUE,
+            linewidth=1.5,
+            zorder=3,
+            label="inner score of the chosen model" if place == 0 else None,
+        )
+        ax.scatter(
+            row["nested"],
+            line,
+            s=42,
+            color=ORANGE,
+            zorder=3,
+            label="on rows the choice has not seen" if place == 0 else None,
+        )
+    ax.set_yticks(
+        [p + p // 3 * 0.8 for p in range(len(honest))],
+        [f"{name}, {rule}" for name, rule in honest.index],
+    )
+    ax.invert_yaxis()
+    ax.set(xlabel="mean squared error / variance of the response")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2)
+
+
+def errors_of_rules(results):
+    """Test errors of what rules choose: the median and 80 % of the splits."""
+    summary = results.groupby(["data", "rule"], sort=False).agg(
+        k=("k", "mean"),
+        error=("error", "median"),
+        bad=("error", lambda e: e.quantile(0.9)),
+    )
+    summary = summary.reset_index()
+    fig, axes = plt.subplots(1, 3, figsize=(13, 3.9))
+    for ax, (name, part) in zip(axes, summary.groupby("data", sort=False), strict=True):
+        for place, (_, row) in enumerate(part.iterrows()):
+            errors = results[(results.data == name) & (results.rule == row.rule)].error
+            ax.plot(
+                errors.quantile([0.1, 0.9]),
+                [place, place],
+                color="#c4c4c4",
+                linewidth=4,
+                solid_capstyle="round",
+            )
+            ax.scatter(
+                row.error,
+                place,
+                s=36,
+                color=ORANGE
+                if row.rule.startswith("CV")
+                else GREY
+                if row.rule.startswith("largest")
+                else BLUE,
+                zorder=3,
+            )
+            ax.annotate(
+                f"k = {row.k:.1f}",
+                (1.01, place),
+                xycoords=("axes fraction", "data"),
+                fontsize=8,
+                va="center",
+                color=GREY,
+            )
+        ax.set_yticks(range(len(part)), part.rule)
+        ax.invert_yaxis()
+        ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
+        ax.set_title(name, fontsize=10)
+        ax.set(xlabel="test error / variance", xscale="log")
+        low, high = (
+            0.95
+            * results[results.data == name].groupby("rule").error.quantile(0.1).min(),
+            1.05 * max(1.0, part.bad.max()),
+        )
+        ticks = np.array(
+            [0.5, 1, 2, 4, 8, 16, 32, 64]
+            if high > 4 * low
+            else [0.4, 0.5, 0.6, 0.8, 1, 2]
+        )
+        ax.minorticks_off()
+        ax.set_xticks(
+            ticks[(ticks > low) & (ticks < high)],
+            [f"{t:g}" for t in ticks[(ticks > low) & (ticks < high)]],
+        )
+        ax.set_xlim(low, high)
+    fig.suptitle(
+        "median and 10 to 90 % of the splits; dotted: no better than the mean",
+        fontsize=9,
+        color=GREY,
+    )
+
+
+# -------------------- classification_many_genes
+
+
+def two_classes_of_genes():
+    """{name: (X, y)}: DataFrames of log expression, classes as texts."""
+    made = l0path.simulate.logistic(
+        70,
+        2000,
+        3,
+        rho=0.8,
+        correlation="block",
+        block_size=20,
+        scale=2,
+        random_state=1,
+    )
+    X = pd.DataFrame(made.X, columns=[f"gene {j}" for j in range(made.X.shape[1])])
+    tumours = load_srbct()
+    return {
+        "simulated": (X, np.where(made.y > 0, "ill", "healthy")),
+        "childhood": (tumours.X, np.where(tumours.y == "EWS", "Ewing", "other")),
+    }
+
+
+def end(X, y):
+    """(size at which the path without a ridge ends, errors of its last model)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", l0path.errors.SeparationWarning
+        )  # it is what we look for
+        last = l0path.fit(X, y, loss="logistic", max_k=20).model(index=-1)
+    return last.k, int((last.predict(X, type="class") != y).sum())
+
+
+def ends_of_paths(data, repeats):
+    """Where paths without a ridge end, also those of shuffled labels."""
+    rng, rows = np.random.default_rng(1), []
+    for name, (X, y) in data.items():
+        k, wrong = end(X, y)
+        shuffled = [end(X, rng.permutation(y)) for _ in range(repeats)]
+        whole = [k for k, errors in shuffled if errors == 0]
+        rows.append(
+            {
+                "data": name,
+                "path ends at": k,
+                "training errors": wrong,
+                "shuffled labels: no errors in": f"{len(whole)} of {repeats}",
+                "with genes": f"{min(whole)} to {max(whole)}" if whole else "",
+            }
+        )
+    return pd.DataFrame(rows).set_index("data")
+
+
+SCORES = {
+    "misclassification": lambda t, p: np.mean((p > 0.5) != t),
+    "AUC": roc_auc_score,
+    "Brier": brier_score_loss,
+    "deviance": lambda t, p: 2 * log_loss(t, np.clip(p, 1e-12, 1 - 1e-12)),
+}
+
+
+def held_out_scores(cv, y):
+    """Scores of the held-out probabilities by lambda2 and k."""
+    t = y == cv.classes[1]
+    rows = [
+        {"lambda2": row.lambda2, "k": row.k}
+        | {name: score(t, cv.held_out(index=i)) for name, score in SCORES.items()}
+        for i, row in cv.details.iterrows()
+    ]
+    return pd.DataFrame(rows)
+
+
+CS = np.geomspace(0.04, 30, 8 if SHORT else 22)
+
+
+def lasso_scores(X, y, splits, positive):
+    """Scores by C of the lasso, and of its genes refitted with a ridge."""
+    X, t = np.asarray(X), y == positive
+    total, refit, times, sizes = (
+        np.zeros((len(CS), len(t))),
+        np.zeros((len(CS), len(t))),
+        np.zeros(len(t)),
+        np.zeros(len(CS)),
+    )
+    for train, test in splits:
+        centre, scale = X[train].mean(axis=0), np.maximum(X[train].std(axis=0), 1e-12)
+        Z, Z_new = (X[train] - centre) / scale, (X[test] - centre) / scale
+        times[test] += 1
+        for i, C in enumerate(CS):
+            model = LogisticRegression(
+                C=C / np.sqrt(len(train)),
+                l1_ratio=1,
+                solver="liblinear",
+                intercept_scaling=10,
+                max_iter=500,
+                random_state=0,
+            ).fit(Z, t[train])
+            chosen = np.flatnonzero(model.coef_[0])
+            sizes[i] += chosen.size / len(splits)
+            total[i, test] += model.predict_proba(Z_new)[:, 1]
+            ridge = (
+                LogisticRegression(C=1 / (2 * 0.1 * len(train)), max_iter=2000).fit(
+                    Z[:, chosen], t[train]
+                )
+                if chosen.size
+                else None
+            )
+            refit[i, test] += (
+                ridge.predict_proba(Z_new[:, chosen])[:, 1]
+                if chosen.size
+                else t[train].mean()
+            )
+    return pd.DataFrame(
+        [
+            {"k": sizes[i], "kind": kind}
+            | {name: score(t, p[i] / times) for name, score in SCORES.items()}
+            for kind, p in (("lasso", total), ("lasso's genes, ridge 0.1", refit))
+            for i in range(len(CS))
+        ]
+    )
+
+
+def at_the_same_size(subset, lasso, sizes):
+    """AUC and Brier score of subsets and of the lasso at some numbers of genes."""
+    rows = []
+    for name in subset:
+        part = subset[name][np.isclose(subset[name].lambda2, 0.1)].set_index("k")
+        for size in (k for k in sizes if k in part.index):
+            row = {"data": name, "genes": size}
+            for what in ("AUC", "Brier"):
+                row[f"subset, {what}"] = part.loc[size, what]
+                for kind, curve in lasso[name].sort_values("k").groupby("kind"):
+                    row[f"{kind}, {what}"] = np.interp(size, curve.k, curve[what])
+            rows.append(row)
+    return pd.DataFrame(rows).set_index(["data", "genes"])
+
+
+def scores_by_ridge(scores):
+    """Four scores against the number of genes, a curve for each lambda2."""
+    ridges = sorted(scores.lambda2.unique())
+    colors = plt.colormaps["viridis"](np.linspace(0, 0.85, len(ridges)))
+    shades = dict(zip(ridges, colors, strict=True))
+    fig, axes = plt.subplots(1, 4, figsize=(13, 3.6))
+    for ax, what in zip(axes, SCORES, strict=True):
+        for ridge, part in scores.groupby("lambda2"):
+            ax.plot(
+                part.k,
+                part[what],
+                color=shades[ridge],
+                marker="o",
+                markersize=3,
+                linewidth=1.3,
+                label=f"{ridge:g}",
+            )
+        ax.set(title=what, xlabel="genes, k")
+        ax.title.set(fontsize=10)
+    axes[3].set_yscale("log")
+    axes[3].minorticks_off()
+    ticks = [
+        t
+        for t in (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6)
+        if axes[3].get_ylim()[0] < t < axes[3].get_ylim()[1]
+    ]
+    axes[3].set_yticks(ticks, [f"{t:g}" for t in ticks])
+    axes[1].legend(title=r"$\lambda_2$")
+    fig.suptitle("scores of held-out probabilities", fontsize=10, color=GREY)
+
+
+def sorted_probabilities(cv, y, size):
+    """Held-out probabilities in their order, a panel for each lambda2."""
+    ridges = sorted(cv.details.lambda2.unique())
+    _, axes = plt.subplots(1, len(ridges), figsize=(13, 3.2), sharey=True)
+    t = y == cv.classes[1]
+    for ax, ridge in zip(axes, ridges, strict=True):
+        p = cv.held_out(k=size, lambda2=ridge)
+        order = np.argsort(p)
+        ax.scatter(
+            np.arange(len(p)), p[order], s=22, c=np.where(t[order], ORANGE, BLUE)
+        )
+        ax.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+        ax.set(
+            xlabel="samples, sorted",
+            ylim=(-0.03, 1.03),
+            title=rf"$\lambda_2$ = {ridge:g}",
+        )
+        ax.title.set(fontsize=10)
+    axes[0].set_ylabel(f"held-out P({cv.classes[1]}), k = {size}")
+    axes[0].scatter([], [], s=22, color=ORANGE, label=str(cv.classes[1]))
+    axes[0].scatter([], [], s=22, color=BLUE, label=str(cv.classes[0]))
+    axes[0].legend(loc="upper left")
+
+
+def subsets_and_lasso(subset, lasso):
+    """Scores of best subsets, of the lasso, and of the genes of the lasso."""
+    fig, axes = plt.subplots(
+        len(subset), 3, figsize=(12.5, 3.2 * len(subset)), sharex=True, squeeze=False
+    )
+    for line, name in zip(axes, subset, strict=True):
+        for ax, what in zip(line, ("misclassification", "AUC", "Brier"), strict=True):
+            for ridge, color in ((1e-3, SKY), (1e-1, ORANGE)):
+                part = subset[name][
+                    np.isclose(subset[name].lambda2, ridge) & (subset[name].k > 0)
+                ]
+                ax.plot(
+                    part.k,
+                    part[what],
+                    color=color,
+                    marker="o",
+                    markersize=3,
+                    linewidth=1.4,
+                    label=f"best subset, ridge {ridge:g}",
+                )
+            for kind, color, style in (
+                ("lasso", GREEN, "-"),
+                ("lasso's genes, ridge 0.1", GREEN, "--"),
+            ):
+                part = lasso[name][(lasso[name].kind == kind) & (lasso[name].k >= 0.5)]
+                ax.plot(
+                    part.k,
+                    part[what],
+                    color=color,
+                    linestyle=style,
+                    linewidth=1.4,
+                    marker="o",
+                    markersize=3,
+                    label=kind,
+                )
+            ax.set(title=f"{name}: {what}", xscale="log")
+            ax.title.set(fontsize=10)
+            ax.minorticks_off()
+            ax.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    for ax in axes[-1]:
+        ax.set_xlabel("genes (mean over the folds)")
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        fontsize=9,
+        ncols=4,
+        loc="outside upper center",
+    )
+
+
+def genes_of_folds(cvs, data, size):
+    """How many of the folds choose each gene."""
+    _, axes = plt.subplots(
+        1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3.6), squeeze=False
+    )
+    for ax, (name, cv) in zip(axes[0], cvs.items(), strict=True):
+        X, y = data[name]
+        folds = [
+            l0path.fit(
+                X.iloc[train], y[train], loss="logistic", lambda2=0.1, max_k=size
+            ).support(k=size)
+            for train, _ in cv.splits
+        ]
+        chosen = pd.Series(np.concatenate(folds)).value_counts() / len(folds)
+        ax.bar(range(1, 1 + len(chosen[:40])), chosen[:40], color=BLUE, width=0.8)
+        ax.axvline(size + 0.5, color=GREY, linewidth=0.9, linestyle=":")
+        ax.set(
+            title=f"{name}: {len(chosen)} genes in {len(cv.splits)} folds, k = {size}",
+            xlabel="genes, most frequent first",
+            ylim=(0, 1.02),
+        )
+        ax.title.set(fontsize=10)
+    axes[0, 0].set_ylabel("share of the folds")
+
+
+# -------------------- coming_from
+
+
+def walk_along_lambda0(path, walk):
+    """The models of a path over sizes, and those that a walk along lambda0 meets."""
+    on_hull = path.details.lambda0_high.notna()
+    _, ax = plt.subplots(figsize=(8, 4.2))
+    ax.plot(
+        path.details.k[on_hull],
+        path.details.loss[on_hull],
+        color=GREY,
+        linewidth=1,
+        zorder=1,
+    )
+    ax.scatter(
+        path.details.k[on_hull],
+        path.details.loss[on_hull],
+        s=46,
+        color=BLUE,
+        zorder=2,
+        label="best at some lambda0",
+    )
+    ax.scatter(
+        path.details.k[~on_hull],
+        path.details.loss[~on_hull],
+        s=46,
+        facecolor="white",
+        edgecolor=BLUE,
+        zorder=2,
+        label="best of its size, at no lambda0",
+    )
+    met = walk.details.groupby("n_features").loss.min()
+    ax.scatter(
+        met.index,
+        met,
+        s=26,
+        marker="x",
+        color=ORANGE,
+        zorder=3,
+        label="met on the walk along lambda0",
+    )
+    low, high = path.details.loss.min(), path.details.loss.max()
+    ax.set(
+        xlabel="columns, k",
+        ylabel="loss (half the mean squared error)",
+        ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)),
+        xticks=range(0, 20, 2),
+    )
+    ax.legend()
+
+
+def lasso_and_subsets(net, path):
+    """Standardized coefficients of a lasso path beside those of best subsets."""
+    shades = [BLUE, ORANGE, GREEN, PINK, SKY, "#E69F00", "#000000", GREY]
+    lasso = net.coef(standardized=True).drop("(Intercept)")
+    subset = path.coef("all", standardized=True).drop("(Intercept)")
+    six = path.coef(k=6, standardized=True).drop("(Intercept)")
+    main = six.abs().nlargest(6).index
+    _, axes = plt.subplots(1, 2, figsize=(12, 4.4), sharey=True)
+    for name in subset.index:
+        color = shades[list(main).index(name)] if name in main else "#c8c8c8"
+        label = name if name in main else None
+        order = 2 if name in main else 1
+        if name in lasso.index:
+            axes[0].plot(
+                net.details.lambda1,
+                lasso.loc[name],
+                color=color,
+                linewidth=1.5,
+                zorder=order,
+            )
+        axes[1].plot(
+            path.details.k,
+            subset.loc[name],
+            color=color,
+            linewidth=1.5,
+            zorder=order,
+            label=label,
+            marker="o",
+            markersize=2.5,
+        )
+    axes[0].set_xscale("log")
+    axes[0].invert_xaxis()
+    axes[0].minorticks_off()
+    axes[0].set_xticks([200, 50, 10, 2, 0.5], ["200", "50", "10", "2", "0.5"])
+    axes[0].set(
+        title="the lasso: lambda0 = 0",
+        xlabel="lambda1",
+        ylabel="standardized coefficient",
+    )
+    axes[1].set(
+        title="best subsets: lambda1 = 0", xlabel="columns, k", xticks=range(0, 20, 2)
+    )
+    axes[1].legend(loc="upper left")
+
+
+# -------------------- counts_and_amounts
+
+
+def counts_seen_and_expected(rand, poisson, negative):
+    """Shares of counts that were seen, and those that two models expect."""
+    counts, visits = np.arange(16), rand.mdvis.astype(int)
+    theta, mean = negative.path.loss.theta, negative.predict(rand)
+    seen = [(visits == c).mean() for c in counts]
+    expected_p = [stats.poisson.pmf(c, poisson.predict(rand)).mean() for c in counts]
+    share = theta / (theta + mean)
+    expected_n = [stats.nbinom.pmf(c, theta, share).mean() for c in counts]
+    _, ax = plt.subplots(figsize=(7.2, 3.6))
+    ax.bar(counts, seen, color="#d9d9d9", label="seen")
+    ax.plot(
+        counts, expected_p, "o-", color=ORANGE, label="Poisson, its best model by BIC"
+    )
+    ax.plot(
+        counts,
+        expected_n,
+        "o-",
+        color=BLUE,
+        label="negative binomial, its best model by BIC",
+    )
+    ax.set(
+        xlabel=f"visits in a year (up to 15; the most seen is {visits.max()})",
+        ylabel="share of persons",
+    )
+    ax.legend()
+
+
+def bic_and_districts(schools):
+    """BIC of a path, and its error on districts that were held out."""
+    bic, kept = schools.score_table()["bic"], schools.scores.k > 0
+    _, axes = plt.subplots(1, 2, figsize=(11, 3.6))
+    axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, "o-", color=ORANGE)
+    axes[0].set(
+        xlabel="columns",
+        ylabel="BIC above its minimum, plus 1",
+        title="as if pupils were independent",
+    )
+    axes[1].errorbar(
+        schools.scores.k[kept],
+        schools.scores.cv_mean[kept],
+        schools.scores.cv_se[kept],
+        fmt="o-",
+        color=BLUE,
+        capsize=3,
+    )
+    axes[1].axvline(schools.model("1se").k, color=GREY, linestyle=":")
+    axes[1].set(
+        xlabel="columns",
+        ylabel="deviance per pupil",
+        title="districts that were held out",
+    )
+    for ax in axes:
+        ax.set_xticks(range(0, 21, 5))
+
+
+def residuals_of_two_losses(squared, gamma, salary):
+    """Held-out errors: differences of the squared loss, ratios of the gamma loss."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 3.8))
+    mean = squared.held_out("min")
+    axes[0].scatter(mean, salary - mean, s=14, color=ORANGE, alpha=0.6)
+    axes[0].axhline(0, color=GREY, linewidth=0.8)
+    axes[0].set(
+        xlabel="held-out prediction, thousand dollars",
+        ylabel="salary less prediction",
+        title=f"squared loss, {squared.model('min').k} columns",
+    )
+    mean = gamma.held_out("min")
+    axes[1].scatter(mean, salary / mean, s=14, color=BLUE, alpha=0.6)
+    axes[1].axhline(1, color=GREY, linewidth=0.8)
+    axes[1].set(xscale="log", yscale="log")
+    axes[1].set(
+        xlabel="held-out prediction, thousand dollars",
+        ylabel="salary / prediction",
+        title=f"gamma loss, log link, {gamma.model('min').k} columns",
+    )
+
+
+def held_out_quantiles(held_out, salary):
+    """Held-out quantiles in the order of the median, and what was observed."""
+    order = held_out[0.5].sort_values().index
+    place = np.arange(len(order))
+    _, ax = plt.subplots(figsize=(9, 4))
+    ax.fill_between(
+        place,
+        held_out[0.1][order],
+        held_out[0.9][order],
+        color=BLUE,
+        alpha=0.2,
+        linewidth=0,
+        label="10 % to 90 %, held out",
+    )
+    ax.plot(place, held_out[0.5][order], color=BLUE, label="median, held out")
+    ax.scatter(place, salary[order], s=10, color="#333333", label="salary")
+    ax.set(
+        xlabel="players in the order of their predicted median",
+        ylabel="thousand dollars",
+    )
+    ax.legend(loc="upper left")
+
+
+# -------------------- diabetes_and_tumours
+
+
+def brief(name, width=44):
+    """A gene name for tables and axes: clone number and the beginning of the title."""
+    return textwrap.shorten(name, width, placeholder=" …")
+
+
+def errors_and_sizes(result):
+    """Test errors against those of the lasso, and the numbers of features."""
+    order = result.sort_values("features", ascending=False)
+    subset = order.index.str.startswith("subset")
+    color = np.where(subset, BLUE, ORANGE).tolist()
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 3.6), sharey=True, width_ratios=(3, 2)
+    )
+    at = np.arange(len(order))
+    left.axvline(0, color=GREY, linewidth=0.9, linestyle="--")
+    left.hlines(
+        at,
+        order.minus_lasso - order.se,
+        order.minus_lasso + order.se,
+        color=color,
+        linewidth=1.6,
+    )
+    left.scatter(order.minus_lasso, at, color=color, s=45, zorder=3)
+    left.set(
+        yticks=at,
+        yticklabels=order.index,
+        xlabel="test error minus that of the lasso (± one se)",
+    )
+    right.barh(at, order.features, color=color, height=0.55)
+    for y_at, count in zip(at, order.features, strict=True):
+        right.annotate(
+            f"{count:.1f}",
+            (count, y_at),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
+    right.set(xlabel="mean number of features", xlim=(0, order.features.max() * 1.15))
+
+
+def two_genes(last, G, t, G_test, t_test):
+    """Two genes that separate the classes, and the line between these."""
+    if last.k == 2:
+        a, b = last.features
+        _, ax = plt.subplots(figsize=(7, 5))
+        for rows, labels, size, fill in ((G, t, 42, True), (G_test, t_test, 60, False)):
+            for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
+                part = rows[labels == kind]
+                ax.scatter(
+                    part[a],
+                    part[b],
+                    s=size,
+                    marker=marker,
+                    facecolor=color if fill else "none",
+                    edgecolor=color,
+                    linewidth=1.3,
+                    alpha=0.85 if fill else 1,
+                    label=f"{kind}, {'training' if fill else 'test'}",
+                )
+        both = pd.concat([G, G_test])
+        across = np.array([both[a].min(), both[a].max()])
+        ax.axline(
+            (across[0], -(last.intercept + last.coef[a] * across[0]) / last.coef[b]),
+            slope=-last.coef[a] / last.coef[b],
+            color=GREY,
+            linewidth=1,
+            linestyle="--",
+        )
+        ax.set(
+            xlabel=brief(a, 60),
+            ylabel=brief(b, 60),
+            ylim=(both[b].min() - 0.3, both[b].max() + 0.3),
+        )
+        ax.legend()
+
+
+def scores_of_ridges(grid, scan):
+    """Two held-out scores against the number of genes, a curve for each lambda2."""
+    _, axes = plt.subplots(1, 2, figsize=(10, 4))
+    shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(grid)))
+    for ax, (score, result2) in zip(axes, scan.items(), strict=True):
+        for color, value in zip(shades, grid, strict=True):
+            part = result2.scores[np.isclose(result2.scores.lambda2, value)]
+            ax.plot(
+                part.k,
+                part.cv_mean,
+                marker="o",
+                markersize=3.5,
+                linewidth=1.3,
+                color=color,
+                label=f"{value:.1g}",
+            )
+        ax.set(xlabel="genes in the model, k", ylabel=f"held-out {score}")
+    axes[0].set_yscale("log")
+    axes[1].legend(title=r"$\lambda_2$")
+
+
+def log_odds_by_kind(rivals, few, table, tumours, expression, train):
+    """Log odds of all tumours by kind, of a subset and of a lasso."""
+    _, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True)
+    rival = rivals["lasso, least deviance"]
+    toward = -1 if few.path.classes[1] == "rest" else 1
+    shown = {
+        f"subset, {few.k} genes": lambda rows: (
+            toward * few.predict(rows, type="link").to_numpy()
+        ),
+        f"lasso, {table['lasso, least deviance']['genes']} genes": lambda rows: (
+            (-1 if rival.classes_[1] == "rest" else 1) * rival.decision_function(rows)
+        ),
+    }
+    jitter = np.random.default_rng(0).uniform(-0.18, 0.18, len(tumours.y))
+    kinds = ["EWS", "RMS", "NB", "BL"]
+    position = tumours.y.map({kind: i for i, kind in enumerate(kinds)}).to_numpy()
+    for ax, (title, log_odds) in zip(axes, shown.items(), strict=True):
+        value = log_odds(expression)
+        for rows, marker_size, fill in ((train, 18, False), (~train, 44, True)):
+            color = np.where(tumours.y[rows] == "EWS", ORANGE, BLUE)
+            ax.scatter(
+                value[rows],
+                position[rows] + jitter[rows],
+                s=marker_size,
+                facecolor=color if fill else "none",
+                edgecolor=color if not fill else "white",
+                linewidth=0.8,
+                label="test" if fill else "training",
+            )
+        ax.axvline(0, color=GREY, linewidth=0.9, linestyle="--")
+        ax.set(
+            title=title, xlabel="log odds of EWS", yticks=range(4), yticklabels=kinds
+        )
+    axes[0].invert_yaxis()
+    axes[1].legend(loc="lower right")
+
+
+def genes_of_splits(top, RESPLITS, few):
+    """How many of the splits choose each gene."""
+    _, ax = plt.subplots(figsize=(8, 4))
+    ax.barh(
+        [brief(name) for name in top.index],
+        top / RESPLITS,
+        color=[ORANGE if name in few.features else BLUE for name in top.index],
+        height=0.65,
+    )
+    ax.set(xlabel="share of the splits in which the gene was chosen", xlim=(0, 1))
+    ax.set_title(
+        "orange: in the model chosen above", loc="left", fontsize=10, color=GREY
+    )
+
+
+# -------------------- equations_of_motion
+
+
+def lorenz(_, u):
+    """The slope of the Lorenz system."""
+    x, y, z = u
+    return 10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z
+
+
+def smoothed(path, step, width=61):
+    """(coordinates, derivatives) from local polynomials, without the ends."""
+    inside = slice(width, -width)
+    values = savgol_filter(path, width, 4, axis=0)
+    return values[inside], savgol_filter(path, width, 4, deriv=1, delta=step, axis=0)[
+        inside
+    ]
+
+
+def thresholded(A, slopes, threshold):
+    """Support of sequentially thresholded least squares, one row for each equation."""
+    kept = np.ones((slopes.shape[1], A.shape[1]), dtype=bool)
+    for t, row in enumerate(kept):
+        while row.any():
+            coef = np.zeros(A.shape[1])
+            coef[row] = np.linalg.lstsq(A[:, row], slopes[:, t], rcond=None)[0]
+            if (np.abs(coef[row]) > threshold).all():
+                break
+            row &= np.abs(coef) > threshold
+    return kept
+
+
+def trajectory_and_series(times, clean, noisy):
+    """The measured trajectory in space, and its coordinates over time."""
+    figure = plt.figure(figsize=(10, 3.8))
+    ax = figure.add_subplot(1, 2, 1, projection="3d")
+    ax.plot(*noisy.T, ".", color=ORANGE, markersize=1, alpha=0.5)
+    ax.plot(*clean.T, color=BLUE, linewidth=0.8)
+    ax.set(xlabel="x", ylabel="y", zlabel="z", title="measured (points), true (line)")
+    ax = figure.add_subplot(1, 2, 2)
+    for name, series, color in zip("xyz", noisy.T, (BLUE, ORANGE, GREEN), strict=True):
+        ax.plot(times, series, color=color, linewidth=0.7)
+        ax.text(8.1, series[-1], name, color=color, va="center")
+    ax.set(xlabel="time", ylabel="coordinate", title="the same over time")
+
+
+def shares_recovered(clean, step, library, truth, levels, draws):
+    """How often best subsets and thresholds find all terms, by noise."""
+    rows = []
+    for level in levels:
+        for seed in range(draws):
+            noise = level * np.random.default_rng(seed).standard_normal(clean.shape)
+            values, slopes = (part[::4] for part in smoothed(clean + noise, step))
+            A = library.transform(values)
+            best = l0path.L0Equations(k=[2, 3, 2], prove=False).fit(A, slopes).ind_
+            tried = [thresholded(A, slopes, at) for at in (0.05, 0.1, 0.2, 0.5)]
+            rows.append(
+                {
+                    "noise": level,
+                    "best subset": (best == truth).all(),
+                    "thresholds": any((one == truth).all() for one in tried),
+                }
+            )
+    return pd.DataFrame(rows).groupby("noise").mean()
+
+
+def share_not_explained(paths):
+    """What the terms of each equation leave unexplained; full: proven the best."""
+    _, axes = plt.subplots(1, 3, figsize=(10, 3.2))
+    for ax, name, path in zip(axes, "xyz", paths, strict=True):
+        table = path.details
+        ax.semilogy(table.k, 1 - table.deviance_ratio, color=GREY, linewidth=1)
+        proven = table.optimality == "global"
+        ax.semilogy(
+            table.k[proven], (1 - table.deviance_ratio)[proven], "o", color=BLUE
+        )
+        ax.semilogy(
+            table.k[~proven],
+            (1 - table.deviance_ratio)[~proven],
+            "o",
+            color=ORANGE,
+            mfc="w",
+        )
+        ax.set(
+            xlabel="terms",
+            title=f"{name}'",
+            ylabel="share not explained" if name == "x" else "",
+        )
+
+
+def true_and_fitted(times, clean, again):
+    """The first coordinate of the system and of the fitted equations."""
+    _, ax = plt.subplots(figsize=(9, 2.8))
+    ax.plot(times, clean[:, 0], color=BLUE, label="true")
+    ax.plot(times[::5], again[:, 0], "--", color=ORANGE, label="fitted equations")
+    ax.set(xlabel="time", ylabel="x")
+    ax.legend(ncols=2, loc="lower left")
+
+
+def recovery_by_noise(share):
+    """How often all terms are found, by the level of the noise."""
+    _, ax = plt.subplots(figsize=(6, 3))
+    for name, color, mark in (
+        ("best subset", BLUE, "o-"),
+        ("thresholds", ORANGE, "s--"),
+    ):
+        ax.plot(share.index, share[name], mark, color=color, label=name)
+    ax.set(
+        xlabel="standard deviation of the noise",
+        ylabel="share of draws",
+        title="all seven terms found, and no other",
+        ylim=(-0.05, 1.05),
+    )
+    ax.legend()
+
+
+# -------------------- exact_or_heuristic
+
+
+def picture(ax, c, title):
+    """The best models of a certificate, a column each, and what they lose."""
+    names = pd.Index(c.best[0].path.names)
+    share = pd.Series([j for m in c.best for j in m.support]).value_counts()
+    order = sorted(share.index, key=lambda j: (-share[j], j))
+    inside = np.array([[j in set(m.support) for m in c.best] for j in order])
+    ax.imshow(
+        np.where(inside, 1.0, 0.0)
+        * np.where(share[order] == len(c.best), 1.0, 0.55).reshape(-1, 1),
+        cmap="Blues",
+        vmin=0,
+        vmax=1.15,
+        aspect="auto",
+    )
+    loss = [m.objective / c.best[0].objective - 1 for m in c.best]
+    ax.set(
+        xticks=range(len(c.best)),
+        xticklabels=[f"{v:+.3%}" if i else "best" for i, v in enumerate(loss)],
+        yticks=range(len(order)),
+        yticklabels=[str(names[j])[:22] for j in order],
+    )
+    ax.set_title(
+        f"{title}: {c.status.replace('_', ' ')}, {c.nodes} nodes, {c.seconds:.1f} s",
+        fontsize=10,
+    )
+    ax.set_xticks(np.arange(len(c.best) + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(order) + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.5)
+    ax.tick_params(which="both", length=0)
+    ax.tick_params(axis="x", rotation=60, labelsize=8)
+    ax.tick_params(axis="y", labelsize=8.5)
+    ax.spines[:].set_visible(False)
+
+
+def longer_and_longer(X, y, k, limits, **how):
+    """Certificates of one size with more and more time, until one is a proof."""
+    path, runs = l0path.fit(X, y, max_k=12, **how), []
+    for limit in limits:
+        runs.append(path.certify(k=k, time_limit=limit))
+        if runs[-1].proven:
+            break
+    return runs
+
+
+def bounds_over_time(runs, limits):
+    """Objectives and lower bounds of searches with more and more time."""
+    _, axes = plt.subplots(1, len(runs), figsize=(11, 3.6))
+    for ax, (title, found) in zip(axes, runs.items(), strict=True):
+        seconds, last = [c.seconds for c in found], found[-1]
+        low, high = (
+            [getattr(c, of) for c in found] for of in ("lower_bound", "incumbent")
+        )
+        ax.fill_between(seconds, low, high, color=BLUE, alpha=0.18, linewidth=0)
+        ax.plot(seconds, high, "o-", color=BLUE, markersize=5, label="best model")
+        ax.plot(seconds, low, "o--", color=ORANGE, mfc="white", label="lower bound")
+        ax.set_xscale("log")
+        ax.minorticks_off()
+        ax.set_xticks(limits, [f"{limit:g}" for limit in limits])
+        ax.annotate(
+            "proved" if last.proven else f"gap {last.gap:.1%}, {last.nodes} nodes",
+            (seconds[-1], low[-1]),
+            xytext=(-6, -18),
+            textcoords="offset points",
+            ha="right",
+            color=ORANGE,
+        )
+        ends = (
+            min(0.9 * limits[0], 0.9 * seconds[0]),
+            1.1 * max(seconds[-1], limits[-1]),
+        )
+        ax.set(title=title, xlabel="seconds of search", xlim=ends)
+        ax.set_ylim(0, 1.06 * high[0])
+    axes[0].set_ylabel("objective")
+    axes[0].legend(loc="lower left")
+
+
+def verdicts_of(board, paths, kept):
+    """(what is known of each problem and size as a number, a text for each place)."""
+    verdicts, texts = np.zeros((len(paths), len(kept))), {}
+    for i, (name, path) in enumerate(paths.items()):
+        for j, k in enumerate(kept):
+            c, found = board[name, k], path.model(k=k).objective
+            better = c.incumbent < found * (1 - 1e-9)
+            verdicts[i, j] = (1 if better else 0) if c.proven else (3 if better else 2)
+            open_gap = f"{c.gap:.1%}" if c.gap >= 1e-3 else f"{c.gap:.2%}"
+            excess = f"+{found / c.incumbent - 1:.2%}"
+            texts[i, j] = excess if better else "" if c.proven else open_gap
+    return verdicts, texts
+
+
+def excess_of(algorithm, problems, board, kept):
+    """(excess over the proven optima, NaN where a size is missing; seconds)."""
+    excess, seconds = [], 0.0
+    for name, (X, y, how) in problems.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of steps that nobody tuned: results count
+            began = time.perf_counter()
+            how = how | {"algorithm": algorithm, "random_state": 1, "max_k": 12}
+            path = l0path.fit(X, y, certify=False, **how)
+            seconds += time.perf_counter() - began
+        found = path.details.groupby("k").objective.min()
+        proofs = {k: board[name, k] for k in kept if board[name, k].proven}
+        excess += [found.get(k, np.nan) / c.incumbent - 1 for k, c in proofs.items()]
+    return np.array(excess), seconds
+
+
+def seconds_to_proofs(costs, LIMIT, sizes):
+    """Seconds until proofs, and gaps where the time was over, by size."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
+        for (_, ridge), color, lift in zip(
+            [key for key in costs if key[0] == name],
+            (BLUE, ORANGE, GREEN),
+            (9, -14, -24),
+            strict=True,
+        ):
+            done = costs[name, ridge]
+            took = [min(c.seconds, LIMIT) for c in done.values()]
+            ax.plot(
+                list(done),
+                took,
+                color=color,
+                linewidth=1.2,
+                label=f"lambda2 = {ridge:g}",
+            )
+            for (k, c), seconds in zip(done.items(), took, strict=True):
+                ax.plot(
+                    k,
+                    seconds,
+                    marker="o",
+                    markersize=6,
+                    color=color,
+                    markerfacecolor=color if c.proven else "white",
+                )
+                if not c.proven:
+                    ax.annotate(
+                        f"{c.gap:.1%}",
+                        (k, seconds),
+                        xytext=(0, lift),
+                        textcoords="offset points",
+                        ha="center",
+                        fontsize=8,
+                        color=color,
+                    )
+        ax.axhline(LIMIT, color=GREY, linewidth=0.8, linestyle=":")
+        ax.set_yscale("log")
+        ax.minorticks_off()
+        ticks = [0.001, 0.01, 0.1, 1, 5]
+        ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
+        ax.set(
+            title=name,
+            xlabel="number of columns, k",
+            xticks=sizes,
+            ylim=(
+                min(min(c.seconds for c in done.values()) for done in costs.values())
+                / 1.3,
+                LIMIT * 1.6,
+            ),
+        )
+        ax.title.set(fontsize=10)
+    axes[0].set_ylabel("seconds to the proof")
+    axes[1].legend(loc="lower right")
+
+
+def verdict_board(verdicts, texts, kept, problems):
+    """What is known of the models of each problem and size."""
+    _, ax = plt.subplots(figsize=(10.5, 3.8))
+    colors = [BLUE, ORANGE, "#d9d9d9", PINK]
+    ax.imshow(verdicts, cmap=ListedColormap(colors), vmin=-0.5, vmax=3.5, aspect="auto")
+    for (i, j), text in texts.items():
+        ax.text(
+            j,
+            i,
+            text,
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            color="white" if verdicts[i, j] in (0, 1) else "black",
+        )
+    ax.set(
+        xticks=range(len(kept)),
+        xticklabels=kept,
+        yticks=range(len(problems)),
+        yticklabels=list(problems),
+        xlabel="number of columns, k",
+    )
+    ax.set_xticks(np.arange(len(kept) + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(problems) + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+    labels = [
+        "path proved optimal",
+        "path not optimal: excess",
+        "open: gap left",
+        "open, and a better model was met",
+    ]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in colors]
+    ax.legend(
+        handles, labels, ncols=4.5, loc="upper center", bbox_to_anchor=(0.45, 1.14)
+    )
+
+
+def ten_best(ten):
+    """The ten best models of certificates, and what each loses against the best."""
+    fig, axes = plt.subplots(1, 2, figsize=(11, 4.6))
+    for ax, (title, c) in zip(axes, ten.items(), strict=True):
+        picture(ax, c, title)
+    fig.supxlabel("the ten best, and what each loses against the best", fontsize=9)
+
+
+# -------------------- how_do_i_report_this
+
+
+def p_values_both_ways(names, table):
+    """p-values of the rows that chose, and of splits."""
+    _, ax = plt.subplots(figsize=(7.5, 3.6))
+    place = np.arange(len(names))[::-1]
+    for shift, column, color in (
+        (0.12, "p, same rows", ORANGE),
+        (-0.12, "p, splitting", BLUE),
+    ):
+        ax.plot(
+            table[column].clip(lower=1e-12),
+            place + shift,
+            "o",
+            color=color,
+            label=column,
+        )
+    ax.axvline(0.05, color=GREY, linestyle=":")
+    ax.set(
+        xscale="log", yticks=place, yticklabels=names, xlabel="p-value (dotted: 0.05)"
+    )
+    ax.legend(loc="upper left")
+
+
+# -------------------- how_good_is_my_model
+
+
+def all_subsets_of(X, y):
+    """The loss of least squares on every subset of a few columns."""
+    A, r = X.to_numpy() - X.to_numpy().mean(axis=0), (y - y.mean()).to_numpy()
+    rows = []
+    for k in range(A.shape[1] + 1):
+        for S in combinations(range(A.shape[1]), k):
+            left = r - A[:, list(S)] @ np.linalg.lstsq(A[:, list(S)], r, rcond=None)[0]
+            rows.append((k, S, 0.5 * (left**2).mean()))
+    return pd.DataFrame(rows, columns=["k", "support", "loss"])
+
+
+def all_losses(every, path):
+    """The losses of all models of a small problem, the path, and its bounds."""
+    _, ax = plt.subplots(figsize=(8, 4.6))
+    rng = np.random.default_rng(0)
+    ax.scatter(
+        every.k + rng.uniform(-0.22, 0.22, len(every)),
+        every.loss,
+        s=5,
+        color=GREY,
+        alpha=0.45,
+        linewidth=0,
+        label="each of the 1024 models",
+    )
+    ax.bar(
+        path.details.k,
+        path.details.objective - path.details.lower_bound,
+        bottom=path.details.lower_bound,
+        width=0.6,
+        color=BLUE,
+        alpha=0.18,
+        linewidth=0,
+        label="gap",
+    )
+    ax.scatter(
+        path.details.k,
+        path.details.objective,
+        color=BLUE,
+        s=150,
+        marker="_",
+        linewidth=2,
+        label="objective of the path",
+    )
+    ax.scatter(
+        path.details.k,
+        path.details.lower_bound,
+        color=ORANGE,
+        s=150,
+        marker="_",
+        linewidth=2,
+        label="lower bound",
+    )
+    ax.set(
+        xlabel="number of columns",
+        ylabel="half the mean squared error",
+        xticks=range(11),
+        xlim=(0.4, 10.6),
+        ylim=(1400, 2100),
+        title="the empty model and those with a loss beyond 2100 are not shown",
+    )
+    ax.title.set(fontsize=9, color=GREY)
+    ax.legend()
+
+
+def gaps_and_ridges(paths, K):
+    """Gaps, and R2, of paths with several ridges."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2))
+    shades = ["#000000", "#0072B2", "#009E73", "#E69F00", "#D55E00"]
+    for (value, one), color in zip(paths.items(), shades, strict=True):
+        shown = one.details[(one.details.k > 0) & (one.details.k <= K)]
+        left.plot(
+            shown.k,
+            shown.gap.clip(lower=1e-6),
+            color=color,
+            marker="o",
+            markersize=3,
+            label=f"{value:g}",
+        )
+        right.plot(
+            shown.k,
+            shown.deviance_ratio,
+            color=color,
+            marker="o",
+            markersize=3,
+            label=f"{value:g}",
+        )
+    left.set_yscale("log")
+    left.set(
+        xlabel="number of columns",
+        ylabel="gap (below 1e-6 drawn at 1e-6)",
+        title="what is left open",
+        xticks=range(0, K + 1, 5),
+    )
+    right.set(
+        xlabel="number of columns",
+        ylabel="R² on the rows of the fit",
+        title="what the ridge costs",
+        xticks=range(0, K + 1, 5),
+    )
+    right.legend(title="lambda2")
+
+
+def bounds_and_ridges(curves):
+    """Objective and lower bound of one size against lambda2."""
+    _, ax = plt.subplots(figsize=(8, 4.2))
+    ax.fill_between(
+        curves.lambda2,
+        curves.lower_bound,
+        curves.objective,
+        color=BLUE,
+        alpha=0.18,
+        linewidth=0,
+    )
+    ax.plot(
+        curves.lambda2,
+        curves.objective,
+        color=BLUE,
+        marker="o",
+        markersize=4,
+        label="objective of the best model found, k = 3",
+    )
+    ax.plot(
+        curves.lambda2,
+        curves.lower_bound,
+        color=ORANGE,
+        linestyle=(0, (4, 2)),
+        marker="o",
+        markersize=4,
+        markerfacecolor="white",
+        label="lower bound, k = 3",
+    )
+    ax.plot(
+        curves.lambda2,
+        curves["all columns"],
+        color=GREY,
+        linestyle=":",
+        marker="s",
+        markersize=3,
+        label="objective with all 64 columns",
+    )
+    ax.set_xscale("log")
+    ax.set(xlabel="lambda2", ylabel="objective: loss + ridge")
+    ax.legend()
+
+
+def gap_maps(open_gap, out, G, sizes, ridges):
+    """Gaps, and shares of genes proved to be in no best model, by lambda2."""
+    _, axes = plt.subplots(1, 2, figsize=(10.5, 4.0))
+    for ax, frame, text, title in zip(
+        axes,
+        (open_gap, out / G.shape[1]),
+        ("{:.1%}", "{:.1%}"),
+        ("gap", "share of the 2308 genes proved to be in no best model"),
+        strict=True,
+    ):
+        image = ax.imshow(
+            frame,
+            cmap="cividis" if ax is axes[1] else "cividis_r",
+            aspect="auto",
+            vmin=0,
+            vmax=1 if ax is axes[1] else frame.to_numpy().max(),
+        )
+        for (i, j), value in np.ndenumerate(frame.to_numpy()):
+            dark = image.norm(value) < 0.5 if ax is axes[1] else image.norm(value) > 0.5
+            ax.text(
+                j,
+                i,
+                "0"
+                if value < 1e-6
+                else "<0.1%"
+                if value < 1e-3
+                else text.format(value),
+                ha="center",
+                va="center",
+                fontsize=9,
+                color="white" if dark else "black",
+            )
+        ax.set(
+            xticks=range(len(sizes)),
+            xticklabels=sizes,
+            yticks=range(len(ridges)),
+            yticklabels=[f"{value:g}" for value in ridges],
+            xlabel="number of genes",
+            ylabel="lambda2",
+            title=title,
+        )
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
+
+
+def gaps_of_boxes(factors, gaps):
+    """Gaps under the assumption of a box, against the width of the box."""
+    _, ax = plt.subplots(figsize=(7.6, 3.4))
+    for (k, own), color, mark in zip(
+        gaps.items(), (BLUE, ORANGE, GREEN), "os^", strict=True
+    ):
+        ax.plot(factors, own, color=color, marker=mark, markersize=5)
+        ax.annotate(
+            f"k = {k}",
+            (factors[-1], own[-1]),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            color=color,
+        )
+    ax.set_xscale("log", base=2)
+    ax.set(xlabel="box, as a multiple of the largest |b|", ylabel="gap, if it holds")
+    ax.set_xticks(factors, [f"{factor:g}" for factor in factors])
+    ax.set_ylim(0, None)
+    ax.minorticks_off()
+
+
+# -------------------- interactions
+
+
+def timed(call, *args, **options):
+    """(what the call returns, seconds)."""
+    began = time.perf_counter()
+    return call(*args, **options), time.perf_counter() - began
+
+
+def lasso_and_pls(X, y, train, folds):
+    """Errors of partial least squares, and of the lasso with products."""
+    A, r, B, s = X[train], y[train], X[~train], y[~train]
+    errors = {}
+    for count in range(1, min(X.shape[1], 12 if SHORT else 20) + 1):
+        guess = cross_val_predict(PLSRegression(count), A, r, cv=folds).ravel()
+        errors[count] = np.mean((guess - r) ** 2)
+    count = min(errors, key=errors.get)
+    pls = PLSRegression(count).fit(A, r)
+    how = {"cv": folds[:2] if SHORT else folds, "alphas": 10 if SHORT else 30}
+    lasso = make_pipeline(
+        StandardScaler(),
+        PolynomialFeatures(include_bias=False),
+        StandardScaler(),
+        LassoCV(max_iter=20000, tol=1e-2, **how),
+    ).fit(A, r)
+    coef = lasso[-1].coef_
+    return {
+        "partial least squares": {
+            "candidates": X.shape[1],
+            "coefficients": X.shape[1],
+            "cv_mse": errors[count],
+            "test_mse": np.mean((pls.predict(B).ravel() - s) ** 2),
+        },
+        "lasso with products": {
+            "candidates": coef.size,
+            "coefficients": np.count_nonzero(coef),
+            "cv_mse": lasso[-1].mse_path_.mean(axis=1).min(),
+            "test_mse": np.mean((lasso.predict(B) - s) ** 2),
+        },
+    }
+
+
+def expression(count):
+    """(genes of largest variance beside the first, its expression, its name)."""
+    genes = load_srbct().X
+    order = genes.columns[np.argsort(-genes.var().to_numpy(), kind="stable")]
+    copies = order.str.contains("IGF|insulin-like")
+    return genes[order[1:][~copies[1:]][:count]], genes[order[0]].to_numpy(), order[0]
+
+
+def shuffled_fits(designs, y, max_k, repeats):
+    """Deviance ratios by size of fits to shuffled responses."""
+    rng, out = np.random.default_rng(0), {name: [] for name in designs}
+    for _ in range(repeats):
+        shuffled = rng.permutation(y)
+        for name, design in designs.items():
+            ratio = l0path.fit(design, shuffled, max_k=max_k).table.deviance_ratio
+            out[name].append(ratio.to_numpy()[: max_k + 1])
+    return out
+
+
+def bend(y, guess):
+    """The share of the variance of the errors that a parabola in the guess explains."""
+    error = np.asarray(y) - np.asarray(guess)
+    curve = np.polynomial.Polynomial.fit(guess, error, 2)(np.asarray(guess))
+    return 1 - np.sum((error - curve) ** 2) / np.sum((error - error.mean()) ** 2)
+
+
+def spectra(y, nm, raw, wave, X):
+    """Spectra and their differences, colored by the share of fat."""
+    fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
+    shade = plt.colormaps["viridis"]((y - y.min()) / (y.max() - y.min()))
+    for i in np.argsort(y.to_numpy())[:: 4 if SHORT else 1]:
+        axes[0].plot(nm, raw[i], color=shade[i], linewidth=0.6, alpha=0.7)
+        axes[1].plot(wave, 100 * X.iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
+    axes[0].set(xlabel="wavelength, nm", ylabel="absorbance")
+    axes[1].set(
+        xlabel="wavelength, nm", ylabel="difference of neighbouring channels, x 100"
+    )
+    scale = plt.cm.ScalarMappable(plt.Normalize(y.min(), y.max()), "viridis")
+    fig.colorbar(scale, ax=axes, label="fat, %", pad=0.01)
+
+
+def errors_with_products(cvs):
+    """Held-out errors with and without products, by size."""
+    _, ax = plt.subplots(figsize=(8, 4.2))
+    for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
+        table = cv.scores
+        ax.errorbar(
+            table.k + (0.08 if color == ORANGE else -0.08),
+            table.cv_mean,
+            table.cv_se,
+            color=color,
+            marker="o",
+            markersize=4,
+            linewidth=1.4,
+            elinewidth=0.9,
+            capsize=2,
+        )
+        best = cv.model("min")
+        ax.annotate(
+            f"{name}: {cv.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}",
+            (table.k.iloc[-1], table.cv_mean.iloc[-1]),
+            xytext=(8, 0),
+            textcoords="offset points",
+            color=color,
+            va="center",
+            annotation_clip=False,
+        )
+    ax.set(
+        xlabel="predictors in the model, k",
+        ylabel="held-out mean squared error",
+        yscale="log",
+    )
+
+
+def map_of_products(at, near, cvs, model):
+    """The chosen products, and those that could stand in, by wavelengths."""
+    _, ax = plt.subplots(figsize=(6.6, 6))
+
+    def place(name):
+        """The two wavelengths of a feature; a channel by itself is below."""
+        parts = name.removesuffix("^2").split(":")
+        return (
+            (at[parts[0]], at[parts[-1]])
+            if ":" in name or name.endswith("^2")
+            else (at[parts[0]], 843.0)
+        )
+
+    stand_ins = near[near.relative < 0.25]
+    ax.scatter(
+        *zip(*map(place, stand_ins.added), strict=True),
+        s=5,
+        color=GREY,
+        alpha=0.5,
+        label="could stand in (objective within 25 %)",
+        zorder=2,
+    )
+    for other in cvs["with products"]:
+        if other.k and other.details.name != model.details.name:
+            ax.scatter(
+                *zip(*map(place, other.features), strict=True),
+                s=26,
+                facecolor="none",
+                edgecolor=BLUE,
+                linewidth=0.8,
+                alpha=0.6,
+                zorder=3,
+                label="in a model of another size" if other.k == 1 else None,
+            )
+    size = model.path.coef(index=model.details.name, standardized=True).iloc[1:].abs()
+    ax.scatter(
+        *zip(*map(place, model.features), strict=True),
+        s=40 + 160 * size / size.max(),
+        color=ORANGE,
+        edgecolor="white",
+        linewidth=0.8,
+        zorder=4,
+        label=f"in the model chosen, k = {model.k}",
+    )
+    ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
+    ax.axhspan(838, 848, color="#eeeeee", zorder=0)
+    ax.text(
+        1049,
+        850,
+        "below: channels by themselves",
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color=GREY,
+    )
+    ax.set(
+        xlabel="wavelength of the first factor, nm",
+        ylabel="wavelength of the second factor, nm",
+        xlim=(846, 1054),
+        ylim=(836, 1054),
+    )
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.12))
+
+
+def predicted_and_measured(cvs, X, train, y):
+    """Predictions of the test sample against what was measured."""
+    _, axes = plt.subplots(1, 2, figsize=(9.5, 4.5), sharex=True, sharey=True)
+    for ax, name, color in zip(
+        axes, ("columns alone", "with products"), (BLUE, ORANGE), strict=True
+    ):
+        chosen = cvs[name].model("min")
+        guess = chosen.predict(X[~train])
+        ax.plot([y.min(), y.max()], [y.min(), y.max()], color=GREY, linewidth=0.8)
+        ax.scatter(
+            guess, y[~train], s=26, color=color, edgecolor="white", linewidth=0.6
+        )
+        ax.set(
+            xlabel="predicted fat, %",
+            title=(
+                f"{name}, k = {chosen.k}: root mean squared error "
+                f"{np.sqrt(np.mean((guess - y[~train]) ** 2)):.2f}"
+            ),
+        )
+    axes[0].set_ylabel("measured fat, %")
+
+
+def shuffled_responses(genes_cv, pairs_cv, noise):
+    """What genes and products explain, beside the same of shuffled responses."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+    null = genes_cv.scores.cv_mean[0]
+    for (name, cv), color in zip(
+        {"genes alone": genes_cv, "with products": pairs_cv}.items(),
+        (BLUE, ORANGE),
+        strict=True,
+    ):
+        sizes = cv.details.k
+        axes[0].plot(
+            sizes,
+            cv.details.deviance_ratio,
+            color=color,
+            marker="o",
+            markersize=4,
+            label=name,
+        )
+        axes[0].plot(
+            sizes,
+            np.mean(noise[name], axis=0),
+            color=color,
+            linestyle="--",
+            linewidth=1,
+            label=f"{name}, responses shuffled",
+        )
+        axes[1].errorbar(
+            sizes + (0.06 if color == ORANGE else -0.06),
+            1 - cv.scores.cv_mean / null,
+            cv.scores.cv_se / null,
+            color=color,
+            marker="o",
+            markersize=4,
+            elinewidth=0.9,
+            capsize=2,
+            label=name,
+        )
+    axes[1].axhline(0, color=GREY, linewidth=0.6)
+    axes[0].set(
+        xlabel="predictors in the model, k",
+        ylabel="share of variance explained, rows of the fit",
+        ylim=(0, 1),
+    )
+    axes[1].set(xlabel="predictors in the model, k", ylabel="the same on held-out rows")
+    axes[0].legend()
+    axes[1].legend()
+
+
+def salaries_by_years(table, terms):
+    """Predicted salaries against the years in the league."""
+    _, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
+    player = table[["Hits", "Walks", "PutOuts"]].median().to_dict() | {
+        "League": "American",
+        "Division": "East",
+    }
+    years = np.arange(1, 19)
+    for ax, (name, cv) in zip(axes, terms.items(), strict=True):
+        for runs, color in ((20, BLUE), (40, GREEN), (80, ORANGE)):
+            curve = cv.predict(
+                pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
+            )
+            ax.plot(years, np.exp(curve), color=color, linewidth=1.8)
+            ax.annotate(
+                f"{runs} runs a year",
+                (years[-1], np.exp(curve.iloc[-1])),
+                xytext=(5, 0),
+                textcoords="offset points",
+                color=color,
+                va="center",
+            )
+        ax.set(
+            xlabel="years in the league, with as many runs batted in each year",
+            title=f"{name}, k = {cv.model('min').k}",
+            yscale="log",
+        )
+    axes[0].set_ylabel("salary, 1000 dollars (other columns at their medians)")
+    axes[0].set_yticks(
+        [50, 100, 200, 400, 800, 1600],
+        ["50", "100", "200", "400", "800", "1600"],
+        minor=False,
+    )
+    for ax in axes:
+        ax.set_xticks([1, 5, 10, 15])
+        ax.minorticks_off()
+
+
+# -------------------- larger_than_memory
+
+
+def write_rows(raw, real, p):
+    """A file of p columns: those of `real`, then copies with shuffled entries."""
+    rng, (n, width) = np.random.default_rng(0), real.shape
+    rows = np.lib.format.open_memmap(raw, mode="w+", dtype=np.float32, shape=(n, p))
+    for left in range(0, p, 32 * width):
+        stack = np.tile(real, 32)[:, : p - left]
+        mixed = rng.permuted(stack if left else stack[:, width:], axis=0)
+        rows[:, left : left + 32 * width] = mixed if left else np.hstack([real, mixed])
+    rows.flush()
+
+
+def warm_up(folder, limit):
+    """Fit a small file, so that nothing is compiled while memory is watched."""
+    rng = np.random.default_rng(0)
+    small = np.asfortranarray(rng.standard_normal((60, 5000)), dtype=np.float32)
+    np.save(folder / "small.npy", small)
+    X = l0path.designs.blocks(folder / "small.npy", limit)
+    l0path.cv_fit(X, small[:, 0] + rng.standard_normal(60), max_k=3, cv=3, lambda2=0)
+
+
+class MemoryWatch:
+    """A thread that notes the memory of the process, and stages of work."""
+
+    def __init__(self):
+        self.samples, self.stages, self.stopped = [], [], threading.Event()
+        self.process = psutil.Process()
+        self.before = self.process.memory_info().rss
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    def _watch(self):
+        while not self.stopped.wait(0.02):
+            used = (self.process.memory_info().rss - self.before) / 1e6
+            self.samples.append((time.perf_counter(), used))
+
+    @contextmanager
+    def stage(self, name):
+        """Note when a part begins and ends, and the most that it took."""
+        started = time.perf_counter()
+        yield
+        time.sleep(0.05)
+        ended = time.perf_counter()
+        most = max(used for at, used in self.samples if started <= at <= ended)
+        self.stages.append((name, started, ended, most))
+
+    def table(self, megabytes):
+        """Seconds and memory of each stage."""
+        rows = [
+            (name, ended - begun, most, most / megabytes)
+            for name, begun, ended, most in self.stages
+        ]
+        columns = ["stage", "seconds", "MB at most", "share of the file"]
+        return pd.DataFrame(rows, columns=columns).set_index("stage").round(2)
+
+    def stop(self):
+        """End the thread."""
+        self.stopped.set()
+        self.thread.join()
+
+
+def promises_and_true_columns(path, cv, width):
+    """Errors of the fit and of held-out rows, and how many columns are real."""
+    table, kept = cv.scores, [path.support(k=k) for k in path.table.k]
+    _, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4))
+    left.errorbar(
+        table.k,
+        table.cv_mean,
+        yerr=table.cv_se,
+        color=BLUE,
+        marker="o",
+        markersize=4,
+        capsize=2,
+        linewidth=1.2,
+        label="held-out patients",
+    )
+    left.plot(
+        path.details.k,
+        2 * path.details.loss,
+        color=GREY,
+        marker="o",
+        markersize=4,
+        linewidth=1.2,
+        label="patients of the fit",
+    )
+    left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
+    left.legend()
+    left.set(
+        xlabel="number of columns",
+        ylabel="mean squared error",
+        xticks=range(0, 11, 2),
+        ylim=(0, None),
+        title="what the models promise, and what they keep",
+    )
+    sizes = path.details.k.to_numpy()
+    true = np.array([(support < width).sum() for support in kept])
+    right.bar(sizes, true, color=GREEN, width=0.7, label="real")
+    right.bar(
+        sizes, sizes - true, bottom=true, color=ORANGE, width=0.7, label="shuffled"
+    )
+    right.legend(loc="upper left")
+    right.set(
+        xlabel="number of columns",
+        ylabel="columns in the model",
+        xticks=range(0, 11, 2),
+        title="who is in them",
+    )
+
+
+def memory_over_time(watch, megabytes, limit):
+    """Memory of the process during each stage."""
+    (at, used), stages = np.array(watch.samples).T, watch.stages
+    _, ax = plt.subplots(figsize=(10, 4.4))
+    origin = stages[0][1]
+    for i, (name, begun, ended, _) in enumerate(stages):
+        ax.axvspan(
+            begun - origin,
+            ended - origin,
+            color=BLUE,
+            alpha=(0.10, 0.04)[i % 2],
+            linewidth=0,
+        )
+        ax.annotate(
+            name,
+            ((begun + ended) / 2 - origin, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+            color=GREY,
+            annotation_clip=False,
+        )
+    ax.plot(at - origin, used, color=BLUE, linewidth=1.3)
+    ax.axhline(megabytes, color=ORANGE, linewidth=1)
+    ax.axhline(limit, color=GREY, linewidth=1, linestyle="--")
+    end = stages[-1][2] - origin
+    for level, text, color in (
+        (megabytes, "the file", ORANGE),
+        (limit, "memory_limit", GREY),
+    ):
+        ax.annotate(
+            text,
+            (0, level),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=9,
+            color=color,
+        )
+    ax.set(
+        xlabel="seconds",
+        ylabel="MB of this process above the start",
+        ylim=(min(0, used.min()), None),
+        xlim=(0, end),
+    )
+
+
+# -------------------- many_good_models
+
+
+def importance_ranges(importance):
+    """The range of the importance of each column over all good models."""
+    importance = importance[::-1]
+    _, ax = plt.subplots(figsize=(8, 4.2))
+    ax.hlines(
+        importance.index,
+        100 * importance.low,
+        100 * importance.high,
+        color=BLUE,
+        linewidth=5,
+        alpha=0.6,
+    )
+    ax.scatter(100 * importance.low, importance.index, color=BLUE, s=26, zorder=3)
+    ax.scatter(100 * importance.high, importance.index, color=BLUE, s=26, zorder=3)
+    ax.set(
+        xlabel="increase of the sum of squares without the column, % of the best one",
+        xlim=(-2, None),
+    )
+    ax.grid(axis="x", alpha=0.3)
+
+
+def averaged_coefficients(coef, scale):
+    """Averaged coefficients of columns of unit variance, and their spread."""
+    shown = coef[["mean", "spread"]].mul(scale[coef.index], axis=0).sort_values("mean")
+    _, ax = plt.subplots(figsize=(8, 5.4))
+    ax.errorbar(
+        shown["mean"],
+        shown.index,
+        xerr=2 * shown.spread,
+        fmt="o",
+        color=BLUE,
+        ecolor=GREY,
+        markersize=4,
+        elinewidth=2,
+    )
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set(
+        xlabel="averaged coefficient per standard deviation, with 2 spreads either way"
+    )
+
+
+def predictions_of_good_models(predicted, y):
+    """Averaged predictions, and how far the models differ about each row."""
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+    axes[0].scatter(predicted["mean"], y, s=16, color=BLUE)
+    axes[0].set(
+        xlabel="averaged prediction",
+        ylabel="growth",
+        title="the good models explain growth",
+    )
+    axes[1].hist(predicted.spread / np.std(y), bins=20, color=ORANGE)
+    axes[1].set(
+        xlabel="spread between models / sd of growth",
+        ylabel="countries",
+        title="and agree about most countries",
+    )
+
+
+# -------------------- replay_alcantara_lee
+
+
+def residuals_over_time(names, COLOR, traces, NAME):
+    """Residuals of the methods against time, a panel for each set and loss."""
+    _, axes = plt.subplots(
+        2, len(names), figsize=(3.1 * len(names), 5.6), sharey=True, squeeze=False
+    )
+    for i, loss in enumerate(("logistic", "squared")):
+        for ax, name in zip(axes[i], names, strict=True):
+            for variant, color in COLOR.items():
+                seconds, residual = traces[name, loss, 0.05, variant].T
+                ax.loglog(
+                    seconds * 1e3,
+                    np.minimum.accumulate(np.maximum(residual, 1e-12)),
+                    color=color,
+                    linewidth=1.8,
+                    label=NAME[variant],
+                )
+                ax.plot(
+                    seconds[-1] * 1e3,
+                    max(residual.min(), 1e-12),
+                    "o",
+                    color=color,
+                    markersize=4.5,
+                )
+            ax.axhline(1e-6, color="#bbbbbb", linewidth=0.9, linestyle="--")
+            ax.set(ylim=(1e-8, 3))
+            ax.set_title(f"{name}, {loss}", fontsize=9.5, loc="left")
+    for ax in axes[1]:
+        ax.set_xlabel("milliseconds")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("least residual so far")
+    axes[0, -1].legend()
+
+
+def times_by_size(small, COLOR, levels, transition, NAME):
+    """Times of the methods against s / n; open: ended by the limit."""
+    fig, axes = plt.subplots(
+        2,
+        len(small),
+        figsize=(3.6 * len(small), 5.4),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
+    for i, loss in enumerate(("logistic", "squared")):
+        for ax, name in zip(axes[i], small, strict=True):
+            for variant, color in COLOR.items():
+                value = [transition[name, loss, level, variant] for level in levels]
+                ax.semilogy(
+                    levels,
+                    [v[0] * 1e3 for v in value],
+                    color=color,
+                    linewidth=1.6,
+                    label=NAME[variant],
+                )
+                ax.scatter(
+                    levels,
+                    [v[0] * 1e3 for v in value],
+                    s=26,
+                    color=[color if v[1] else "white" for v in value],
+                    edgecolor=color,
+                    zorder=3,
+                )
+            ax.axvline(1, color="#bbbbbb", linewidth=0.9, linestyle="--")
+            ax.set_title(f"{name}, {loss}", fontsize=10, loc="left")
+    for ax in axes[1]:
+        ax.set_xlabel("s / n")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("milliseconds")
+    axes[0, 0].legend(ncols=2)
+    fig.suptitle(
+        "open circles: ended by the limit on the number of maps",
+        x=0.01,
+        ha="left",
+        fontsize=9,
+        color=GREY,
+    )
+
+
+def excess_of_ends(ends, COLOR, NAME):
+    """The excess of each method over the best known sum of squares."""
+    _, ax = plt.subplots(figsize=(11, 4.4))
+    problems = ends[["data", "s"]].drop_duplicates().apply(tuple, axis=1).tolist()
+    palette = {
+        **{NAME[variant]: color for variant, color in COLOR.items()},
+        "PG, our steps": "#009E73",
+    }
+    for shift, (method, color) in enumerate(palette.items()):
+        part = ends[ends.method == method].set_index(["data", "s"])
+        at = np.arange(len(problems)) + 0.14 * (shift - 2)
+        before, after = (
+            100 * np.array([part.loc[key, column] for key in problems])
+            for column in ("at the end", "after swaps")
+        )
+        ax.vlines(at, after, before, color=color, linewidth=1.4)
+        ax.scatter(at, before, s=28, color=color, label=method, zorder=3)
+        ax.scatter(at, after, s=26, color="white", edgecolor=color, zorder=3)
+    ax.set(xticks=range(len(problems)), ylabel="excess over the best known RSS, %")
+    ax.set_xticklabels(
+        [f"{name.replace(' ', chr(10), 1)}\ns = {s}" for name, s in problems],
+        fontsize=8,
+    )
+    ax.set_title(
+        "full: where the method ends; open: after swaps",
+        loc="left",
+        fontsize=9.5,
+        color=GREY,
+    )
+    ax.legend(ncols=5, loc="lower left", bbox_to_anchor=(0, 1.06))
+
+
+# -------------------- replay_dedieu
+
+
+def recovery_panels(colors, means):
+    """F1, support size and AUC against the number of rows."""
+    fig, axes = plt.subplots(2, 3, figsize=(12, 6.2), sharex=True)
+    for line, rho in zip(axes, (0.9, 0.5), strict=True):
+        for ax, what in zip(line, ("F1", "support size", "AUC"), strict=True):
+            for name, color in colors.items():
+                curve = means.loc[rho].xs(name, level="method")[what]
+                ax.plot(
+                    curve.index,
+                    curve,
+                    color=color,
+                    linewidth=1.6,
+                    linestyle=":" if name == "the truth" else "-",
+                    marker="" if name == "the truth" else "o",
+                    markersize=4,
+                    label=name,
+                )
+            ax.set(title=f"correlation {rho:g}^|i-j|: {what}")
+            ax.title.set(fontsize=10)
+        line[1].set_yscale("log")
+        ticks = [10, 20, 50, 100, 200]
+        line[1].minorticks_off()
+        line[1].set_yticks(ticks, [str(t) for t in ticks])
+    for ax in axes[-1]:
+        ax.set_xlabel("rows, n")
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        fontsize=9,
+        ncols=6,
+        loc="outside upper center",
+    )
+
+
+def true_positives(SETTINGS, TIMES, curves, theirs):
+    """True positives against the support size, with the table of the paper."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+    for ax, (setting, how) in zip(axes, SETTINGS.items(), strict=True):
+        for repeat in range(TIMES):
+            ax.plot(
+                curves[setting, repeat].k,
+                curves[setting, repeat].true_positives,
+                color=ORANGE,
+                linewidth=0.9,
+                alpha=0.6,
+                label="this package, every size" if repeat == 0 else None,
+            )
+        sizes = np.arange(1, 1001)
+        ax.plot(
+            sizes,
+            np.minimum(sizes, how["k"]),
+            color=GREY,
+            linewidth=1,
+            linestyle=":",
+            label="nothing but the truth",
+        )
+        if not SHORT:
+            spots = theirs.loc[setting].drop(index="L0L1, Algorithm 2")
+            ax.scatter(
+                spots["size"],
+                spots.TP,
+                s=40,
+                color=BLUE,
+                zorder=3,
+                label="the paper's table",
+            )
+            places = {
+                ("1", "L0L2, Algorithm 2"): (-70, 8),
+                ("1", "MCP"): (6, -13),
+                ("1", "NHTP"): (-20, 8),
+                ("1", "GraSP"): (4, -13),
+                ("2", "L0L2, Algorithm 2"): (4, -14),
+            }
+            for name, row in spots.iterrows():
+                ax.annotate(
+                    name,
+                    (row["size"], row.TP),
+                    xytext=places.get((setting, name), (6, 5)),
+                    textcoords="offset points",
+                    fontsize=8.5,
+                    color=BLUE,
+                )
+        ax.set(
+            xscale="log",
+            title=f"setting {setting}: {how['p']} columns, {how['k']} true",
+            xlabel="support size",
+            xlim=(1, 1000),
+            ylim=(-0.5, 1.12 * how["k"]),
+        )
+        ax.minorticks_off()
+        ax.set_xticks(
+            [1, 3, 10, 30, 100, 300, 1000], ["1", "3", "10", "30", "100", "300", "1000"]
+        )
+        ax.title.set(fontsize=10)
+    axes[0].set_ylabel("true positives")
+    axes[0].legend(loc="center right")
+
+
+# -------------------- replay_dual_iht
+
+
+def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
+    """Errors and recovered supports against the number of rows."""
+    _, axes = plt.subplots(
+        2,
+        2 * len(SETTINGS),
+        figsize=(4.1 * len(SETTINGS) * (2 if SHORT else 1.7), 5.4),
+        sharex="col",
+        sharey="row",
+        squeeze=False,
+    )
+    for column, ((d, kbar, _), kind) in enumerate(
+        (s, kind) for s in SETTINGS for kind in ("as they are", "centred")
+    ):
+        part = recovery[(recovery.d == d) & (recovery["columns"] == kind)]
+        for name, (color, _) in METHODS.items():
+            mean = part[part.method == name].groupby("n")[["error", "recovered"]].mean()
+            for ax, value in zip(axes[:, column], ("error", "recovered"), strict=True):
+                ax.plot(
+                    mean.index,
+                    mean[value],
+                    color=color,
+                    marker="o",
+                    markersize=4,
+                    linewidth=1.6,
+                    label=name,
+                    linestyle="--"
+                    if name in ("IHT, long steps", "DIHT, printed")
+                    else "-",
+                )
+        axes[0, column].set_title(
+            f"{d} columns {kind}, {kbar} nonzero", fontsize=10, loc="left"
+        )
+        axes[1, column].set_xlabel("rows n")
+    axes[0, 0].set_ylabel("relative error")
+    axes[1, 0].set_ylabel("share of whole supports")
+    axes[0, -1].legend()
+
+
+def seconds_to_objective(texts, times, CONTESTANTS):
+    """Seconds until each method reaches the objective of IHT."""
+    fig, axes = plt.subplots(
+        len(texts),
+        4,
+        figsize=(12, 3.0 * len(texts)),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+    )
+    for line, name in zip(axes, texts, strict=True):
+        for ax, (what, lam) in zip(
+            line,
+            (
+                (what, lam)
+                for what in ("smoothed hinge", "near hinge")
+                for lam in (2e-3, 2e-4)
+            ),
+            strict=True,
+        ):
+            part = times[
+                (times.data == name) & (times.loss == what) & (times["lambda"] == lam)
+            ]
+            for method, (color, _) in CONTESTANTS.items():
+                curve = part[part.method == method].set_index("k")
+                reached = curve.seconds.notna()
+                ax.semilogy(
+                    curve.index,
+                    curve.seconds.fillna(curve["all"]),
+                    color=color,
+                    linewidth=1.5,
+                    label=method,
+                )
+                ax.scatter(
+                    curve.index[reached], curve.seconds[reached], color=color, s=22
+                )
+                ax.scatter(
+                    curve.index[~reached],
+                    curve["all"][~reached],
+                    color=color,
+                    marker="x",
+                    s=36,
+                )
+            ax.set_title(f"{name}, {what}, {lam:g}", fontsize=8.5, loc="left")
+        line[0].set_ylabel("seconds to IHT's objective")
+    for ax in axes[-1]:
+        ax.set_xlabel("k")
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        fontsize=9,
+        ncols=5,
+        loc="outside lower center",
+    )
+    fig.suptitle(
+        (
+            "number in the titles: lambda; crosses: not reached, drawn at the end of "
+            "the run"
+        ),
+        x=0.01,
+        ha="left",
+        fontsize=9,
+        color=GREY,
+    )
+
+
+def gaps_over_time(texts, gaps, KS, CONTESTANTS):
+    """Relative gaps of the dual methods against time."""
+    fig, axes = plt.subplots(
+        1,
+        2 * len(texts),
+        figsize=(4.4 * len(texts) * (2 if len(texts) == 1 else 1.5), 3.4),
+        sharey=True,
+        squeeze=False,
+    )
+    for ax, (name, what) in zip(
+        axes[0],
+        ((name, what) for name in texts for what in ("smoothed hinge", "near hinge")),
+        strict=True,
+    ):
+        for lam, style in ((2e-3, "-"), (2e-4, "--")):
+            for method in ("DIHT", "SDIHT"):
+                run = gaps[name, what, lam, KS[len(KS) // 2], method]
+                known = np.isfinite(run[:, 1]) & np.isfinite(run[:, 2])
+                gap = np.full(len(run), np.nan)
+                gap[known] = (run[known, 1] - run[known, 2]) / np.abs(run[known, 1])
+                ax.loglog(
+                    run[known, 0],
+                    np.maximum(gap[known], 1e-8),
+                    style,
+                    color=CONTESTANTS[method][0],
+                    linewidth=1.5,
+                    label=f"{method}, lambda {lam:g}",
+                )
+        ax.set_title(
+            f"{name}, {what}, k = {KS[len(KS) // 2]}", fontsize=9.5, loc="left"
+        )
+        ax.set_xlabel("seconds")
+    axes[0, 0].set_ylabel("relative gap")
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        fontsize=9,
+        ncols=4,
+        loc="outside upper center",
+    )
+
+
+# -------------------- several_classes
+
+TUMOURS = {"BL": BLUE, "EWS": ORANGE, "NB": GREEN, "RMS": PINK}
+
+
+def errors_of_classes(scores):
+    """Deviance and misclassification against the number of genes."""
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharex=True)
+    for ax, name, title in zip(
+        axes,
+        ("deviance", "misclassification"),
+        ("deviance (twice the log loss)", "share of wrong classes"),
+        strict=True,
+    ):
+        ax.errorbar(
+            scores["k"],
+            scores[name],
+            yerr=scores[f"{name}_se"],
+            color=GREY,
+            marker="o",
+            markersize=4,
+            capsize=2,
+            linewidth=1,
+        )
+        ax.axvline(6, color=ORANGE, linestyle=":", linewidth=1)
+        ax.set(xlabel="genes", title=title, ylim=(0, None))
+
+
+def genes_and_classes(X, y, genes):
+    """The expression of each gene by class, and its coefficients."""
+    rng, columns = np.random.default_rng(0), list(genes.index)
+    _, axes = plt.subplots(
+        len(columns),
+        2,
+        figsize=(9, 0.85 * len(columns)),
+        width_ratios=(3, 1),
+        squeeze=False,
+    )
+    for (left, right), gene in zip(axes, columns, strict=True):
+        for place, label in enumerate(TUMOURS):
+            here = (y == label).to_numpy()
+            left.plot(
+                X.loc[here, gene],
+                place + rng.uniform(-0.25, 0.25, here.sum()),
+                "o",
+                markersize=3.5,
+                color=TUMOURS[label],
+                alpha=0.8,
+            )
+        left.set_yticks(range(4), list(TUMOURS))
+        left.invert_yaxis()
+        left.set_ylabel(
+            str(gene), rotation=0, ha="right", va="center", labelpad=32, fontsize=8
+        )
+        scaled = genes.loc[gene, list(TUMOURS)] * X[gene].std()
+        right.barh(range(4), scaled, color=list(TUMOURS.values()), height=0.7)
+        right.axvline(0, color=GREY, linewidth=0.7)
+        right.set_yticks([])
+        right.invert_yaxis()
+    axes[0, 0].set_title("expression of a tumour", fontsize=10)
+    axes[0, 1].set_title("coefficient per sd", fontsize=10)
+
+
+def probabilities_of_tumours(y, held_out):
+    """The probabilities of the tumours that were set aside."""
+    order = np.lexsort((held_out.max(axis=1), y))
+    _, ax = plt.subplots(figsize=(9, 2.8))
+    bottom = np.zeros(len(y))
+    for label in TUMOURS:
+        share = held_out[label].to_numpy()[order]
+        ax.bar(
+            range(share.size),
+            share,
+            bottom=bottom,
+            color=TUMOURS[label],
+            label=label,
+            width=0.85,
+        )
+        bottom += share
+    ax.set_xticks(range(len(order)), y.to_numpy()[order], rotation=90, fontsize=8)
+    ax.set(ylabel="probability", xlabel="true class of a tumour that was set aside")
+    ax.legend(bbox_to_anchor=(1, 1))
+
+
+# -------------------- several_responses
+
+
+def drawn(n, seed, p=60, k=6, r=12):
+    """Features X (n, p), responses Y (n, r), and the true coefficients (p, r)."""
+    rng = np.random.default_rng(seed)
+    X, B = rng.standard_normal((n, p)), np.zeros((p, r))
+    B[rng.choice(p, k, replace=False)] = rng.normal(scale=0.5, size=(k, r))
+    return X, X @ B + rng.normal(scale=1.5, size=(n, r)), B
+
+
+def one_by_one(X, Y, k):
+    """Coefficients (p, r) of k features for each response by itself."""
+    paths = [l0path.fit(X, y, max_k=k, certify=False) for y in Y.T]
+    return np.column_stack([path.coef(k=k, full=True).iloc[1:] for path in paths])
+
+
+def shares_found(sizes, repeats):
+    """Shares of true features among six, chosen jointly and one by one, by rows."""
+    share = {"one set for all": [], "each by itself": []}
+    for n in sizes:
+        joint, separate = [], []
+        for seed in range(repeats):
+            X, Y, B = drawn(n, seed)
+            true = B.any(axis=1)
+            together = l0path.fit(X, Y, max_k=6, certify=False).support(k=6)
+            joint.append(true[together].mean())
+            alone = one_by_one(X, Y[:, :4], 6)
+            separate.append(np.mean([true[one != 0].mean() for one in alone.T]))
+        share["one set for all"].append(np.mean(joint))
+        share["each by itself"].append(np.mean(separate))
+    return share
+
+
+def coefficient_maps(tables):
+    """The coefficients of a joint fit, of separate fits, and the truth."""
+    B = tables["truth"]
+    largest = np.abs(B).max()
+    fig, axes = plt.subplots(3, 1, figsize=(9, 4.2), sharex=True)
+    for ax, (title, table) in zip(axes, tables.items(), strict=True):
+        image = ax.imshow(
+            table.T,
+            cmap=colors.signs(),
+            vmin=-largest,
+            vmax=largest,
+            aspect="auto",
+            interpolation="nearest",
+        )
+        ax.set(
+            title=f"{title}: {int(table.any(axis=1).sum())} features",
+            ylabel="response",
+            yticks=[0, 5, 11],
+        )
+        for j in np.flatnonzero(B.any(axis=1)):
+            ax.plot(j, -0.9, "v", color="black", markersize=5, clip_on=False)
+    axes[-1].set_xlabel("feature (triangles: the true ones)")
+    fig.colorbar(image, ax=axes, label="coefficient", shrink=0.6)
+
+
+def joint_and_separate(sizes, share):
+    """The share of true features among the chosen ones, by the number of rows."""
+    _, ax = plt.subplots(figsize=(6, 3.2))
+    for (name, values), color in zip(share.items(), (BLUE, ORANGE), strict=True):
+        ax.plot(
+            sizes,
+            values,
+            "o-",
+            color=color,
+            markersize=4,
+            label=name,
+        )
+    ax.set(xlabel="rows", ylabel="true among the chosen", ylim=(0, 1.03), xscale="log")
+    ax.set_xticks(sizes, sizes)
+    ax.minorticks_off()
+    _ = ax.legend()
+
+
+def spectra_and_slopes(data, slopes):
+    """Spectra and their slopes, colored by the share of fat."""
+    Y, X = data.y, slopes
+    wavelength = np.array([float(name[2:]) for name in X.columns])
+    fig, axes = plt.subplots(1, 2, figsize=(9, 3))
+    order = np.argsort(Y["fat"].to_numpy())[:: 10 if SHORT else 3]
+    for ax, table, title in zip(
+        axes, (data.X.iloc[:, 1:], X), ("absorbance", "slope"), strict=True
+    ):
+        for i in order:
+            ax.plot(
+                wavelength,
+                table.iloc[i],
+                color=plt.cm.viridis(Y["fat"].iloc[i] / 50),
+                linewidth=0.8,
+            )
+        ax.set(xlabel="wavelength (nm)", title=title)
+    fig.colorbar(
+        plt.cm.ScalarMappable(plt.Normalize(0, 50), "viridis"), ax=axes, label="fat (%)"
+    )
+
+
+def errors_of_contents(X, Y, joint, separate, sizes):
+    """Test errors of each content against the number of slopes that are measured."""
+
+    def error(name, one, k):
+        predicted = one.predict(X, k=k)
+        left = Y[name] - (predicted if predicted.ndim == 1 else predicted[name])
+        return np.sqrt(np.mean(left**2))
+
+    chosen = {
+        s: set().union(*(one.model(k=s).features for one in separate.values()))
+        for s in sizes
+    }
+    measured = {s: len(own) for s, own in chosen.items()}
+    few = [s for s in sizes if measured[s] <= 10]
+    _, axes = plt.subplots(1, 3, figsize=(10, 3), sharex=True)
+    for ax, name in zip(axes, Y.columns, strict=True):
+        ax.plot(
+            sizes,
+            [error(name, joint, s) for s in sizes],
+            "o-",
+            color=BLUE,
+            markersize=4,
+            label="one set for all three",
+        )
+        ax.plot(
+            [measured[s] for s in few],
+            [error(name, separate[name], s) for s in few],
+            "s--",
+            color=ORANGE,
+            markersize=4,
+            label="a set for each",
+        )
+        ax.set(title=name, xlabel="slopes that are measured", ylim=(0, None))
+    axes[0].set_ylabel("error on the test sample (%)")
+    axes[0].legend()
+
+
+def slopes_by_size(path, k, coef):
+    """Coefficients of a model, and the wavelengths of the models of all sizes."""
+    fig, (top, low) = plt.subplots(2, 1, figsize=(9, 4.4), height_ratios=(2, 1.2))
+    shown = coef.sort_index(key=lambda index: index.str[2:].astype(float))
+    limit = np.abs(shown.to_numpy()).max()
+    image = top.imshow(
+        shown.T, cmap=colors.signs(), vmin=-limit, vmax=limit, aspect="auto"
+    )
+    top.set_xticks(range(k), [f"{name[2:]} nm" for name in shown.index])
+    top.set_yticks(range(3), shown.columns)
+    for (j, i), value in np.ndenumerate(shown.to_numpy()):
+        top.text(
+            j,
+            i,
+            f"{value:.1f}",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color="white" if abs(value) > 0.6 * limit else "black",
+        )
+    fig.colorbar(image, ax=top, label="per sd of both")
+    for s in range(1, len(path)):
+        low.plot(
+            [float(name[2:]) for name in path.model(k=s).features],
+            [s] * s,
+            "s",
+            color=BLUE,
+            markersize=4,
+        )
+    low.set(
+        xlabel="wavelength (nm)", ylabel="k", xlim=(848, 1052), yticks=[2, 4, 6, 8, 10]
+    )
+
+
+# -------------------- several_rows_of_one_person
+
+
+def persons(rng, count=40, times=10, traits=30):
+    """(X, y, person): traits of a person without effect, and `dose`, which has one."""
+    person = np.repeat(np.arange(count), times)
+    own = rng.normal(size=(count, traits))[person]
+    X = pd.DataFrame(own, columns=[f"trait {j + 1}" for j in range(traits)])
+    X["dose"] = rng.normal(size=count * times)
+    level = rng.normal(size=count)
+    return X, level[person] + 0.8 * X.dose + rng.normal(size=count * times), person
+
+
+def p_values_of_traits(repeats):
+    """p-values of traits without effect, tested in three ways, a row a repetition."""
+    out = []
+    for seed in range(repeats):
+        X, y, person = persons(np.random.default_rng(100 + seed), traits=10)
+        clusters = {"cov_type": "cluster", "cov_kwds": {"groups": person}}
+        best = l0path.fit(X, y, always_include=["dose"], max_k=1).model(k=1)
+        fixed = l0path.fit(X[["trait 1", "dose"]], y, k=[2]).model(k=2)
+        chosen = next(name for name in best.features if name != "dose")
+        out.append(
+            {
+                "fixed, by rows": fixed.refit().pvalues["trait 1"],
+                "fixed, by persons": fixed.refit(**clusters).pvalues["trait 1"],
+                "best of ten, by persons": best.refit(**clusters).pvalues[chosen],
+            }
+        )
+    return pd.DataFrame(out)
+
+
+def split_by_persons(X, y, person, n_splits):
+    """p-values for all columns: half of the persons choose, the others test, by
+    clusters; twice the median over splits (Meinshausen, Meier and Buhlmann 2009).
+    """
+    rng, everyone, tested = np.random.default_rng(1), np.unique(person), []
+    for _ in range(n_splits):
+        half = rng.choice(everyone, len(everyone) // 2, replace=False)
+        choosing = np.isin(person, half)
+        model = l0path.fit(X[choosing], y[choosing]).model("bic")
+        clusters = {"groups": person[~choosing]}
+        rest = {"X": X[~choosing], "y": y[~choosing]}
+        test = model.refit(**rest, cov_type="cluster", cov_kwds=clusters)
+        corrected = (test.pvalues.drop("(Intercept)") * model.k).clip(upper=1)
+        tested.append(corrected.reindex(X.columns, fill_value=1.0))
+    return (2 * pd.DataFrame(tested).median()).clip(upper=1)
+
+
+def two_kinds_of_folds(by_rows, by_persons):
+    """Held-out errors by folds of rows and by folds of persons."""
+    _, ax = plt.subplots(figsize=(7.5, 4))
+    for name, cv, color in (
+        ("folds of rows", by_rows, ORANGE),
+        ("folds of persons", by_persons, BLUE),
+    ):
+        ax.fill_between(
+            cv.scores.k,
+            cv.scores.cv_mean - cv.scores.cv_se,
+            cv.scores.cv_mean + cv.scores.cv_se,
+            color=color,
+            alpha=0.15,
+            linewidth=0,
+        )
+        ax.plot(
+            cv.scores.k, cv.scores.cv_mean, "o-", color=color, markersize=4, label=name
+        )
+    ax.axvline(1, color=GREY, linestyle=":")
+    ax.annotate(
+        "the truth: one column",
+        (1, ax.get_ylim()[1]),
+        xytext=(6, -4),
+        textcoords="offset points",
+        color=GREY,
+        va="top",
+    )
+    ax.set(
+        xlabel="columns in the model, k",
+        ylabel="held-out squared error",
+        yscale="log",
+        yticks=[2, 5, 10, 20],
+        yticklabels=["2", "5", "10", "20"],
+    )
+    ax.minorticks_off()
+    ax.legend(loc="upper left", bbox_to_anchor=(0.05, 0.85))
+
+
+def distribution_of_p_values(p_values):
+    """The distribution of p-values of traits without an effect."""
+    _, ax = plt.subplots(figsize=(7.5, 3.4))
+    levels = np.linspace(0, 1, 101)
+    for (name, own), color in zip(p_values.items(), (ORANGE, BLUE, GREEN), strict=True):
+        ax.plot(levels, [(own <= at).mean() for at in levels], color=color, label=name)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
+    ax.set(xlabel="p-value", ylabel="share of p-values up to it")
+    ax.legend(loc="lower right")
+
+
+def ratios_of_errors(ratio):
+    """Standard errors by men over those by rows."""
+    _, ax = plt.subplots(figsize=(7.5, 0.6 + 0.17 * len(ratio)))
+    place = np.arange(len(ratio))[::-1]
+    ax.barh(place, ratio, color=np.where(ratio > 1, BLUE, GREY))
+    ax.axvline(1, color="#333333", linewidth=0.8)
+    ax.set_yticks(place, ratio.index, fontsize=8)
+    ax.set(
+        xlabel="standard error by men / standard error by rows", ylim=(-1, len(ratio))
+    )
+
+
+# -------------------- sparse_text
+
+
+def documents(frequencies, n, length, rng):
+    """Counts (n, p) csr, uint8: documents of about `length` words."""
+    sizes = rng.poisson(length, n)
+    drawn = rng.choice(len(frequencies), sizes.sum(), p=frequencies / frequencies.sum())
+    table = sparse.csr_matrix(
+        (np.ones(drawn.size), (np.repeat(np.arange(n), sizes), drawn)),
+        shape=(n, len(frequencies)),
+    )
+    return table.astype(np.uint8)
+
+
+def reviews():
+    """(X, stars, names): counts (n, p) csr, stars 1 to 5, the name of each column."""
+    rng, p = np.random.default_rng(0), 2640
+    X = documents(1.0 / np.arange(5, p + 5), 6000, 60, rng)
+    kinds, beta = np.array(["word"] * p, dtype=object), np.zeros(p)
+    for kind, count, first, last, effect in (
+        ("praise", 12, 20, 120, 0.25),
+        ("complaint", 30, 60, 600, -1.0),
+        ("hint", 600, 0, p, None),
+    ):
+        chosen = rng.choice(
+            np.flatnonzero(kinds[first:last] == "word") + first, count, replace=False
+        )
+        kinds[chosen] = kind
+        beta[chosen] = (
+            0.2 * rng.standard_normal(count)
+            if effect is None
+            else effect * rng.uniform(0.5, 1.5, count)
+        )
+    score = X @ beta
+    stars = np.clip(
+        np.round(
+            4.2 + score - np.median(score) + 0.6 * rng.standard_normal(X.shape[0])
+        ),
+        1,
+        5,
+    ).astype(int)
+    return X, stars, [f"{kind} {j}" for j, kind in enumerate(kinds)]
+
+
+def articles():
+    """(X, topic): counts (n, p) csr, and which articles use 40 words more often."""
+    rng, p = np.random.default_rng(1), 60000
+    frequencies, n = 1.0 / np.arange(5, p + 5), 3000 if SHORT else 15000
+    own = frequencies.copy()
+    own[rng.choice(np.arange(100, 3000), 40, replace=False)] *= 8.0
+    topic = np.sort(rng.random(n) < 0.05)
+    return sparse.vstack(
+        [
+            documents(frequencies, int((~topic).sum()), 80, rng),
+            documents(own, int(topic.sum()), 80, rng),
+        ]
+    ).tocsr(), topic
+
+
+def lasso_by_size(X, stars, train, test):
+    """R2 of the lasso on the test rows by the number of words, columns standardized."""
+    moments = (X[train].astype(float).power(power).mean(axis=0) for power in (2, 1))
+    square, mean = (np.asarray(one).ravel() for one in moments)
+    scale = np.sqrt(square - mean**2)
+    unit = sparse.diags_array(1.0 / np.where(scale > 0, scale, 1.0))
+    Z = X.astype(float) @ unit
+    rows, lasso = [], Lasso(max_iter=3000, warm_start=True)
+    for alpha in np.geomspace(0.15, 0.012, 10 if SHORT else 30):
+        lasso.set_params(alpha=alpha).fit(Z[train].tocsc(), stars[train].astype(float))
+        r2 = lasso.score(Z[test], stars[test])
+        rows.append({"k": np.count_nonzero(lasso.coef_), "r2": r2})
+    return pd.DataFrame(rows)
+
+
+def class_scores(path, X, positive, sizes):
+    """Errors and AUC of models of some sizes on new rows, where they are that large."""
+    rows = []
+    for k in sizes:
+        if k <= path.details.k.max():
+            score = path.predict(X, k=k, type="link")
+            wrong = np.mean((score > 0) != positive)
+            rows.append(
+                {"words": k, "wrong": wrong, "AUC": roc_auc_score(positive, score)}
+            )
+    return pd.DataFrame(rows)
+
+
+def megabytes(X):
+    """(MB of a sparse matrix, MB if it were dense and of doubles)."""
+    stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return stored / 2**20, 8 * np.prod(X.shape) / 2**20
+
+
+def watched(call, *args, **options):
+    """(what the call returns, MB that it takes at its worst)."""
+    tracemalloc.start()
+    out = call(*args, **options)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return out, peak
+
+
+def effects_of_words(model, X, words):
+    """The stars that each word adds or takes, and how often it occurs."""
+    effect = model.coef.drop("(Intercept)").sort_values()
+    often = pd.Series(np.asarray((X > 0).sum(axis=0)).ravel(), index=words)
+    _, ax = plt.subplots(figsize=(8.5, 5.2))
+    ax.barh(
+        range(len(effect)), effect, color=np.where(effect < 0, ORANGE, BLUE), height=0.7
+    )
+    ax.set_yticks(range(len(effect)), effect.index, fontsize=8)
+    ax.set_ylim(-1, len(effect))
+    for place, (name, value) in enumerate(effect.items()):
+        ax.annotate(
+            f"{often[name]}",
+            (value, place),
+            xytext=(4 if value > 0 else -4, 0),
+            textcoords="offset points",
+            ha="left" if value > 0 else "right",
+            va="center",
+            fontsize=7,
+            color=GREY,
+        )
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set(
+        xlabel="stars for each mention; small numbers: in how many training reviews",
+        xlim=(1.15 * effect.min(), max(1.15 * effect.max(), 0.3 * -effect.min())),
+    )
+
+
+def words_and_lasso(ours, ridged, rival, cv):
+    """R2 on reviews kept aside, of best subsets and of the lasso."""
+    _, ax = plt.subplots(figsize=(8, 4.2))
+    ax.plot(
+        ours.k[1:], ours.cv_mean[1:], color=ORANGE, linewidth=1.8, label="best subsets"
+    )
+    ax.plot(
+        ridged.k[1:],
+        ridged.cv_mean[1:],
+        color=ORANGE,
+        linewidth=1.8,
+        linestyle="--",
+        label="best subsets, lambda2 = 0.3",
+    )
+    ax.plot(
+        rival.k,
+        rival.r2,
+        color=GREEN,
+        linewidth=1.8,
+        marker="o",
+        markersize=3.5,
+        label="lasso",
+    )
+    for which, height in (("1se", 0.1), ("min", 0.2)):
+        k = cv.model(which).k
+        ax.axvline(k, color=GREY, linewidth=0.8, linestyle=":")
+        ax.text(
+            k,
+            height * ours.cv_mean.max(),
+            f' "{which}": {k} ',
+            fontsize=9,
+            color=GREY,
+            ha="right",
+        )
+    ax.set(
+        xlabel="words in the model",
+        ylabel="R2 on reviews kept aside",
+        xscale="log",
+        ylim=(0, None),
+    )
+    ax.minorticks_off()
+    ax.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+    ax.legend(loc="upper left")
+
+
+# -------------------- survival
+
+
+def survival_curves(curves):
+    """Survival curves of imagined cases."""
+    _, ax = plt.subplots(figsize=(6.8, 3.6))
+    for color, (name, curve) in zip(
+        (ORANGE, GREEN, BLUE), curves.iterrows(), strict=True
+    ):
+        at, share = np.append(0, curve.index), np.append(1, curve)
+        ax.step(at, share, where="post", color=color, label=name)
+    ax.set(
+        xlabel="months since the end of the trial",
+        ylabel="probability of being unpublished",
+        ylim=(0, 1.02),
+        xlim=(0, 85),
+    )
+    ax.legend()
+
+
+# -------------------- weights_at_birth
+
+
+def births_with_factors():
+    """Weights at birth with cigarettes, school and birth order as factors."""
+    data = load_birth_weights()
+    births = data.X.assign(weight=data.y)
+    births["smoking"] = pd.cut(
+        births.cigarettes, [-1, 0, 10, 100], labels=["none", "1 to 10", "more"]
+    )
+    levels = ["under 12", "12", "13 to 15", "16 or more"]
+    school = pd.cut(births.mother_education, [-1, 11, 12, 15, 30], labels=levels)
+    first = ["12", "under 12", "13 to 15", "16 or more"]
+    births["school"] = school.cat.reorder_categories(first)
+    order = births.parity.clip(upper=3).map({1: "first", 2: "second", 3: "later"})
+    births["birth"] = pd.Categorical(order, ["first", "second", "later"])
+    births["sex"] = births.male.map({0: "girl", 1: "boy"})
+    births["ethnicity"] = births.white.map({0: "other", 1: "white"})
+    births["log_income"] = np.log2(births.income)
+    return births
+
+
+def weights_by_factor(births):
+    """Mean weights by smoking and another factor."""
+    _, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
+    for ax, factor in zip(axes, ("sex", "ethnicity", "school"), strict=True):
+        means = births.groupby([factor, "smoking"], observed=True).weight.agg(
+            ["mean", "sem"]
+        )
+        levels = births[factor].astype("category").cat.categories
+        for shift, (level, color) in enumerate(
+            zip(levels, (BLUE, ORANGE, GREEN, GREY), strict=False)
+        ):
+            one = means.loc[level]
+            ax.errorbar(
+                np.arange(3) + 0.07 * shift,
+                one["mean"],
+                one["sem"],
+                fmt="o-",
+                color=color,
+                capsize=3,
+                label=level,
+            )
+        ax.set(
+            xlabel="cigarettes per day",
+            title=factor,
+            xticks=range(3),
+            xticklabels=["none", "1 to 10", "more"],
+        )
+        ax.legend()
+    axes[0].set_ylabel("mean weight, ounces (one standard error)")
+
+
+def products_beside_terms(beside):
+    """Criteria and held-out errors of models with products."""
+    change, criteria = beside.folds - beside.folds.iloc[0], beside.score_table()
+    error = change.std(axis=1, ddof=1) / np.sqrt(change.shape[1])
+    _, axes = plt.subplots(1, 2, figsize=(11, 3.2))
+    for name, color in (("bic", ORANGE), ("aic", BLUE)):
+        value = criteria[name] - criteria[name].iloc[0]
+        axes[0].plot(beside.scores.k, value, "o-", color=color, label=name.upper())
+    axes[0].legend()
+    axes[0].set(ylabel="difference from none")
+    axes[1].errorbar(
+        beside.scores.k, change.mean(axis=1), error, fmt="o-", color=BLUE, capsize=3
+    )
+    axes[1].set(ylabel="held-out error, difference from none")
+    for ax in axes:
+        ax.axhline(0, color=GREY, linewidth=0.8)
+        ax.set(xlabel="products beside the six terms")
+
+
+def intervals_both_ways(results, split):
+    """Intervals of the rows that chose, and of splits."""
+    names = results.params.index.drop("(Intercept)")
+    naive, order = results.conf_int().loc[names], np.arange(len(names))[::-1]
+    low, high = split.ci_low[names], split.ci_high[names]
+    _, ax = plt.subplots(figsize=(7.5, 3.6))
+    ax.hlines(
+        order + 0.14,
+        naive.lower,
+        naive.upper,
+        color=ORANGE,
+        linewidth=3,
+        label="on the rows that chose",
+    )
+    ax.hlines(order - 0.14, low, high, color=BLUE, linewidth=3, label="by splitting")
+    ax.plot(results.params[names], order + 0.14, "o", color=ORANGE)
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set(yticks=order, yticklabels=names, xlabel="ounces, with intervals of 95 %")
+    ax.legend(loc="lower left")
