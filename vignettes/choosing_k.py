@@ -110,7 +110,7 @@ for rule in ("min", "1se"):
 
 # %%
 rules = ["aic", "aicc", "bic", "ebic", "gic", "mbic", "cp"]
-cv.score_table().loc[:8, ["loglik", "df", *rules]].round(1)
+cv.score_table().loc[:6, ["loglik", "df", *rules]].round(1)
 
 # %%
 hitters, growth = load_hitters(), load_growth()
@@ -177,10 +177,10 @@ honest.round(3)
 # %% [markdown]
 # The larger the search for the number of rows, the longer the line. With hundreds of
 # rows the winner's own score is 3 to 10 % too good, which rarely matters. On growth it
-# is half of the truth, and the sizes chosen in the outer folds, printed in the last
-# columns of the table, say the same in another way: the size is not determined by 72
-# rows. A nested error is that of the *procedure*, not of the one model you will report;
-# it is the number to put beside it.
+# is half of the truth, and the sizes chosen in the outer folds, in the column `k` of
+# the table, say the same in another way: the size is not determined by 72 rows. A
+# nested error is that of the *procedure*, not of the one model you will report; it is
+# the number to put beside it.
 #
 # # Part 5: which rule predicts best?
 #

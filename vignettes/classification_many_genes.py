@@ -92,7 +92,7 @@ ridges = (1e-3, 1e-1) if SHORT else (1e-3, 1e-2, 1e-1, 1.0)
 size, repeats, folds = (8, 1, 5) if SHORT else (30, 5, 10)
 how = {"loss": "logistic", "lambda2": ridges, "max_k": size}
 how |= {"cv": folds, "n_repeats": repeats, "random_state": 1}
-cvs = {name: l0path.cv_fit(X, y, **how, lambda2=0) for name, (X, y) in shown.items()}
+cvs = {name: l0path.cv_fit(X, y, **how) for name, (X, y) in shown.items()}
 subset = {name: held_out_scores(cv, data[name][1]) for name, cv in cvs.items()}
 scores_by_ridge(subset["simulated"])
 

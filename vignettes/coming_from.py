@@ -218,7 +218,7 @@ print(l0path.fit(X, y, max_k=min(p, limit)).model("gic"))
 breast = load_wdbc()
 ridges, how = [1e-3] if SHORT else [1e-4, 1e-3, 1e-2], {"loss": "logistic"}
 how |= {"lambda2": ridges, "max_k": 8 if SHORT else 15, "scoring": "auc"}
-classes = l0path.cv_fit(breast.X, breast.y, cv=5, random_state=1, **how, lambda2=0)
+classes = l0path.cv_fit(breast.X, breast.y, cv=5, random_state=1, **how)
 print(classes.model("1se"))
 
 # %% [markdown]

@@ -42,6 +42,7 @@ plt.rcParams.update(
         "axes.spines.top": False,
         "axes.titlesize": 10,
         "figure.constrained_layout.use": True,
+        "figure.dpi": 80,
         "figure.figsize": (7.2, 3.4),
         "legend.fontsize": 9,
         "legend.frameon": False,
@@ -264,7 +265,7 @@ def nested_errors(data, rules, **folds):
     for name, (X, y) in data.items():
         for rule in rules:
             nested = l0path.nested_cv(
-                X, y, rule=rule, max_k=15, random_state=1, **folds
+                X, y, rule=rule, max_k=15, lambda2=0, random_state=1, **folds
             )
             inner, k = nested.table.inner_mean.mean() / np.var(y), nested.table.k
             outer = nested.mean / np.var(y)
@@ -2642,7 +2643,7 @@ def coefficient_maps(tables):
     """The coefficients of a joint fit, of separate fits, and the truth."""
     B = tables["truth"]
     largest = np.abs(B).max()
-    fig, axes = plt.subplots(3, 1, figsize=(9, 5), sharex=True)
+    fig, axes = plt.subplots(3, 1, figsize=(9, 4.2), sharex=True)
     for ax, (title, table) in zip(axes, tables.items(), strict=True):
         image = ax.imshow(
             table.T,

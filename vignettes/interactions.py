@@ -26,7 +26,6 @@
 # it hardly matters. All numbers are printed by the code.
 
 # %%
-
 import l0path
 import numpy as np
 import pandas as pd
@@ -84,7 +83,7 @@ folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(X[train]))
 designs = {"columns alone": X[train], "with products": polynomial(X[train])}
 cvs = {}
 for name, design in designs.items():
-    how = {"cv": folds, "max_k": MAX_K}
+    how = {"cv": folds, "max_k": MAX_K, "lambda2": 0}
     cvs[name], seconds = timed(l0path.cv_fit, design, y[train], **how)
     print(f"{name}: {cvs[name].p} columns, {FOLDS} folds and a fit in {seconds:.1f} s")
 errors_with_products(cvs)
@@ -165,8 +164,8 @@ for name in ("columns alone", "with products"):
 # Both scores say the same, the one that chose the size and the one that had no part in
 # it, and with the heredity rules as much is found among far fewer candidates. How much
 # of the error of columns alone is a plain *bend* in the prediction, which a curved
-# scale could mend without products, is the last number printed; the rest needs products
-# of different channels.
+# scale could mend without products, is what the first of these lines says; the rest
+# needs products of different channels.
 #
 # # Part 2: genes
 #

@@ -74,9 +74,7 @@ free.details[["k", "loss", "deviance_ratio", "status"]]
 # %%
 ridge = {"loss": "multinomial", "lambda2": 0.01, "max_k": 12}
 repeats = 1 if SHORT else 5
-cv = l0path.cv_fit(
-    X[train], y[train], **ridge, cv=5, n_repeats=repeats, random_state=0, lambda2=0
-)
+cv = l0path.cv_fit(X[train], y[train], **ridge, cv=5, n_repeats=repeats, random_state=0)
 errors_of_classes(cv.metrics(["deviance", "misclassification"]))
 
 # %% [markdown]

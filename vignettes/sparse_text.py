@@ -32,7 +32,6 @@
 # of a column says which of these it is.
 
 # %%
-
 import l0path
 import numpy as np
 import pandas as pd
@@ -168,10 +167,11 @@ print(f"{len(shared)} of ten words are those of the squared hinge, too")
 
 # %% [markdown]
 # Whichever loss, the first words are the same: where there is a strong signal the loss
-# hardly matters. Larger models differ a little in their tails. And the first line of
-# the last cell explains the modest AUC of ten words: short lists are silent about most
-# documents. Where they speak, they are wrong clearly less often than the base rate. The
-# logistic loss is the one to begin with: it has probabilities and information criteria.
+# hardly matters. Larger models differ a little in their tails. The share of the reviews
+# that have one of the ten words explains their modest AUC: short lists are silent about
+# many documents. Where they speak, they are wrong clearly less often than the base
+# rate. The logistic loss is the one to begin with: it has probabilities and information
+# criteria.
 #
 # ## Sixty thousand columns
 #
