@@ -10,6 +10,8 @@ import inspect
 import io
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -77,12 +79,33 @@ def draw(example, file, names=None):
     exec(example, names)
     figure = names["ax"].figure
     figure.savefig(file, dpi=80, bbox_inches="tight")
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+
+
+def photograph(file, width=1000, height=833):
+    """A picture of the explorer page of the first steps, by chromium where it is installed."""
+    import l0path
+
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        return
+    data = l0path.datasets.load_hitters()
+    cv = l0path.cv_fit(data.X, data.y, cv=10, random_state=1, lambda2=0)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        cv.explore(page)
+        command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars"]
+        command += [f"--window-size={width},{height}", f"--screenshot={file}"]
+        subprocess.run([*command, f"{page.as_uri()}#k=6"], check=True, capture_output=True)
 
 
 if __name__ == "__main__":
     os.environ["MPLBACKEND"] = "Agg"
     sys.path.insert(0, str(FOLDER.parent))
     PICTURES.mkdir(exist_ok=True)
+    photograph(FOLDER / "assets" / "explorer.png")
     for example, names in plotted().items():
         draw(example, PICTURES / f"{names[0]}.png")
     first, blocks = plots_of_the_page()

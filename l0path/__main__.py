@@ -4,6 +4,7 @@ l0path predict PATH FILE` predicts new rows by it.
 """
 
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -276,7 +277,11 @@ def in_order(y, options):
 
 def refuse_options(options):
     """Refuse options that do not go together, before the file is read."""
-    for option, value in (("--groups-cv", options.groups_cv), ("--scoring", options.scoring)):
+    for option, value in (
+        ("--groups-cv", options.groups_cv),
+        ("--scoring", options.scoring),
+        ("--relax", options.relax),
+    ):
         if value and not options.cv:
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
     if options.strata and not of_survival(options):
@@ -303,7 +308,11 @@ NUMBERS = {
 }
 
 
-CHOICES = {"min": "best mean score", "1se": "smallest within one standard error"}  # of --cv
+CHOICES = {
+    "min": "best mean score",
+    "sparse": "fewest coefficients within half a paired standard error",
+    "1se": "fewest coefficients within one standard error",
+}  # of --cv
 
 
 def with_numbers(loss, options):
@@ -325,7 +334,7 @@ def refuse_rule(options, loss):
     options.rule = (options.rule or ("min" if options.cv else "bic")).lower()
     known = (*CHOICES, *RULES) if options.cv else RULES
     if options.rule not in known:
-        more = f"; {' and '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
+        more = f"; {', '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
         raise ValueError(
             f"--rule {options.rule} is not known here; choose one of {', '.join(known)}{more}"
         )
@@ -336,6 +345,27 @@ def refuse_rule(options, loss):
             f"loss {loss} has no likelihood, so that --rule {options.rule} cannot choose the size; "
             "pass --cv 10 for a choice by cross-validation, or --k for a size"
         )
+
+
+def shares(text):
+    """The shares of --relax, None without."""
+    try:
+        return None if text is None else [float(part) for part in listed(text)]
+    except ValueError:
+        raise ValueError(f"--relax {text} must be numbers, separated by commas") from None
+
+
+def best_of_sizes(cv):
+    """{size: row} of the best score of each size, of a cross-validation with several slices; empty
+    for others, whose rows are those of sizes.
+    """
+    if cv is None or len({s.slice for s in cv._solutions}) < 2 or cv._meta.grid == "lambda0":
+        return {}
+    out = {}
+    for k in sorted({s.k for s in cv._solutions}):
+        with suppress(LookupError):  # no score
+            out[k] = cv.select(k=k)
+    return out
 
 
 def run_fit(options, say=print):
@@ -350,8 +380,10 @@ def run_fit(options, say=print):
     loss = choose_loss(options, y, say)
     refuse_rule(options, loss)
     y = in_order(y, options)
-    lambda2 = options.lambda2
-    if lambda2 is None and (loss in CLASSIFICATION or loss == "ordinal"):
+    lambda2, classes = options.lambda2, loss in CLASSIFICATION or loss == "ordinal"
+    if lambda2 is None and options.cv and options.lambda1 is None:
+        lambda2 = "auto"
+    elif lambda2 is None and classes:
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
@@ -373,6 +405,7 @@ def run_fit(options, say=print):
             scoring=options.scoring,
             random_state=options.seed,
             n_jobs=options.jobs,
+            relax=shares(options.relax),
             **arguments,
         )
     else:
@@ -394,21 +427,28 @@ def run_fit(options, say=print):
         certificate = path.certify(index=index, time_limit=options.certify)
         say(f"\n{certificate!r}")
     write(path, cv, index, options, say)
-    remember(options.out, path, index, levels, offset=options.offset, strata=options.strata)
+    columns = {"offset": options.offset, "strata": options.strata}
+    remember(options.out, path, index, levels, sizes=best_of_sizes(cv), **columns)
     return path, index
 
 
 def show(path, cv, index, why, say):
     """Print the table and the chosen model."""
-    table = path.details[
-        ["k", "lambda0_low", "lambda0_high", "objective", "deviance_ratio", "optimality"]
-    ]
+    sizes, names = best_of_sizes(cv), ["lambda0_low", "lambda0_high"]
+    if sizes:
+        names = ["lambda2", "relax"]
+    table = path.details[["k", *names, "objective", "deviance_ratio", "optimality"]]
     if cv is not None:
         table = table.join(cv.scores[["cv_mean", "cv_se"]])
+    if sizes:
+        table = table.loc[list(sizes.values())]
+        say("the best ridge and mixture for each size:")
     with pd.option_context("display.max_rows", 200, "display.width", 160):
         say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
     about = path._meta.about and f"; coefficients are about {path._meta.about}"
-    say(f"\nchosen: k = {path._solutions[index].k} ({why}){about}")
+    s = path._solutions[index]
+    shrunk = f", lambda2 = {s.lambda2:.4g}, relax = {s.relax:.4g}" if sizes else ""
+    say(f"\nchosen: k = {s.k}{shrunk} ({why}){about}")
     say(path.coef(index=index).to_string(float_format=lambda x: f"{x:.6g}"))
 
 
@@ -420,7 +460,8 @@ def write(path, cv, index, options, say):
     if not several:
         chosen = chosen.rename("coefficient").to_frame()
     if path.classes is not None and not several and not path._meta.ordered:
-        chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
+        name = ("positive_class", "") if every.columns.nlevels > 1 else "positive_class"
+        chosen["positive_class"] = every[name] = str(path.classes[1])
     chosen.to_csv(options.out / "chosen.csv")
     every.to_csv(options.out / "coefficients.csv")
     table = path.details

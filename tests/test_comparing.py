@@ -36,7 +36,7 @@ def sample(classes=False, n=70):
 
 def test_other_metrics_are_those_of_a_cross_validation_of_their_own():
     X, y = sample()
-    some = {"cv": 4, "max_k": 4, "random_state": 3, "n_repeats": 2}
+    some = {"cv": 4, "max_k": 4, "random_state": 3, "n_repeats": 2, "lambda2": 0}
     cv, own = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, scoring="mae", **some)
     again = cv.rescore("mae")
     pd.testing.assert_frame_equal(again.scores, own.scores)
@@ -232,7 +232,7 @@ def test_models_of_a_cross_validation_side_by_side():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.standard_normal((60, 5)), columns=list("abcde"))
     y = X["a"] - X["d"] + rng.standard_normal(60)
-    cv = l0path.cv_fit(X, y, cv=4, random_state=0, max_k=4)
+    cv = l0path.cv_fit(X, y, cv=4, random_state=0, max_k=4, lambda2=0)
     table = cv.compare(["min", "1se", 3, {"k": 1}, cv.model(4)], criteria=["bic"])
     sizes = [cv.model("min").k, cv.model("1se").k, 3, 1, 4]
     assert table.loc["fit"].loc["k"].tolist() == sizes

@@ -10,9 +10,12 @@ import pytest
 import scipy.sparse as sp
 import survival
 from cox_samples import CASES, compare, drawn, fitted, least
+from scipy.special import logsumexp
 
 import l0path
 from l0path.errors import SeparationWarning
+from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.verbs import derivatives, mean_loss
 from l0path.solvers import LocalSearch
 
 
@@ -240,3 +243,28 @@ def test_columns_are_not_seen_where_every_event_is_alone_at_risk():
         )
         assert len(path) == 1 and path.details.n_features[0] == 0
         assert path.notes[0] == "3 columns constant in every risk set, never chosen: x0, x1, x2"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_over_risk_sets_hold_predictors_that_are_far_apart(seed):
+    """Rows enter late, so that one far above the others may be at risk at a few times only."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 25))
+    stop = rng.integers(1, n + 1, n) + 1.0
+    start = (stop - rng.integers(1, n + 1, n) * rng.random(n)) * (seed % 4 > 0)
+    stratum, event = rng.integers(0, 1 + seed % 2, n), rng.random(n) < 0.7
+    event[0] = True
+    eta, w = rng.normal(size=n) * 10.0 ** rng.uniform(0, 4), rng.uniform(0.5, 2.0, n) / n
+    loss = cox_of(start, stop, event.astype(float), stratum=stratum, efron=False, level=0.0)
+    value, slope, curvature = 0.0, np.zeros(n), np.zeros(n)
+    for i in np.flatnonzero(event):
+        at = (stratum == stratum[i]) & (stop >= stop[i]) & (start < stop[i])
+        top = logsumexp(eta[at] + np.log(w[at]))
+        share = np.where(at, w * np.exp(np.where(at, eta - top, -np.inf)), 0.0)
+        value += w[i] * (top - eta[i])
+        slope += w[i] * (share - (np.arange(n) == i))
+        curvature += w[i] * share
+    total, found = w[event].sum(), np.empty((2, n))
+    assert mean_loss(loss, event.astype(float), eta, w) == pytest.approx(value / total, rel=1e-12)
+    derivatives(loss, event.astype(float), eta, w, *found)
+    assert found == pytest.approx(np.array([slope, curvature]) / total, rel=1e-9, abs=1e-13)

@@ -14,7 +14,7 @@ import l0path
 def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
     X, times = drawn(8, n=48)
     y = response(times)
-    cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0)
+    cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0, lambda2=0)
     for number, (train, test) in enumerate(cv.splits):
         fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
         for k in range(3):
@@ -37,7 +37,7 @@ def test_the_deviance_has_one_scale(tmp_path):
     """
     X, times = drawn(8, n=600)
     y = response(times)
-    cv = l0path.cv_fit(X, y, loss="cox", cv=5, max_k=2, random_state=0)
+    cv = l0path.cv_fit(X, y, loss="cox", cv=5, max_k=2, random_state=0, lambda2=0)
     path = cv
     fitted = 2 * path.details["loss"].to_numpy()
     events = times.event.sum()

@@ -82,6 +82,19 @@ def test_pictures_and_links_of_the_readme_are_there():
     assert [name for name in files if not (DOCS.parent / name).exists()] == []
 
 
+def test_the_page_on_plots_shows_what_its_code_draws(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, blocks = figures.plots_of_the_page()
+    assert len(blocks) > 10 and set(blocks) == set((DOCS / "assets" / "plots").glob("*.png"))
+    names = {}
+    exec(first, names)
+    for file, code in blocks.items():
+        figures.draw(code, tmp_path / file.name, names)
+        assert names["ax"].has_data(), file.name
+    pages = (DOCS / "plots.md").read_text(encoding="utf-8").count("](assets/plots/")
+    assert pages == len(blocks)
+
+
 def test_examples_that_draw_have_a_picture():
     files = figures.pictures()
     assert {"l0path.Path.plot", "l0path.CVPath.plot_roc", "l0path.Model.plot"} <= set(files)

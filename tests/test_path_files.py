@@ -256,7 +256,8 @@ def test_datasets_in_a_zip_file(tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert "sonar: n=208" in done.stdout and "srbct: n=83" in done.stdout
+    assert "sonar: Class of 208 rows" in done.stdout
+    assert "srbct: tumour of 83 rows" in done.stdout
 
 
 def test_messages_name_the_argument(tmp_path):

@@ -207,7 +207,7 @@ def test_an_offset_stays_in_the_infimum():
 def test_cross_validation_does_not_choose_a_separated_model():
     X, y = empty_cell()
     with pytest.warns(SeparationWarning):
-        cv = l0path.cv_fit(X, y, loss="logistic", cv=3, random_state=0)
+        cv = l0path.cv_fit(X, y, loss="logistic", cv=3, random_state=0, lambda2=0)
     apart = cv.details.status == "separated"
     assert apart.any()
     cv.folds.loc[apart] = -1.0  # the best score of all
@@ -238,7 +238,7 @@ def test_cross_validation_does_not_choose_what_separates_in_a_fold():
         note = next(note for note in cv.notes if "have no finite optimum" in note)
         assert "in a fold" in note and ("pass lambda2" in note) == (not chosen)
     with pytest.warns(SeparationWarning):  # where there is no other
-        one = l0path.cv_fit(X, y, loss="logistic", cv=ids, always_include=[3])
+        one = l0path.cv_fit(X, y, loss="logistic", cv=ids, always_include=[3], lambda2=0)
     assert one.model(index=one.select("min")).details["status"] == "converged"
     assert any("every model is one" in note for note in one.notes)
 
@@ -251,7 +251,7 @@ def test_choices_have_a_finite_optimum_in_every_fold_of_every_kind():
             X, y, _, fit, _ = sample(kind, seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                cv = l0path.cv_fit(X, y, cv=3, random_state=seed, max_k=3, **fit)
+                cv = l0path.cv_fit(X, y, cv=3, random_state=seed, max_k=3, **{"lambda2": 0, **fit})
             fits = [cv._solutions, *cv._fits]
             apart = np.any([[s.separated for s in one] for one in fits], axis=0)
             left += apart.any()

@@ -90,7 +90,7 @@ pd.DataFrame({"p, held-out": held_out.pvalues, "p, naive": naive.pvalues}).iloc[
 table = l0path.split_inference(X, y, n_splits=20 if SHORT else 100, random_state=1)
 print("mean size of the models chosen:", round(table.attrs["mean_size"], 1))
 splitting_intervals(table, X)
-table[table.selected >= 0.3].sort_values("p_value").head(6)
+table.sort_values("p_value").head(4)
 
 # %% [markdown]
 # # Part 3: stability selection

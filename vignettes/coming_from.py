@@ -115,7 +115,7 @@ from common import SHORT, lasso_and_subsets, walk_along_lambda0
 # %%
 hitters = load_hitters()
 X, y = hitters.X, hitters.y
-cv = l0path.cv_fit(X, y, max_k=19, cv=10, random_state=1)
+cv = l0path.cv_fit(X, y, max_k=19, cv=10, random_state=1, lambda2=0)
 ax = cv.plot()
 
 # %%

@@ -42,6 +42,7 @@ plt.rcParams.update(
         "axes.spines.top": False,
         "axes.titlesize": 10,
         "figure.constrained_layout.use": True,
+        "figure.dpi": 80,
         "figure.figsize": (7.2, 3.4),
         "legend.fontsize": 9,
         "legend.frameon": False,
@@ -228,7 +229,9 @@ def choices(data, rules, repeats):
     """The sizes that rules and cross-validation choose, a row for each set of data."""
     rows = {}
     for name, (X, y) in data.items():
-        cv = l0path.cv_fit(X, y, max_k=30, cv=10, n_repeats=repeats, random_state=1)
+        cv = l0path.cv_fit(
+            X, y, max_k=30, cv=10, n_repeats=repeats, random_state=1, lambda2=0
+        )
         every = {rule: cv.model(rule).k for rule in rules}
         folds = {f'CV "{rule}"': cv.model(rule).k for rule in ("min", "1se")}
         rows[name] = every | folds
@@ -249,7 +252,7 @@ def fooled_by_screening(X, repeats, kept=60):
         for rule in ("ebic", "mbic", "gic"):
             row[f"{rule}, p_total={X.shape[1]}"] = path.select(rule, p_total=X.shape[1])
         for what, table in ((f"the {kept} screened", best), (f"all {X.shape[1]}", X)):
-            cv = l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1)
+            cv = l0path.cv_fit(table, noise, max_k=10, cv=10, random_state=1, lambda2=0)
             row[f'CV "1se", on {what}'] = cv.model("1se").k
         rows.append(row)
     k = pd.DataFrame(rows)
@@ -262,7 +265,7 @@ def nested_errors(data, rules, **folds):
     for name, (X, y) in data.items():
         for rule in rules:
             nested = l0path.nested_cv(
-                X, y, rule=rule, max_k=15, random_state=1, **folds
+                X, y, rule=rule, max_k=15, lambda2=0, random_state=1, **folds
             )
             inner, k = nested.table.inner_mean.mean() / np.var(y), nested.table.k
             outer = nested.mean / np.var(y)
@@ -288,7 +291,9 @@ def test_errors(data, rules, splits):
                 np.arange(len(y)), test_size=1 / 3, random_state=seed
             )
             most = {"max_k": min(X.shape[1], len(train) // 2), "cv": 5}
-            cv = l0path.cv_fit(X.iloc[train], y.iloc[train], random_state=seed, **most)
+            cv = l0path.cv_fit(
+                X.iloc[train], y.iloc[train], random_state=seed, **most, lambda2=0
+            )
             for rule in rules:
                 last = rule == "largest k"
                 m = cv.model(k=cv.table.k.max()) if last else cv.model(rule.split()[-1])
@@ -1956,7 +1961,7 @@ def warm_up(folder, limit):
     small = np.asfortranarray(rng.standard_normal((60, 5000)), dtype=np.float32)
     np.save(folder / "small.npy", small)
     X = l0path.designs.blocks(folder / "small.npy", limit)
-    l0path.cv_fit(X, small[:, 0] + rng.standard_normal(60), max_k=3, cv=3)
+    l0path.cv_fit(X, small[:, 0] + rng.standard_normal(60), max_k=3, cv=3, lambda2=0)
 
 
 class MemoryWatch:
@@ -2638,7 +2643,7 @@ def coefficient_maps(tables):
     """The coefficients of a joint fit, of separate fits, and the truth."""
     B = tables["truth"]
     largest = np.abs(B).max()
-    fig, axes = plt.subplots(3, 1, figsize=(9, 5), sharex=True)
+    fig, axes = plt.subplots(3, 1, figsize=(9, 4.2), sharex=True)
     for ax, (title, table) in zip(axes, tables.items(), strict=True):
         image = ax.imshow(
             table.T,

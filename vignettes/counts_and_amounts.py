@@ -75,7 +75,7 @@ counts_seen_and_expected(rand, poisson, negative)
 # %%
 star, folds = sm.datasets.star98.load_pandas().data, 5 if SHORT else 10
 Y, D = star[["NABOVE", "NBELOW"]], star.drop(columns=["NABOVE", "NBELOW"])
-schools = l0path.cv_fit(D, Y, loss="binomial", cv=folds, random_state=0)
+schools = l0path.cv_fit(D, Y, loss="binomial", cv=folds, random_state=0, lambda2=0)
 bic_and_districts(schools)
 print(f"BIC: {schools.model('bic').k} columns; folds: {schools.model('1se').features}")
 
@@ -97,8 +97,8 @@ hitters = load_hitters()
 X, salary = hitters.X, hitters.y
 counted = X.columns[X.max() > 1]
 logs = X.assign(**np.log1p(X[counted])).rename(columns=lambda name: f"log {name}")
-squared = l0path.cv_fit(X, salary, cv=folds, random_state=0)
-gamma = l0path.cv_fit(logs, salary, loss="gamma", cv=folds, random_state=0)
+squared = l0path.cv_fit(X, salary, cv=folds, random_state=0, lambda2=0)
+gamma = l0path.cv_fit(logs, salary, loss="gamma", cv=folds, random_state=0, lambda2=0)
 residuals_of_two_losses(squared, gamma, salary)
 least = [cv.held_out("min").min() for cv in (squared, gamma)]
 print(f"smallest prediction: squared loss {least[0]:.0f}, gamma loss {least[1]:.0f}")
@@ -118,7 +118,9 @@ print(f"smallest prediction: squared loss {least[0]:.0f}, gamma loss {least[1]:.
 quantiles = {}
 for q in (0.1, 0.5, 0.9):
     loss = l0path.losses.Quantile(q)
-    one = l0path.cv_fit(X, salary, loss=loss, max_k=8, cv=folds, random_state=0)
+    one = l0path.cv_fit(
+        X, salary, loss=loss, max_k=8, cv=folds, random_state=0, lambda2=0
+    )
     print(f"{q}: {', '.join(one.model('min').features)}")
     quantiles[q] = one.held_out("min")
 held_out = pd.DataFrame(quantiles)

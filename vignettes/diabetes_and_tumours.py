@@ -233,7 +233,7 @@ path.plot("criteria", k=20)
 # within one standard error of the best.
 
 # %%
-cv = l0path.cv_fit(X, y, cv=10, random_state=2)
+cv = l0path.cv_fit(X, y, cv=10, random_state=2, lambda2=0)
 ax = cv.plot()
 ax.set_ylabel("held-out mean squared error")
 
@@ -244,7 +244,7 @@ ax.set_ylabel("held-out mean squared error")
 # %%
 draws = []
 for seed in range(2 if SHORT else 20):
-    again = l0path.cv_fit(X, y, cv=10, random_state=seed)
+    again = l0path.cv_fit(X, y, cv=10, random_state=seed, lambda2=0)
     draws.append({which: again.model(which).k for which in ("min", "1se")})
 draws = pd.DataFrame(draws)
 print("sizes chosen, and how often, over", len(draws), "draws of the folds")
@@ -278,7 +278,7 @@ def one_split(seed):
     """Test error and number of features of each method on one random split."""
     a, b = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
     Xa, ya, Xb, yb = X.iloc[a], y.iloc[a], X.iloc[b], y.iloc[b]
-    fits = l0path.cv_fit(Xa, ya, cv=FOLDS, random_state=seed)
+    fits = l0path.cv_fit(Xa, ya, cv=FOLDS, random_state=seed, lambda2=0)
     ridge = l0path.cv_fit(
         Xa,
         ya,

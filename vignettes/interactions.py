@@ -26,7 +26,6 @@
 # it hardly matters. All numbers are printed by the code.
 
 # %%
-
 import l0path
 import numpy as np
 import pandas as pd
@@ -84,7 +83,7 @@ folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(X[train]))
 designs = {"columns alone": X[train], "with products": polynomial(X[train])}
 cvs = {}
 for name, design in designs.items():
-    how = {"cv": folds, "max_k": MAX_K}
+    how = {"cv": folds, "max_k": MAX_K, "lambda2": 0}
     cvs[name], seconds = timed(l0path.cv_fit, design, y[train], **how)
     print(f"{name}: {cvs[name].p} columns, {FOLDS} folds and a fit in {seconds:.1f} s")
 errors_with_products(cvs)
@@ -138,7 +137,9 @@ map_of_products(at, near, cvs, model)
 parents = cvs["columns alone"].model("min").support
 for kind in ("weak", "strong"):
     design = polynomial(X[train], heredity=kind, parents=parents)
-    cvs[f"{kind} heredity"] = l0path.cv_fit(design, y[train], cv=folds, max_k=MAX_K)
+    cvs[f"{kind} heredity"] = l0path.cv_fit(
+        design, y[train], cv=folds, max_k=MAX_K, lambda2=0
+    )
 rows = {}
 for name, cv in cvs.items():
     for which in ("min", "1se"):
@@ -163,8 +164,8 @@ for name in ("columns alone", "with products"):
 # Both scores say the same, the one that chose the size and the one that had no part in
 # it, and with the heredity rules as much is found among far fewer candidates. How much
 # of the error of columns alone is a plain *bend* in the prediction, which a curved
-# scale could mend without products, is the last number printed; the rest needs products
-# of different channels.
+# scale could mend without products, is what the first of these lines says; the rest
+# needs products of different channels.
 #
 # # Part 2: genes
 #
@@ -180,8 +181,8 @@ K = 5 if SHORT else 8
 pairs = polynomial(G)
 print(f"{name}: {len(rate)} rows, {G.shape[1]} genes, {pairs.p} with products")
 folds = list(KFold(FOLDS, shuffle=True, random_state=1).split(G))
-genes_cv = l0path.cv_fit(G, rate, cv=folds, max_k=K)
-pairs_cv = l0path.cv_fit(pairs, rate, cv=folds, max_k=K)
+genes_cv = l0path.cv_fit(G, rate, cv=folds, max_k=K, lambda2=0)
+pairs_cv = l0path.cv_fit(pairs, rate, cv=folds, max_k=K, lambda2=0)
 
 # %% [markdown]
 # What would noise look like? The same two searches with the responses in random order,
@@ -220,7 +221,9 @@ alone = "bs(Years, df=4) + Hits + Walks + CRBI + PutOuts + League + Division"
 terms = {}
 for name, right in (("terms alone", alone), ("with products", f"({alone})**2")):
     how = {"cv": FOLDS, "random_state": 1, "max_k": 10, "heredity": None}
-    terms[name] = cv = l0path.cv_fit(f"np.log(Salary) ~ {right}", table, **how)
+    terms[name] = cv = l0path.cv_fit(
+        f"np.log(Salary) ~ {right}", table, **how, lambda2=0
+    )
     i = cv.select("min")
     print(f"{name}: error {cv.scores.cv_mean[i]:.4f} (se {cv.scores.cv_se[i]:.4f})")
 salaries_by_years(table, terms)

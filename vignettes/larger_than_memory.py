@@ -115,7 +115,7 @@ path.table[["k", "objective", "deviance_ratio", "optimality"]]
 # %%
 passes = X.passes
 with watch.stage("cross-validate"):
-    cv = l0path.cv_fit(X, y, max_k=10, cv=5, scoring="mse", random_state=0)
+    cv = l0path.cv_fit(X, y, max_k=10, cv=5, scoring="mse", random_state=0, lambda2=0)
 with watch.stage("predict"):
     fitted = cv.predict(X)
 watch.stop()

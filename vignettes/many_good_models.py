@@ -93,7 +93,7 @@ good
 # %%
 weight = good.coef.weight.drop("(Intercept)").sort_values(ascending=False)
 print("in every model:", ", ".join(weight.index[weight > 0.9999]))
-weight[weight <= 0.9999].head(8).round(2).to_frame()
+weight[weight <= 0.9999].head(4).round(2).to_frame()
 
 # %% [markdown]
 # `weight` sums over the models that have a column; a model counts by exp(-BIC / 2), an

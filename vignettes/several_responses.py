@@ -99,7 +99,9 @@ spectra_and_slopes(data, X)
 
 # %%
 loss = l0path.losses.Squared(response_weights=1.0 / Y[train].var())
-cv = l0path.cv_fit(X[train], Y[train], loss=loss, max_k=10, cv=5, random_state=0)
+cv = l0path.cv_fit(
+    X[train], Y[train], loss=loss, max_k=10, cv=5, random_state=0, lambda2=0
+)
 cv.scores[["k", "cv_mean", "cv_se"]].T
 
 # %%

@@ -45,8 +45,8 @@ from common import (
 
 # %%
 X, y, person = persons(np.random.default_rng(0))
-by_rows = l0path.cv_fit(X, y, cv=10, random_state=1)
-by_persons = l0path.cv_fit(X, y, cv=10, groups_cv=person, random_state=1)
+by_rows = l0path.cv_fit(X, y, cv=10, random_state=1, lambda2=0)
+by_persons = l0path.cv_fit(X, y, cv=10, groups_cv=person, random_state=1, lambda2=0)
 two_kinds_of_folds(by_rows, by_persons)
 print(f"folds of rows:    {by_rows.model('min').k} columns at the least error")
 print(f"folds of persons: {by_persons.model('min').k} columns at the least error")
@@ -87,7 +87,7 @@ wages = data.X.assign(log_wage=data.y, black=data.X.black.astype(int))
 man = wages.index.to_numpy()
 terms = "education + bs(experience, df=4) + np.log(hours) + black + hispanic"
 formula = f"log_wage ~ {terms} + married + union + C(occupation) + C(year)"
-cv = l0path.cv_fit(formula, wages, cv=10, groups_cv=man, random_state=1)
+cv = l0path.cv_fit(formula, wages, cv=10, groups_cv=man, random_state=1, lambda2=0)
 cv.scores[["k", "cv_mean", "cv_se"]].assign(terms=cv.table.features)
 
 # %% [markdown]

@@ -32,7 +32,6 @@
 # of a column says which of these it is.
 
 # %%
-
 import l0path
 import numpy as np
 import pandas as pd
@@ -86,7 +85,13 @@ effects_of_words(model, X[train], words)
 
 # %%
 cv = l0path.cv_fit(
-    X[train], stars[train], feature_names=words, max_k=K, cv=5, random_state=1
+    X[train],
+    stars[train],
+    feature_names=words,
+    max_k=K,
+    cv=5,
+    random_state=1,
+    lambda2=0,
 )
 far = l0path.fit(X[train], stars[train], lambda2=0.3, max_k=K if SHORT else 300)
 ours = path.validate(X[test], stars[test], scoring="r2").scores
@@ -162,10 +167,11 @@ print(f"{len(shared)} of ten words are those of the squared hinge, too")
 
 # %% [markdown]
 # Whichever loss, the first words are the same: where there is a strong signal the loss
-# hardly matters. Larger models differ a little in their tails. And the first line of
-# the last cell explains the modest AUC of ten words: short lists are silent about most
-# documents. Where they speak, they are wrong clearly less often than the base rate. The
-# logistic loss is the one to begin with: it has probabilities and information criteria.
+# hardly matters. Larger models differ a little in their tails. The share of the reviews
+# that have one of the ten words explains their modest AUC: short lists are silent about
+# many documents. Where they speak, they are wrong clearly less often than the base
+# rate. The logistic loss is the one to begin with: it has probabilities and information
+# criteria.
 #
 # ## Sixty thousand columns
 #

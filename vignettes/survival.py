@@ -63,7 +63,7 @@ _ = ax.set(xlabel="months since the end of the trial", ylabel="share not yet pub
 # %%
 naive = l0path.cv_fit(X, y, max_k=4, scoring="concordance", **COX, **FOLDS)
 print(naive.model(k=1))
-print(naive.scores[["k", "cv_mean", "cv_se"]].to_string(index=False))
+print(f"concordance of it {naive.scores.cv_mean[1]:.2f}")
 X["impact"].groupby(y["published"]).describe()[["count", "mean", "50%", "max"]]
 
 # %% [markdown]
@@ -91,7 +91,7 @@ print(f"{Z.shape[1]} columns; left out: impact, {', '.join(few)}")
 
 # %%
 cv = l0path.cv_fit(Z, y, max_k=8, **COX, **FOLDS)
-cv.details[["k", "loss", "deviance_ratio", "optimality", "features"]]
+cv.details[["k", "loss", "deviance_ratio", "features"]].head(6)
 
 # %% [markdown]
 # ## How many columns?
@@ -105,7 +105,7 @@ cv.details[["k", "loss", "deviance_ratio", "optimality", "features"]]
 
 # %%
 ax = cv.plot()
-cv.metrics().round(3)
+cv.metrics().round(3).head(6)
 
 # %%
 for rule in ("min", "1se", "bic"):

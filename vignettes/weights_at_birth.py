@@ -104,7 +104,7 @@ for levels in (["none", "1 to 10", "more"], ["more", "none", "1 to 10"]):
 # %%
 options = {"always_include": TERMS, "max_k": 6, "random_state": 1}
 folds = {"cv": 5, "n_repeats": 1} if SHORT else {"cv": 10, "n_repeats": 3}
-beside = l0path.cv_fit(PRODUCTS, births, **folds, **options)
+beside = l0path.cv_fit(PRODUCTS, births, lambda2=0, **folds, **options)
 products_beside_terms(beside)
 print("the best product:", beside.model(k=1).groups[-1])
 

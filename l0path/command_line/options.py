@@ -106,7 +106,14 @@ def add_model(fit):
     fit.add_argument(
         "--lambda2",
         type=float,
-        help=f"ridge on standardized coefficients (default 0; {CLASS_RIDGE:g} for classes)",
+        help="ridge on standardized coefficients (default: 0, for classes "
+        f"{CLASS_RIDGE:g}; with --cv, unless --lambda1 is given, a choice among four)",
+    )
+    fit.add_argument(
+        "--relax",
+        metavar="SHARES",
+        help="with --cv: shares of a shrunken model in its mixtures with the fit of its columns "
+        "without shrinkage, separated by commas (default 0,0.5,1; with --lambda2 1)",
     )
     fit.add_argument(
         "--lambda1", type=float, help="lasso penalty on standardized coefficients (default 0)"
@@ -129,8 +136,8 @@ def add_choice(fit):
     fit.add_argument(
         "--rule",
         help="the rule of choice: a criterion (aic, bic, ebic, gic, ...; default bic), or with "
-        "--cv also min (the best mean score, the default there) or 1se (the smallest size within "
-        "one standard error of it)",
+        "--cv also min (the best mean score, the default there), sparse (the fewest coefficients "
+        "within half a paired standard error of it) or 1se (the fewest within one standard error)",
     )
     fit.add_argument("--k", type=int, help="choose this size")
     fit.add_argument(

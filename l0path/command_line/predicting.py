@@ -12,13 +12,14 @@ from .reading import check_out_file, read, ready
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
 
-def remember(folder, path, index, levels, **columns):
-    """Write what a path file does not hold: the chosen model, how text was coded, and the columns
-    of the offset and of strata.
+def remember(folder, path, index, levels, sizes, **columns):
+    """Write what a path file does not hold: the chosen model, {size: row} where several slices have
+    a size, how text was coded, and the columns of the offset and of strata.
     """
     facts = {
         "index": int(index),
         "k": int(path._solutions[index].k),
+        "sizes": {str(k): int(i) for k, i in sizes.items()},
         "levels": {str(name): [str(level) for level in known] for name, known in levels.items()},
         **columns,
     }
@@ -88,7 +89,8 @@ def _times(path, options):
 def _index(path, options, facts):
     """The model asked for, or the one that `fit` chose."""
     if options.k is not None:
-        return path.select(k=options.k)
+        index = facts.get("sizes", {}).get(str(options.k))
+        return path.select(k=options.k) if index is None else path.select(index=int(index))
     if options.rule is not None:
         return path.select(options.rule)
     if "index" in facts:

@@ -10,6 +10,7 @@ OPTIONS = {
     "k": "--k",
     "lambda1": "--lambda1",
     "lambda2": "--lambda2",
+    "relax": "--relax",
     "algorithm": "--algorithm",
     "pos_label": "--pos-label",
     "sample_weight": "--weights",

@@ -101,7 +101,7 @@ MOVED = {
 # what one model answers, by the methods of earlier versions of a path
 OF_ONE_MODEL = ("alternatives", "confusion", "refit", "score", "summary", "survival", "conf_int")
 ROW = (
-    "slice lambda0 lambda1 lambda2 lambda0_low lambda0_high converged status exchanges flags "
+    "slice lambda0 lambda1 lambda2 relax lambda0_low lambda0_high converged status exchanges flags "
     "chosen_by"
 ).split()
 

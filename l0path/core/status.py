@@ -26,6 +26,7 @@ class Optimality(StrEnum):
     CD = "cd"
     STATIONARY = "stationary"
     UNVERIFIED = "unverified"
+    RELAXED = "relaxed"  # a mixture of two optima on one support, which is none itself
     GLOBAL_SMOOTHED = "global_smoothed"
     REFIT_SWAP_SMOOTHED = "refit_swap_smoothed"
     REFIT_SWAP_M_SMOOTHED = "refit_swap_m_smoothed"

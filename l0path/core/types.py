@@ -43,8 +43,8 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 
 class Selector(TypedDict, total=False):
-    """Keywords that name one solution of a path: one of k, lambda0 and index, with slice, lambda1
-    or lambda2 where there are several slices.
+    """Keywords that name one solution of a path: one of k, lambda0 and index, with slice, lambda1,
+    lambda2 or relax where there are several slices.
     """
 
     k: int
@@ -53,3 +53,4 @@ class Selector(TypedDict, total=False):
     slice: int
     lambda1: float
     lambda2: float
+    relax: float

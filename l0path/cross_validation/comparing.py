@@ -30,11 +30,10 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
     """
     scores = np.empty((len(path), len(splits)))
     for column, (split, matched) in enumerate(zip(splits, fits, strict=True)):
-        known = {}
-        for i, s in enumerate(matched):
-            if id(s) not in known:
-                known[id(s)] = score(metric, held_out_rows(path, data, s, split))
-            scores[i, column] = known[id(s)]
+        distinct = list({id(s): s for s in matched}.values())
+        held = held_out_rows(path, data, distinct, split)
+        known = {id(s): score(metric, one) for s, one in zip(distinct, held, strict=True)}
+        scores[:, column] = [known[id(s)] for s in matched]
     return scores
 
 

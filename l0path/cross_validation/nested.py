@@ -38,7 +38,7 @@ from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CHOICE = ["k", "n_features", "lambda0", "lambda1", "lambda2"]
+CHOICE = ["k", "n_features", "lambda0", "lambda1", "lambda2", "relax"]
 
 
 class NestedCV:
@@ -47,9 +47,10 @@ class NestedCV:
     Attributes
     ----------
     table : DataFrame
-        One row per outer fold: k, n_features, lambda0, lambda1 and lambda2 of the model chosen on
-        its training rows; inner_mean, the inner score by which it was chosen, which is optimistic;
-        score, on the held-out rows, which neither fit nor choice have seen; n_train and n_test.
+        One row per outer fold: k, n_features, lambda0, lambda1, lambda2 and relax of the model
+        chosen on its training rows; inner_mean, the inner score by which it was chosen, which is
+        optimistic; score, on the held-out rows, which neither fit nor choice have seen; n_train and
+        n_test.
     models : list of Model
         The model chosen in each outer fold. Its path holds no data.
     splits : list of (train, test)
@@ -234,7 +235,7 @@ def nested_cv(
         The outer folds, in the forms of `cv` in `cv_fit`. Those of a number are shuffled, and
         stratified for classes.
     rule : str or callable, default "min"
-        The choice in each outer fold: "min", "1se", or a criterion such as "bic".
+        The choice in each outer fold: "min", "sparse", "1se", or a criterion such as "bic".
     cv : int or splitter, default 10
         The inner folds.
     scoring : str, scorer, or callable, optional
@@ -251,7 +252,7 @@ def nested_cv(
     progress : bool, optional
         A bar on stderr that shows the outer folds, as in `l0path.fit`.
     **arguments : Any
-        Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2 and n_jobs
+        Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, relax and n_jobs
         (processes for the inner folds). `time_limit` is for each outer fold.
 
     Returns

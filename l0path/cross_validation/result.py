@@ -18,6 +18,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES
+from ..paths.path import SLICES
 from ..paths.predicting import class_predictors, linear_predictor
 from .splits import spread
 
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
     from ..paths.comparison import Comparison
     from .comparing import Which
 
-CV_RULES = ("min", "1se")
+CV_RULES = ("min", "sparse", "1se")
 SCORED = [
     "k",
     "lambda0",
     "lambda1",
     "lambda2",
+    "relax",
     "n_features",
     "cv_mean",
     "cv_sd",
@@ -43,12 +45,26 @@ SCORED = [
 SAME = 1e-12
 
 
+def _not_shrunk(s):
+    """A key that ascends from the solution with most shrinkage; of those without any, from that of
+    a search without any.
+    """
+    return -s.relax * s.lambda1, -s.relax * s.lambda2, s.lambda1, s.lambda2
+
+
 class CVPath(Path):
     """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
 
-    It is the `Path` of the fit on all rows, with two more rules: "min", the best score, the choice
-    where no selector is given, and "1se", the smallest model within one standard error of it.
-    `cv.model()`, `cv.model("1se").refit()`, `cv.predict(X)` and `cv[5]` are as those of a path.
+    It is the `Path` of the fit on all rows, with three more rules: "min", the best score, the
+    choice where no selector is given, "sparse", the fewest coefficients that the folds do not tell
+    from it, and "1se", the smallest model within one standard error of it. `cv.model()`,
+    `cv.model("1se").refit()`, `cv.predict(X)` and `cv[5]` are as those of a path; of several models
+    of a size `cv[5]` is the one with the best score.
+
+    Its rows are those of the slices (lambda1, lambda2), and behind them those of mixtures: `relax`
+    is the share g of the shrunken model in g b + (1 - g) b', where b' is the fit without shrinkage
+    on the support of b. A model with g < 1 has the optimality "relaxed": its objective is that of
+    its own coefficients, which are no optimum.
 
     Attributes
     ----------
@@ -63,10 +79,10 @@ class CVPath(Path):
 
     Notes
     -----
-    `scores` has the columns k, lambda0, lambda1, lambda2, n_features, cv_mean, cv_sd, cv_se and
-    n_folds. cv_mean is the plain mean of the fold scores, cv_sd their sample standard deviation s,
-    and cv_se = s / sqrt(number of folds). With repeats both are averaged over the repeats r of m_r
-    folds, which cut the same rows anew:
+    `scores` has the columns k, lambda0, lambda1, lambda2, relax, n_features, cv_mean, cv_sd, cv_se
+    and n_folds. cv_mean is the plain mean of the fold scores, cv_sd their sample standard deviation
+    s, and cv_se = s / sqrt(number of folds). With repeats both are averaged over the repeats r of
+    m_r folds, which cut the same rows anew:
 
         cv_sd = sqrt(mean s_r^2),    cv_se = sqrt(mean s_r^2 / m_r)
 
@@ -140,14 +156,17 @@ class CVPath(Path):
         Parameters
         ----------
         rule : str, int, or callable, default "min"
-            "min" for the best score, where ties go to the fewest nonzeros. "1se" for the fewest
-            nonzeros, then the best score, of all solutions whose score is within one cv_se of the
-            best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3); coefficients are counted
-            that are not 0, so a term of five columns counts as five. Else a size, a criterion or a
-            function of the path, as in `Path.select`.
+            "min" for the best score. "sparse" for the fewest coefficients of all models whose score
+            is within half a standard error of the best, where the standard error is that of the
+            difference of both over the folds. "1se" for the fewest of all models whose score is
+            within one cv_se of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
+            Coefficients are counted that are not 0, so a term of five columns counts as five. Ties
+            go to the fewest coefficients, then to the best score, then to more shrinkage. Else a
+            size, a criterion or a function of the path, as in `Path.select`.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2 and the others of `Path.select`. With "min"
-            and "1se", slice, lambda1 and lambda2 restrict the choice.
+            k, lambda0, index, slice, lambda1, lambda2, relax and the others of `Path.select`. With
+            the three rules slice, lambda1, lambda2 and relax restrict the choice. A size, or a
+            lambda0, that several slices have takes the best score of theirs.
 
         Returns
         -------
@@ -161,45 +180,104 @@ class CVPath(Path):
         >>> import l0path
         >>> data = l0path.datasets.load_hitters()
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-        >>> cv.select(), cv.select("1se"), cv.select(k=3)
-        (8, 2, 3)
+        >>> cv.model().k, cv.model("sparse").k, cv.model("1se").k
+        (8, 7, 2)
+        >>> cv.model(k=3).details[["k", "lambda2", "relax"]].to_dict()
+        {'k': 3, 'lambda2': 0.1, 'relax': 1.0}
         """
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = "min"
         rule = rule.lower() if isinstance(rule, str) else rule
         if isinstance(rule, str) and rule not in (*CV_RULES, *RULES):
             raise ValueError(
-                f"rule={rule!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
-                f"features within one standard error of it), a criterion ({', '.join(RULES)}), "
+                f"rule={rule!r} is not known; choose 'min' (the best score), 'sparse' (the fewest "
+                "coefficients within half a paired standard error of it) or '1se' (the fewest "
+                f"within one standard error of it), a criterion ({', '.join(RULES)}), "
                 "a size (5, or k=5), or a callable taking the path"
             )
         if not isinstance(rule, str) or rule not in CV_RULES:
+            candidates = self._of_each_slice(rule, selector)
+            if candidates:
+                return self._best_score(candidates, "min")
             return super().select(rule, **selector)
-        if selector.keys() - {"slice", "lambda1", "lambda2"}:
+        if selector.keys() - set(SLICES):
             raise TypeError(
                 f"choose a solution by rule={rule!r} or by {', '.join(selector)}, not both"
             )
-        rows = self._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
+        return self._best_score(self._rows(**selector), rule)
+
+    def _of_each_slice(self, rule, selector):
+        """The rows that a size, or a lambda0, names: one of each slice that has it. Empty for other
+        selectors, and where there is one slice.
+        """
+        size = selector.get("k") if rule is None else rule
+        by = (
+            "k" if isinstance(size, (int, np.integer)) and not isinstance(size, bool) else "lambda0"
+        )
+        names = set() if rule is not None else {by}
+        within = {name: value for name, value in selector.items() if name in SLICES}
+        if callable(rule) or isinstance(rule, str) or selector.keys() - set(SLICES) != names:
+            return []
+        slices = {}
+        for i in self._rows(**within):
+            slices.setdefault(self._solutions[i].slice, []).append(i)
+        found = []
+        for rows in slices.values() if len(slices) > 1 else ():
+            try:
+                found.append(
+                    self._by_size(int(size), rows)
+                    if by == "k"
+                    else self._by_lambda0(selector["lambda0"], rows)
+                )
+            except LookupError as error:
+                missing = error
+        if len(slices) > 1 and not found:
+            raise missing
+        return found
+
+    def _best_score(self, rows, rule):
+        """The row of the choice by a rule of `CV_RULES` among these rows."""
         mean, _, se = self._scores()
         loss = -mean if self._greater else mean
-        count = [s.n_nonzero for s in self._solutions]
         rows = [i for i in rows if not np.isnan(loss[i])]
         whole = [i for i in rows if not self._solutions[i].separated]
         rows = [i for i in whole if not self._endless[i]] or whole or rows
         if not rows:
             raise LookupError(f"rule={rule!r}: no solution has a score in every fold")
-        least = min(loss[i] for i in rows)
-        tolerance = SAME * abs(least) if np.isfinite(least) else 0.0
-        best = min((i for i in rows if loss[i] <= least + tolerance), key=lambda i: (count[i], i))
+
+        def near(rows):
+            """Those of the rows with the best score."""
+            least = min(loss[i] for i in rows)
+            tolerance = SAME * abs(least) if np.isfinite(least) else 0.0
+            return [i for i in rows if loss[i] <= least + tolerance], least + tolerance
+
+        def fewest(rows):
+            """The row of fewest coefficients, then best score, then most shrinkage."""
+            count = {i: self._solutions[i].n_nonzero for i in rows}
+            rows = near([i for i in rows if count[i] == min(count.values())])[0]
+            return min(rows, key=lambda i: (_not_shrunk(self._solutions[i]), i))
+
+        tied, limit = near(rows)
+        best = fewest(tied)
         if rule == "min":
             return int(best)
-        if np.isnan(se[best]):
+        if rule == "1se":
+            margin = np.full(loss.size, se[best])
+        else:
+            margin = 0.5 * self._paired(best)
+        if np.isnan(margin[best]):
             raise LookupError(
-                "rule='1se' needs standard errors: two folds or more, or a metric that is a mean "
-                "over rows; use rule='min'"
+                f"rule={rule!r} needs standard errors: two folds or more"
+                + (", or a metric that is a mean over rows" if rule == "1se" else "")
+                + "; use rule='min'"
             )
-        near = [i for i in rows if loss[i] <= least + se[best] + tolerance]
-        return int(min(near, key=lambda i: (count[i], loss[i], i)))
+        return int(fewest([i for i in rows if loss[i] <= limit + margin[i]]))
+
+    def _paired(self, best):
+        """The standard errors (solutions,) of the differences of scores from one of them."""
+        folds = self.folds.to_numpy()
+        with np.errstate(invalid="ignore"):  # a metric may be infinite
+            return spread(folds - folds[best], self._repeats)[1]
 
     def held_out(
         self,
@@ -446,7 +524,7 @@ class CVPath(Path):
         >>> data = l0path.datasets.load_hitters()
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
         >>> cv.difference(cv, "min", "1se").round(0).to_dict()
-        {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
+        {'difference': -11619.0, 'se': 5869.0, 'se_corrected': 8804.0, 'n_folds': 5.0}
         """
         from .comparing import difference
 
@@ -466,7 +544,7 @@ class CVPath(Path):
         Parameters
         ----------
         models : list
-            As in `Path.compare`, with the rules "min" and "1se", too.
+            As in `Path.compare`, with the rules "min", "sparse" and "1se", too.
         standardized : bool, default False
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ()
@@ -474,8 +552,8 @@ class CVPath(Path):
         se : bool or str, default False
             Whether standard errors are shown, as in `Path.compare`.
         **within : int or float
-            slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
-            several.
+            slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
+            are several.
 
         Returns
         -------
@@ -498,8 +576,8 @@ class CVPath(Path):
         ['min (k = 8)', '1se (k = 2)']
         >>> table.loc["cross-validation"].astype(float).round(-2)
                  min (k = 8)  1se (k = 2)
-        cv_mean     119100.0     128100.0
-        cv_se        14700.0      18400.0
+        cv_mean     116500.0     128100.0
+        cv_se        17000.0      18400.0
         """
         from .comparing import compare
 
@@ -522,8 +600,9 @@ class CVPath(Path):
     ) -> Axes:
         """Plot the scores, with bars of one standard error, or the path, and return the Axes.
 
-        The choices `mark` are labeled; scores of other slices are thin lines. Repeats of the folds
-        do not shorten the bars.
+        Where there are several slices, of each size the best score of all is drawn, and those of
+        each slice are thin lines. The choices `mark` are labeled. Repeats of the folds do not
+        shorten the bars.
 
         Parameters
         ----------
@@ -535,7 +614,8 @@ class CVPath(Path):
         mark : dict, int, str, callable, or list, optional
             The models to mark, as in `Path.plot`. For the scores rules, None for "min" and "1se".
         slice : int, optional
-            The slice with bars. None takes that of the best score.
+            The slice with bars. None takes the best of each size, on a lambda0 grid the slice of
+            the best score.
         ax : Axes, optional
             The Axes to draw into. None makes a figure.
         standardized : bool, default True
@@ -598,7 +678,7 @@ class CVPath(Path):
         ax, label : as in Model.plot
             The Axes to draw into (None makes a figure), and the label of the curve.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `CVPath.select`.
 
         Returns
         -------
@@ -639,7 +719,7 @@ class CVPath(Path):
         ax, label : as in Model.plot
             The Axes to draw into (None makes a figure), and the label of the curve.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `CVPath.select`.
 
         Returns
         -------
@@ -713,13 +793,21 @@ class CVPath(Path):
     def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""
         notes = []
+        whole = [s for s, out in zip(self._solutions, self._endless, strict=True) if not out]
         for name in ("lambda1", "lambda2"):
-            tried = sorted({getattr(s, name) for s in self._solutions})
+            tried = {getattr(s, name) for s in self._solutions}
             at = getattr(best, name)
-            if len(tried) > 1 and at in (tried[0], tried[-1]):
+            if len(tried) < 2 or not best.n_nonzero:
+                continue
+            of_size = [getattr(s, name) for s in whole if s.k == best.k]
+            end = "largest" if at == max(tried) else ""
+            if not end and at == min(of_size, default=0.0) > 0.0:  # there is nothing below 0
+                end = "smallest"
+            if end:
+                finite = "" if end == "largest" or at == min(tried) else " with a finite optimum"
                 notes.append(
-                    f"the best score is at the {'smallest' if at == tried[0] else 'largest'} "
-                    f"{name} tried, {at:.4g}; widen the grid"
+                    f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
+                    f"grid: {name}=[...]"
                 )
         sizes, meta, plan = (
             {s.k for s in self._solutions},
@@ -752,13 +840,16 @@ class CVPath(Path):
 
     def __repr__(self):
         table, parts = self.scores, []
+        several = [name for name in ("lambda2", "relax") if table[name].nunique() > 1]
         for which in CV_RULES:
             try:
                 i = self.select(which)
             except LookupError:
                 continue
             parts.append(
-                f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}"
+                f"{which}: k = {table.k[i]}, "
+                + "".join(f"{name} {table[name][i]:.4g}, " for name in several)
+                + f"{table.cv_mean[i]:.4g}"
                 + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
             )
         folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,8 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import traits_of
 from ..engine.costs import refuse_too_large
+from ..engine.grids import SHARES, Grid, Lambda, Ridges, lambdas, shares
+from ..engine.mixing import mixtures
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
@@ -44,8 +46,8 @@ SHARED_PRODUCTS = True
 
 
 class FoldTask(NamedTuple):
-    """One piece of a fold's path: slices by their numbers in the full fit, and the `Request` that
-    solves them.
+    """One piece of a fold's path: slices by their numbers in the full fit, None for mixtures that
+    it does not offer, and the `Request` that solves them.
     """
 
     numbers: tuple
@@ -72,6 +74,8 @@ def cv_fit(
     groups_cv: ArrayLike | None = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
+    lambda2: Lambda = "auto",
+    relax: float | Sequence[float] | None = None,
     random_state: Seed = None,
     time_limit: float | None = None,
     progress: bool | None = None,
@@ -80,11 +84,12 @@ def cv_fit(
     """Fit a path on all rows, and score each of its solutions by cross-validation.
 
     In every fold the path is solved anew on the training rows alone: standardization, class
-    weights, screening and the choice of features see no held-out row. Only what defines the
-    solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
-    largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
-    by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
-    perfect fit, fewer rows), its last solution is repeated, and `notes` say so.
+    weights, screening and the choice of columns see no held-out row. Only what defines the
+    solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2 and
+    the share of a mixture), its largest size, the values of a lambda0 grid, and the `delta` of the
+    Huber loss. Folds are matched by size k within a slice, or by lambda0. Where the path of a fold
+    ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and `notes`
+    say so.
 
     Parameters
     ----------
@@ -119,6 +124,16 @@ def cv_fit(
         The number of processes, of one thread each (joblib; `joblib.parallel_config` sets the
         backend, and the number when this is None). None without a configuration means one process
         with all threads.
+    lambda2 : float, sequence of float, "auto", "grid" or `l0path.grid`, default "auto"
+        Weights of ||b||_2^2, as in `l0path.fit`. "auto" takes four, 0, 0.1, 1 and 10 times the unit
+        in the Notes, or 0 alone where a lambda1 is given. None means 0.
+    relax : float or sequence of float, optional
+        Shares g from 0 to 1. Every shrunken model b is also offered as the mixture
+        g b + (1 - g) b', where b' is the fit without shrinkage on the support of b, intercepts
+        mixed likewise: g = 1 is the shrunken model, which is always offered, g = 0 the one without
+        shrinkage. None means (0, 0.5, 1) for lambda2="auto", and 1 where lambda2 is given. Where
+        the columns of a support separate the classes, so that the fit without shrinkage has no
+        finite optimum, its mixtures are not offered.
     random_state : int, Generator, or None
         The seed of the folds. None draws one, which `cv.folds.attrs` holds.
     time_limit : float, optional
@@ -136,7 +151,8 @@ def cv_fit(
     Returns
     -------
     CVPath
-        The path with its held-out scores. `model("min")` and `model("1se")` are the choices.
+        The path with its held-out scores. `model("min")`, `model("sparse")` and `model("1se")` are
+        the choices.
 
     Raises
     ------
@@ -150,6 +166,13 @@ def cv_fit(
 
     Notes
     -----
+    The unit of the ridges of "auto" is c m. c is the curvature of the loss in the linear predictor,
+    the largest that it has (1 for the squared loss, 1/4 for the logistic loss), or where it has no
+    bound (poisson) its mean at the null model. m is the mean over the columns of
+    sum w_i z_ij^2 / sum w_i, z_j the column as the penalty sees it, about its mean: 1 with
+    standardize=True. A ridge of r units leaves 1 / (1 + 2 r) of the coefficient of a standardized
+    column that is uncorrelated with the others under a squared loss: 0.83, 0.33 and 0.05.
+
     Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the
     features that enter a support) are those over all rows less those over the held-out rows, so
     that one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of
@@ -181,7 +204,7 @@ def cv_fit(
     deadline = None if time_limit is None else time.time() + time_limit
     given = {"n_jobs": n_jobs, "random_state": seed, "time_limit": time_limit, **arguments}
     with recorded() as caught:
-        asked = request(X, y, progress=progress, **given)
+        asked = asked_for(X, y, lambda2, relax, progress=progress, **given)
         refuse_too_large(asked)  # before rows are drawn
         asked, splits = with_folds(asked, X, cv, groups_cv, n_repeats, seed)
         path, asked, working_set = fit_request(asked)
@@ -189,9 +212,8 @@ def cv_fit(
         _too_few(path, None, 0, "all", time_limit)
     if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
-    score(
-        metric, held_out_rows(path, asked.data, path._solutions[0], splits[0])
-    )  # fails before folds are solved
+    first = next(held_out_rows(path, asked.data, path._solutions[:1], splits[0]))
+    score(metric, first)  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
     all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
@@ -213,13 +235,37 @@ def cv_fit(
     return out
 
 
-def asked_of(X, y=None, *, cv, groups_cv=None, n_repeats=1, random_state=None, **arguments):
+def asked_for(X, y, lambda2, relax, **given):
+    """The `Request` of a path with ridges and mixtures: the arguments lambda2 and relax of
+    `cv_fit`, and other arguments of `fit`.
+    """
+    auto = isinstance(lambda2, str) and lambda2 == "auto"
+    lambda1 = lambdas(given.get("lambda1"), "lambda1")
+    if auto and (isinstance(lambda1, Grid) or (lambda1 is not None and lambda1.any())):
+        auto, lambda2 = False, None  # the shrinkage is given
+    relax = shares((SHARES if auto else 1.0) if relax is None else relax)
+    asked = request(X, y, lambda2=Ridges() if auto else lambda2, **given)
+    return replace(asked, plan=replace(asked.plan, relax=relax))
+
+
+def asked_of(
+    X,
+    y=None,
+    *,
+    cv,
+    groups_cv=None,
+    n_repeats=1,
+    lambda2="auto",
+    relax=None,
+    random_state=None,
+    **arguments,
+):
     """The `Request` of a `cv_fit` with these arguments, which knows of its folds. X is not read."""
     X, y, given = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = given.pop("cv"), given.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    asked = request(X, y, random_state=seed, **given)
+    asked = asked_for(X, y, lambda2, relax, random_state=seed, **given)
     return with_folds(asked, X, cv, groups_cv, n_repeats, seed)[0]
 
 
@@ -259,30 +305,36 @@ def tasks(path, part):
     """The FoldTasks that make a fold's path comparable with `path`: the same slices and sizes, or
     the same lambda0 values in each slice. part: the `Request` of the path, for further fits.
     """
-    plan, pairs, grids = part.plan, {}, {}
+    plan, pairs, grids, mixed = part.plan, {}, {}, {}
     for s in path._solutions:
+        if s.relax < 1.0:
+            mixed[s.lambda1, s.lambda2, s.relax] = s.slice
+            continue
         pairs[s.slice] = (s.lambda1, s.lambda2)
         grids.setdefault(s.slice, []).append(s.lambda0)
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path._solutions))
-        slices = tuple(pairs.values())
-        return [FoldTask(tuple(pairs), replace(part, plan=plan, slices=slices))]
+        return [_task(part, plan, pairs, mixed)]
     if plan.max_k is None:
         plan = replace(plan, max_k=default_max_k(path._meta.groups, path.p, path._meta.n_eff))
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
     return [
-        FoldTask(
-            tuple(numbers),
-            replace(
-                part,
-                plan=replace(plan, lambda0=np.array(values)),
-                slices=tuple(pairs[i] for i in numbers),
-            ),
-        )
+        _task(part, replace(plan, lambda0=np.array(values)), {i: pairs[i] for i in numbers}, mixed)
         for values, numbers in alike.items()
     ]
+
+
+def _task(part, plan, pairs, mixed):
+    """The FoldTask of slices {number: (lambda1, lambda2)} and their mixtures.
+
+    mixed: the numbers that these have in the full fit, by (lambda1, lambda2, g); those that it does
+    not offer have none.
+    """
+    slices = tuple(pairs.values())
+    further = [mixed.get((*slices[i], g)) for i, g in mixtures(slices, plan.relax)]
+    return FoldTask((*pairs, *further), replace(part, plan=plan, slices=slices))
 
 
 def fit_fold(number, todo, train, deadline, single):
@@ -304,7 +356,9 @@ def _solve(todo, train, deadline, clock=None):
         counts = np.bincount(train, minlength=task.request.data.design.n).astype(np.float64)
         plan = replace(task.request.plan, time_limit=left)
         path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
-        solutions += [s._replace(slice=task.numbers[s.slice]) for s in path._solutions]
+        for s in path._solutions:
+            if task.numbers[s.slice] is not None:
+                solutions.append(s._replace(slice=task.numbers[s.slice]))
         late = deadline is not None and time.time() >= deadline
         if late or not path._end.finished:
             interrupted = path._end == End.INTERRUPTED

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..paths.predicting import class_predictors, linear_predictor
+from ..paths.predicting import class_predictors
 from ..problem.coupled import scores as survival
 from ..problem.losses import (
     CLASSIFICATION,
@@ -60,6 +60,7 @@ USES = {
 }
 
 
+GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 CENSORING = ("concordance_uno", "integrated_brier")  # weigh by it; rows must not enter late
 
 
@@ -227,14 +228,37 @@ def score(metric, held):
         return float(np.average(metric.rows(held), weights=held.weights))
 
 
-def held_out_rows(path, data, solution, split):
-    """The `HeldOutRows` of a fold (train, test) with a solution of it."""
-    test = split[1]
-    eta, weights, times = linear_predictor(data.design, data.offset, solution), data.weights, None
-    if data.loss.traits.response == "survival":
-        times = times_of_fold(data, eta, split)
-    y, eta = in_classes(data.loss, solution, data.y[test], eta[test])
-    return HeldOutRows(y, eta, weights[test], path, times)
+def held_out_rows(path, data, solutions, split):
+    """The `HeldOutRows` of a fold (train, test) with each of these solutions of it, one after
+    another.
+    """
+    test, times = split[1], None
+    survival = data.loss.traits.response == "survival"  # risk sets hold training rows too
+    rows = np.arange(data.design.n) if survival else test
+    for s, eta in zip(solutions, predictors(data, solutions, rows), strict=True):
+        if survival:
+            times = times_of_fold(data, eta, split)
+        y, own = in_classes(data.loss, s, data.y[test], eta[test] if survival else eta)
+        yield HeldOutRows(y, own, data.weights[test], path, times)
+
+
+def predictors(data, solutions, rows):
+    """The linear predictor of each solution at these rows, one after another. The columns of many
+    solutions are fetched at once.
+    """
+    n, start = data.design.n, 0
+    while start < len(solutions):
+        stop = len(solutions)
+        while True:
+            J = np.unique(np.concatenate([s.support for s in solutions[start:stop]]))
+            if J.size * n <= GATHERED or stop == start + 1:
+                break
+            stop = start + (stop - start) // 2
+        Z = data.design.columns(J)[rows]
+        for s in solutions[start:stop]:
+            eta = s.intercept + Z[:, np.searchsorted(J, s.support)] @ s.beta
+            yield eta if data.offset is None else eta + data.offset[rows]
+        start = stop
 
 
 def in_classes(loss, solution, y, eta):

@@ -311,7 +311,7 @@ def rehulled(solutions, problem):
     which does not show every model of the hull, what other rows leave of the old ones.
     """
     out = list(solutions)
-    for number in {s.slice for s in solutions}:
+    for number in {s.slice for s in solutions if s.relax == 1.0}:  # mixtures have none
         rows = [i for i, s in enumerate(solutions) if s.slice == number]
         points = [solutions[i] for i in rows]
         x = [cost(problem, p) for p in points]

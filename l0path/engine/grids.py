@@ -12,6 +12,9 @@ from ..core.arguments import nonnegative, number, whole
 
 COUNTS = {"lambda0": 100, "lambda1": 10, "lambda2": 10}  # how many values, where none is given
 LEAST = 1e-4  # the least value of lambda1 and lambda2, as a share of the largest
+# lambda2 of cross-validation by default, in units of `posing.ridge_unit`
+RIDGES = (10.0, 1.0, 0.1, 0.0)
+SHARES = (0.0, 0.5, 1.0)  # the mixtures with the fit without shrinkage that go with them
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,17 @@ class Grid:
         if count == 1:
             return np.array([top])
         return top * np.geomspace(1.0, self.ratio or LEAST, count)
+
+
+@dataclass(frozen=True)
+class Ridges(Grid):
+    """The values `RIDGES` of lambda2: "auto" of `l0path.cv_fit`."""
+
+    n: int | None = len(RIDGES)
+
+    def values(self, name: str, top: float) -> np.ndarray:
+        """The values of lambda2, descending; top: the unit."""
+        return top * np.array(RIDGES)
 
 
 # what lambda0, lambda1 and lambda2 of `fit` may be
@@ -99,7 +113,22 @@ def lambdas(value: Any, name: str) -> Any:
     if isinstance(value, str):
         if value == "grid":
             return Grid()
+        if value == "auto" and name == "lambda2":
+            raise ValueError(
+                'lambda2="auto" is for l0path.cv_fit, which chooses among its ridges; give fit a '
+                'number, numbers, "grid" or l0path.grid(n=...)'
+            )
         raise ValueError(
             f'{name}={value!r} is not known; give a number, numbers, "grid" or l0path.grid(n=...)'
         )
     return nonnegative(value, name)
+
+
+def shares(value: Any) -> tuple:
+    """The shares g < 1 of the argument relax, descending; 1, the shrunken model itself, is always
+    offered.
+    """
+    out = nonnegative(value, "relax")
+    if out[0] > 1.0:
+        raise ValueError(f"relax={value!r} must be shares between 0 and 1, such as (0, 0.5, 1)")
+    return tuple(float(g) for g in out if g < 1.0)

@@ -28,7 +28,7 @@ from ..problem.problem import (
 from ..problem.problem import constant as constant_up_to_rounding
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
-from .grids import Grid
+from .grids import Grid, Ridges
 from .registry import newton_steps, search_settings
 from .request import Arguments, Plan, Request, data_of
 from .strategies.pilots import pilot_loss
@@ -239,12 +239,28 @@ def _slices(problem, model, plan):
         top = float(np.abs(null_gradient(model, null)).max(initial=0.0))
         lambda1 = lambda1.values("lambda1", max(top, 1e-300))
     if isinstance(lambda2, Grid):
-        top = smoothness(problem.loss)
-        if not math.isfinite(top):
-            # the curvature has no bound: its mean at the null model stands in
-            top = float(model.derivatives(null)[2].sum())
+        top = curvature(problem, model, null)
+        if isinstance(lambda2, Ridges):
+            top *= mean_square(problem)
         lambda2 = lambda2.values("lambda2", top)
     return tuple((float(a), float(b)) for a in lambda1 for b in lambda2)
+
+
+def curvature(problem, model, null):
+    """The curvature of the mean loss in eta: the largest that the loss has, or where it has no
+    bound, as that of counts, its mean at the null model.
+    """
+    top = smoothness(problem.loss)
+    return top if math.isfinite(top) else float(model.derivatives(null)[2].sum())
+
+
+def mean_square(problem):
+    """The mean over the columns that may be chosen of their mean squares: 1 where they are
+    standardized. Times `curvature` it is the unit of `Ridges`, a ridge that shrinks the coefficient
+    of an average column to a third of that without one.
+    """
+    free = problem.usable
+    return float(problem.square[free].mean()) if free.any() else 1.0
 
 
 def default_max_k(groups, p, n_eff):

@@ -27,7 +27,7 @@ from ..problem.problem import Data
 from ..problem.specified import told_apart
 from . import arguments as checks
 from . import registry, responses
-from .grids import Grid, lambdas
+from .grids import Grid, Ridges, lambdas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,8 @@ class Arguments:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """The settings of a path: everything but the data. lambda0, lambda1, lambda2 are arrays, a
-    `Grid`, or None (which is 0 for lambda1 and lambda2). grid: "support" or "lambda0".
+    `Grid`, or None (which is 0 for lambda1 and lambda2). grid: "support" or "lambda0". relax: the
+    shares g < 1 of the mixtures of shrunken models, see `problem.solution.mixed`.
     """
 
     settings: Any
@@ -82,6 +83,7 @@ class Plan:
     lambda0: Any = None
     lambda1: Any = None
     lambda2: Any = None
+    relax: tuple = ()
     time_limit: float | None = None
     random_state: int | None = None
 
@@ -90,7 +92,11 @@ class Plan:
         from the data.
         """
         return tuple(
-            0.0 if given is None else 1.0 if isinstance(given, Grid) else float(given.min())
+            0.0
+            if given is None or isinstance(given, Ridges)
+            else 1.0
+            if isinstance(given, Grid)
+            else float(given.min())
             for given in (self.lambda1, self.lambda2)
         )
 

@@ -34,7 +34,9 @@ from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
 from .costs import cost_of, refuse_too_large
+from .grids import Ridges
 from .lambda0.path import Lambda0Path
+from .mixing import with_mixtures
 from .posing import prepared, selectable, unit
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
@@ -100,8 +102,9 @@ def run(request, clock=None) -> Fitted:
         if reporting.needed:
             solutions = [reporting.solution(s) for s in solutions]
             solutions = assemble.rehulled(solutions, reporting.problem)
+        solutions, mixing = with_mixtures(setting, solutions)
         told = [] if request.resolved else _response_among_columns(setting, solutions)
-        path = _path(setting, slices, solutions, [*notes, *reporting.note(), *told])
+        path = _path(setting, slices, solutions, [*notes, *reporting.note(), *mixing, *told])
     return Fitted(path, setting.request, setting.working_set)
 
 
@@ -434,20 +437,26 @@ def _status(setting, slices, solutions):
         if tied > 1:
             status += f"; {tied} supports of this size that do so were found"
         earlier = f" ({told})" if told and told != f"at k = {k} {counted} {what}" else ""
+        if isinstance(setting.request.plan.lambda2, Ridges):  # the remedy is among the slices
+            kept = f"complete: {reach}{_short_of(setting, largest)}"
+            return f"{kept}; without shrinkage it {status}{earlier}", End.COMPLETE
         warn_user(SeparationWarning(f"{status}{earlier}; {SEPARATION_REMEDY}"))
         return f"{status}; {SEPARATION_REMEDY}{earlier}", End.SEPARATED
     if control.end:
         unverified = sum(s.optimality == Optimality.UNVERIFIED for s in solutions)
         status = f"{control.reason}; {reach} solved, {unverified} of {len(solutions)} unverified"
         return status, control.end
-    if told:
-        warn_user(SeparationWarning(f"{told}; {SEPARATION_REMEDY}"))
+    if told and isinstance(setting.request.plan.lambda2, Ridges):
+        told = f"without shrinkage {told}"
+    elif told:
+        told = f"{told}; {SEPARATION_REMEDY}"
+        warn_user(SeparationWarning(told))
     status = f"complete: {reach}{_short_of(setting, largest)}"
     endless = _endless(setting, solutions)
     if endless:
         warn_user(SeparationWarning(endless))
         status += f"; {endless}"
-    return status + (f"; {told}; {SEPARATION_REMEDY}" if told else ""), End.COMPLETE
+    return status + (f"; {told}" if told else ""), End.COMPLETE
 
 
 def _response_among_columns(setting, solutions):

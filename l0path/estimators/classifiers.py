@@ -132,8 +132,8 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
 class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
     """`L0Classifier` whose size is chosen by cross-validation of the whole path.
 
-    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`. Folds
-    are stratified by class.
+    A ridge and a mixture with the fit without one are chosen with the size (lambda2, relax), and
+    lambda1 where it has a grid, see `l0path.cv_fit`. Folds are stratified by class.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
     cv : int, splitter, iterable, or array-like, default 5
         The folds, stratified by class, in the forms that `L0RegressorCV` takes.
     rule : str or callable, default "min"
-        "min", "1se", or a criterion, as in `L0RegressorCV`.
+        "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
     scoring : str, scorer, or callable, optional
@@ -153,8 +153,11 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
     lambda1 : float, sequence of float, "grid" or `l0path.grid`, optional
         Weights of ||b||_1, as in `l0path.fit`. None means 0.
-    lambda2 : float, sequence of float, "grid", `l0path.grid` or None, default 1e-3
-        Weights of ||b||_2^2, as in `l0path.fit`. None means 0.
+    lambda2 : float, sequence of float, "auto", "grid", `l0path.grid` or None, default "auto"
+        Weights of ||b||_2^2; "auto" tries four, as in `l0path.cv_fit`. None means 0.
+    relax : float or sequence of float, optional
+        Shares of the shrunken models in the mixtures that are tried, as in `l0path.cv_fit`. None
+        means 0, 0.5 and 1 for lambda2="auto", else 1.
     loss : str or record, default "logistic"
         The loss, as in `L0Classifier`.
     class_weight : dict or str, optional
@@ -214,7 +217,8 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,
-        lambda2: Lambda = 1e-3,
+        lambda2: Lambda = "auto",
+        relax: float | Sequence[float] | None = None,
         loss: str | LossRecord | Any = "logistic",
         class_weight: str | dict | None = None,
         pos_label: object = None,

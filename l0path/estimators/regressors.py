@@ -145,7 +145,8 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
 class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     """`L0Regressor` whose size is chosen by cross-validation of the whole path.
 
-    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`.
+    A ridge and a mixture with the fit without one are chosen with the size (lambda2, relax), and
+    lambda1 where it has a grid, see `l0path.cv_fit`.
 
     Parameters
     ----------
@@ -159,14 +160,20 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
         sample_weight). None means "deviance", the mean squared error for the squared loss.
     rule : str or callable, default "min"
-        "min" for the best score, "1se" for the fewest features within one standard error of it, or
-        a criterion such as "bic", which judges the fit on all rows.
+        "min" for the best score, "sparse" for the fewest coefficients within half a paired standard
+        error of it, "1se" for the fewest within one standard error, or a criterion such as "bic",
+        which judges the fit on all rows.
     n_repeats : int, default 1
         Repeats of an integer cv.
     lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
         Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
-    lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
-        Weights of ||b||_1 and of ||b||_2^2, as in `l0path.fit`. None means 0.
+    lambda1 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Weights of ||b||_1, as in `l0path.fit`. None means 0.
+    lambda2 : float, sequence of float, "auto", "grid" or `l0path.grid`, default "auto"
+        Weights of ||b||_2^2; "auto" tries four, as in `l0path.cv_fit`. None means 0.
+    relax : float or sequence of float, optional
+        Shares of the shrunken models in the mixtures that are tried, as in `l0path.cv_fit`. None
+        means 0, 0.5 and 1 for lambda2="auto", else 1.
     loss : str or record, default "squared"
         "squared", "huber", "poisson", "gamma", "negative_binomial", "tweedie" or "quantile", or a
         record of `l0path.losses` with its numbers, such as Huber(delta=2) or Quantile(0.9).
@@ -223,7 +230,8 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,
-        lambda2: Lambda = None,
+        lambda2: Lambda = "auto",
+        relax: float | Sequence[float] | None = None,
         loss: str | LossRecord | Any = "squared",
         algorithm: str | Settings = "swap",
         fit_intercept: bool = True,

@@ -55,7 +55,7 @@ PASSED = (
     "pos_label",
     "groups",
 )  # parameters that `fit` takes under the same name
-PASSED_CV = (*PASSED, "lambda0", "cv", "scoring", "n_repeats")
+PASSED_CV = (*PASSED, "relax", "lambda0", "cv", "scoring", "n_repeats")
 # losses of classifiers that take more than two classes; all but the last mean the multinomial one
 MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial", "ordinal")
 
@@ -304,7 +304,9 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         if self.groups is not None:
             return int(want)
-        given = (lambdas(self.lambda1, "lambda1"), lambdas(self.lambda2, "lambda2"))
+        # "auto" has a ridge of 0 among others, or is 0
+        ridges = None if isinstance(self.lambda2, str) and self.lambda2 == "auto" else self.lambda2
+        given = (lambdas(self.lambda1, "lambda1"), lambdas(ridges, "lambda2"))
         if any(isinstance(v, Grid) or (v is not None and v.min() > 0) for v in given):
             return int(want)
         intercept = int(bool(self.fit_intercept))

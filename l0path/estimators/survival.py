@@ -134,8 +134,8 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
 class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     """`L0Survival` whose size is chosen by cross-validation of the whole path.
 
-    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`. Folds
-    are stratified by event.
+    A ridge and a mixture with the fit without one are chosen with the size (lambda2, relax), and
+    lambda1 where it has a grid, see `l0path.cv_fit`. Folds are stratified by event.
 
     Parameters
     ----------
@@ -147,13 +147,18 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         "deviance", what held-out rows add to the partial likelihood (see `l0path.cv_fit`), or
         "concordance". None means "deviance".
     rule : str or callable, default "min"
-        "min", "1se", or a criterion, as in `L0RegressorCV`.
+        "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
     lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
         Values of the cost of a feature: the path is then one over lambda0, as in `l0path.fit`.
-    lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
-        Weights of ||b||_1 and of ||b||_2^2, as in `l0path.fit`. None means 0.
+    lambda1 : float, sequence of float, "grid" or `l0path.grid`, optional
+        Weights of ||b||_1, as in `l0path.fit`. None means 0.
+    lambda2 : float, sequence of float, "auto", "grid" or `l0path.grid`, default "auto"
+        Weights of ||b||_2^2; "auto" tries four, as in `l0path.cv_fit`. None means 0.
+    relax : float or sequence of float, optional
+        Shares of the shrunken models in the mixtures that are tried, as in `l0path.cv_fit`. None
+        means 0, 0.5 and 1 for lambda2="auto", else 1.
     loss : str or record, default "cox"
         "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
         time.
@@ -212,7 +217,8 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,
-        lambda2: Lambda = None,
+        lambda2: Lambda = "auto",
+        relax: float | Sequence[float] | None = None,
         loss: str | LossRecord = "cox",
         strata: str | int | None = None,
         algorithm: str | Settings = "swap",

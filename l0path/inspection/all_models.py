@@ -214,7 +214,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None,
     """
     began, before = time.perf_counter(), path._solutions[index]
     try:
-        task = SetSearch(path, X, y)
+        task = SetSearch(path.slice(before.slice), X, y)
         score = task.of_size(before.k)
         found = task.run(score, {"n_best": max(int(n_best), 2)}, time_limit, progress)
     except ValueError:
@@ -379,7 +379,8 @@ def _search(path, names, options):
 
 def _why_not_compared(path):
     """Why the sets of terms of a path are not compared by criteria, in short; "" if they are."""
-    meta, first = path._meta, path._solutions[0]
+    meta, path = path._meta, compared_slice(path)
+    first = path._solutions[0]
     chosen = int((np.isfinite(meta.groups.factor) & (meta.groups.factor > 0)).sum())
     if chosen > MOST_TERMS:
         return (
@@ -421,6 +422,13 @@ def _unserved(problem, solution, ridge):
     )
 
 
+def compared_slice(path):
+    """The slice without shrinkage of a path with several, where it has one; else the path."""
+    slices = {s.slice: s for s in path._solutions}
+    plain = [number for number, s in slices.items() if not (s.lambda1 or s.lambda2)]
+    return path.slice(plain[0]) if len(slices) > 1 and plain else path
+
+
 class SetSearch:
     """A search of all sets of columns of the data of a path, copies of columns among them; of those
     that keep a hierarchy where the path keeps one.
@@ -430,6 +438,7 @@ class SetSearch:
     """
 
     def __init__(self, path, X=None, y=None, ridge=False, size=None):
+        path = compared_slice(path)
         self.path, self.data = path, fit_data(path, X, y)
         self.status, self.open = "optimal", ""
         self.problem, self.row = pose(self.data), None

@@ -235,6 +235,13 @@ def certify(
             f"certify needs the conjugate of the loss, which loss={self._meta.loss!r} of your own "
             "has not; fit with a loss of the package for proofs"
         )
+    s = self._solutions[index]
+    if s.relax < 1.0:
+        raise ValueError(
+            f"this model is a mixture (relax={s.relax:g}), which minimizes nothing, so there is "
+            "nothing to prove: certify the shrunken model of its slice, "
+            f"certify(k={s.k}, lambda2={s.lambda2:g}, relax=1)"
+        )
     if not np.isfinite(self._solutions[index].objective):
         raise ValueError(
             "the losses of this model leave the range of floating point numbers, so nothing can be "

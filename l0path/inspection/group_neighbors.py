@@ -13,7 +13,7 @@ from ..exchange.verification.groups import scores
 from ..problem.problem import pose, row_weights
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
-from .neighbors import ExchangePairs, check_refitted, fit_data
+from .neighbors import ExchangePairs, check_refitted, fit_data, value_at
 
 # columns up to which every exchange may be refitted: their Gram matrix is held then
 GRAM_COLUMNS = 2000
@@ -45,6 +45,7 @@ class GroupNeighbors:
         )
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
+        self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
         self.units = s.groups
         self.locked = np.isin(self.units, self.model.forced)

@@ -48,6 +48,13 @@ def fit_data(path, X=None, y=None):
     )
 
 
+def value_at(s, fit):
+    """The loss + shrinkage that exchanges are compared with: that of a solution, and of a mixture,
+    which is no optimum, that of the shrunken `Fit` of its support.
+    """
+    return s.loss + s.shrinkage if s.relax == 1.0 else float(fit.value)
+
+
 def check_refitted(path, fit, value):
     """Refuse the solution of a loaded path that its refit lies below."""
     if path._source.data is None and fit.value < value - 1e-6 * max(
@@ -84,6 +91,7 @@ class Neighbors:
         )
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
+        self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)

@@ -11,7 +11,7 @@ from ..problem.problem import pose, row_weights
 from ..working_set.hinge import make_model
 from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbors import GroupNeighbors
-from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data
+from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data, value_at
 
 
 class ResponseNeighbors(Neighbors):
@@ -26,9 +26,9 @@ class ResponseNeighbors(Neighbors):
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = make_model(self.problem)
         self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.exact, self.value = self.problem.quadratic, s.loss + s.shrinkage
-        self.fit = None
+        self.exact, self.fit = self.problem.quadratic, None
         self.fit = self.refit(s.support)
+        self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)
@@ -73,8 +73,8 @@ class ResponseGroupNeighbors(GroupNeighbors):
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
         self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.value, self.units = s.loss + s.shrinkage, s.groups
-        self.fit = self.model.refit(s.groups)
+        self.fit, self.units = self.model.refit(s.groups), s.groups
+        self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()

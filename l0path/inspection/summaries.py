@@ -83,6 +83,8 @@ class Summary:
             for name in ("lambda0", "lambda1", "lambda2")
             if np.isfinite(h[name]) and h[name] > 0
         ]
+        if h["relax"] < 1.0:
+            shrink.append(f"relax = {h['relax']:.4g}")
         if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
             shrink.append(f"best for lambda0 in [{h['lambda0_low']:.4g}, {h['lambda0_high']:.4g})")
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
@@ -227,6 +229,7 @@ SHOWN_OF_MODEL = (
     "lambda0",
     "lambda1",
     "lambda2",
+    "relax",
     "lambda0_low",
     "lambda0_high",
     "flags",
@@ -327,7 +330,8 @@ def alternatives(
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     self = model.path
     near = neighbors_of(self, model._index, X, y)
-    base = model.objective
+    s = model._solution
+    base = model.objective - (s.loss + s.shrinkage) + near.value  # of a mixture: of the optimum
     every = _all_refitted(near)
     rows, kept, sound = [], [], True
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)

@@ -379,6 +379,8 @@ def _fit_rows(path, table):
     for name in ("lambda0", "lambda1", "lambda2"):
         if (table[name] > 0).any():
             shown[name] = list(table[name])
+    if (table.relax < 1.0).any():
+        shown["relax"] = list(table.relax)
     shown["loss"] = list(table.loss)
     if (table.objective != table.loss).any():
         shown["objective"] = list(table.objective)

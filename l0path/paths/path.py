@@ -56,6 +56,7 @@ DETAILS = [
     "lambda0",
     "lambda1",
     "lambda2",
+    "relax",
     "objective",
     "loss",
     "deviance_ratio",
@@ -72,6 +73,9 @@ DETAILS = [
 ]
 
 
+SHRINKAGE = ("lambda0", "lambda1", "lambda2", "relax")  # what may vary along a path besides k
+SLICES = ("slice", "lambda1", "lambda2", "relax")  # selectors of slices
+
 KNOWN_OF_ROWS = ("slice", "sigma2")  # numbers in `Source.extra` that stay when the data go
 
 
@@ -81,7 +85,7 @@ class Path:
     The path chooses, and the model answers: `path.model("bic")` or `path[5]` is one `Model`, which
     has predictions, summaries, refits and plots of its own. A model is chosen by a selector: its
     size (5, or k=5), lambda0=, index=, or a rule such as "bic". Where there are several slices,
-    slice=, lambda1= or lambda2= says which one is meant.
+    slice=, lambda1=, lambda2= or relax= says which one is meant.
 
     Attributes
     ----------
@@ -156,11 +160,11 @@ class Path:
         Its columns are the size k, n_features (the number of coefficients that are not 0), the
         objective, the share of the null deviance that is explained, what was checked (`optimality`)
         and the features that were chosen, forced features included: columns, or with groups the
-        groups or terms. Where the path has several values of lambda0, lambda1 or lambda2, they
-        stand after k. `details` has all that is known of each model.
+        groups or terms. Where the path has several values of lambda0, lambda1, lambda2 or relax,
+        they stand after k. `details` has all that is known of each model.
         """
         whole = self.details
-        vary = [f"lambda{i}" for i in range(3) if whole[f"lambda{i}"].nunique() > 1]
+        vary = [name for name in SHRINKAGE if whole[name].nunique() > 1]
         return Table(whole[[TABLE[0], *vary, *TABLE[1:]]])
 
     @property
@@ -195,6 +199,7 @@ class Path:
             "lambda0": s.lambda0,
             "lambda1": s.lambda1,
             "lambda2": s.lambda2,
+            "relax": s.relax,
             "objective": s.objective,
             "loss": s.loss,
             "deviance_ratio": self._meta.deviance_ratio(s.loss),
@@ -243,7 +248,8 @@ class Path:
     def __repr__(self):
         slices = len({s.slice for s in self._solutions})
         span = f"k = {spans(s.k for s in self._solutions)}" if self._solutions else "no solution"
-        many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
+        mixed = ", relax" if any(s.relax < 1.0 for s in self._solutions) else ""
+        many = f" for each of {slices} slices (lambda1, lambda2{mixed})" if slices > 1 else ""
         lost = 0 if self._meta.formula is None else self._meta.formula.n_dropped
         dropped = f", {lost} rows dropped" if lost else ""
         about = f", {self._meta.about}" if self._meta.about else ""
@@ -273,7 +279,7 @@ class Path:
         rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.select`.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
         Returns
         -------
@@ -328,6 +334,7 @@ class Path:
         slice: int | None = None,
         lambda1: float | None = None,
         lambda2: float | None = None,
+        relax: float | None = None,
         rows: Sequence[int] | None = None,
         **options: Any,
     ) -> int:
@@ -358,6 +365,8 @@ class Path:
             The number of the slice, where there are several.
         lambda1, lambda2 : float, optional
             The penalties of the slice, where there are several.
+        relax : float, optional
+            The share of the shrunken model in the models of the slice, on a path of `cv_fit`.
         rows : sequence of int, optional
             With a criterion: rows to choose among; no other model is compared. None means all.
         **options : float or bool
@@ -415,34 +424,36 @@ class Path:
                     f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}"
                 )
             return int(index) % len(self)
-        within = self._rows(slice, lambda1, lambda2)
+        given_slice = dict(zip(SLICES, (slice, lambda1, lambda2, relax), strict=True))
+        within = self._rows(**given_slice)
         if criterion:
             from .criteria import select
 
-            if rows is None and any(value is not None for value in (slice, lambda1, lambda2)):
+            if rows is None and any(value is not None for value in given_slice.values()):
                 rows = within
             return select(self, rule, rows=rows, **options)
         if rule is not None:
             return self._by_function(rule)
         rows = within
-        slices = sorted({self._solutions[i].slice for i in rows})
+        slices = {self._solutions[i].slice: self._solutions[i] for i in rows}
         if len(slices) > 1:
+            mixtures = any(s.relax < 1.0 for s in slices.values())
             shown = "; ".join(
-                f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices)
+                f"slice={number}: lambda1={s.lambda1:.4g}, lambda2={s.lambda2:.4g}"
+                + (f", relax={s.relax:.4g}" if mixtures else "")
+                for number, s in sorted(slices.items())
             )
             raise LookupError(
                 f"{given[0]}={k if k is not None else lambda0!r} needs one slice, the path has "
-                f"{len(slices)}; add slice=, lambda1= or lambda2= ({shown})"
+                f"{len(slices)}; add slice=, lambda1={' or ' if not mixtures else ', '}lambda2="
+                f"{' or relax=' if mixtures else ''} ({shown})"
             )
         return self._by_size(k, rows) if k is not None else self._by_lambda0(lambda0, rows)
 
-    def _slices(self, slices):
-        seen = {s.slice: (s.slice, s.lambda1, s.lambda2) for s in self._solutions}
-        return [seen[s] for s in slices]
-
-    def _rows(self, slice, lambda1, lambda2):
+    def _rows(self, slice=None, lambda1=None, lambda2=None, relax=None):
+        """The rows of the slices that selectors name."""
         rows = list(range(len(self)))
-        for name, value in (("slice", slice), ("lambda1", lambda1), ("lambda2", lambda2)):
+        for name, value in zip(SLICES, (slice, lambda1, lambda2, relax), strict=True):
             if value is not None:
                 if not isinstance(value, (int, float, np.integer, np.floating)):
                     raise TypeError(
@@ -532,7 +543,7 @@ class Path:
         rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.select`.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
         Returns
         -------
@@ -587,7 +598,7 @@ class Path:
             so that they are log odds against it. None leaves them with the sum zero over the
             classes.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
         Returns
         -------
@@ -734,7 +745,7 @@ class Path:
             unless that was a column, which is looked up in X, or a term of a formula, which is
             computed anew.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
         Returns
         -------
@@ -1144,7 +1155,7 @@ class Path:
         X, y : array-like, optional
             The data of the fit, needed after loading a path.
         **selector : int or float
-            k, lambda0, index, slice, lambda1, lambda2, as in `Path.select`.
+            k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
         Returns
         -------
@@ -1286,8 +1297,8 @@ class Path:
             several classes log odds against the first one. They take no account of a choice by
             these rows.
         **within : int or float
-            slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
-            several.
+            slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
+            are several.
 
         Returns
         -------
@@ -1531,7 +1542,8 @@ class Path:
         return save(self, file, data=data)
 
     def slice(self, i: int) -> Path:
-        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.
+        """The path of one slice, a pair (lambda1, lambda2) and a share `relax`, with rows numbered
+        anew.
 
         Parameters
         ----------
@@ -1555,7 +1567,7 @@ class Path:
         """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
-        rows = self._rows(i, None, None)
+        rows = self._rows(i)
         return Path(
             self._meta,
             [self._solutions[r]._replace(slice=0) for r in rows],

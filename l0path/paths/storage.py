@@ -63,6 +63,7 @@ IN_ARRAYS = (
     "groups",
     "baseline",
     "thresholds",
+    "relax",
 )  # what a solution has in arrays of their own
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 DERIVED = {
@@ -133,6 +134,8 @@ def writer(self: Path, data: bool = False) -> partial:
     arrays |= _group_arrays(groups, self._solutions)
     meta["strata"] = labels_of(self._meta.strata)
     arrays |= _rows(meta) | _baselines(with_baselines(self))
+    if any(s.relax < 1.0 for s in self._solutions):
+        arrays["relax"] = np.array([s.relax for s in self._solutions])
     if self._meta.ordered and self._solutions:
         arrays["thresholds"] = np.array([s.thresholds for s in self._solutions])
     header = {
@@ -279,6 +282,11 @@ def _assemble(header, stored, env):
             )
         )
     solutions = _with_stored_baselines(solutions, meta, stored)
+    if "relax" in stored:  # not in files of paths without mixtures
+        relax = stored.array("relax", np.float64, (m,))
+        if not ((relax >= 0) & (relax <= 1)).all():
+            raise ValueError("relax leaves the range 0 to 1")
+        solutions = [s._replace(relax=float(g)) for s, g in zip(solutions, relax, strict=True)]
     if meta.ordered and m:
         thresholds = stored.array("thresholds", np.float64, (m, len(meta.classes) - 1))
         check_finite(thresholds, "thresholds")

@@ -120,7 +120,7 @@ def _index(path, mark, slice):
     if isinstance(mark, (int, np.integer)) and not isinstance(mark, bool):
         return path.select(index=mark)
     if isinstance(mark, str):  # a point of the figure, which shows the rows of the path
-        return path.select(mark, rows=path._rows(slice, None, None))
+        return path.select(mark, rows=path._rows(slice))
     return path.select(mark, **within) if not callable(mark) else path.select(mark)
 
 
@@ -143,7 +143,7 @@ def _name(path, mark, i):
 
 def _title(path, slice):
     """The slice that is shown, where there are several."""
-    slices = {s.slice: (s.lambda1, s.lambda2) for s in path._solutions}
+    slices = {s.slice: s for s in path._solutions}
     if len(slices) < 2:
         return None
-    return f"slice {slice} of {len(slices)}: " + shrinkage(*slices[slice])
+    return f"slice {slice} of {len(slices)}: " + shrinkage(slices[slice])

@@ -122,12 +122,15 @@ def split(frame, x):
     return frame.iloc[:, :count], frame.iloc[:, count:]
 
 
-def shrinkage(lambda1, lambda2):
+def shrinkage(s):
+    """The shrinkage of a solution as text."""
     parts = [
         rf"$\lambda_{name}$ = {value:.3g}"
-        for name, value in (("1", lambda1), ("2", lambda2))
+        for name, value in (("1", s.lambda1), ("2", s.lambda2))
         if value
     ]
+    if s.relax < 1.0:
+        parts.append(f"relax = {s.relax:.3g}")
     return ", ".join(parts) or "no shrinkage"
 
 
@@ -150,8 +153,7 @@ def spaced(count):
 
 def shrinkage_of(path, part):
     """The shrinkage of the slice that rows of `l0path.plots.data` belong to, as text."""
-    solution = path._solutions[part.index[0]]
-    return shrinkage(solution.lambda1, solution.lambda2)
+    return shrinkage(path._solutions[part.index[0]])
 
 
 def position(frame, i, x):

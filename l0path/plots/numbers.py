@@ -92,7 +92,7 @@ def data(
     low, high = sizes(k)
     if slice is None and kind not in ("loss", "gap"):
         slice = default_slice(path)
-    rows = path._rows(slice, None, None)
+    rows = path._rows(slice)
     frame = _lambda0(path, rows) if kind == "lambda0" else _axis(path, rows, x)
     shown = np.array([low <= path._solutions[i].k <= high for i in frame.index], dtype=bool)
     if kind == "lambda0":

@@ -16,7 +16,7 @@ from .numbers import sizes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCORE_LABELS = {"min": "best score", "1se": "one standard error"}
+SCORE_LABELS = {"min": "best score", "sparse": "as good", "1se": "one standard error"}
 
 
 def plot_cv(cv, kind, x, mark, slice, ax, *, standardized, k, labels, response, class_, log):
@@ -51,17 +51,22 @@ def plot_scores(
     low, high = sizes(k)
     chosen = {which: index for which in mark if (index := _index(cv, which)) is not None}
     number = np.array([s.slice for s in cv._solutions])
+    many = len(set(number.tolist()))
+    of_sizes = slice is None and many > 1 and table["lambda0"].isna().all()
     if slice is None:
         slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
     ax, _ = style.new_axes(ax)
     inside = table["k"].between(low, high).to_numpy()
     drawn = table[(number == slice) & inside]
+    if of_sizes:  # the best of each, of whatever slice
+        best = [_index(cv, k=int(k)) for k in sorted(set(table["k"][inside]))]
+        drawn = table.loc[[i for i in best if i is not None]]
     if drawn.empty:
         raise LookupError(
             f"slice={slice!r}, k={k!r}: no such solution on the path; it has slices "
             f"{sorted(set(number.tolist()))}, sizes {table['k'].min()} to {table['k'].max()}"
         )
-    for other in sorted(set(number.tolist()) - {slice}):
+    for other in sorted(set(number.tolist()) - (set() if of_sizes else {slice})):
         part = table[(number == other) & inside]
         ax.plot(part[x], part["cv_mean"], color=style.PALE, linewidth=0.9, zorder=1)
     if "1se" in chosen:
@@ -72,14 +77,12 @@ def plot_scores(
         style.key(ax, entries, loc="best")
     _limits(ax, drawn, log)
     axis(ax, x)
-    many = len(set(number.tolist())) > 1
-    shown = cv._solutions[np.flatnonzero(number == slice)[0]]
-    title = (
-        f"slice {slice} of {len(set(number.tolist()))} with bars: "
-        f"{shrinkage(shown.lambda1, shown.lambda2)}; others gray"
-        if many
-        else None
-    )
+    title = None
+    if of_sizes:
+        title = f"the best of {many} slices for each size, with bars; each slice gray"
+    elif many > 1:
+        shown = shrinkage(cv._solutions[np.flatnonzero(number == slice)[0]])
+        title = f"slice {slice} of {many} with bars: {shown}; others gray"
     scoring = cv._scoring
     squared = scoring == "deviance" and cv._meta.traits.gaussian
     style.tidy(
@@ -94,10 +97,10 @@ def plot_scores(
     return ax
 
 
-def _index(cv, which):
+def _index(cv, which=None, **selector):
     """The index of a choice; None where it is not defined (one fold has no standard error)."""
     try:
-        return cv.select(which)
+        return cv.select(which, **selector)
     except LookupError:
         return None
 

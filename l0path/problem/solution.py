@@ -49,6 +49,9 @@ class Solution(NamedTuple):
     groups: Any = None
     thresholds: Any = None  # (K - 1,) between K ordered classes
     baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
+    # the share g of the shrunken model, where 1 - g of the coefficients are those of the fit
+    # without shrinkage on the same support
+    relax: float = 1.0
 
     def in_texts(self):
         """With states as plain texts: members of enumerations show their class to users."""
@@ -142,16 +145,13 @@ def in_user_units(
     eta = intercept + predicted
     if data.offset is not None:
         eta = eta + data.offset
-    loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    loss, thresholds = _loss_at(data, weights, eta)
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
-    shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+    shrinkage = _shrinkage(lambda1, lambda2, b)
     if type(data.loss) is type(problem.loss) and not problem.quadratic:
         if loss + shrinkage > fit.value + LOST * (1.0 + abs(fit.value)):
             fit = fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
-    thresholds = None
-    if data.loss.traits.response == "ordered":
-        thresholds = thresholds_of(data.loss, data.y, eta, weights)
     chosen = None
     if problem.groups is not None:
         chosen = getattr(fit, "groups", np.empty(0, dtype=np.int64))
@@ -188,17 +188,110 @@ def in_user_units(
     )
 
 
+def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
+    """The mixtures of a shrunken `Solution` with the fit of its support without shrinkage.
+
+    Each has the coefficients, and the intercept, g times those of the former plus 1 - g times those
+    of the latter. Its loss and objective are those of its own coefficients; it is no optimum, so
+    nothing is claimed of it. Thresholds between ordered classes are the best ones for its
+    predictor, as those of every model are.
+
+    Parameters
+    ----------
+    problem, data, weights : as in in_user_units
+        The problem of both.
+    shrunken : Solution
+    plain : Fit
+        On the support of it.
+    shares : sequence of float
+        The g, from 0 to 1.
+    measured : bool, default True
+        Whether loss and objective are computed; NaN else.
+
+    Returns
+    -------
+    list of Solution
+        One for each g, separated where `plain` is.
+    """
+    s, support = shrunken, shrunken.support
+    groups, predicted = problem.groups is not None, None
+    if groups and not problem.quadratic and not problem.boxed:
+        plain = basic(problem, plain)
+    beta, intercept, _ = _coefficients(problem, data, plain)
+    if measured or s.thresholds is not None:
+        Z = data.design.columns(support)
+        predicted = Z @ s.beta, Z @ beta
+    flags = [flag for flag in (*s.flags, *plain.flags) if not flag.startswith(EXCHANGES)]
+    flags = tuple(flag for flag in dict.fromkeys(flags) if flag != FEWER)
+    s = s._replace(
+        lambda0_low=float("nan"),
+        lambda0_high=float("nan"),
+        lower_bound=float("nan"),
+        status=_status(data, flags),
+        optimality=Optimality.RELAXED,
+        flags=flags,
+    )
+    told = {"weights": weights, "predicted": predicted, "measured": measured}
+    return [_mixture(problem, data, s, (beta, intercept), g=g, **told) for g in shares]
+
+
+def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
+    """One of the mixtures of `mixed`. plain: (beta, intercept); predicted: X beta of both."""
+    beta = g * s.beta + (1.0 - g) * plain[0]
+    intercept = g * s.intercept + (1.0 - g) * plain[1]
+    loss = shrinkage = float("nan")
+    thresholds, cost = None, 0.0
+    if predicted is not None:
+        eta = intercept + g * predicted[0] + (1.0 - g) * predicted[1]
+        eta = eta if data.offset is None else eta + data.offset
+        loss, thresholds = _loss_at(data, weights, eta)
+    if measured:
+        b = _standardized(problem, data, s.support, beta)
+        shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
+        if not np.isnan(s.lambda0):
+            cost = s.lambda0 * _cost(problem, data, s.support, beta, s.groups)
+    return s._replace(
+        beta=beta,
+        intercept=intercept,
+        loss=loss,
+        shrinkage=shrinkage,
+        objective=loss + shrinkage + cost,
+        flags=(*s.flags, FEWER) if _fewer(problem, s.support, beta, s.groups) else s.flags,
+        thresholds=thresholds,
+        relax=float(g),
+    )
+
+
+def _loss_at(data, weights, eta):
+    """(mean loss, thresholds between ordered classes or None) of predictors eta."""
+    loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
+    ordered = data.loss.traits.response == "ordered"
+    return loss, thresholds_of(data.loss, data.y, eta, weights) if ordered else None
+
+
+def _shrinkage(lambda1, lambda2, b):
+    """lambda1 ||b||_1 + lambda2 ||b||^2 of a vector."""
+    return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+
+
 def _coefficients(problem, data, fit):
     """(beta, intercept, what shrinkage is about as a vector) of a fit, in the user's units."""
     X, support = problem.X, fit.support
     if problem.turn is None:
         beta = fit.b / X.scale[support]
         intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
-        return beta, intercept, beta * X.scale[support]
-    beta = fit.b / X.scale[support][:, None] @ problem.turn
-    intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
-    b = beta * X.scale[support][:, None] * np.sqrt(data.response_weights)
-    return beta, intercept, b.ravel()
+    else:
+        beta = fit.b / X.scale[support][:, None] @ problem.turn
+        intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
+    return beta, intercept, _standardized(problem, data, support, beta)
+
+
+def _standardized(problem, data, support, beta):
+    """What shrinkage is about, as a vector, of coefficients in the user's units."""
+    scale = problem.X.scale[support]
+    if problem.turn is None:
+        return beta * scale
+    return (beta * scale[:, None] * np.sqrt(data.response_weights)).ravel()
 
 
 def present(beta):

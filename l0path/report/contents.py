@@ -38,8 +38,7 @@ def page_data(path, cv):
         rows = [i for i, s in enumerate(path._solutions) if s.slice == number]
         slices.append(
             {
-                "label": f"λ₁ = {path._solutions[rows[0]].lambda1:.4g}, λ₂ = "
-                f"{path._solutions[rows[0]].lambda2:.4g}",
+                "label": _label(path._solutions[rows[0]]),
                 "rows": rows,
             }
         )
@@ -79,6 +78,12 @@ def page_data(path, cv):
         "swapnote": "",
         "survival": _survival(path),
     }
+
+
+def _label(s):
+    """The shrinkage of the slice of a solution as text."""
+    mixed = f", relax = {s.relax:.4g}" if s.relax < 1.0 else ""
+    return f"λ₁ = {s.lambda1:.4g}, λ₂ = {s.lambda2:.4g}{mixed}"
 
 
 def _survival(path):
@@ -227,7 +232,11 @@ def _choices(path, cv):
     rules = [
         *(
             (cv, which, name)
-            for which, name in (("min", "best held-out score"), ("1se", "one standard error"))
+            for which, name in (
+                ("min", "best held-out score"),
+                ("sparse", "fewest coefficients"),
+                ("1se", "one standard error"),
+            )
             if cv is not None
         ),
         *((path, rule, rule.upper()) for rule in MARKED_CRITERIA),

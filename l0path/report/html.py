@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.describing import gap_text
+from ..cross_validation.result import CV_RULES
+from ..paths.path import SHRINKAGE
 
 HEAD = 8  # rows of the table that are shown
 FEATURES = 80  # characters of a list of features
@@ -170,16 +172,16 @@ def _curves(path, values):
         else []
     )
     rows = [[i for i, s in enumerate(path._solutions) if s.slice == slice] for slice in shown]
-    names = [
-        f"λ₁ {path._solutions[of[0]].lambda1:.3g}, λ₂ {path._solutions[of[0]].lambda2:.3g}"
-        if len(rows) > 1
-        else None
-        for of in rows
-    ]
+    names = [_shrinkage(path._solutions[of[0]]) if len(rows) > 1 else None for of in rows]
     return [
         ([path._solutions[i].k for i in of], [values[i] for i in of], name)
         for of, name in zip(rows, names, strict=True)
     ]
+
+
+def _shrinkage(s):
+    mixed = f", relax {s.relax:.3g}" if s.relax < 1.0 else ""
+    return f"λ₁ {s.lambda1:.3g}, λ₂ {s.lambda2:.3g}{mixed}"
 
 
 @_safe
@@ -238,7 +240,7 @@ def cv_html(cv):
     """The choices, and the held-out score against k."""
     table = cv.scores
     chosen = {}
-    for which in ("min", "1se"):
+    for which in CV_RULES:
         try:
             chosen.setdefault(cv.select(which), []).append(which)
         except LookupError:
@@ -247,7 +249,7 @@ def cv_html(cv):
         list(chosen),
         [
             name
-            for name in ("k", "n_features", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se")
+            for name in ("k", "n_features", *SHRINKAGE, "cv_mean", "cv_se")
             if not table[name].isna().all()
         ],
     ]

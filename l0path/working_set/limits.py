@@ -28,7 +28,6 @@ from .quadratic import solve_quadratic
 VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
 NOT_FAR = 20.0  # terms below this value of their function have slopes that are no rounding
 FARTHEST = 700.0  # the end of the range of exp
-WIDEST = 600.0  # the range of predictors that sums over risk sets can hold
 STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
 LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
 TRACE = 1e-12  # share of the mean curvature that is added where a box keeps free directions
@@ -221,10 +220,6 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))
     far = max(float(((far - at) / grows).max()), 0.0)
-    if p.loss.traits.recession == MONOTONE:  # its sums cannot hold rows that are farther apart
-        A = Z / of.unit[:, None]
-        room = WIDEST - float(np.ptp(p.offset + x @ A))
-        far = min(far, max(room, 0.0) / float(np.ptp(face.d @ A)))
     x = (x + far * face.d) / of.unit
     if width > 1 or p.y.ndim > 1:
         b = x.reshape(-1, width)

@@ -58,8 +58,13 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
     ).read_text(encoding="utf-8")
     path = l0path.load(tmp_path / "out" / "path.npz")
     assert path.n == 263
-    assert len(path) == 9
-    assert (path.details.loss.diff().dropna() < 0).all()
+    details = path.details
+    assert set(details.k) == set(range(9)) and sorted(set(details.lambda2)) == [0, 0.1, 1, 10]
+    assert set(details.relax) == {0, 0.5, 1}
+    plain = details[(details.lambda2 == 0) & (details.relax == 1)]
+    assert len(plain) == 9 and (plain.loss.diff().dropna() < 0).all()
+    shown = done.stdout.split("best ridge and mixture for each size:")[1].split("chosen:")[0]
+    assert len(shown.strip().splitlines()) == 1 + 9
 
 
 def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):

@@ -34,7 +34,7 @@ REFUSED = {
         "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
-    "a rule of folds": (["--response", "y", "--rule", "1se"], "min and 1se need --cv"),
+    "a rule of folds": (["--response", "y", "--rule", "1se"], "min, sparse, 1se need --cv"),
     "another's number": (["--response", "y", "--power", "1.2"], "is for --loss tweedie"),
     "groups of a formula": (["--formula", "y ~ a", "--groups", "a,b"], "goes with --response"),
 }
@@ -48,7 +48,12 @@ def test_what_cannot_be_chosen_is_refused_before_the_fit(table, tmp_path, capsys
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"), [("1SE", "smallest within one standard error"), ("BIC", "(bic)")]
+    ("rule", "said"),
+    [
+        ("1SE", "fewest coefficients within one standard error"),
+        ("Sparse", "fewest coefficients within half a paired standard error"),
+        ("BIC", "(bic)"),
+    ],
 )
 def test_with_folds_a_score_or_a_criterion_chooses_among_the_rows(
     table, tmp_path, capsys, rule, said
@@ -68,3 +73,38 @@ def test_numbers_of_losses_and_groups_reach_the_fit(table, tmp_path, capsys):
     assert path._loss_record().quantile == 0.8
     members = [sorted(np.array(path.names)[path._meta.groups.of(g)]) for g in range(2)]
     assert members == [["a", "b"], ["color_green", "color_red"]]
+
+
+def test_folds_choose_a_ridge_and_a_mixture_unless_told(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    X, y = frame[list("abcde")], frame["y"]
+    given = ("--response", "y", "--drop", "sick,color", "--cv", 3, "--no-plots")
+    out = tmp_path / "o"
+    code, said, error = run(capsys, "fit", table, *given, "--relax", "0, 0.25", "--out", out)
+    assert code == 0, error
+    keep = frame.dropna(subset=[*"abcde", "y"]).index
+    cv = l0path.cv_fit(X.loc[keep], y.loc[keep], cv=3, random_state=0, relax=(0, 0.25))
+    written = pd.read_csv(out / "table.csv", index_col="index")
+    np.testing.assert_allclose(written.cv_mean, cv.scores.cv_mean)
+    assert sorted(written.relax.unique()) == [0, 0.25, 1]
+    details = cv.model().details
+    shrunk = f"lambda2 = {details.lambda2:.4g}, relax = {details.relax:.4g}"
+    assert f"chosen: k = {details.k}, {shrunk}" in said
+    made = tmp_path / "p.csv"
+    assert run(capsys, "predict", out / "path.npz", table, "--k", 2, "--out", made)[0] == 0
+    predicted = pd.read_csv(made, index_col="row").loc[keep, "prediction"]
+    np.testing.assert_allclose(predicted, cv.predict(X.loc[keep], k=2))
+    code, said, _ = run(capsys, "fit", table, *given, "--lambda2", 0, "--out", tmp_path / "q")
+    assert code == 0 and "relax" not in said
+    assert (pd.read_csv(tmp_path / "q" / "table.csv").lambda2 == 0).all()
+
+
+def test_shares_need_folds_and_are_numbers(table, tmp_path, capsys):
+    given = ("fit", table, "--response", "y", "--drop", "sick", "--out", tmp_path / "o")
+    for more, words in (
+        (("--relax", "0,1"), "--relax belongs to cross-validation"),
+        (("--cv", 3, "--relax", "half"), "--relax half must be numbers"),
+        (("--cv", 3, "--relax", "2"), "--relax [2.0] must be shares"),
+    ):
+        code, _, error = run(capsys, *given, *more)
+        assert code == 2 and words in error

@@ -26,7 +26,7 @@ def test_survival_times(survival_table, tmp_path, capsys):
     code, said, error = run(
         capsys,
         *("fit", file, "--response", "Surv(time, died)", "--strata", "ward", "--max-k", 3),
-        *("--cv", 3, "--scoring", "concordance", "--rule", "1se", "--out", out),
+        *("--cv", 3, "--scoring", "concordance", "--rule", "1se", "--lambda2", 0, "--out", out),
     )
     assert code == 0, error
     assert "loss: cox" in said and "survival.png" in said

@@ -25,7 +25,7 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
     ids = np.where(np.arange(40) == 0, 0, 1 + np.arange(40) % 3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cv = l0path.cv_fit(X, y, cv=ids, loss="logistic", max_k=3)
+        cv = l0path.cv_fit(X, y, cv=ids, loss="logistic", max_k=3, lambda2=0)
     assert [w.category for w in caught] == [SeparationWarning]
     assert caught[0].filename == __file__
     flagged = cv._repeated.to_numpy()
@@ -35,7 +35,12 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
         assert scores[i, j] == scores[i - 1, j]
     assert any("last solution is repeated" in note for note in cv.notes)
     short = l0path.cv_fit(
-        rng.standard_normal((20, 30)), rng.standard_normal(20), cv=2, max_k=15, random_state=0
+        rng.standard_normal((20, 30)),
+        rng.standard_normal(20),
+        cv=2,
+        max_k=15,
+        random_state=0,
+        lambda2=0,
     )
     assert short._repeated.to_numpy()[-1].all()
 
@@ -225,7 +230,7 @@ def test_folds_in_threads_warn_as_those_in_turn(call):
     """Warnings are errors here: one that escaped its record would end the run."""
     X, _ = sample()
     options = {
-        "cv_fit": {"cv": 8},
+        "cv_fit": {"cv": 8, "lambda2": 0},
         "stability_selection": {"n_subsamples": 12, "k": 2},
         "split_inference": {"n_splits": 6, "k": 1},
     }[call]

@@ -313,8 +313,9 @@ def test_files_hold_several_responses_and_classes(loss, tmp_path):
 
 def test_separation_is_told_once_for_all_outer_folds():
     X, _ = sample()
+    some = {"max_k": 3, "lambda2": 0, "random_state": 0}
     with pytest.warns(
         SeparationWarning, match="in 3 of 3 outer folds a support has no finite optimum"
     ) as caught:
-        l0path.nested_cv(X, X[:, 1] > 0, outer=3, cv=3, max_k=3, loss="logistic", random_state=0)
+        l0path.nested_cv(X, X[:, 1] > 0, outer=3, cv=3, loss="logistic", **some)
     assert len(caught) == 1 and caught[0].filename == __file__

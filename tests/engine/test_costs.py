@@ -51,9 +51,10 @@ def cases(cut):
     X = dense(20000 // cut, 600 // cut, "F", "f8")
     yield X, {"max_k": 10, "groups": [j // 3 for j in range(X.shape[1])]}
     yield dense(20000 // cut, 500 // cut, "F", "f8"), {"max_k": 8, "loss": "logistic"}
-    yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5}
-    yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10}
-    yield dense(20000 // cut, 300 // cut, "F", "f8"), {"max_k": 5, "loss": "logistic", "cv": 3}
+    yield dense(40000 // cut, 200 // cut, "F", "f8"), {"max_k": 20, "cv": 5, "lambda2": 0}
+    yield dense(2000 // cut, 3000 // cut, "F", "f8"), {"max_k": 20, "cv": 10, "lambda2": 0}
+    few = {"max_k": 5, "loss": "logistic", "cv": 3, "lambda2": 0}
+    yield dense(20000 // cut, 300 // cut, "F", "f8"), few
 
 for cut in (20, 1):
     for number, (X, more) in enumerate(cases(cut)):
@@ -189,10 +190,12 @@ def test_progress_begins_with_the_cost(capsys):
 
 def test_folds_count_beside_the_fit_on_all_rows(capsys):
     X, y = plain()
-    alone, folds = l0path.fit_cost(X, y, max_k=3), l0path.fit_cost(X, y, max_k=3, cv=5)
+    alone = l0path.fit_cost(X, y, max_k=3)
+    folds = l0path.fit_cost(X, y, max_k=3, cv=5, lambda2=0)
     assert folds.folds == 5 and alone.folds == 0 and "on all rows, and of 5 folds" in str(folds)
     assert folds.reads == 6 * alone.reads and folds.bytes_read == folds.reads * X.nbytes
     assert folds.seconds[1] > 2 * alone.seconds[1]
+    assert l0path.fit_cost(X, y, max_k=3, cv=5).reads == 4 * folds.reads  # four ridges
     more = {"n_repeats": 2, "scoring": "mae", "random_state": 1, "n_jobs": 2}
     assert l0path.fit_cost(X, y, cv=5, max_k=3, **more).folds == 10
     assert l0path.fit_cost(X, y, cv=np.arange(30) % 3).folds == 3

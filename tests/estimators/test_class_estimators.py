@@ -94,9 +94,7 @@ def test_more_than_two_classes_are_multinomial_by_default():
     np.testing.assert_allclose(est.predict_proba(X), path.predict(X, k=2), rtol=1e-12)
     assert est.path_.loss.name == "multinomial" and est.decision_function(X).shape == (90, 3)
     chosen = l0path.L0ClassifierCV(max_k=2, cv=3, scoring="accuracy", random_state=0).fit(X, y)
-    own = l0path.cv_fit(
-        X, y, loss="multinomial", lambda2=1e-3, max_k=2, cv=3, scoring="accuracy", random_state=0
-    )
+    own = l0path.cv_fit(X, y, loss="multinomial", max_k=2, cv=3, scoring="accuracy", random_state=0)
     np.testing.assert_allclose(chosen.cv_.scores.cv_mean, own.scores.cv_mean)
     assert OneVsRestClassifier(l0path.L0Classifier(1)).fit(X, y).score(X, y) > 0.6
     with pytest.raises(ValueError, match=r"Only binary classification.*loss='logistic'"):
@@ -135,7 +133,7 @@ def test_ordered_classes_in_folds_and_searches():
     y = pd.Series(pd.Categorical(labels, order, ordered=True))
     same = {"max_k": 2, "cv": 3, "random_state": 0, "loss": "ordinal"}
     chosen = l0path.L0ClassifierCV(**same).fit(X, y)
-    own = l0path.cv_fit(X, y, lambda2=1e-3, **same)
+    own = l0path.cv_fit(X, y, **same)
     np.testing.assert_allclose(chosen.cv_.scores.cv_mean, own.scores.cv_mean)
     folds = StratifiedKFold(3)
     found = cross_val_score(

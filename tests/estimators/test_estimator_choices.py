@@ -50,7 +50,7 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     monkeypatch.setattr(
         "l0path.estimators.selecting.fit", lambda *a, **b: calls.append(b) or plain(*a, **b)
     )
-    fit = {"loss": "logistic", "lambda2": 1e-3} if classes else {}
+    fit = {"loss": "logistic", "lambda2": 1e-3} if classes else {"lambda2": 0}
     kept, scoring = (
         (l0path.L0Classifier if classes else l0path.L0Regressor)(memory=str(tmp_path)),
         "neg_log_loss" if classes else "neg_mean_squared_error",
@@ -151,7 +151,8 @@ def test_sizes_that_would_interpolate_are_not_taken():
     assert l0path.L0Regressor(lambda0=0.0).fit(X, y).k_ <= 7
     assert l0path.L0Regressor(fit_intercept=False).fit(X, y).k_ == 8
     assert l0path.L0Regressor(lambda2=0.1).fit(X, y).k_ == 10
-    assert len(l0path.L0RegressorCV(cv=np.arange(36) // 12).fit(X, y).path_) == 5  # half of nine
+    found = l0path.L0RegressorCV(cv=np.arange(36) // 12).fit(X, y).path_
+    assert found.details.k.max() == 4  # half of nine
     planted = X[:, 2] - 2 * X[:, 7]
     assert l0path.L0Regressor(2).fit(X, planted).get_support(indices=True).tolist() == [2, 7]
     binary = np.repeat([[0.0], [1.0]], 10, axis=0)
@@ -208,3 +209,20 @@ def test_groups_share_a_path_for_every_k(tmp_path):
         and stored[0].model_.groups == [1]
         and len(stored[0].path_) == len(stored[1].path_) == 5
     )
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_cv_estimators_choose_a_ridge_and_a_mixture(classes):
+    X, y = sample("classes" if classes else "real")
+    make = l0path.L0ClassifierCV if classes else l0path.L0RegressorCV
+    same = {"max_k": 3, "cv": 4, "random_state": 1}
+    est = make(rule="sparse", relax=(0, 0.3), **same).fit(X, y)
+    loss = {"loss": "logistic"} if classes else {}
+    cv = l0path.cv_fit(X, y, relax=(0, 0.3), **loss, **same)
+    assert len(est.cv_) == len(cv) and sorted(set(cv.details.relax)) == [0, 0.3, 1]
+    i = cv.select("sparse")
+    assert est.model_.details.name == i
+    np.testing.assert_allclose(est.coef_.ravel()[cv._solutions[i].support], cv.coef(index=i)[1:])
+    plain = make(lambda2=0, **same).fit(X, y).cv_
+    assert (plain.details.lambda2 == 0).all() and (plain.details.relax == 1).all()
+    assert clone(est).get_params()["relax"] == (0, 0.3)

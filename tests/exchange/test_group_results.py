@@ -39,7 +39,7 @@ def test_cross_validation_chooses_the_number_of_groups():
     labels = np.repeat(np.arange(15), 3)
     X = rng.standard_normal((150, 45))
     y = X[:, np.isin(labels, [2, 7])] @ np.ones(6) + rng.standard_normal(150)
-    cv = l0path.cv_fit(X, y, groups=labels, cv=5, max_k=6, random_state=0)
+    cv = l0path.cv_fit(X, y, groups=labels, cv=5, max_k=6, random_state=0, lambda2=0)
     assert (
         cv.model("min").groups[:1] == [2]
         and cv.model("1se").groups == [2, 7]
@@ -50,7 +50,7 @@ def test_cross_validation_chooses_the_number_of_groups():
     held = np.mean((y[fold[1]] - alone.predict(X[fold[1]], k=2)) ** 2)
     assert cv.folds.iloc[2, 0] == pytest.approx(held, rel=1e-8)
     signal = np.isin(labels, [2, 7])
-    both = l0path.cv_fit(X[:, signal], y, groups=labels[signal], cv=3, random_state=0)
+    both = l0path.cv_fit(X[:, signal], y, groups=labels[signal], cv=3, random_state=0, lambda2=0)
     assert (
         both.model().k == 2 and both.notes == []
     )  # all groups are in: there is no larger size to ask for

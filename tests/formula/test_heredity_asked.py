@@ -84,7 +84,7 @@ def test_folds_files_and_copies_keep_the_hierarchy(tmp_path):
     data, text = table(12, 60), "y ~ a*c + b*d"
     rows = np.arange(60)
     splits = [(rows[rows % 3 != 0], rows[rows % 3 == 0]), (rows[20:], rows[:20])]
-    cv = l0path.cv_fit(text, data, cv=splits, scoring="mse", max_k=4)
+    cv = l0path.cv_fit(text, data, cv=splits, scoring="mse", max_k=4, lambda2=0)
     for number, (train, test) in enumerate(splits):
         alone = l0path.fit(text, data.iloc[train], max_k=4, certify=False)
         for model in alone:

@@ -45,7 +45,7 @@ def by_definition(X, y, new, folds, alpha):
 def test_intervals_are_those_of_the_definition(level):
     X, y, new = problem()
     folds = np.arange(23) % 4
-    cv = l0path.cv_fit(X, y, cv=folds, max_k=3)
+    cv = l0path.cv_fit(X, y, cv=folds, max_k=3, lambda2=0)
     found = cv.predict_interval(new, k=3, level=level)
     low, high = by_definition(X, y, new, folds, 1 - level)
     np.testing.assert_allclose(found["low"], low, rtol=1e-9)
@@ -55,7 +55,7 @@ def test_intervals_are_those_of_the_definition(level):
 def test_the_wide_method_goes_from_the_least_to_the_largest_prediction():
     X, y, new = problem()
     folds = np.arange(23) % 4
-    found = l0path.cv_fit(X, y, cv=folds, max_k=3).predict_interval(
+    found = l0path.cv_fit(X, y, cv=folds, max_k=3, lambda2=0).predict_interval(
         new, k=3, level=0.8, method="minmax"
     )
     fits, left = [], np.empty(23)
@@ -89,7 +89,7 @@ def test_sets_of_two_classes_are_those_of_the_definition():
     X, y, new = problem(60)
     classes = np.where(y + np.random.default_rng(1).logistic(size=60) * 2 > 0, "yes", "no")
     folds = np.arange(60) % 3
-    cv = l0path.cv_fit(X, classes, loss="logistic", cv=folds, max_k=3)
+    cv = l0path.cv_fit(X, classes, loss="logistic", cv=folds, max_k=3, lambda2=0)
     found = cv.predict_interval(new, k=3, level=0.8)
     assert found.columns.tolist() == ["no", "yes"]
     below = np.zeros((7, 2))

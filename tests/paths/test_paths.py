@@ -20,6 +20,7 @@ COLUMNS = [
     "lambda0",
     "lambda1",
     "lambda2",
+    "relax",
     "objective",
     "loss",
     "deviance_ratio",

@@ -75,6 +75,7 @@ def cv(data):
         max_k=10,
         random_state=0,
         certify=True,
+        lambda2=0,
         feature_names=HOSTILE + [f"v{j}" for j in range(6, 14)],
     )
 

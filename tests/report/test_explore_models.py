@@ -43,7 +43,7 @@ def click(browser, name):
 @pytest.fixture(scope="module")
 def cv():
     X, y = columns()
-    return l0path.cv_fit(X, y, cv=3, max_k=3, random_state=0, certify=False)
+    return l0path.cv_fit(X, y, cv=3, max_k=3, random_state=0, certify=False, lambda2=0)
 
 
 def test_intervals_are_those_of_predict_interval(cv):
@@ -209,7 +209,7 @@ def test_code_of_other_responses_predicts(look, kind):
 
 def test_numbers_beside_the_chosen_model_hide_neither_points_nor_bars(look):
     X, y = columns()
-    cv = l0path.cv_fit(X, y, cv=3, random_state=0, certify=False)
+    cv = l0path.cv_fit(X, y, cv=3, random_state=0, certify=False, lambda2=0)
     browser = look(cv.explore(alternatives=0))
     for _ in range(len(cv)):
         found = browser.execute_script(

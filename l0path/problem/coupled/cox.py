@@ -38,7 +38,7 @@ from ..verbs import (
     value_of_rows,
 )
 from .event_times import Cox
-from .risk_sets import at_risk, means, of_deaths, over_times, sum_times
+from .risk_sets import at_risk, in_units, means, of_deaths, over_times, sum_times
 from .unseen import orthogonal_columns
 
 # slopes of this size are rounding: those of one death among others are about 1
@@ -87,7 +87,8 @@ def _(loss, y, eta, weights, slopes, curvatures):
     for g in range(groups):
         for d in range(loss.first[g], loss.first[g + 1]):
             i = loss.deaths[d]
-            curvatures[i] = max(curvatures[i] - risk.u[i] * ties[g] * scale, 0.0)
+            tied = in_units(loss, risk.units, risk.u, i, g) * ties[g] * scale
+            curvatures[i] = max(curvatures[i] - tied, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
     return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
 

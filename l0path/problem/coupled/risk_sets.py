@@ -14,13 +14,16 @@ CANCELLED = 1e-3  # share of a running sum below which what rows left it is summ
 class Units(NamedTuple):
     """The units of sums over risk sets: those of an event time g are times exp(-tops[g]). tops
     (g,): the largest eta of a stratum; where eta differ so much (`wide`) that exp(eta - top) of
-    some would be 0, the largest one of the rows that are at risk then or later. Rows that are at
-    risk at no event time do not count. A row has those of the last event time at which it is at
-    risk. shrink (g,): exp(top - that of the time before).
+    some would be 0, the largest one of the rows that are at risk then or later; where rows enter
+    late, too, the largest one of the risk set, and every sum is made anew. Rows that are at risk at
+    no event time do not count. A row has those of the last event time at which it is at risk, its
+    own eta where sums are made anew. own (n,), where `wide`: the logs of these. shrink (g,):
+    exp(top - that of the time before).
     """
 
     tops: np.ndarray
     shrink: np.ndarray
+    own: np.ndarray
     wide: bool
 
 
@@ -47,7 +50,8 @@ def at_risk(loss, eta, weights):
     v, fresh, total = np.empty((3, groups)), np.zeros(groups, np.bool_), 0.0
     for i in range(n):
         if loss.until[i] > loss.since[i]:
-            u[i] = weights[i] * math.exp(eta[i] - units.tops[loss.until[i] - 1])
+            unit = units.own[i] if units.wide else units.tops[loss.until[i] - 1]
+            u[i] = weights[i] * math.exp(eta[i] - unit)
         else:
             u[i] = 0.0  # at risk at no event time
     for g in range(groups):
@@ -58,7 +62,7 @@ def at_risk(loss, eta, weights):
     if loss.leave.size > 0:
         _mark_fresh(loss, units, u, fresh)
     sum_risk_sets(loss, units, fresh, u, v[0])
-    sum_ties(loss, u, v[1])
+    sum_ties(loss, units, u, v[1])
     return Risk(u, units, v[0], v[1], v[2], fresh, total)
 
 
@@ -88,15 +92,35 @@ def _units_of(loss, eta):
                 if g + 1 < loss.block[s + 1]:
                     shrink[g + 1] = math.exp(tops[g + 1] - top)
             tops[g] = top
-    return Units(tops, shrink, wide)
+    own = np.empty(eta.size if wide else 0)
+    if wide and loss.leave.size > 0:
+        for i in range(eta.size):
+            own[i] = eta[i]
+        _tops_of_sets(loss, eta, tops)
+    else:
+        for i in range(own.size):
+            own[i] = tops[loss.until[i] - 1] if loss.until[i] > loss.since[i] else 0.0
+    return Units(tops, shrink, own, wide)
 
 
 @njit
-def _in_units(loss, units, q, i, g):
+def _tops_of_sets(loss, eta, tops):
+    """tops (g,): the largest eta at risk at every event time."""
+    for s in range(loss.block.size - 1):
+        for g in range(loss.block[s], loss.block[s + 1]):
+            tops[g], t = -np.inf, loss.stop[loss.deaths[loss.first[g]]]
+            for m in range(loss.upto[g], loss.edges[s + 1]):
+                i = loss.order[m]
+                if loss.start[i] < t:
+                    tops[g] = max(tops[g], eta[i])
+
+
+@njit
+def in_units(loss, units, q, i, g):
     """q_i in the units of an event time g."""
     if not units.wide or q[i] == 0.0:  # 0: at risk at no event time, or far below others
         return q[i]
-    return q[i] * math.exp(units.tops[loss.until[i] - 1] - units.tops[g])
+    return q[i] * math.exp(units.own[i] - units.tops[g])
 
 
 @njit
@@ -104,6 +128,10 @@ def _mark_fresh(loss, units, u, fresh):
     """Mark the event times at which so much of a running sum over the risk set has left that
     rounding shows.
     """
+    if units.wide:
+        for g in range(fresh.size):
+            fresh[g] = True
+        return
     for s in range(loss.block.size - 1):
         total, peak = 0.0, 0.0
         enter, go = loss.edges[s + 1], loss.edges[s + 1]
@@ -114,7 +142,7 @@ def _mark_fresh(loss, units, u, fresh):
             peak = max(peak, total)
             while go > loss.gone[g]:
                 go -= 1
-                total -= _in_units(loss, units, u, loss.leave[go], g)
+                total -= in_units(loss, units, u, loss.leave[go], g)
             if not total > CANCELLED * peak:
                 fresh[g] = True
                 total = _anew(loss, units, u, g, s)
@@ -130,7 +158,7 @@ def _anew(loss, units, q, g, s):
     for m in range(loss.upto[g], loss.edges[s + 1]):
         i = loss.order[m]
         if loss.start[i] < t:
-            total += _in_units(loss, units, q, i, g)
+            total += in_units(loss, units, q, i, g)
     return total
 
 
@@ -138,6 +166,10 @@ def _anew(loss, units, q, g, s):
 def sum_risk_sets(loss, units, fresh, q, out):
     """out_g = sum of q over the risk set of every event time g."""
     for s in range(loss.block.size - 1):
+        if units.wide and loss.leave.size > 0:
+            for g in range(loss.block[s], loss.block[s + 1]):
+                out[g] = _anew(loss, units, q, g, s)
+            continue
         total = 0.0
         enter, go = loss.edges[s + 1], loss.edges[s + 1]
         for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
@@ -147,7 +179,7 @@ def sum_risk_sets(loss, units, fresh, q, out):
             if loss.leave.size > 0:
                 while go > loss.gone[g]:
                     go -= 1
-                    total -= _in_units(loss, units, q, loss.leave[go], g)
+                    total -= in_units(loss, units, q, loss.leave[go], g)
                 if fresh[g]:
                     total = _anew(loss, units, q, g, s)
             out[g] = total
@@ -155,12 +187,12 @@ def sum_risk_sets(loss, units, fresh, q, out):
 
 
 @njit
-def sum_ties(loss, q, out):
+def sum_ties(loss, units, q, out):
     """out_g = sum of q over the deaths at every event time g."""
     for g in range(out.size):
         t = 0.0
         for d in range(loss.first[g], loss.first[g + 1]):
-            t += q[loss.deaths[d]]
+            t += in_units(loss, units, q, loss.deaths[d], g)
         out[g] = t
 
 
@@ -197,7 +229,7 @@ def over_times(loss, units, tree, i):
     half = tree.size // 2
     if units.wide:  # one event time after the other
         for g in range(left, right):
-            total += tree[half + g] * math.exp(units.tops[right - 1] - units.tops[g])
+            total += tree[half + g] * math.exp(units.own[i] - units.tops[g])
         return total
     left += half
     right += half
@@ -228,7 +260,7 @@ def means(loss, risk, z, room, sums, out):
     for i in range(room.size):
         room[i] = risk.u[i] * z[i]
     sum_risk_sets(loss, risk.units, risk.fresh, room, sums[0])
-    sum_ties(loss, room, sums[1])
+    sum_ties(loss, risk.units, room, sums[1])
     for g in range(risk.sums.size):
         for t in range(loss.term[g], loss.term[g + 1]):
             f = loss.fraction[t]
