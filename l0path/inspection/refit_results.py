@@ -247,6 +247,7 @@ def describe_survival(results, path, s, rows, loss=None):
     inner.summary = partial(shown, type(inner).summary, inner)
     if path._meta.ordered:
         columns = inner.model.exog_names[: inner.model.exog.shape[1]]  # without thresholds
+        inner.predict = partial(_predict, inner.predict, path, s, columns)
         _tell_terms(inner.model, columns, path, s, rows)
     results.__class__ = _shown(type(results))
 

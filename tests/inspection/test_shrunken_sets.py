@@ -95,6 +95,19 @@ def test_forced_columns_are_in_every_model(loss, seed):
     assert set(listed) == set(expected)
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_groups_beside_a_ridge(loss):
+    X, y = data(loss)
+    X, groups = X[:, :6], np.repeat([0, 1, 2], 2)
+    options = {"loss": LOSSES[loss], "lambda2": RIDGE}
+    found = l0path.fit(X, y, groups=groups, **options).near_best(k=2, within=5.0)
+    listed = {tuple(sorted(m.support)): m.objective for m in found.models}
+    sets = [(0, 1, 2, 3), (0, 1, 4, 5), (2, 3, 4, 5)]
+    expected = enumerated(X, y, sets, 5.0, found.floor, **options)
+    assert found.complete
+    assert listed == pytest.approx(expected, rel=1e-9)
+
+
 def test_many_columns_beside_a_ridge():
     drawn = l0path.simulate.logistic(300, 120, 4, rho=0.5, random_state=3)
     path = l0path.fit(drawn.X, drawn.y, loss="logistic", lambda2=1e-2, max_k=5)
