@@ -178,3 +178,17 @@ def test_paths_summaries_and_tables_name_the_number_of_events(tmp_path):
     assert f"| events | {events} | {events} |" in path.compare([1, 2]).to_markdown()
     other = l0path.fit(X, times.stop, max_k=1)
     assert "events" not in repr(other) + str(other.compare([0, 1]))
+
+
+def test_rows_without_the_column_of_the_strata_are_told_of_it():
+    """The message named strata= alone, although the formula takes the column."""
+    X, times = drawn(1)
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(
+        time=times.stop, died=times.event, ward=np.arange(len(X)) % 2
+    )
+    path = l0path.fit("Surv(time, died) ~ a + b + strata(ward)", table, loss="cox")
+    model, bare = path.model(k=1), table.drop(columns="ward")
+    assert model.survival(table.head(2)).shape[0] == 2
+    for call in (model.survival, model.score):
+        with pytest.raises(ValueError, match="rows with the columns that it names have them"):
+            call(bare)

@@ -73,7 +73,10 @@ def _coefficients(model, X, y, level, given, ax):
         if ends is not None:
             ax.hlines(place, *ends.T, colors=list(colors), linewidth=1.6, zorder=2)
         ax.scatter(values, place, c=list(colors), s=26, zorder=3)
-        entries = [(style.POSITIVE, 1.0, "positive"), (style.NEGATIVE, 1.0, "negative")]
+        entries = [
+            *([(style.POSITIVE, 1.0, "positive")] if (values >= 0).any() else []),
+            *([(style.NEGATIVE, 1.0, "negative")] if (values < 0).any() else []),
+        ]
         if len(names):
             style.key(ax, entries, loc="best")
     ax.set_yticks(place, names)

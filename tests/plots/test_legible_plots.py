@@ -223,3 +223,11 @@ def test_few_large_predictions_do_not_squeeze_a_calibration_curve():
     assert any("predictions beyond, up to" in t.get_text() for t in ax.texts)
     bars = np.concatenate([s[:, 1] for s in ax.collections[0].get_segments()])
     assert bars.min() >= 0
+
+
+def test_the_legend_of_signs_has_the_signs_that_are_there():
+    """A model of negative coefficients alone had "positive" in its legend."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    for sign, word in ((1.0, "positive"), (-1.0, "negative")):
+        ax = l0path.fit(X, sign * (X[:, 0] + X[:, 1])).model(k=2).plot()
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == [word]

@@ -148,7 +148,8 @@ def strata_of_rows(value, n, labels):
     if labels is None or value is None:
         if (labels is None) != (value is None):
             remedy = (
-                f"pass strata=, one label for each row of X, of {_listed(labels)}"
+                f"pass strata=, one label for each row of X, of {_listed(labels)}; after a formula "
+                "with strata(...), rows with the columns that it names have them"
                 if value is None
                 else "leave strata out"
             )
