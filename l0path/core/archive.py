@@ -41,7 +41,7 @@ def write_whole(file: Path, write: Callable) -> None:
         if target.exists() and not target.is_file() and not target.is_dir():
             return _in_place(target, write)
         if target.is_dir():
-            raise IsADirectoryError(21, "it is a folder; add the name of a file")
+            raise IsADirectoryError(21, "it is a folder")
         part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
@@ -62,10 +62,15 @@ def write_whole(file: Path, write: Callable) -> None:
                 part.unlink()
             raise
     except OSError as error:
+        remedy = "free some space, or save under another name"
+        if not target.parent.is_dir():
+            remedy = f"make the folder {target.parent}, or save in another one"
+        elif target.is_dir():
+            remedy = "add the name of a file"
         raise OSError(
             error.errno,
             f"the file could not be written ({error.strerror or error}), and what was there is "
-            "unchanged; free some space, or save under another name",
+            f"unchanged; {remedy}",
             str(file),
         ) from error
 

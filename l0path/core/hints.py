@@ -62,8 +62,11 @@ ATTRIBUTES = {
     "coef_": "write .coef(...)",
     "intercept_": "write .coef(...), whose first entry is the intercept",
     "params": "write .coef(...)",
-    "pvalues": "write .summary(...)",
-    "bse": "write .summary(...)",
+    "pvalues": "write .refit(...), whose results have them",
+    "bse": "write .refit(...), whose results have them",
+    "resid": "write .refit(...), whose results have them",
+    "residuals": "write .refit(...), whose results have them as .resid",
+    "fittedvalues": "write .refit(...), whose results have them",
     "best_model": "write .model(...)",
     "best_estimator_": "write .model(...)",
     "best_k": "write .model(...).k",
@@ -118,6 +121,9 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
         if kind == "Model":
             moved = {one: f'write .details["{one}"]' for one in ROW} | {
                 "index": "write .details.name",
+                "coef_": "write .coef",
+                "params": "write .coef",
+                "intercept_": "write .intercept",
                 "cumulative_hazard": 'write .survival(X, type="cumulative_hazard")',
                 "n_nonzero": MOVED["n_nonzero"],
             }

@@ -60,7 +60,36 @@ def checked(estimator, X, *y, **options):
             f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
             "to l0path.fit or l0path.cv_fit"
         )
-    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
+    if options.get("y_numeric") and np.asarray(y[0]).dtype.kind in "OU" and _has_text(y[0]):
+        raise ValueError(
+            f"y holds text, and {type(estimator).__name__} needs numbers; take "
+            "l0path.L0Classifier for classes"
+        )
+    try:
+        found = validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
+        array = found[0] if y else found
+        if array.dtype == object:  # scikit-learn lets categories and strings of pandas pass
+            array.astype(float)
+    except (TypeError, ValueError) as error:
+        # scikit-learn says what text is no number, and not where it stands
+        table = pandas_of(X, "X")
+        text = isinstance(table, pd.DataFrame) and [
+            str(name) for name, column in table.items() if _has_text(column)
+        ]
+        if not text:
+            raise
+        raise ValueError(
+            f"X has columns that are not numbers: {', '.join(text)}; code them in a step before, "
+            "such as make_column_transformer((OneHotEncoder(drop='first', sparse_output=False), "
+            f"{text}), remainder='passthrough')"
+        ) from error
+    return found
+
+
+def _has_text(values):
+    """Whether an entry is a text that is no number."""
+    texts = [v for v in np.ravel(np.asarray(values, dtype=object)) if isinstance(v, str)]
+    return bool(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").isna().any())
 
 
 def without_column(arguments, j):

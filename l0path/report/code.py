@@ -106,8 +106,9 @@ def python_code(model: Model) -> str:
     thresholds = _thresholds(model) if meta.ordered else ()
     text = start + sums + end + _python_means(meta, ", ".join(map(repr, thresholds)))
     needs = "import numpy as np\n\n\n" if "np." in text else "\n"
+    reads = f"{len(names)} column" + "s" * (len(names) != 1)
     return (
-        f'"""A model of {len(model.features)} features, fitted by l0path."""\n\n{needs}'
+        f'"""A model of {reads}, fitted by l0path."""\n\n{needs}'
         f'def predict(data{argument}):\n    """\n{body}\n    """\n{text}'
     )
 

@@ -46,7 +46,7 @@ def test_three_labels_stay_classes(table, labels):
     ("name", "hint"),
     [
         ("coef_", r"write \.coef\("),
-        ("pvalues", r"ask one model: \.model\(\.\.\.\)\.summary\("),
+        ("pvalues", r"ask one model: \.model\(\.\.\.\)\.refit\("),
         ("best_model", r"write \.model\("),
         ("suport", "did you mean support"),
         ("summary", r"ask one model: \.model\(\.\.\.\)\.summary"),

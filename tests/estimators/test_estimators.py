@@ -10,6 +10,9 @@ import pytest
 import scipy.sparse as sp
 from estimator_samples import sample
 from lazy import lazy
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import l0path
 
@@ -265,3 +268,24 @@ def test_designs_are_refused_with_the_way_to_fit_them(name):
     for call in (lambda: estimator.fit(design, y), lambda: estimator.fit(X, y).predict(design)):
         with pytest.raises(TypeError, match=r"X is a design \(Polynomial\).*l0path\.cv_fit"):
             call()
+
+
+@pytest.mark.parametrize("Estimator", [l0path.L0Regressor, l0path.L0Classifier])
+@pytest.mark.parametrize("kind", ["object", "category", "string"])
+def test_columns_of_text_are_named(Estimator, kind):
+    X = pd.DataFrame({"age": [1.0, 2.0, 4.0, 3.0], "city": ["a", "b", "a", "c"]})
+    X["code"] = pd.Series(["1", "2", "5", "4"], dtype=object)  # numbers, which scikit-learn takes
+    X = X.astype({"city": kind})
+    with pytest.raises(ValueError, match=r"are not numbers: city; .*make_column_transformer"):
+        Estimator(k=1).fit(X, [0, 1, 1, 0])
+    # the names of the step that the message writes are those of scikit-learn
+    step = make_column_transformer(
+        (OneHotEncoder(drop="first", sparse_output=False), ["city"]), remainder="passthrough"
+    )
+    assert make_pipeline(step, Estimator(k=1)).fit(X, [0, 1, 1, 0])[-1].n_features_in_ == 4
+
+
+@pytest.mark.parametrize("kind", [list, pd.Series, np.array])
+def test_text_as_response_of_a_regressor_leads_to_the_classifier(kind):
+    with pytest.raises(ValueError, match=r"y holds text.*L0Classifier"):
+        l0path.L0Regressor(k=1).fit([[1.0], [2.0], [4.0]], kind(["stay", "go", "go"]))

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 
 import pytest
 
@@ -118,6 +119,21 @@ def test_an_unknown_attribute_of_a_model_names_the_nearest_public_ones():
     with pytest.raises(AttributeError, match=r"it has alternatives.* refit.* to_python"):
         model.xyzzy  # noqa: B018
     assert not hasattr(model, "__array_interface__")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("coef_", "coef"), ("params", "coef"), ("intercept_", "intercept")]
+    + [(name, "refit(...)") for name in ("pvalues", "bse", "resid", "residuals")],
+)
+def test_names_of_other_packages_lead_to_what_a_model_has(name, written):
+    data = l0path.datasets.load_hitters()
+    model = l0path.fit(data.X, data.y, max_k=1).model(k=1)
+    with pytest.raises(AttributeError) as error:
+        getattr(model, name)
+    assert re.search(r"write \.([^,; ]+)", str(error.value))[1] == written
+    found = getattr(model, written.removesuffix("(...)"))
+    assert callable(found) == written.endswith("(...)")
 
 
 def test_all_models_of_a_cross_validated_path_are_asked_for_by_name():

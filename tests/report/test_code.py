@@ -110,6 +110,13 @@ def test_terms_of_a_formula_are_written_out():
     np.testing.assert_allclose(by_sql(model, data), expected, rtol=1e-9)
 
 
+def test_code_says_how_many_columns_it_reads():
+    data = pd.DataFrame({"y": [0.0, 1, 5, 1, 2, 7], "g": list("abcabc"), "x": [1.0, 3, 2, 5, 4, 7]})
+    path = l0path.fit("y ~ g + x", data)
+    assert path.model(k=2).to_python().startswith('"""A model of 2 columns,')  # g has two codes
+    assert path.model(k=1).to_python().startswith('"""A model of 1 column,')
+
+
 def test_an_offset_is_an_argument_or_a_term_of_the_formula():
     data = table()
     data["y"] = response(data, "poisson")
