@@ -162,3 +162,19 @@ def test_a_stratum_without_rows_of_positive_weight_has_no_hazard():
     )
     hazards = path.model(k=1).survival(X[:3], strata=[0, 1, 2], type="cumulative_hazard").to_numpy()
     assert not hazards[2].any() and (hazards[:2, -1] > 0).all()
+
+
+def test_paths_summaries_and_tables_name_the_number_of_events(tmp_path):
+    """It is the n of the criteria, and was in none of them."""
+    X, times = drawn(1)
+    events = int(times.event.sum())
+    assert 0 < events < len(X)
+    path = l0path.fit(X, response(times), loss="cox", max_k=2)
+    path.save(tmp_path / "path.npz")
+    for one in (path, l0path.load(tmp_path / "path.npz")):
+        assert f"n = {len(X)}, {events} events, p = 6" in repr(one)
+        assert list(one.compare([1, 2]).loc[("fit", "events")]) == [events] * 2
+    assert f"n = {len(X)} observations, {events} events\n" in str(path.model(k=1).summary())
+    assert f"| events | {events} | {events} |" in path.compare([1, 2]).to_markdown()
+    other = l0path.fit(X, times.stop, max_k=1)
+    assert "events" not in repr(other) + str(other.compare([0, 1]))

@@ -418,7 +418,8 @@ def _unserved(problem, solution, ridge):
         f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
         "groups, other smooth losses and several responses with more observations (survival times: "
         "events) than columns and lambda2=0; of more columns under a squared loss, those of a size "
-        "k= that has at most 1e7 models; without lambda1 and bounds on coefficients"
+        "k= that has at most 1e7 models; without lambda1 and bounds on coefficients; "
+        "model.alternatives() lists the exchanges of one feature for any number of columns"
     )
 
 

@@ -69,7 +69,10 @@ class Summary:
             if h["groups"] is None
             else f"k = {h['k']} of {h['groups']} groups, {h['columns']} of p = {h['p']} features"
         )
-        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
+        n = f"n = {h['n']} observations" + (
+            "" if h["events"] is None else f", {h['events']:g} events"
+        )
+        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, {n}"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         tried += f" among models of {h['heredity']} heredity" if h["heredity"] else ""
@@ -185,6 +188,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
     )
     header = {
         "loss_name": self._meta.loss,
+        "events": self._meta.n_events,
         "about": self._meta.about,
         "exchanges": model._solution.exchanges,
         "heredity": self._meta.heredity,

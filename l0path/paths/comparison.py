@@ -373,7 +373,10 @@ def _label(path, model, i):
 
 def _fit_rows(path, table):
     """Sizes and fit of the models: rows by name."""
-    shown = {"n": [path.n] * len(table), "k": list(table.k)}
+    shown = {"n": [path.n] * len(table)}
+    if path._meta.n_events is not None:
+        shown["events"] = [path._meta.n_events] * len(table)
+    shown["k"] = list(table.k)
     if (table.n_features != table.k).any():
         shown["n_features"] = list(table.n_features)
     for name in ("lambda0", "lambda1", "lambda2"):

@@ -253,13 +253,14 @@ class Path:
         lost = 0 if self._meta.formula is None else self._meta.formula.n_dropped
         dropped = f", {lost} rows dropped" if lost else ""
         about = f", {self._meta.about}" if self._meta.about else ""
+        events = "" if self._meta.n_events is None else f", {self._meta.n_events:g} events"
         dropped += f", {self._meta.heredity} heredity" if self._meta.heredity else ""
         if self._meta.responses is not None:
             counted = "responses" if self.classes is None else "classes"
             about = f", {len(self._meta.responses)} {counted}"
         return (
             f"<l0path.Path: {self._meta.loss} loss{about}, penalty {self._meta.penalty}, "
-            f"n = {self.n}, p = {self.p}{dropped}; "
+            f"n = {self.n}{events}, p = {self.p}{dropped}; "
             f"{len(self)} solutions, {span}{many}; {self.status}>"
         )
 

@@ -15,6 +15,7 @@ from ..designs import in_memory
 from ..designs.names import INTERCEPT
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
 from ..problem.specified import RECORDS, Squared
+from ..problem.traits import MONOTONE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,11 @@ class Meta:
     def traits(self):
         """The `LossTraits` of the loss."""
         return traits_named(canonical_name(self.loss, exact=True))
+
+    @property
+    def n_events(self):
+        """The number of events of survival times, copies among them; None for other responses."""
+        return self.n_eff if self.traits.recession == MONOTONE else None
 
     def number(self, name):
         """The number of the loss of this name, such as "delta"; None where it has no such one."""
