@@ -432,6 +432,11 @@ def run_fit(options, say=print):
     return path, index
 
 
+def five_digits(x):
+    """A number of a table: 101367 rather than 1.0137e+05 beside 68783."""
+    return f"{x:.0f}" if 1e5 <= abs(x) < 1e9 else f"{x:.5g}"
+
+
 def show(path, cv, index, why, say):
     """Print the table and the chosen model."""
     sizes, names = best_of_sizes(cv), ["lambda0_low", "lambda0_high"]
@@ -444,7 +449,7 @@ def show(path, cv, index, why, say):
         table = table.loc[list(sizes.values())]
         say("the best ridge and mixture for each size:")
     with pd.option_context("display.max_rows", 200, "display.width", 160):
-        say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
+        say(table.to_string(index=False, float_format=five_digits, na_rep=""))
     about = path._meta.about and f"; coefficients are about {path._meta.about}"
     s = path._solutions[index]
     shrunk = f", lambda2 = {s.lambda2:.4g}, relax = {s.relax:.4g}" if sizes else ""

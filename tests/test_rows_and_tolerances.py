@@ -174,7 +174,7 @@ def test_a_lambda0_path_with_uneven_factors_and_bounds_has_no_bare_key_error():
     assert done > 100
 
 
-def test_a_null_model_that_did_not_converge_bounds_nothing():
+def test_a_model_that_did_not_converge_bounds_nothing():
     X, y = an_instance("huber")
     w = np.random.default_rng(1).uniform(0.1, 2.0, 40)
     with pytest.warns(l0path.errors.ConvergenceWarning):
@@ -186,9 +186,9 @@ def test_a_null_model_that_did_not_converge_bounds_nothing():
             algorithm=l0path.solvers.LocalSearch(max_iter=1),
             max_k=1,
         )
-    null = path._solutions[0]
-    assert null.status == "not_converged" and np.isnan(null.lower_bound)
-    assert null.optimality != "global"
+    model = path._solutions[1]
+    assert model.status == "not_converged" and np.isnan(model.lower_bound)
+    assert model.optimality != "global"
 
 
 def test_nesterov_steps_of_counts_that_overflow_give_no_warning():

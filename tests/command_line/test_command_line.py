@@ -359,3 +359,12 @@ def test_a_response_of_many_words_says_how_many_classes(tmp_path, capsys):
         *("--out", tmp_path / "o"),
     )
     assert "the term id has 39 columns, which are chosen as a whole" in out
+
+
+def test_large_numbers_of_the_table_have_no_exponents(capsys, tmp_path):
+    file = Path(__file__).parents[2] / "data" / "hitters.csv"
+    code, said, _ = run(
+        capsys, "fit", file, "--response", "Salary", "--max-k", 2, "--no-plots", "--out", tmp_path
+    )
+    first = next(line for line in said.splitlines() if line.split()[:1] == ["0"])
+    assert code == 0 and "101367" in first and "e+" not in said
