@@ -59,6 +59,7 @@ def test_folds_and_certificates_of_a_design_with_the_documented_verbs_alone():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, 8))
     y = X[:, 1] - X[:, 4] + 2.0 * rng.normal(size=60)
-    wanted, got = (l0path.cv_fit(A, y, max_k=3, cv=3, random_state=0) for A in (X, VerbsAlone(X)))
+    how = {"max_k": 3, "cv": 3, "lambda2": 0, "random_state": 0}
+    wanted, got = (l0path.cv_fit(A, y, **how) for A in (X, VerbsAlone(X)))
     np.testing.assert_allclose(got.scores.cv_mean, wanted.scores.cv_mean, rtol=1e-8)
     assert got.certify(k=3).proven and wanted.certify(k=3).proven

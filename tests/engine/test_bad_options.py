@@ -97,7 +97,7 @@ WRONG = {
     "weights": (dict(weights=np.ones(N)), TypeError, "weights.*sample_weight="),
     "a near miss": (dict(feature_name=["a"]), TypeError, "did you mean feature_names="),
     "a loss as a class": (dict(loss=l0path.losses.Huber), TypeError, r"pass a record: Huber\(\)"),
-    "unknown lambda2": (dict(lambda2="auto"), ValueError, "lambda2='auto'.*\"grid\""),
+    "unknown lambda2": (dict(lambda2="auto"), ValueError, 'lambda2="auto" is for .*cv_fit.*"grid"'),
     "unknown algorithm": (dict(algorithm="simplex"), ValueError, "algorithm='simplex'.*'swap'"),
     "algorithm a number": (dict(algorithm=3), TypeError, "algorithm=3"),
     "certify": (dict(certify="yes"), TypeError, "certify='yes' must be True, False or 'auto'"),

@@ -10,9 +10,6 @@ import pytest
 import scipy.sparse as sp
 from estimator_samples import sample
 from lazy import lazy
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 import l0path
 
@@ -21,6 +18,9 @@ clone = lazy("sklearn.base", "clone")
 GridSearchCV = lazy("sklearn.model_selection", "GridSearchCV")
 KFold = lazy("sklearn.model_selection", "KFold")
 check_estimator = lazy("sklearn.utils.estimator_checks", "check_estimator")
+make_column_transformer = lazy("sklearn.compose", "make_column_transformer")
+make_pipeline = lazy("sklearn.pipeline", "make_pipeline")
+OneHotEncoder = lazy("sklearn.preprocessing", "OneHotEncoder")
 
 
 FOUR = ["L0Regressor", "L0Classifier", "L0RegressorCV", "L0ClassifierCV"]

@@ -222,7 +222,7 @@ def test_nothing_is_spent_elsewhere(monkeypatch):
     l0path.fit(wide, wide[:, 0] + wide[:, 1] ** 2, max_k=3)
     l0path.stability_selection(X, y, n_subsamples=4, random_state=0)
     assert not calls
-    l0path.cv_fit(X, y, random_state=0)
+    l0path.cv_fit(X, y, lambda2=0, random_state=0)
     assert len(calls) == 1
     l0path.L0Regressor(k=2).fit(X, y)
     assert len(calls) == 2

@@ -307,7 +307,7 @@ def test_predictions_scores_folds_and_files(tmp_path):
     assert scores["misclassification"] == np.mean(labels != y.astype(str))
     assert path.details.loss[2] == pytest.approx(-np.log(picked).mean())
     assert np.trace(path.model(k=2).confusion(table, y)) == np.sum(labels == y.astype(str))
-    cv = l0path.cv_fit(table, y, loss="ordinal", max_k=2, cv=3, random_state=0)
+    cv = l0path.cv_fit(table, y, loss="ordinal", max_k=2, cv=3, lambda2=0, random_state=0)
     train, test = cv.splits[0]
     alone = l0path.fit(table.iloc[train], y.iloc[train], loss="ordinal", max_k=2)
     expected = alone.model(k=2).score(table.iloc[test], y.iloc[test])["deviance"]

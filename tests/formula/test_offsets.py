@@ -116,11 +116,12 @@ def test_offsets_of_scores_refits_and_validation():
 def test_cross_validation_holds_the_offset_out_with_its_rows():
     folds = list(KFold(3).split(TABLE))
     text = "cases ~ a + offset(log(time)) + offset(shift)"
-    cv = l0path.cv_fit(text, TABLE, cv=folds, **COUNTS)
-    named = l0path.cv_fit(NAMED[["a", "both"]], TABLE["cases"], cv=folds, offset="both", **COUNTS)
+    cv = l0path.cv_fit(text, TABLE, cv=folds, lambda2=0, **COUNTS)
+    more = {"cv": folds, "lambda2": 0, "offset": "both"}
+    named = l0path.cv_fit(NAMED[["a", "both"]], TABLE["cases"], **more, **COUNTS)
     nested = l0path.nested_cv(
         NAMED[["a", "both"]], TABLE["cases"], outer=folds, cv=3, offset="both", random_state=0,
-        max_k=1, **COUNTS,
+        max_k=1, lambda2=0, **COUNTS,
     )  # fmt: skip
     means, held = [], np.empty(N)
     for train, test in folds:

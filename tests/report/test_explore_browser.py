@@ -317,7 +317,6 @@ def test_the_title_names_the_response_and_no_number_comes_twice(look, data):
         "return [...document.querySelectorAll('#facts dt')].map(dt => dt.textContent)"
     )
     assert "loss" in facts and "objective" not in facts  # no penalty: they are the same
-    assert "standardized" not in browser.page_source
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
