@@ -909,12 +909,18 @@ class Model:
         return model_html(self)
 
     def _line(self):
-        """The model as a line: the response, the size, and what was chosen, each feature with its
-        coefficient where it has one.
+        """The model as a line: the response, the size, and what was chosen, each feature, or group
+        of one, with its coefficient where it has one.
         """
         meta, s = self.path._meta, self._solution
-        if s.groups is not None or meta.responses is not None:
+        if meta.responses is not None:
             chosen = list(map(str, self.groups))
+        elif s.groups is not None:
+            of, chosen = dict(zip(s.support.tolist(), s.beta, strict=True)), []
+            for g, label in zip(s.groups, self.groups, strict=True):
+                own = meta.groups.of(g)
+                alone = own.size == 1 and int(own[0]) in of
+                chosen += signed([label], [of[int(own[0])]]) if alone else [str(label)]
         else:
             chosen = signed(self.features, s.beta)
         return model_line(meta.response, self.k, chosen)

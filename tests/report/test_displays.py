@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import l0path
@@ -153,3 +154,11 @@ def test_the_picture_of_a_model_has_the_colors_of_signs(hitters):
     html = hitters[1].model(k=6)._repr_html_()
     used = {one.lower() for one in re.findall(r"#[0-9a-fA-F]{6}", html)}
     assert {colors.POSITIVE.lower(), colors.NEGATIVE.lower()} <= used
+
+
+def test_terms_of_one_column_show_their_coefficient():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.standard_normal(60), "g": rng.choice(list("uvw"), 60)})
+    table["y"] = 2.0 * table.a + 3.0 * (table.g == "w") + rng.standard_normal(60)
+    model = l0path.fit("y ~ a + g", table)[2]
+    assert f"k = 2: a {model.coef['a']:+.4g}, g\n" in repr(model)
