@@ -222,7 +222,9 @@ def add_predict(commands):
         help="predict new rows by a saved path",
         description="Predict the rows of a data file by a path that `fit` saved.",
     )
-    predict.add_argument("path", type=FilePath, help="path file (path.npz of the folder of fit)")
+    predict.add_argument(
+        "path", type=FilePath, help="path file, or the folder that fit wrote (its path.npz)"
+    )
     predict.add_argument("file", type=FilePath, help="CSV or Parquet file of the new rows")
     predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
     predict.add_argument("--rule", help="criterion that chooses the model, such as bic")

@@ -29,6 +29,8 @@ def remember(folder, path, index, levels, sizes, **columns):
 def run_predict(options, say=print):
     """Predict, write and say; the table of predictions."""
     check_out_file(options.out)
+    if (options.path / "path.npz").is_file():
+        options.path = options.path / "path.npz"
     path = load(options.path)
     beside = options.path.with_name(BESIDE)
     facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}

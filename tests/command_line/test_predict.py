@@ -31,6 +31,8 @@ def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
         + chosen["color_red"] * (new.color == "red")
     )
     np.testing.assert_allclose(made, own, rtol=1e-8)
+    run(capsys, "predict", tmp_path / "o", tmp_path / "new.csv", "--out", tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_text() == (tmp_path / "p.csv").read_text()
     new.assign(color="violet").to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
     assert code == 2 and "level 'violet', which the fit did not have" in err
