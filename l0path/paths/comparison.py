@@ -29,7 +29,7 @@ PRINTED = {
     "mbic": "mBIC",
     "cp": "Cp",
     "cv_mean": "held-out score",
-    "cv_se": "standard error",
+    "cv_se": "its standard error",
 }
 ERROR = "standard error"  # the part of a table that has them
 LATEX = {
