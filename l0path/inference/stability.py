@@ -165,9 +165,11 @@ class StabilitySelection(ShowingFrequencies):
     def __repr__(self):
         bound = self._bound()
         found = f"{len(self.selected)} of {len(self.frequency)} chosen"
+        often = self.frequency.nlargest(3)
+        most = ", ".join(f"{name} {share:.0%}" for name, share in often.items())
         return (
             f"<l0path.StabilitySelection: {found} in {self.threshold:.0%} of {self.n_subsamples} "
-            f"subsamples at k = {self.k} ({bound}); {self.status}>"
+            f"subsamples at k = {self.k}; most often {most} ({bound}); {self.status}>"
         )
 
 

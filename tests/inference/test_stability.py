@@ -229,3 +229,12 @@ def test_constant_columns_do_not_count_where_the_loss_does_not_see_them():
     one = l0path.stability_selection(X, y, **given)
     more = l0path.stability_selection(np.column_stack([X, np.full((60, 3), 2.0)]), y, **given)
     assert more.expected_false == one.expected_false
+
+
+def test_what_was_chosen_most_often_is_shown():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    found = l0path.stability_selection(
+        X, 3.0 * X[:, 2] + rng.standard_normal(60), k=1, n_subsamples=10, random_state=0
+    )
+    assert "at k = 1; most often x2 100%, " in repr(found)
