@@ -447,3 +447,27 @@ def test_a_loss_that_is_beyond_all_numbers_is_called_so():
     assert path[0].objective == np.inf and path[0].details["status"] == "not_converged"
     assert any("beyond all numbers" in note for note in path.notes)
     assert not any("perfect" in note for note in path.notes)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("apart", [1e-2, 1e-5, 1e-8, 1e-9, 1e-10])
+@pytest.mark.parametrize("loss", ["poisson", "logistic", "ordinal", "multinomial", "cox"])
+def test_separation_along_the_difference_of_close_columns_is_seen_or_nothing_is_claimed(
+    loss, apart
+):
+    rng = np.random.default_rng(2)
+    x, level = rng.standard_normal(40), np.zeros(40)
+    level[:8] = 1.0  # its rows have one class, no event, or no count
+    classes = np.digitize(rng.logistic(size=40) + 0.5 * x, [-0.8, 0.8])
+    classes[:8] = 2
+    y = {
+        "poisson": np.where(level > 0, 0, rng.poisson(2.0, 40)),
+        "logistic": (classes > 0).astype(int),
+        "cox": np.column_stack([rng.exponential(size=40), (rng.random(40) < 0.7) & (level == 0)]),
+    }.get(loss, classes)
+    infimum = l0path.fit(np.column_stack([x, level]), y, loss=loss)._solutions[-1].objective
+    found = l0path.fit(np.column_stack([x, x + apart * level]), y, loss=loss)._solutions[-1]
+    if found.optimality == "global":
+        assert found.objective == pytest.approx(infimum, rel=1e-6)
+    else:
+        assert apart < 1e-4

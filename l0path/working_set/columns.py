@@ -17,6 +17,9 @@ APART = 1e-4  # of its length, by which a column differs from another in a near 
 CLEARLY_APART = 1e-6
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
+# that of losses whose fits can run off to infinity: along the difference of two columns so close
+# this is not told from rounding, and an infimum may be 1e-6 below the optimum that is found
+CLAIMED_BESIDE_RECESSION = 1e8
 NEAR_COLUMNS = 200  # columns that are searched for near combinations
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
@@ -77,7 +80,10 @@ class WorkingColumns:
         self.max_iter = 1000
         self.boxed, self.near = problem.boxed, None
         self.paired, self.compared = np.empty(0, dtype=np.int64), 0  # by `_paired`
-        self.unclear = False  # whether some of `near` are beyond CLAIMED
+        # the condition beyond which nothing is claimed; whether some of `near` are beyond it
+        runs_off = problem.loss.traits.recession
+        self.claimed = CLAIMED_BESIDE_RECESSION if runs_off else CLAIMED
+        self.unclear = False
 
     def remember_slopes(self):
         """Keep the slopes that checks over all columns compute, for bounds; where these are
@@ -194,7 +200,7 @@ class WorkingColumns:
             if few.size < paired.size:
                 found = self.W[paired]
             self.near = np.union1d(found, found if self.near is None else self.near)
-            self.unclear |= bool((near & (gap <= 2.0 * size / CLAIMED)).any())
+            self.unclear |= bool((near & (gap <= 2.0 * size / self.claimed)).any())
         return bool(near.any())
 
     def _paired(self, G, unit):
