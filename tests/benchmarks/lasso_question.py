@@ -11,6 +11,7 @@ the oracle (the least risk), and by 10-fold cross-validation. Needs Rscript with
 
 computes the cells whose file is not yet in FOLDER (`--every 6`: every sixth cell), so that a run
 can be interrupted and continued, then prints the tables and draws a figure a setting into FOLDER.
+`--page` writes the table of docs/results.md.
 """
 
 import itertools
@@ -23,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from common import arguments
+from results import put
 from scipy.linalg import toeplitz
 
 import l0path
@@ -357,7 +359,20 @@ def summary(results):
         for name in ("worse", "better", "fewer"):
             row[f"{name} %"] = 100 * part[name].mean()
         rows.append(row)
-    return pd.DataFrame(rows)
+    order = {"validation": 0, "cv": 1, "oracle": 2}
+    return pd.DataFrame(rows).sort_values("tuned by", key=lambda by: by.map(order), kind="stable")
+
+
+def markdown(table, count, repetitions):
+    """The table of `summary` for the page, with what was run."""
+    names = ["tuned by", "method", "ratio", *SETTINGS, "worse %", "better %", "fewer %"]
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    for row in table.to_dict("records"):
+        numbers = [f"{row[name]:.3f}" for name in names[2:-3]]
+        shares = [f"{row[name]:.0f}" for name in names[-3:]]
+        lines.append(f"| {row['tuned by']} | {row['method']} | {' | '.join(numbers + shares)} |")
+    lines += ["", f"{count} of the {len(cells())} cells, {repetitions} repetitions each."]
+    return "\n".join(lines)
 
 
 def draw(results, setting, file):
@@ -401,6 +416,7 @@ def main():
         every=(1, "compute every so many-th cell"),
         repetitions=(50, "repetitions of each cell"),
         only=("", "only settings whose name contains this"),
+        page=(False, "write the table of docs/results.md"),
     )
     store = Path(args.store)
     store.mkdir(parents=True, exist_ok=True)
@@ -419,6 +435,8 @@ def main():
     table.to_csv(store / "summary.csv", index=False)
     print(table.to_string(index=False, float_format=lambda v: f"{v:.3f}"))
     print(results.groupby(["setting", "method"])["seconds"].mean().unstack().round(2).to_string())
+    if args.page:
+        put("lasso", markdown(table, len(asked), args.repetitions))
     for setting in results["setting"].unique():
         draw(results, setting, store / f"{setting}.png")
 
