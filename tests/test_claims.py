@@ -122,6 +122,7 @@ def test_no_claim_is_false_in_many_problems(first):
         2313,
         2339,
         2457,
+        8014,
         10130,
         10451,
         10455,

@@ -284,6 +284,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= 1e-6 * about
+        damped = damping > 0.0  # a damped step promises little however far the optimum is
         # where the model predicted the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
@@ -299,7 +300,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         converged = quiet and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
-        little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)
+        little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and not damped)
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
