@@ -53,7 +53,7 @@ class SizedTree:
             self.seen.add(key)
             self.unknown |= not self.wanted.offer(support, support.size - self.held.size)
 
-    def run(self, budget=math.inf, poll=None):
+    def run(self, poll=None):
         """Search until nothing is open ("closed"), poll() is True ("stopped"), or all was compared
         but fits that did not converge ("no_optimum").
         """
