@@ -15,7 +15,7 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..engine.posing import default_max_k
+from ..engine.posing import larger_sizes
 from ..paths import Model, Path
 from ..paths.criteria import RULES
 from ..paths.path import SLICES
@@ -809,28 +809,11 @@ class CVPath(Path):
                     f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
                     f"grid: {name}=[...]"
                 )
-        sizes, meta, plan = (
-            {s.k for s in self._solutions},
-            self._meta,
-            self._source.plan,
-        )
-        groups = meta.groups
-        asked = (
-            0
-            if plan is None
-            else default_max_k(groups, meta.p, meta.n_eff)
-            if plan.max_k is None
-            else plan.max_k
-        )  # a path that ended before had no more columns, or no use for them
-        data = self._source.data
-        copies = 0 if data is None or data.copies is None else len(data.copies)
-        free = (
-            int((~meta.excluded).sum()) - len(meta.forced) - copies
-            if groups is None
-            else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
-        )
-        if len(sizes) > 1 and best.k == max(sizes) and asked <= best.k < free:
-            notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
+        if larger_sizes(self, best):
+            notes.append(
+                f"the best score is at the largest size tried, k = {best.k}, and larger ones may "
+                f"be better; raise max_k="
+            )
         return notes
 
     def _without_data(self):

@@ -267,10 +267,36 @@ def default_max_k(groups, p, n_eff):
     """min(p, n_eff // 2, 100); with groups (`Groups`, else None) their number for p, and n_eff // 2
     over their mean size.
     """
+    return min(_most(groups, p, n_eff), 100)
+
+
+def _most(groups, p, n_eff):
+    """The largest size that the numbers of rows and of columns, or groups, suggest."""
     if groups is not None:
         count = len(groups.labels)
-        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
-    return int(min(p, n_eff // 2, 100))
+        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size)))
+    return int(min(p, n_eff // 2))
+
+
+def larger_sizes(path, s):
+    """Whether a solution of a path has the largest size that was tried, although the data would
+    allow larger ones: up to all features, or half of the rows.
+    """
+    meta, plan, groups = path._meta, path._source.plan, path._meta.groups
+    sizes, data, asked = {one.k for one in path._solutions}, path._source.data, 0
+    if plan is not None:
+        default = default_max_k(groups, meta.p, meta.n_eff)
+        asked = default if plan.max_k is None else plan.max_k
+    # a path that ended before had no more features, or no use for them
+    if len(sizes) < 2 or not asked <= s.k == max(sizes):
+        return False
+    copies = 0 if data is None or data.copies is None else len(data.copies)
+    free = (
+        int((~meta.excluded).sum()) - len(meta.forced) - copies
+        if groups is None
+        else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
+    )
+    return s.k < min(free, _most(groups, meta.p, meta.n_eff))
 
 
 # -------------------- the data of an earlier fit

@@ -36,7 +36,8 @@ class Model:
         The row of `path.details`: also slice and penalties, the mean loss, the interval of lambda0
         for which the model is the best one, how the fit ended, and flags. Its name is the row. With
         terms of several columns, such as factors, and a criterion, `chosen_by` says which models
-        were compared, all sets of terms or the rows of the path alone, and why.
+        were compared, all sets of terms or the rows of the path alone, and why. It also says where
+        a criterion takes the largest size that was fitted, though the data allow larger ones.
     k : int
         The number of chosen features (with groups: groups) that were not forced.
     objective, loss : float

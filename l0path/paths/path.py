@@ -288,7 +288,8 @@ class Path:
             One solution of the path. Where terms have several columns (factors, groups), a
             criterion chooses among all sets of at most 20 terms, and `details` says so, or why
             it was among the rows of the path alone. A model that is no row is one of a path with
-            a further row, `model.path`.
+            a further row, `model.path`. Where a criterion takes the largest size that was fitted
+            and the data allow larger ones, `details` and print say that too.
 
         Examples
         --------
@@ -309,14 +310,17 @@ class Path:
         return self._best(rule, **selector)[:2]
 
     def _best(self, rule=None, **selector):
-        """`_at`, and what was compared, for `Model.details`."""
+        """`_at`, and what there is to say about the choice, for `Model.details`."""
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
-        if isinstance(rule, str) and not selector and self._meta.unlike_terms:
-            from .criteria import RULES, best_model
+        if isinstance(rule, str):
+            from .criteria import RULES, best_model, of_larger_sizes
 
             if rule.lower() in RULES:
-                return best_model(self, rule)
+                if not selector:
+                    return best_model(self, rule)
+                row = self.select(rule, **selector)
+                return self, row, "" if "rows" in selector else of_larger_sizes(self, row, rule)
         return self, self.select(rule, **selector), ""
 
     def _best_by(self, names, options):
