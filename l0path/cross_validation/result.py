@@ -537,6 +537,7 @@ class CVPath(Path):
         standardized: bool = False,
         criteria: Sequence[str] = (),
         se: bool | str = False,
+        exponentiate: bool = False,
         **within: Unpack[Selector],
     ) -> Comparison:
         """Some models side by side, fitted on all rows, with their held-out scores.
@@ -551,6 +552,8 @@ class CVPath(Path):
             Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
         se : bool or str, default False
             Whether standard errors are shown, as in `Path.compare`.
+        exponentiate : bool, default False
+            Whether exp of the coefficients is shown, as in `Path.compare`.
         **within : int or float
             slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
             are several.
@@ -581,7 +584,15 @@ class CVPath(Path):
         """
         from .comparing import compare
 
-        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
+        return compare(
+            self,
+            models,
+            standardized=standardized,
+            criteria=criteria,
+            se=se,
+            exponentiate=exponentiate,
+            **within,
+        )
 
     def plot(
         self,

@@ -44,8 +44,8 @@ def selectable(problem):
 
 
 def unit(problem):
-    """The unit that sizes count, for messages: "columns" or "groups"."""
-    return "columns" if problem.groups is None else "groups"
+    """The unit that sizes count, for messages: "features" or "groups"."""
+    return "features" if problem.groups is None else "groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def _constant_notes(data, problem):
     constant = np.flatnonzero(~problem.usable & ~data.excluded)
     if not constant.size:
         return []
-    many = f"{constant.size} constant column{'s' if constant.size > 1 else ''}"
+    many = f"{constant.size} constant feature{'s' if constant.size > 1 else ''}"
     if (problem.square[constant] > 0).any():
         others = {"survival": "constant in every risk set"}
         kind = others.get(data.loss.traits.response, "that the loss does not see")
@@ -155,13 +155,13 @@ def _constant_notes(data, problem):
     barely_varying, tiny = _in_last_digits(data, constant)
     if barely_varying.size:
         notes.append(
-            "columns that differ from a constant in their last digits only count as constant; if "
-            "these differences matter, subtract a value near the mean from the column first: "
+            "features that differ from a constant in their last digits only count as constant; if "
+            "these differences matter, subtract a value near the mean from the feature first: "
             + some(barely_varying, data.names)
         )
     if tiny.size:
         notes.append(
-            "columns whose squares are too small for floating point numbers count as constant; "
+            "features whose squares are too small for floating point numbers count as constant; "
             f"multiply them by a number: {some(tiny, data.names)}"
         )
     return notes
@@ -203,7 +203,7 @@ def prepared(request, control):
     if plan.max_k is not None and max_k < want:
         cut = (
             f"max_k = {want} was cut to {max_k}, the number of usable "
-            f"{'columns' if problem.groups is None else 'groups'}"
+            f"{'features' if problem.groups is None else 'groups'}"
         )
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
