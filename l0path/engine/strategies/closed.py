@@ -101,8 +101,8 @@ class ClosedExchanges(GroupExchanges):
             max(int(np.diff(quadratic.members).max(initial=1)), 1),
             values,
         )
-        out = fit.value + values + (0.0 if model.exact else MARGIN) * values[:, :1]
-        return [row[: count + 1] for row, count in zip(out, counts, strict=True)]
+        values += fit.value if model.exact else fit.value + MARGIN * values[:, :1]
+        return [row[: count + 1] for row, count in zip(values, counts, strict=True)]
 
     def _growth(self, fit, groups):
         """The quadratic at a fit, and the `Growth` of it by the columns of some working groups, one
