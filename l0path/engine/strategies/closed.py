@@ -7,15 +7,18 @@ set on the way competes for its size.
 """
 
 import numpy as np
+from scipy.linalg import lapack
 
-from ...exchange import group_chains, group_ranking
-from ...exchange.neighborhoods.closed import ClosedNeighborhood
+from ...exchange import group_chains, group_ranking, perturbation, table_sweeps
+from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
 from ...formula.hierarchy import STRONG
 from ...working_set.curvature import curved
 from ...working_set.groups import GroupModel, GroupQuadratic
 from .groups import GroupExchanges
 
 WHOLE_MOVES = 40  # of one set, those of the groups that promise most
+RESTARTS = 4  # of every size, where they run in kernels
+KEPT = 1e-6  # share of its square that a column keeps beside others from which it is clearly apart
 MARGIN = 0.1  # share of a gain by which the value after a move may be off where it is not exact
 
 
@@ -31,12 +34,69 @@ class ClosedExchanges(GroupExchanges):
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
         self.moved = set()
+        self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
         plain = type(self.groups) is GroupModel and not self.problem.boxed
         self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
 
     def seed(self):
         """All groups."""
         self.groups.grow(np.flatnonzero(self.groups.free))
+
+    def start(self):
+        """As `GroupExchanges.start`. Where groups of one column each have exact tables, whole sweeps
+        run in kernels.
+        """
+        super().start()
+        if self._in_kernels():
+            self.neighborhood = ClosedGramNeighborhood(
+                self.groups, self.pool.last, self.scale, self.settings
+            )
+
+    def _in_kernels(self):
+        """Whether the groups are single columns that are clearly independent, with exact tables, and
+        each needs all of its parents.
+        """
+        model, groups = self.model, self.groups
+        if not (groups.exact and groups.widest == 1) or self.apart:
+            return False
+        if self.problem.groups.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
+            return False
+        if groups.forced.size != self.problem.forced.size:
+            return False
+        H = model.G[: model.width, : model.width] + 2.0 * groups.lambda2 * np.eye(model.width)
+        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-280))
+        L, weak = lapack.dpotrf(H * unit * unit[:, None], lower=1)
+        return not weak and np.diagonal(L).min() ** 2 > KEPT
+
+    def use_refits(self):
+        """As `GroupExchanges.use_refits`."""
+        super().use_refits()
+        self.steps = self.neighborhood
+
+    def next_value(self):
+        """As `GroupExchanges.next_value`."""
+        if not self.neighborhood.compiled:
+            return super().next_value()
+        new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
+        return None if new is None else new.value
+
+    def ways_out(self):
+        """As `GroupExchanges.ways_out`; random restarts cost little where they run in kernels."""
+        if self.neighborhood.compiled and self.settings.effort != "fast":
+            rng = np.random.default_rng(0)  # a fixed seed: the path depends on the data only
+            perturbation.perturb(
+                self.pool, self.neighborhood, rng, RESTARTS, self.done, self.clock.poll
+            )
+            yield True
+        yield from super().ways_out()
+
+    def verify(self, sizes):
+        """As `GroupExchanges.verify`; in one move where sweeps run in kernels."""
+        if not self.neighborhood.compiled:
+            super().verify(sizes)
+        elif not self.neighborhood.make_move(self.pool, self.clock.poll, table_sweeps.check(), 1):
+            for k in sizes:
+                self.mark_verified(k)
 
     def improve(self):
         """Sweeps, and moves of several groups, until neither improves a size."""
@@ -96,7 +156,7 @@ class ClosedExchanges(GroupExchanges):
             growth,
             group_chains.Chains(ids, at, places, ends[at]),
             group_chains.Present(
-                self.neighborhood.inside(fit.groups), hierarchy.needs, hierarchy.rule == STRONG
+                self.steps.inside(fit.groups), hierarchy.needs, hierarchy.rule == STRONG
             ),
             max(int(np.diff(quadratic.members).max(initial=1)), 1),
             values,
@@ -125,7 +185,7 @@ class ClosedExchanges(GroupExchanges):
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighborhood.inside(fit.groups)
+        hierarchy, inside = self.problem.groups.hierarchy, self.steps.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
         if lacking.size > WHOLE_MOVES:
             best = self._additions(fit, inside.size)
@@ -144,7 +204,7 @@ class ClosedExchanges(GroupExchanges):
         new = self.groups.refit(np.union1d(fit.groups, chain), fit)
         improved = self.pool.update(new)
         for _ in chain:
-            drops = [g for _, g in self.neighborhood.drops(new) if g not in chain]
+            drops = [g for _, g in self.steps.drops(new) if g not in chain]
             if not drops:
                 break
             new = self.groups.refit(new.groups[new.groups != drops[0]], new)
