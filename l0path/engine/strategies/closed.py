@@ -43,9 +43,7 @@ class ClosedExchanges(GroupExchanges):
         self.groups.grow(np.flatnonzero(self.groups.free))
 
     def start(self):
-        """As `GroupExchanges.start`. Where groups of one column each have exact tables, whole sweeps
-        run in kernels.
-        """
+        """As `GroupExchanges.start`; whole sweeps run in kernels where they can."""
         super().start()
         if self._in_kernels():
             self.neighborhood = ClosedGramNeighborhood(
@@ -53,8 +51,8 @@ class ClosedExchanges(GroupExchanges):
             )
 
     def _in_kernels(self):
-        """Whether the groups are single columns that are clearly independent, with exact tables, and
-        each needs all of its parents.
+        """Whether tables are exact and the groups are single columns that are clearly independent,
+        each of which needs all of its parents.
         """
         model, groups = self.model, self.groups
         if not (groups.exact and groups.widest == 1) or self.apart:
