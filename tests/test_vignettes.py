@@ -21,6 +21,9 @@ COLUMNS = 88  # of a line of code, and of text that is no row of a table
 MOST_PICTURES = 8
 # those that go through a whole analysis, or a paper, and not one idea
 TOURS = ("diabetes_and_tumours", "exact_or_heuristic", "how_good_is_my_model", "interactions")
+ONE_IDEA = [
+    file for file in FILES if file.stem not in TOURS and not file.stem.startswith("replay_")
+]
 
 
 @functools.cache

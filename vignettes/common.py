@@ -71,7 +71,9 @@ def p_values_of_noise(same, fresh):
         linewidth=2,
         label=f"fresh rows: {np.mean(fresh < 0.05):.0%} below 0.05",
     )
-    ax.set(xlabel="p-value of a chosen column; no column has an effect", ylabel="count")
+    ax.set(
+        xlabel="p-value of a chosen feature; no feature has an effect", ylabel="count"
+    )
     ax.legend()
 
 
@@ -179,11 +181,30 @@ def stepwise_excess(rss, forward, backward):
         label="backward elimination",
     )
     ax.set(
-        xlabel="number of columns",
+        xlabel="number of features",
         ylabel="sum of squares above the best, %",
         xticks=range(0, 20, 2),
     )
     ax.legend()
+
+
+# -------------------- all_subsets_of_terms
+
+
+def slopes_by_career(table):
+    """Salaries against hits and against runs, with a line for each stage of a career."""
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    stages = zip(table.Career.cat.categories, (BLUE, SKY, GREEN, ORANGE), strict=True)
+    for stage, color in stages:
+        part = table[table.Career == stage]
+        for ax, name in zip(axes, ("Hits", "CRBI"), strict=True):
+            ax.scatter(part[name], part.Salary, s=9, color=color, alpha=0.5)
+            ends = np.array([part[name].min(), part[name].max()])
+            fitted = np.polynomial.Polynomial.fit(part[name], part.Salary, 1)
+            ax.plot(ends, fitted(ends), color=color, linewidth=2, label=stage)
+    axes[0].set(xlabel="hits in the season", ylabel="salary, thousand dollars")
+    axes[1].set(xlabel="runs batted in, whole career")
+    axes[1].legend(title="years")
 
 
 # -------------------- choosing_k
@@ -220,7 +241,7 @@ def prices(ax, path, rules, top, legend):
             va="center",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
         )
-    ax.set(xlabel="k-th column", ylim=(0, top))
+    ax.set(xlabel="k-th feature", ylim=(0, top))
     if legend:
         ax.set_ylabel("gain and price")
 
@@ -323,7 +344,7 @@ def cuts_and_choices(single, repeated):
     axes[0].plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
     low = repeated.scores.cv_mean.min()
     axes[0].set(
-        xlabel="number of columns, k",
+        xlabel="number of features, k",
         ylabel="held-out mean squared error",
         ylim=(low * 0.97, low * 1.22),
     )
@@ -365,40 +386,30 @@ def gains_and_prices(paths):
 
 def inner_and_nested(honest):
     """The score of the chosen model beside its nested score, one line for each rule."""
-    _, ax = plt.subplots(figsize=(8, 3.6))
-    for place, (_, row) in enumerate(honest.iterrows()):
-        line = place + place // 3 * 0.8
-        ax.plot(
-            [row["inner"], row["nested"]],
-            [line, line],
-            color=GREY,
-            linewidth=1.5,
-        )
-        ax.scatter(
-            row["inner"],
-            line,
-            s=42,
-            facecolor="white",
-            edgecolor=BLUE,
-            linewidth=1.5,
-            zorder=3,
-            label="inner score of the chosen model" if place == 0 else None,
-        )
-        ax.scatter(
-            row["nested"],
-            line,
-            s=42,
-            color=ORANGE,
-            zorder=3,
-            label="on rows the choice has not seen" if place == 0 else None,
-        )
-    ax.set_yticks(
-        [p + p // 3 * 0.8 for p in range(len(honest))],
-        [f"{name}, {rule}" for name, rule in honest.index],
+    _, ax = plt.subplots(figsize=(7.2, 0.9 + 0.3 * len(honest)))
+    per = honest.index.get_level_values("rule").nunique()
+    lines = [at + at // per * 0.8 for at in range(len(honest))]
+    ax.hlines(lines, honest.inner, honest.nested, color=GREY, linewidth=1.5)
+    dots = {"s": 42, "linewidth": 1.5, "zorder": 3}
+    ax.scatter(
+        honest.inner,
+        lines,
+        facecolor="white",
+        edgecolor=BLUE,
+        label="inner score of the chosen model",
+        **dots,
     )
+    ax.scatter(
+        honest.nested,
+        lines,
+        color=ORANGE,
+        label="on rows the choice has not seen",
+        **dots,
+    )
+    ax.set_yticks(lines, [f"{name}, {rule}" for name, rule in honest.index])
     ax.invert_yaxis()
     ax.set(xlabel="mean squared error / variance of the response")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
 
 
 def errors_of_rules(results):
@@ -775,7 +786,7 @@ def walk_along_lambda0(path, walk):
     )
     low, high = path.details.loss.min(), path.details.loss.max()
     ax.set(
-        xlabel="columns, k",
+        xlabel="features, k",
         ylabel="loss (half the mean squared error)",
         ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)),
         xticks=range(0, 20, 2),
@@ -823,7 +834,7 @@ def lasso_and_subsets(net, path):
         ylabel="standardized coefficient",
     )
     axes[1].set(
-        title="best subsets: lambda1 = 0", xlabel="columns, k", xticks=range(0, 20, 2)
+        title="best subsets: lambda1 = 0", xlabel="features, k", xticks=range(0, 20, 2)
     )
     axes[1].legend(loc="upper left")
 
@@ -864,7 +875,7 @@ def bic_and_districts(schools):
     _, axes = plt.subplots(1, 2, figsize=(11, 3.6))
     axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, "o-", color=ORANGE)
     axes[0].set(
-        xlabel="columns",
+        xlabel="features",
         ylabel="BIC above its minimum, plus 1",
         title="as if pupils were independent",
     )
@@ -878,7 +889,7 @@ def bic_and_districts(schools):
     )
     axes[1].axvline(schools.model("1se").k, color=GREY, linestyle=":")
     axes[1].set(
-        xlabel="columns",
+        xlabel="features",
         ylabel="deviance per pupil",
         title="districts that were held out",
     )
@@ -895,7 +906,7 @@ def residuals_of_two_losses(squared, gamma, salary):
     axes[0].set(
         xlabel="held-out prediction, thousand dollars",
         ylabel="salary less prediction",
-        title=f"squared loss, {squared.model('min').k} columns",
+        title=f"squared loss, {squared.model('min').k} features",
     )
     mean = gamma.held_out("min")
     axes[1].scatter(mean, salary / mean, s=14, color=BLUE, alpha=0.6)
@@ -904,7 +915,7 @@ def residuals_of_two_losses(squared, gamma, salary):
     axes[1].set(
         xlabel="held-out prediction, thousand dollars",
         ylabel="salary / prediction",
-        title=f"gamma loss, log link, {gamma.model('min').k} columns",
+        title=f"gamma loss, log link, {gamma.model('min').k} features",
     )
 
 
@@ -1182,6 +1193,17 @@ def true_and_fitted(times, clean, again):
     ax.legend(ncols=2, loc="lower left")
 
 
+def nearly_the_same(made, names):
+    """Absolute correlations of all pairs of terms."""
+    _, ax = plt.subplots(figsize=(6.2, 4.6))
+    shown = np.abs(np.corrcoef(made[:, 1:].T))
+    image = ax.imshow(shown, cmap="Blues", vmin=0, vmax=1)
+    place = np.arange(0, len(shown), 3)
+    ax.set_xticks(place, names[1:][place], rotation=90, fontsize=8)
+    ax.set_yticks(place, names[1:][place], fontsize=8)
+    ax.figure.colorbar(image, label="absolute correlation")
+
+
 def recovery_by_noise(share):
     """How often all terms are found, by the level of the noise."""
     _, ax = plt.subplots(figsize=(6, 3))
@@ -1311,7 +1333,7 @@ def excess_of(algorithm, problems, board, kept):
 def seconds_to_proofs(costs, LIMIT, sizes):
     """Seconds until proofs, and gaps where the time was over, by size."""
     _, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
-    for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
+    for ax, name in zip(axes, ("growth", "diabetes, 64 features"), strict=True):
         for (_, ridge), color, lift in zip(
             [key for key in costs if key[0] == name],
             (BLUE, ORANGE, GREEN),
@@ -1353,7 +1375,7 @@ def seconds_to_proofs(costs, LIMIT, sizes):
         ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
         ax.set(
             title=name,
-            xlabel="number of columns, k",
+            xlabel="number of features, k",
             xticks=sizes,
             ylim=(
                 min(min(c.seconds for c in done.values()) for done in costs.values())
@@ -1386,7 +1408,7 @@ def verdict_board(verdicts, texts, kept, problems):
         xticklabels=kept,
         yticks=range(len(problems)),
         yticklabels=list(problems),
-        xlabel="number of columns, k",
+        xlabel="number of features, k",
     )
     ax.set_xticks(np.arange(len(kept) + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(len(problems) + 1) - 0.5, minor=True)
@@ -1494,7 +1516,7 @@ def all_losses(every, path):
         label="lower bound",
     )
     ax.set(
-        xlabel="number of columns",
+        xlabel="number of features",
         ylabel="half the mean squared error",
         xticks=range(11),
         xlim=(0.4, 10.6),
@@ -1529,13 +1551,13 @@ def gaps_and_ridges(paths, K):
         )
     left.set_yscale("log")
     left.set(
-        xlabel="number of columns",
+        xlabel="number of features",
         ylabel="gap (below 1e-6 drawn at 1e-6)",
         title="what is left open",
         xticks=range(0, K + 1, 5),
     )
     right.set(
-        xlabel="number of columns",
+        xlabel="number of features",
         ylabel="R² on the rows of the fit",
         title="what the ridge costs",
         xticks=range(0, K + 1, 5),
@@ -1579,7 +1601,7 @@ def bounds_and_ridges(curves):
         linestyle=":",
         marker="s",
         markersize=3,
-        label="objective with all 64 columns",
+        label="objective with all 64 features",
     )
     ax.set_xscale("log")
     ax.set(xlabel="lambda2", ylabel="objective: loss + ridge")
@@ -1837,7 +1859,7 @@ def predicted_and_measured(cvs, X, train, y):
     """Predictions of the test sample against what was measured."""
     _, axes = plt.subplots(1, 2, figsize=(9.5, 4.5), sharex=True, sharey=True)
     for ax, name, color in zip(
-        axes, ("columns alone", "with products"), (BLUE, ORANGE), strict=True
+        axes, ("features alone", "with products"), (BLUE, ORANGE), strict=True
     ):
         chosen = cvs[name].model("min")
         guess = chosen.predict(X[~train])
@@ -1930,7 +1952,7 @@ def salaries_by_years(table, terms):
             title=f"{name}, k = {cv.model('min').k}",
             yscale="log",
         )
-    axes[0].set_ylabel("salary, 1000 dollars (other columns at their medians)")
+    axes[0].set_ylabel("salary, 1000 dollars (other features at their medians)")
     axes[0].set_yticks(
         [50, 100, 200, 400, 800, 1600],
         ["50", "100", "200", "400", "800", "1600"],
@@ -2031,7 +2053,7 @@ def promises_and_true_columns(path, cv, width):
     left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
     left.legend()
     left.set(
-        xlabel="number of columns",
+        xlabel="number of features",
         ylabel="mean squared error",
         xticks=range(0, 11, 2),
         ylim=(0, None),
@@ -2045,8 +2067,8 @@ def promises_and_true_columns(path, cv, width):
     )
     right.legend(loc="upper left")
     right.set(
-        xlabel="number of columns",
-        ylabel="columns in the model",
+        xlabel="number of features",
+        ylabel="features in the model",
         xticks=range(0, 11, 2),
         title="who is in them",
     )
@@ -2118,7 +2140,7 @@ def importance_ranges(importance):
     ax.scatter(100 * importance.low, importance.index, color=BLUE, s=26, zorder=3)
     ax.scatter(100 * importance.high, importance.index, color=BLUE, s=26, zorder=3)
     ax.set(
-        xlabel="increase of the sum of squares without the column, % of the best one",
+        xlabel="increase of the sum of squares without the feature, % of the best one",
         xlim=(-2, None),
     )
     ax.grid(axis="x", alpha=0.3)
@@ -2360,7 +2382,7 @@ def true_positives(SETTINGS, TIMES, curves, theirs):
                 )
         ax.set(
             xscale="log",
-            title=f"setting {setting}: {how['p']} columns, {how['k']} true",
+            title=f"setting {setting}: {how['p']} features, {how['k']} true",
             xlabel="support size",
             xlim=(1, 1000),
             ylim=(-0.5, 1.12 * how["k"]),
@@ -2407,7 +2429,7 @@ def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
                     else "-",
                 )
         axes[0, column].set_title(
-            f"{d} columns {kind}, {kbar} nonzero", fontsize=10, loc="left"
+            f"{d} features {kind}, {kbar} nonzero", fontsize=10, loc="left"
         )
         axes[1, column].set_xlabel("rows n")
     axes[0, 0].set_ylabel("relative error")
@@ -2788,6 +2810,16 @@ def persons(rng, count=40, times=10, traits=30):
     return X, level[person] + 0.8 * X.dose + rng.normal(size=count * times), person
 
 
+def wages_by_year(wages):
+    """Log wages of some men over the years, and the mean of all men."""
+    _, ax = plt.subplots(figsize=(7.2, 3))
+    table = wages.reset_index().pivot(index="year", columns="person", values="log_wage")
+    ax.plot(table.iloc[:, ::14], color=BLUE, linewidth=0.7, alpha=0.5)
+    ax.plot(table.mean(axis=1), color=ORANGE, linewidth=2.5, label="mean of all men")
+    ax.set(xlabel="year", ylabel="log wage", ylim=table.stack().quantile([0.002, 1]))
+    ax.legend(loc="lower right")
+
+
 def p_values_of_traits(repeats):
     """p-values of traits without effect, tested in three ways, a row a repetition."""
     out = []
@@ -2844,7 +2876,7 @@ def two_kinds_of_folds(by_rows, by_persons):
         )
     ax.axvline(1, color=GREY, linestyle=":")
     ax.annotate(
-        "the truth: one column",
+        "the truth: one feature",
         (1, ax.get_ylim()[1]),
         xytext=(6, -4),
         textcoords="offset points",
@@ -2852,7 +2884,7 @@ def two_kinds_of_folds(by_rows, by_persons):
         va="top",
     )
     ax.set(
-        xlabel="columns in the model, k",
+        xlabel="features in the model, k",
         ylabel="held-out squared error",
         yscale="log",
         yticks=[2, 5, 10, 20],
