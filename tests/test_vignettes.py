@@ -84,6 +84,15 @@ def test_lines_of_vignettes_fit_on_a_page(file):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_formulas_within_a_line_end_on_it(file):
+    """Else the site shows their TeX."""
+    for cell in jupytext.read(file).cells:
+        if cell.cell_type == "markdown":
+            text = re.sub(r"```.*?```|`[^`]*`|\$\$.*?\$\$", "", cell.source, flags=re.DOTALL)
+            assert [line for line in text.splitlines() if line.count("$") % 2] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_first_cell_of_code_holds_imports_only(file):
     first, *others = (ast.parse(cell.source).body for cell in code_cells(file))
     assert all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in first)

@@ -20,6 +20,7 @@ import psutil
 from l0path.core import colors
 from l0path.datasets import load_birth_weights, load_srbct
 from matplotlib.colors import ListedColormap
+from matplotlib.ticker import NullLocator
 from scipy import sparse, stats
 from scipy.signal import savgol_filter
 from sklearn.cross_decomposition import PLSRegression
@@ -33,6 +34,7 @@ SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, the same cel
 # of Okabe & Ito (2008), which readers with other eyes tell apart
 BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
 GREY = "#6b6b6b"
+DOTS = {"marker": "o", "markersize": 4, "linewidth": 1.4}  # of a curve over sizes
 
 pd.set_option("display.width", 160, "display.max_columns", 30, "display.max_rows", 200)
 pd.set_option("display.precision", 4, "display.max_colwidth", 90)
@@ -48,6 +50,66 @@ plt.rcParams.update(
         "legend.frameon": False,
     }
 )
+
+
+def beside(ax, text, at, shift, **style):
+    """A short text beside a point of a picture; `shift` is in points."""
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **style)
+
+
+def plain_ticks(axis, values):
+    """Ticks at some values of a logarithmic axis, as plain numbers, and no others."""
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_minor_locator(NullLocator())
+
+
+def cells(ax, height, width):
+    """White lines between the cells of an image of that many rows and columns."""
+    ax.set_xticks(np.arange(width + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(height + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def written_in(ax, shown, text, dark):
+    """Numbers in the cells of an image; `dark` says of a value whether its cell is."""
+    for (i, j), value in np.ndenumerate(np.asarray(shown)):
+        color = "white" if dark(value) else "black"
+        ax.text(j, i, text(value), ha="center", va="center", fontsize=9, color=color)
+
+
+def errors_by_size(ax, scores, color, shift=0.0, **style):
+    """Held-out errors of a table of scores by size, with their standard errors."""
+    style = DOTS | {"color": color, "capsize": 2, "elinewidth": 0.9} | style
+    ax.errorbar(scores.k + shift, scores.cv_mean, scores.cv_se, **style)
+
+
+def curves_by_ridge(ax, scores, what):
+    """A score against the size, a curve for each lambda2, from dark to light."""
+    ridges = sorted(scores.lambda2.unique())
+    shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(ridges)))
+    for ridge, color in zip(ridges, shades, strict=True):
+        part = scores[np.isclose(scores.lambda2, ridge)]
+        ax.plot(part.k, part[what], color=color, label=f"{ridge:.1g}", **DOTS)
+
+
+def spectra_by_content(axes, waves, tables, content, every):
+    """Every so many spectra of each table, colored by a content of the samples."""
+    span = plt.Normalize(content.min(), content.max())
+    for ax, wave, table in zip(axes, waves, tables, strict=True):
+        for i in np.argsort(content.to_numpy())[::every]:
+            color = plt.cm.viridis(span(content.iloc[i]))
+            ax.plot(wave, np.asarray(table)[i], color=color, linewidth=0.7, alpha=0.8)
+        ax.set(xlabel="wavelength, nm")
+    scale = plt.cm.ScalarMappable(span, "viridis")
+    axes[0].figure.colorbar(scale, ax=axes, label="fat, %", pad=0.01)
+
+
+def legend_outside(fig, ax, ncols, place="upper"):
+    """The legend of one panel, for all panels, above or below these."""
+    drawn_there = ax.get_legend_handles_labels()
+    fig.legend(*drawn_there, ncols=ncols, loc=f"outside {place} center")
 
 
 # -------------------- after_selection
@@ -91,11 +153,11 @@ def splitting_intervals(table, X):
     )
     ax.axvline(0, color=GREY, linewidth=0.8)
     for name, row in shown.iterrows():
-        ax.annotate(
+        beside(
+            ax,
             f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}",
             (row.ci_high * scale[name], name),
-            xytext=(8, 0),
-            textcoords="offset points",
+            (8, 0),
             va="center",
             fontsize=8,
             color=GREY,
@@ -192,7 +254,7 @@ def stepwise_excess(rss, forward, backward):
 
 
 def slopes_by_career(table):
-    """Salaries against hits and against runs, with a line for each stage of a career."""
+    """Salaries against hits and runs, with a line for each stage of a career."""
     _, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     stages = zip(table.Career.cat.categories, (BLUE, SKY, GREEN, ORANGE), strict=True)
     for stage, color in stages:
@@ -465,11 +527,7 @@ def errors_of_rules(results):
             if high > 4 * low
             else [0.4, 0.5, 0.6, 0.8, 1, 2]
         )
-        ax.minorticks_off()
-        ax.set_xticks(
-            ticks[(ticks > low) & (ticks < high)],
-            [f"{t:g}" for t in ticks[(ticks > low) & (ticks < high)]],
-        )
+        plain_ticks(ax.xaxis, ticks[(ticks > low) & (ticks < high)])
         ax.set_xlim(low, high)
     fig.suptitle(
         "median and 10 to 90 % of the splits; dotted: no better than the mean",
@@ -616,33 +674,17 @@ def at_the_same_size(subset, lasso, sizes):
 
 def scores_by_ridge(scores):
     """Four scores against the number of genes, a curve for each lambda2."""
-    ridges = sorted(scores.lambda2.unique())
-    colors = plt.colormaps["viridis"](np.linspace(0, 0.85, len(ridges)))
-    shades = dict(zip(ridges, colors, strict=True))
-    fig, axes = plt.subplots(1, 4, figsize=(13, 3.6))
-    for ax, what in zip(axes, SCORES, strict=True):
-        for ridge, part in scores.groupby("lambda2"):
-            ax.plot(
-                part.k,
-                part[what],
-                color=shades[ridge],
-                marker="o",
-                markersize=3,
-                linewidth=1.3,
-                label=f"{ridge:g}",
-            )
-        ax.set(title=what, xlabel="genes, k")
-        ax.title.set(fontsize=10)
-    axes[3].set_yscale("log")
-    axes[3].minorticks_off()
-    ticks = [
-        t
-        for t in (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6)
-        if axes[3].get_ylim()[0] < t < axes[3].get_ylim()[1]
-    ]
-    axes[3].set_yticks(ticks, [f"{t:g}" for t in ticks])
-    axes[1].legend(title=r"$\lambda_2$")
-    fig.suptitle("scores of held-out probabilities", fontsize=10, color=GREY)
+    fig, axes = plt.subplots(2, 2, figsize=(7.2, 5), sharex=True)
+    for ax, what in zip(axes.flat, SCORES, strict=True):
+        curves_by_ridge(ax, scores, what)
+        ax.set(title=what)
+    last = axes[1, 1]
+    last.set_yscale("log")
+    low, high = last.get_ylim()
+    ticks = (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6)
+    plain_ticks(last.yaxis, [t for t in ticks if low < t < high])
+    axes[0, 1].legend(title=r"$\lambda_2$", ncols=2)
+    fig.supxlabel("genes, k", fontsize=10)
 
 
 def sorted_probabilities(cv, y, size):
@@ -684,10 +726,8 @@ def subsets_and_lasso(subset, lasso):
                     part.k,
                     part[what],
                     color=color,
-                    marker="o",
-                    markersize=3,
-                    linewidth=1.4,
                     label=f"best subset, ridge {ridge:g}",
+                    **DOTS,
                 )
             for kind, color, style in (
                 ("lasso", GREEN, "-"),
@@ -695,27 +735,14 @@ def subsets_and_lasso(subset, lasso):
             ):
                 part = lasso[name][(lasso[name].kind == kind) & (lasso[name].k >= 0.5)]
                 ax.plot(
-                    part.k,
-                    part[what],
-                    color=color,
-                    linestyle=style,
-                    linewidth=1.4,
-                    marker="o",
-                    markersize=3,
-                    label=kind,
+                    part.k, part[what], color=color, linestyle=style, label=kind, **DOTS
                 )
             ax.set(title=f"{name}: {what}", xscale="log")
             ax.title.set(fontsize=10)
-            ax.minorticks_off()
-            ax.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+            plain_ticks(ax.xaxis, [1, 2, 5, 10, 20, 50])
     for ax in axes[-1]:
         ax.set_xlabel("genes (mean over the folds)")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=4,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 4)
 
 
 def genes_of_folds(cvs, data, size):
@@ -826,8 +853,7 @@ def lasso_and_subsets(net, path):
         )
     axes[0].set_xscale("log")
     axes[0].invert_xaxis()
-    axes[0].minorticks_off()
-    axes[0].set_xticks([200, 50, 10, 2, 0.5], ["200", "50", "10", "2", "0.5"])
+    plain_ticks(axes[0].xaxis, [200, 50, 10, 2, 0.5])
     axes[0].set(
         title="the lasso: lambda0 = 0",
         xlabel="lambda1",
@@ -871,30 +897,17 @@ def counts_seen_and_expected(rand, poisson, negative):
 
 def bic_and_districts(schools):
     """BIC of a path, and its error on districts that were held out."""
-    bic, kept = schools.score_table()["bic"], schools.scores.k > 0
-    _, axes = plt.subplots(1, 2, figsize=(11, 3.6))
-    axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, "o-", color=ORANGE)
+    bic, kept = schools.score_table()["bic"], schools.scores[schools.scores.k > 0]
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.2))
+    axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, color=ORANGE, **DOTS)
     axes[0].set(
-        xlabel="features",
-        ylabel="BIC above its minimum, plus 1",
-        title="as if pupils were independent",
+        ylabel="BIC above its minimum, plus 1", title="as if pupils were independent"
     )
-    axes[1].errorbar(
-        schools.scores.k[kept],
-        schools.scores.cv_mean[kept],
-        schools.scores.cv_se[kept],
-        fmt="o-",
-        color=BLUE,
-        capsize=3,
-    )
+    errors_by_size(axes[1], kept, BLUE)
     axes[1].axvline(schools.model("1se").k, color=GREY, linestyle=":")
-    axes[1].set(
-        xlabel="features",
-        ylabel="deviance per pupil",
-        title="districts that were held out",
-    )
+    axes[1].set(ylabel="deviance per pupil", title="districts that were held out")
     for ax in axes:
-        ax.set_xticks(range(0, 21, 5))
+        ax.set(xlabel="features", xticks=range(0, 21, 5))
 
 
 def residuals_of_two_losses(squared, gamma, salary):
@@ -975,14 +988,7 @@ def errors_and_sizes(result):
     )
     right.barh(at, order.features, color=color, height=0.55)
     for y_at, count in zip(at, order.features, strict=True):
-        right.annotate(
-            f"{count:.1f}",
-            (count, y_at),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+        beside(right, f"{count:.1f}", (count, y_at), (4, 0), va="center", fontsize=9)
     right.set(xlabel="mean number of features", xlim=(0, order.features.max() * 1.15))
 
 
@@ -1022,22 +1028,11 @@ def two_genes(last, G, t, G_test, t_test):
         ax.legend()
 
 
-def scores_of_ridges(grid, scan):
+def scores_of_ridges(scan):
     """Two held-out scores against the number of genes, a curve for each lambda2."""
     _, axes = plt.subplots(1, 2, figsize=(10, 4))
-    shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(grid)))
-    for ax, (score, result2) in zip(axes, scan.items(), strict=True):
-        for color, value in zip(shades, grid, strict=True):
-            part = result2.scores[np.isclose(result2.scores.lambda2, value)]
-            ax.plot(
-                part.k,
-                part.cv_mean,
-                marker="o",
-                markersize=3.5,
-                linewidth=1.3,
-                color=color,
-                label=f"{value:.1g}",
-            )
+    for ax, (score, one) in zip(axes, scan.items(), strict=True):
+        curves_by_ridge(ax, one.scores, "cv_mean")
         ax.set(xlabel="genes in the model, k", ylabel=f"held-out {score}")
     axes[0].set_yscale("log")
     axes[1].legend(title=r"$\lambda_2$")
@@ -1249,13 +1244,9 @@ def picture(ax, c, title):
         f"{title}: {c.status.replace('_', ' ')}, {c.nodes} nodes, {c.seconds:.1f} s",
         fontsize=10,
     )
-    ax.set_xticks(np.arange(len(c.best) + 1) - 0.5, minor=True)
-    ax.set_yticks(np.arange(len(order) + 1) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=1.5)
-    ax.tick_params(which="both", length=0)
+    cells(ax, len(order), len(c.best))
     ax.tick_params(axis="x", rotation=60, labelsize=8)
     ax.tick_params(axis="y", labelsize=8.5)
-    ax.spines[:].set_visible(False)
 
 
 def longer_and_longer(X, y, k, limits, **how):
@@ -1280,13 +1271,12 @@ def bounds_over_time(runs, limits):
         ax.plot(seconds, high, "o-", color=BLUE, markersize=5, label="best model")
         ax.plot(seconds, low, "o--", color=ORANGE, mfc="white", label="lower bound")
         ax.set_xscale("log")
-        ax.minorticks_off()
-        ax.set_xticks(limits, [f"{limit:g}" for limit in limits])
-        ax.annotate(
+        plain_ticks(ax.xaxis, limits)
+        beside(
+            ax,
             "proved" if last.proven else f"gap {last.gap:.1%}, {last.nodes} nodes",
             (seconds[-1], low[-1]),
-            xytext=(-6, -18),
-            textcoords="offset points",
+            (-6, -18),
             ha="right",
             color=ORANGE,
         )
@@ -1333,7 +1323,7 @@ def excess_of(algorithm, problems, board, kept):
 def seconds_to_proofs(costs, LIMIT, sizes):
     """Seconds until proofs, and gaps where the time was over, by size."""
     _, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
-    for ax, name in zip(axes, ("growth", "diabetes, 64 features"), strict=True):
+    for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
         for (_, ridge), color, lift in zip(
             [key for key in costs if key[0] == name],
             (BLUE, ORANGE, GREEN),
@@ -1359,20 +1349,18 @@ def seconds_to_proofs(costs, LIMIT, sizes):
                     markerfacecolor=color if c.proven else "white",
                 )
                 if not c.proven:
-                    ax.annotate(
+                    beside(
+                        ax,
                         f"{c.gap:.1%}",
                         (k, seconds),
-                        xytext=(0, lift),
-                        textcoords="offset points",
+                        (0, lift),
                         ha="center",
                         fontsize=8,
                         color=color,
                     )
         ax.axhline(LIMIT, color=GREY, linewidth=0.8, linestyle=":")
         ax.set_yscale("log")
-        ax.minorticks_off()
-        ticks = [0.001, 0.01, 0.1, 1, 5]
-        ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
+        plain_ticks(ax.yaxis, [0.001, 0.01, 0.1, 1, 5])
         ax.set(
             title=name,
             xlabel="number of features, k",
@@ -1410,11 +1398,7 @@ def verdict_board(verdicts, texts, kept, problems):
         yticklabels=list(problems),
         xlabel="number of features, k",
     )
-    ax.set_xticks(np.arange(len(kept) + 1) - 0.5, minor=True)
-    ax.set_yticks(np.arange(len(problems) + 1) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=2)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
+    cells(ax, len(problems), len(kept))
     labels = [
         "path proved optimal",
         "path not optimal: excess",
@@ -1433,31 +1417,6 @@ def ten_best(ten):
     for ax, (title, c) in zip(axes, ten.items(), strict=True):
         picture(ax, c, title)
     fig.supxlabel("the ten best, and what each loses against the best", fontsize=9)
-
-
-# -------------------- how_do_i_report_this
-
-
-def p_values_both_ways(names, table):
-    """p-values of the rows that chose, and of splits."""
-    _, ax = plt.subplots(figsize=(7.5, 3.6))
-    place = np.arange(len(names))[::-1]
-    for shift, column, color in (
-        (0.12, "p, same rows", ORANGE),
-        (-0.12, "p, splitting", BLUE),
-    ):
-        ax.plot(
-            table[column].clip(lower=1e-12),
-            place + shift,
-            "o",
-            color=color,
-            label=column,
-        )
-    ax.axvline(0.05, color=GREY, linestyle=":")
-    ax.set(
-        xscale="log", yticks=place, yticklabels=names, xlabel="p-value (dotted: 0.05)"
-    )
-    ax.legend(loc="upper left")
 
 
 # -------------------- how_good_is_my_model
@@ -1534,20 +1493,10 @@ def gaps_and_ridges(paths, K):
     for (value, one), color in zip(paths.items(), shades, strict=True):
         shown = one.details[(one.details.k > 0) & (one.details.k <= K)]
         left.plot(
-            shown.k,
-            shown.gap.clip(lower=1e-6),
-            color=color,
-            marker="o",
-            markersize=3,
-            label=f"{value:g}",
+            shown.k, shown.gap.clip(lower=1e-6), color=color, label=f"{value:g}", **DOTS
         )
         right.plot(
-            shown.k,
-            shown.deviance_ratio,
-            color=color,
-            marker="o",
-            markersize=3,
-            label=f"{value:g}",
+            shown.k, shown.deviance_ratio, color=color, label=f"{value:g}", **DOTS
         )
     left.set_yscale("log")
     left.set(
@@ -1580,19 +1529,17 @@ def bounds_and_ridges(curves):
         curves.lambda2,
         curves.objective,
         color=BLUE,
-        marker="o",
-        markersize=4,
         label="objective of the best model found, k = 3",
+        **DOTS,
     )
     ax.plot(
         curves.lambda2,
         curves.lower_bound,
         color=ORANGE,
         linestyle=(0, (4, 2)),
-        marker="o",
-        markersize=4,
         markerfacecolor="white",
         label="lower bound, k = 3",
+        **DOTS,
     )
     ax.plot(
         curves.lambda2,
@@ -1611,10 +1558,9 @@ def bounds_and_ridges(curves):
 def gap_maps(open_gap, out, G, sizes, ridges):
     """Gaps, and shares of genes proved to be in no best model, by lambda2."""
     _, axes = plt.subplots(1, 2, figsize=(10.5, 4.0))
-    for ax, frame, text, title in zip(
+    for ax, frame, title in zip(
         axes,
         (open_gap, out / G.shape[1]),
-        ("{:.1%}", "{:.1%}"),
         ("gap", "share of the 2308 genes proved to be in no best model"),
         strict=True,
     ):
@@ -1625,21 +1571,12 @@ def gap_maps(open_gap, out, G, sizes, ridges):
             vmin=0,
             vmax=1 if ax is axes[1] else frame.to_numpy().max(),
         )
-        for (i, j), value in np.ndenumerate(frame.to_numpy()):
-            dark = image.norm(value) < 0.5 if ax is axes[1] else image.norm(value) > 0.5
-            ax.text(
-                j,
-                i,
-                "0"
-                if value < 1e-6
-                else "<0.1%"
-                if value < 1e-3
-                else text.format(value),
-                ha="center",
-                va="center",
-                fontsize=9,
-                color="white" if dark else "black",
-            )
+        written_in(
+            ax,
+            frame,
+            lambda v: "0" if v < 1e-6 else "<0.1%" if v < 1e-3 else f"{v:.1%}",
+            lambda v, norm=image.norm, ax=ax: (norm(v) < 0.5) == (ax is axes[1]),
+        )
         ax.set(
             xticks=range(len(sizes)),
             xticklabels=sizes,
@@ -1660,19 +1597,11 @@ def gaps_of_boxes(factors, gaps):
         gaps.items(), (BLUE, ORANGE, GREEN), "os^", strict=True
     ):
         ax.plot(factors, own, color=color, marker=mark, markersize=5)
-        ax.annotate(
-            f"k = {k}",
-            (factors[-1], own[-1]),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=color,
-        )
+        beside(ax, f"k = {k}", (factors[-1], own[-1]), (6, 0), va="center", color=color)
     ax.set_xscale("log", base=2)
     ax.set(xlabel="box, as a multiple of the largest |b|", ylabel="gap, if it holds")
-    ax.set_xticks(factors, [f"{factor:g}" for factor in factors])
+    plain_ticks(ax.xaxis, factors)
     ax.set_ylim(0, None)
-    ax.minorticks_off()
 
 
 # -------------------- interactions
@@ -1745,17 +1674,11 @@ def bend(y, guess):
 
 def spectra(y, nm, raw, wave, X):
     """Spectra and their differences, colored by the share of fat."""
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
-    shade = plt.colormaps["viridis"]((y - y.min()) / (y.max() - y.min()))
-    for i in np.argsort(y.to_numpy())[:: 4 if SHORT else 1]:
-        axes[0].plot(nm, raw[i], color=shade[i], linewidth=0.6, alpha=0.7)
-        axes[1].plot(wave, 100 * X.iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
-    axes[0].set(xlabel="wavelength, nm", ylabel="absorbance")
-    axes[1].set(
-        xlabel="wavelength, nm", ylabel="difference of neighbouring channels, x 100"
-    )
-    scale = plt.cm.ScalarMappable(plt.Normalize(y.min(), y.max()), "viridis")
-    fig.colorbar(scale, ax=axes, label="fat, %", pad=0.01)
+    _, axes = plt.subplots(1, 2, figsize=(11, 3.8))
+    tables = (raw, 100 * X)
+    spectra_by_content(axes, (nm, wave), tables, y, 4 if SHORT else 1)
+    axes[0].set(ylabel="absorbance")
+    axes[1].set(ylabel="difference of neighbouring channels, x 100")
 
 
 def errors_with_products(cvs):
@@ -1763,23 +1686,13 @@ def errors_with_products(cvs):
     _, ax = plt.subplots(figsize=(8, 4.2))
     for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
         table = cv.scores
-        ax.errorbar(
-            table.k + (0.08 if color == ORANGE else -0.08),
-            table.cv_mean,
-            table.cv_se,
-            color=color,
-            marker="o",
-            markersize=4,
-            linewidth=1.4,
-            elinewidth=0.9,
-            capsize=2,
-        )
+        errors_by_size(ax, table, color, 0.08 if color == ORANGE else -0.08)
         best = cv.model("min")
-        ax.annotate(
+        beside(
+            ax,
             f"{name}: {cv.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}",
             (table.k.iloc[-1], table.cv_mean.iloc[-1]),
-            xytext=(8, 0),
-            textcoords="offset points",
+            (8, 0),
             color=color,
             va="center",
             annotation_clip=False,
@@ -1859,7 +1772,7 @@ def predicted_and_measured(cvs, X, train, y):
     """Predictions of the test sample against what was measured."""
     _, axes = plt.subplots(1, 2, figsize=(9.5, 4.5), sharex=True, sharey=True)
     for ax, name, color in zip(
-        axes, ("features alone", "with products"), (BLUE, ORANGE), strict=True
+        axes, ("columns alone", "with products"), (BLUE, ORANGE), strict=True
     ):
         chosen = cvs[name].model("min")
         guess = chosen.predict(X[~train])
@@ -1887,14 +1800,7 @@ def shuffled_responses(genes_cv, pairs_cv, noise):
         strict=True,
     ):
         sizes = cv.details.k
-        axes[0].plot(
-            sizes,
-            cv.details.deviance_ratio,
-            color=color,
-            marker="o",
-            markersize=4,
-            label=name,
-        )
+        axes[0].plot(sizes, cv.details.deviance_ratio, color=color, label=name, **DOTS)
         axes[0].plot(
             sizes,
             np.mean(noise[name], axis=0),
@@ -1908,11 +1814,10 @@ def shuffled_responses(genes_cv, pairs_cv, noise):
             1 - cv.scores.cv_mean / null,
             cv.scores.cv_se / null,
             color=color,
-            marker="o",
-            markersize=4,
             elinewidth=0.9,
             capsize=2,
             label=name,
+            **DOTS,
         )
     axes[1].axhline(0, color=GREY, linewidth=0.6)
     axes[0].set(
@@ -1939,11 +1844,11 @@ def salaries_by_years(table, terms):
                 pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
             )
             ax.plot(years, np.exp(curve), color=color, linewidth=1.8)
-            ax.annotate(
+            beside(
+                ax,
                 f"{runs} runs a year",
                 (years[-1], np.exp(curve.iloc[-1])),
-                xytext=(5, 0),
-                textcoords="offset points",
+                (5, 0),
                 color=color,
                 va="center",
             )
@@ -1953,11 +1858,7 @@ def salaries_by_years(table, terms):
             yscale="log",
         )
     axes[0].set_ylabel("salary, 1000 dollars (other features at their medians)")
-    axes[0].set_yticks(
-        [50, 100, 200, 400, 800, 1600],
-        ["50", "100", "200", "400", "800", "1600"],
-        minor=False,
-    )
+    plain_ticks(axes[0].yaxis, [50, 100, 200, 400, 800, 1600])
     for ax in axes:
         ax.set_xticks([1, 5, 10, 15])
         ax.minorticks_off()
@@ -2030,25 +1931,13 @@ def promises_and_true_columns(path, cv, width):
     """Errors of the fit and of held-out rows, and how many columns are real."""
     table, kept = cv.scores, [path.support(k=k) for k in path.table.k]
     _, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4))
-    left.errorbar(
-        table.k,
-        table.cv_mean,
-        yerr=table.cv_se,
-        color=BLUE,
-        marker="o",
-        markersize=4,
-        capsize=2,
-        linewidth=1.2,
-        label="held-out patients",
-    )
+    errors_by_size(left, table, BLUE, label="held-out patients")
     left.plot(
         path.details.k,
         2 * path.details.loss,
         color=GREY,
-        marker="o",
-        markersize=4,
-        linewidth=1.2,
         label="patients of the fit",
+        **DOTS,
     )
     left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
     left.legend()
@@ -2087,12 +1976,12 @@ def memory_over_time(watch, megabytes, limit):
             alpha=(0.10, 0.04)[i % 2],
             linewidth=0,
         )
-        ax.annotate(
+        beside(
+            ax,
             name,
             ((begun + ended) / 2 - origin, 1),
+            (0, 4),
             xycoords=("data", "axes fraction"),
-            xytext=(0, 4),
-            textcoords="offset points",
             ha="center",
             fontsize=9,
             color=GREY,
@@ -2106,14 +1995,7 @@ def memory_over_time(watch, megabytes, limit):
         (megabytes, "the file", ORANGE),
         (limit, "memory_limit", GREY),
     ):
-        ax.annotate(
-            text,
-            (0, level),
-            xytext=(4, 3),
-            textcoords="offset points",
-            fontsize=9,
-            color=color,
-        )
+        beside(ax, text, (0, level), (4, 3), fontsize=9, color=color)
     ax.set(
         xlabel="seconds",
         ylabel="MB of this process above the start",
@@ -2319,17 +2201,10 @@ def recovery_panels(colors, means):
             ax.set(title=f"correlation {rho:g}^|i-j|: {what}")
             ax.title.set(fontsize=10)
         line[1].set_yscale("log")
-        ticks = [10, 20, 50, 100, 200]
-        line[1].minorticks_off()
-        line[1].set_yticks(ticks, [str(t) for t in ticks])
+        plain_ticks(line[1].yaxis, [10, 20, 50, 100, 200])
     for ax in axes[-1]:
         ax.set_xlabel("rows, n")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=6,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 6)
 
 
 def true_positives(SETTINGS, TIMES, curves, theirs):
@@ -2372,11 +2247,11 @@ def true_positives(SETTINGS, TIMES, curves, theirs):
                 ("2", "L0L2, Algorithm 2"): (4, -14),
             }
             for name, row in spots.iterrows():
-                ax.annotate(
+                beside(
+                    ax,
                     name,
                     (row["size"], row.TP),
-                    xytext=places.get((setting, name), (6, 5)),
-                    textcoords="offset points",
+                    places.get((setting, name), (6, 5)),
                     fontsize=8.5,
                     color=BLUE,
                 )
@@ -2387,10 +2262,7 @@ def true_positives(SETTINGS, TIMES, curves, theirs):
             xlim=(1, 1000),
             ylim=(-0.5, 1.12 * how["k"]),
         )
-        ax.minorticks_off()
-        ax.set_xticks(
-            [1, 3, 10, 30, 100, 300, 1000], ["1", "3", "10", "30", "100", "300", "1000"]
-        )
+        plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300, 1000])
         ax.title.set(fontsize=10)
     axes[0].set_ylabel("true positives")
     axes[0].legend(loc="center right")
@@ -2420,13 +2292,11 @@ def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
                     mean.index,
                     mean[value],
                     color=color,
-                    marker="o",
-                    markersize=4,
-                    linewidth=1.6,
                     label=name,
                     linestyle="--"
                     if name in ("IHT, long steps", "DIHT, printed")
                     else "-",
+                    **DOTS,
                 )
         axes[0, column].set_title(
             f"{d} features {kind}, {kbar} nonzero", fontsize=10, loc="left"
@@ -2484,12 +2354,7 @@ def seconds_to_objective(texts, times, CONTESTANTS):
         line[0].set_ylabel("seconds to IHT's objective")
     for ax in axes[-1]:
         ax.set_xlabel("k")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=5,
-        loc="outside lower center",
-    )
+    legend_outside(fig, axes[0, 0], 5, "lower")
     fig.suptitle(
         (
             "number in the titles: lambda; crosses: not reached, drawn at the end of "
@@ -2535,12 +2400,7 @@ def gaps_over_time(texts, gaps, KS, CONTESTANTS):
         )
         ax.set_xlabel("seconds")
     axes[0, 0].set_ylabel("relative gap")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=4,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 4)
 
 
 # -------------------- several_classes
@@ -2557,16 +2417,8 @@ def errors_of_classes(scores):
         ("deviance (twice the log loss)", "share of wrong classes"),
         strict=True,
     ):
-        ax.errorbar(
-            scores["k"],
-            scores[name],
-            yerr=scores[f"{name}_se"],
-            color=GREY,
-            marker="o",
-            markersize=4,
-            capsize=2,
-            linewidth=1,
-        )
+        own = scores.rename(columns={name: "cv_mean", f"{name}_se": "cv_se"})
+        errors_by_size(ax, own, GREY)
         ax.axvline(6, color=ORANGE, linestyle=":", linewidth=1)
         ax.set(xlabel="genes", title=title, ylim=(0, None))
 
@@ -2690,40 +2542,20 @@ def joint_and_separate(sizes, share):
     """The share of true features among the chosen ones, by the number of rows."""
     _, ax = plt.subplots(figsize=(6, 3.2))
     for (name, values), color in zip(share.items(), (BLUE, ORANGE), strict=True):
-        ax.plot(
-            sizes,
-            values,
-            "o-",
-            color=color,
-            markersize=4,
-            label=name,
-        )
+        ax.plot(sizes, values, "o-", color=color, markersize=4, label=name)
     ax.set(xlabel="rows", ylabel="true among the chosen", ylim=(0, 1.03), xscale="log")
-    ax.set_xticks(sizes, sizes)
-    ax.minorticks_off()
-    _ = ax.legend()
+    plain_ticks(ax.xaxis, sizes)
+    ax.legend()
 
 
 def spectra_and_slopes(data, slopes):
     """Spectra and their slopes, colored by the share of fat."""
-    Y, X = data.y, slopes
-    wavelength = np.array([float(name[2:]) for name in X.columns])
-    fig, axes = plt.subplots(1, 2, figsize=(9, 3))
-    order = np.argsort(Y["fat"].to_numpy())[:: 10 if SHORT else 3]
-    for ax, table, title in zip(
-        axes, (data.X.iloc[:, 1:], X), ("absorbance", "slope"), strict=True
-    ):
-        for i in order:
-            ax.plot(
-                wavelength,
-                table.iloc[i],
-                color=plt.cm.viridis(Y["fat"].iloc[i] / 50),
-                linewidth=0.8,
-            )
-        ax.set(xlabel="wavelength (nm)", title=title)
-    fig.colorbar(
-        plt.cm.ScalarMappable(plt.Normalize(0, 50), "viridis"), ax=axes, label="fat (%)"
-    )
+    wavelength = np.array([float(name[2:]) for name in slopes.columns])
+    _, axes = plt.subplots(1, 2, figsize=(8, 2.6))
+    tables, every = (data.X.iloc[:, 1:], slopes), 10 if SHORT else 3
+    spectra_by_content(axes, (wavelength, wavelength), tables, data.y["fat"], every)
+    for ax, title in zip(axes, ("absorbance", "slope"), strict=True):
+        ax.set(title=title)
 
 
 def errors_of_contents(X, Y, joint, separate, sizes):
@@ -2773,16 +2605,7 @@ def slopes_by_size(path, k, coef):
     )
     top.set_xticks(range(k), [f"{name[2:]} nm" for name in shown.index])
     top.set_yticks(range(3), shown.columns)
-    for (j, i), value in np.ndenumerate(shown.to_numpy()):
-        top.text(
-            j,
-            i,
-            f"{value:.1f}",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if abs(value) > 0.6 * limit else "black",
-        )
+    written_in(top, shown.T, "{:.1f}".format, lambda value: abs(value) > 0.6 * limit)
     fig.colorbar(image, ax=top, label="per sd of both")
     for s in range(1, len(path)):
         low.plot(
@@ -2875,11 +2698,11 @@ def two_kinds_of_folds(by_rows, by_persons):
             cv.scores.k, cv.scores.cv_mean, "o-", color=color, markersize=4, label=name
         )
     ax.axvline(1, color=GREY, linestyle=":")
-    ax.annotate(
+    beside(
+        ax,
         "the truth: one feature",
         (1, ax.get_ylim()[1]),
-        xytext=(6, -4),
-        textcoords="offset points",
+        (6, -4),
         color=GREY,
         va="top",
     )
@@ -3030,11 +2853,11 @@ def effects_of_words(model, X, words):
     ax.set_yticks(range(len(effect)), effect.index, fontsize=8)
     ax.set_ylim(-1, len(effect))
     for place, (name, value) in enumerate(effect.items()):
-        ax.annotate(
+        beside(
+            ax,
             f"{often[name]}",
             (value, place),
-            xytext=(4 if value > 0 else -4, 0),
-            textcoords="offset points",
+            (4 if value > 0 else -4, 0),
             ha="left" if value > 0 else "right",
             va="center",
             fontsize=7,
@@ -3061,15 +2884,7 @@ def words_and_lasso(ours, ridged, rival, cv):
         linestyle="--",
         label="best subsets, lambda2 = 0.3",
     )
-    ax.plot(
-        rival.k,
-        rival.r2,
-        color=GREEN,
-        linewidth=1.8,
-        marker="o",
-        markersize=3.5,
-        label="lasso",
-    )
+    ax.plot(rival.k, rival.r2, color=GREEN, label="lasso", **DOTS)
     for which, height in (("1se", 0.1), ("min", 0.2)):
         k = cv.model(which).k
         ax.axvline(k, color=GREY, linewidth=0.8, linestyle=":")
@@ -3087,8 +2902,7 @@ def words_and_lasso(ours, ridged, rival, cv):
         xscale="log",
         ylim=(0, None),
     )
-    ax.minorticks_off()
-    ax.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+    plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300])
     ax.legend(loc="upper left")
 
 
@@ -3165,18 +2979,18 @@ def weights_by_factor(births):
     axes[0].set_ylabel("mean weight, ounces (one standard error)")
 
 
-def products_beside_terms(beside):
+def products_beside_terms(cv):
     """Criteria and held-out errors of models with products."""
-    change, criteria = beside.folds - beside.folds.iloc[0], beside.score_table()
+    change, criteria = cv.folds - cv.folds.iloc[0], cv.score_table()
     error = change.std(axis=1, ddof=1) / np.sqrt(change.shape[1])
     _, axes = plt.subplots(1, 2, figsize=(11, 3.2))
     for name, color in (("bic", ORANGE), ("aic", BLUE)):
         value = criteria[name] - criteria[name].iloc[0]
-        axes[0].plot(beside.scores.k, value, "o-", color=color, label=name.upper())
+        axes[0].plot(cv.scores.k, value, "o-", color=color, label=name.upper())
     axes[0].legend()
     axes[0].set(ylabel="difference from none")
     axes[1].errorbar(
-        beside.scores.k, change.mean(axis=1), error, fmt="o-", color=BLUE, capsize=3
+        cv.scores.k, change.mean(axis=1), error, fmt="o-", color=BLUE, capsize=3
     )
     axes[1].set(ylabel="held-out error, difference from none")
     for ax in axes:

@@ -12,7 +12,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Criteria: what a feature is worth, and what each rule charges
 #

@@ -21,8 +21,9 @@
 # (`equations_of_motion.py`). This page counts how often each method finds the true
 # terms, and shows where neither does.
 #
-# The Lorenz system is $x' = 10 (y - x)$, $y' = x (28 - z) - y$, $z' = x y -
-# \tfrac{8}{3} z$: seven terms among the 35 products of x, y and z up to degree four.
+# The Lorenz system has seven terms: $x' = 10 (y - x)$, $y' = x (28 - z) - y$,
+# $z' = x y - \tfrac{8}{3} z$. The library has all 35 products of x, y and z up to
+# degree four.
 
 # %%
 import numpy as np

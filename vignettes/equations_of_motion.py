@@ -39,10 +39,9 @@ from common import (
 # %% [markdown]
 # ## A trajectory, with noise
 #
-# The Lorenz system is $x' = 10 (y - x)$, $y' = x (28 - z) - y$, $z' = x y -
-# \tfrac{8}{3} z$: seven terms in all. We record 4000 points over eight units of time
-# and add noise of standard deviation 0.5 to each coordinate, a sixteenth of the spread
-# of $x$.
+# The Lorenz system has seven terms in all: $x' = 10 (y - x)$, $y' = x (28 - z) - y$,
+# $z' = x y - \tfrac{8}{3} z$. We record 4000 points over eight units of time and add
+# noise of standard deviation 0.5 to each coordinate, a sixteenth of the spread of $x$.
 
 # %% tags=["thumbnail"]
 step = 0.002

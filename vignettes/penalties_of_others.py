@@ -12,7 +12,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # The penalties of L0Learn and glmnet, and what they are here
 #

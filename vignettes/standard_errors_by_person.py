@@ -12,7 +12,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Standard errors and p-values of rows that belong to persons
 #
