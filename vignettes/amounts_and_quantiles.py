@@ -73,7 +73,6 @@ inside = ((salary > held_out[0.1]) & (salary < held_out[0.9])).mean()
 print(f"{inside:.0%} of the salaries are between these quantiles; 80 % are meant to be")
 
 # %% [markdown]
-#
 # ## What to take along
 #
 # | response | loss | look at |

@@ -64,7 +64,6 @@ averaged_coefficients(good.average().drop("(Intercept)"), growth.X.std())
 predictions_of_good_models(good.predict(growth.X), growth.y)
 
 # %% [markdown]
-#
 # ## What to take along
 #
 # * `path.near_best(criterion=, within=)` lists the good models of all sizes; `complete`

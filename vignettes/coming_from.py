@@ -37,14 +37,13 @@ from common import SHORT
 # predict.
 #
 # ```r
-# # L0Learn
 # cv <- L0Learn.cvfit(x, y, penalty = "L0", algorithm = "CDPSI", nFolds = 10, seed = 1)
 # lambda <- cv$fit$lambda[[1]][which.min(cv$cvMeans[[1]])]
 # coef(cv, lambda = lambda, gamma = 0); predict(cv, newx, lambda = lambda, gamma = 0)
-# # glmnet (the lasso, another model)
-# cv <- cv.glmnet(x, y, nfolds = 10)
+#
+# cv <- cv.glmnet(x, y, nfolds = 10)  # the lasso, another model
 # plot(cv); coef(cv, s = "lambda.1se"); predict(cv, newx, s = "lambda.1se")
-# # abess
+#
 # fit <- abess(x, y, tune.type = "cv", nfolds = 10, support.size = 0:19)
 # coef(fit, support.size = fit[["best.size"]]); predict(fit, newx)
 # ```

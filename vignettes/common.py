@@ -116,52 +116,32 @@ def legend_outside(fig, ax, ncols, place="upper"):
 
 
 def p_values_of_noise(same, fresh):
-    """p-values of chosen columns, on the rows that chose and on fresh ones."""
-    _, ax = plt.subplots(figsize=(7.2, 3.6))
-    bins = np.linspace(0, 1, 21)
-    ax.hist(
-        same,
-        bins,
-        color=ORANGE,
-        label=f"rows that chose: {np.mean(same < 0.05):.0%} below 0.05",
-    )
-    ax.hist(
-        fresh,
-        bins,
-        histtype="step",
-        color=BLUE,
-        linewidth=2,
-        label=f"fresh rows: {np.mean(fresh < 0.05):.0%} below 0.05",
-    )
-    ax.set(
-        xlabel="p-value of a chosen feature; no feature has an effect", ylabel="count"
-    )
+    """p-values of chosen features, on the rows that chose and on fresh ones."""
+    _, ax = plt.subplots()
+    for name, values, style in (
+        ("rows that chose", same, {"color": ORANGE}),
+        ("fresh rows", fresh, {"color": BLUE, "histtype": "step", "linewidth": 2}),
+    ):
+        label = f"{name}: {np.mean(values < 0.05):.0%} below 0.05"
+        ax.hist(values, np.linspace(0, 1, 21), label=label, **style)
+    what = "p-value of a chosen feature; no feature has an effect"
+    ax.set(xlabel=what, ylabel="count")
     ax.legend()
 
 
 def splitting_intervals(table, X):
-    """Intervals of `split_inference` for the columns with the smallest p-values."""
+    """Intervals of `split_inference` for the features with the smallest p-values."""
     shown = table[np.isfinite(table.ci_low)].sort_values("p_value").iloc[:10][::-1]
     scale = X[shown.index].std()
-    _, ax = plt.subplots(figsize=(7.2, 0.5 + 0.45 * max(len(shown), 3)))
-    ax.hlines(
-        shown.index,
-        shown.ci_low * scale,
-        shown.ci_high * scale,
-        color=[BLUE if p < 0.05 else GREY for p in shown.p_value],
-        linewidth=3,
-    )
+    low, high = shown.ci_low * scale, shown.ci_high * scale
+    _, ax = plt.subplots(figsize=(7.2, 0.5 + 0.4 * max(len(shown), 3)))
+    color = np.where(shown.p_value < 0.05, BLUE, GREY)
+    ax.hlines(shown.index, low, high, color=color, linewidth=3)
     ax.axvline(0, color=GREY, linewidth=0.8)
     for name, row in shown.iterrows():
-        beside(
-            ax,
-            f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}",
-            (row.ci_high * scale[name], name),
-            (8, 0),
-            va="center",
-            fontsize=8,
-            color=GREY,
-        )
+        text = f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}"
+        style = {"va": "center", "fontsize": 8, "color": GREY}
+        beside(ax, text, (high[name], name), (8, 0), **style)
     ax.margins(x=0.35)
     ax.set(xlabel="95 % interval per standard deviation (blue: adjusted p < 0.05)")
 
@@ -227,26 +207,15 @@ def backward(X, y):
 
 def stepwise_excess(rss, forward, backward):
     """How far stepwise methods are above the least sums of squares, by size."""
-    _, ax = plt.subplots(figsize=(8, 3.8))
-    ax.bar(
-        np.arange(20) - 0.2,
-        100 * (forward / rss - 1),
-        width=0.4,
-        color=BLUE,
-        label="forward selection",
-    )
-    ax.bar(
-        np.arange(20) + 0.2,
-        100 * (backward / rss - 1),
-        width=0.4,
-        color=ORANGE,
-        label="backward elimination",
-    )
-    ax.set(
-        xlabel="number of features",
-        ylabel="sum of squares above the best, %",
-        xticks=range(0, 20, 2),
-    )
+    _, ax = plt.subplots()
+    for name, values, color, shift in (
+        ("forward selection", forward, BLUE, -0.2),
+        ("backward elimination", backward, ORANGE, 0.2),
+    ):
+        at = np.arange(20) + shift
+        ax.bar(at, 100 * (values / rss - 1), width=0.4, color=color, label=name)
+    ax.set(xlabel="number of features", xticks=range(0, 20, 2))
+    ax.set(ylabel="sum of squares above the best, %")
     ax.legend()
 
 
@@ -273,36 +242,19 @@ def slopes_by_career(table):
 
 
 def prices(ax, path, rules, top, legend):
-    """Gains of columns (bars), what rules charge (lines), and what they choose."""
+    """Gains of features (bars), what rules charge (lines), and what they choose."""
     scores, k = path.score_table(), path.details.k.to_numpy()
     gain = 2.0 * np.diff(scores.loglik)
     ax.bar(k[1:], gain, width=0.8, color="#d0d0d0", label="gain in 2 loglik")
-    for (rule, color), lift in zip(
-        rules.items(), np.linspace(0.97, 0.69, len(rules)), strict=True
-    ):
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+    heights = top * np.linspace(0.97, 0.69, len(rules))
+    for (rule, color), lift in zip(rules.items(), heights, strict=True):
         price = np.diff(scores[rule]) + gain
         ax.plot(k[1:], price, color=color, linewidth=1.6, label=rule)
         at = path.details.k[path.select(rule)]
-        ax.annotate(
-            "",
-            (at, 0),
-            xytext=(at, top * lift),
-            arrowprops={
-                "arrowstyle": "-",
-                "color": color,
-                "linewidth": 1,
-                "linestyle": ":",
-            },
-        )
-        ax.text(
-            at + 0.4,
-            top * lift,
-            f"{rule}: {at}",
-            color=color,
-            fontsize=8.5,
-            va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
-        )
+        ax.vlines(at, 0, lift, color=color, linewidth=1, linestyle=":")
+        style = {"color": color, "fontsize": 8.5, "va": "center", "bbox": box}
+        ax.text(at + 0.4, lift, f"{rule}: {at}", **style)
     ax.set(xlabel="k-th feature", ylim=(0, top))
     if legend:
         ax.set_ylabel("gain and price")
@@ -388,47 +340,25 @@ def test_errors(data, rules, splits):
 
 def cuts_and_choices(single, repeated):
     """Scores of many cuts into folds, and the sizes that they choose."""
-    chosen = pd.DataFrame(
-        [{rule: cv.model(rule).k for rule in ("min", "1se")} for cv in single]
-    )
-    _, axes = plt.subplots(1, 2, figsize=(11, 4), width_ratios=(3, 2))
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=(3, 2))
+    thin = {"color": BLUE, "linewidth": 0.6, "alpha": 0.35}
     for c in single[:40]:
-        axes[0].plot(
-            c.scores.k, c.scores.cv_mean, color=BLUE, linewidth=0.6, alpha=0.35
-        )
-    axes[0].plot(
-        repeated.scores.k,
-        repeated.scores.cv_mean,
-        color=ORANGE,
-        linewidth=2,
-        label=f"mean of {repeated.scores.n_folds.iloc[0] // 10} repeats",
-    )
-    axes[0].plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
-    low = repeated.scores.cv_mean.min()
-    axes[0].set(
-        xlabel="number of features, k",
-        ylabel="held-out mean squared error",
-        ylim=(low * 0.97, low * 1.22),
-    )
-    axes[0].legend()
-    counts = {
-        which: chosen[which]
-        .value_counts()
-        .reindex(range(chosen.max().max() + 1), fill_value=0)
-        / len(single)
-        for which in ("min", "1se")
-    }
-    for which, color, shift in (("1se", GREEN, -0.2), ("min", BLUE, 0.2)):
-        axes[1].bar(
-            counts[which].index + shift,
-            counts[which],
-            width=0.4,
-            color=color,
-            label=f'"{which}"',
-        )
-    axes[1].set(xlabel="k chosen", ylabel=f"share of {len(single)} cuts")
-    axes[1].xaxis.get_major_locator().set_params(integer=True)
-    axes[1].legend()
+        left.plot(c.scores.k, c.scores.cv_mean, **thin)
+    left.plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
+    mean, many = repeated.scores.cv_mean, repeated.scores.n_folds.iloc[0] // 10
+    what = f"mean of {many} repeats"
+    left.plot(repeated.scores.k, mean, color=ORANGE, linewidth=2, label=what)
+    left.set(xlabel="features, k", ylabel="held-out mean squared error")
+    left.set(ylim=(mean.min() * 0.97, mean.min() * 1.22))
+    for rule, color, shift in (("1se", GREEN, -0.2), ("min", BLUE, 0.2)):
+        chosen = pd.Series([cv.model(rule).k for cv in single])
+        share = chosen.value_counts(normalize=True)
+        at = share.index + shift
+        right.bar(at, share, width=0.4, color=color, label=f'"{rule}"')
+    right.set(xlabel="k chosen", ylabel=f"share of {len(single)} cuts")
+    right.xaxis.get_major_locator().set_params(integer=True)
+    left.legend()
+    right.legend()
 
 
 def gains_and_prices(paths):
@@ -476,64 +406,29 @@ def inner_and_nested(honest):
 
 def errors_of_rules(results):
     """Test errors of what rules choose: the median and 80 % of the splits."""
-    summary = results.groupby(["data", "rule"], sort=False).agg(
-        k=("k", "mean"),
-        error=("error", "median"),
-        bad=("error", lambda e: e.quantile(0.9)),
-    )
-    summary = summary.reset_index()
-    fig, axes = plt.subplots(1, 3, figsize=(13, 3.9))
-    for ax, (name, part) in zip(axes, summary.groupby("data", sort=False), strict=True):
-        for place, (_, row) in enumerate(part.iterrows()):
-            errors = results[(results.data == name) & (results.rule == row.rule)].error
-            ax.plot(
-                errors.quantile([0.1, 0.9]),
-                [place, place],
-                color="#c4c4c4",
-                linewidth=4,
-                solid_capstyle="round",
-            )
-            ax.scatter(
-                row.error,
-                place,
-                s=36,
-                color=ORANGE
-                if row.rule.startswith("CV")
-                else GREY
-                if row.rule.startswith("largest")
-                else BLUE,
-                zorder=3,
-            )
-            ax.annotate(
-                f"k = {row.k:.1f}",
-                (1.01, place),
-                xycoords=("axes fraction", "data"),
-                fontsize=8,
-                va="center",
-                color=GREY,
-            )
-        ax.set_yticks(range(len(part)), part.rule)
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3.4))
+    every = results.groupby(["data", "rule"], sort=False)
+    span, size = every.error.quantile([0.1, 0.5, 0.9]).unstack(), every.k.mean()
+    for ax, name in zip(axes, results.data.unique(), strict=True):
+        part, place = span.loc[name], np.arange(len(span.loc[name]))
+        ax.hlines(place, part[0.1], part[0.9], color="#c4c4c4", linewidth=4)
+        kinds = part.index.str.split().str[0]
+        color = kinds.map(lambda kind: {"CV": ORANGE, "largest": GREY}.get(kind, BLUE))
+        ax.scatter(part[0.5], place, s=36, color=color, zorder=3)
+        style = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "color": GREY}
+        for at, k in enumerate(size.loc[name]):
+            ax.annotate(f"k = {k:.1f}", (1.01, at), va="center", **style)
+        ax.set_yticks(place, part.index)
         ax.invert_yaxis()
         ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
-        ax.set_title(name, fontsize=10)
-        ax.set(xlabel="test error / variance", xscale="log")
-        low, high = (
-            0.95
-            * results[results.data == name].groupby("rule").error.quantile(0.1).min(),
-            1.05 * max(1.0, part.bad.max()),
-        )
-        ticks = np.array(
-            [0.5, 1, 2, 4, 8, 16, 32, 64]
-            if high > 4 * low
-            else [0.4, 0.5, 0.6, 0.8, 1, 2]
-        )
-        plain_ticks(ax.xaxis, ticks[(ticks > low) & (ticks < high)])
+        ax.set(title=name, xlabel="test error / variance", xscale="log")
+        low, high = 0.95 * part[0.1].min(), 1.05 * max(1.0, part[0.9].max())
+        wide = (0.5, 1, 2, 4, 8, 16, 32, 64)
+        ticks = wide if high > 4 * low else (0.4, 0.5, 0.6, 0.8, 1, 2)
+        plain_ticks(ax.xaxis, [t for t in ticks if low < t < high])
         ax.set_xlim(low, high)
-    fig.suptitle(
-        "median and 10 to 90 % of the splits; dotted: no better than the mean",
-        fontsize=9,
-        color=GREY,
-    )
+    what = "median and 10 to 90 % of the splits; dotted: no better than the mean"
+    fig.suptitle(what, fontsize=9, color=GREY)
 
 
 # -------------------- classification_many_genes
@@ -674,7 +569,7 @@ def at_the_same_size(subset, lasso, sizes):
 
 def scores_by_ridge(scores):
     """Four scores against the number of genes, a curve for each lambda2."""
-    fig, axes = plt.subplots(2, 2, figsize=(7.2, 5), sharex=True)
+    fig, axes = plt.subplots(2, 2, figsize=(7.2, 4.2), sharex=True)
     for ax, what in zip(axes.flat, SCORES, strict=True):
         curves_by_ridge(ax, scores, what)
         ax.set(title=what)
@@ -690,7 +585,7 @@ def scores_by_ridge(scores):
 def sorted_probabilities(cv, y, size):
     """Held-out probabilities in their order, a panel for each lambda2."""
     ridges = sorted(cv.details.lambda2.unique())
-    _, axes = plt.subplots(1, len(ridges), figsize=(13, 3.2), sharey=True)
+    _, axes = plt.subplots(1, len(ridges), figsize=(9, 2.6), sharey=True)
     t = y == cv.classes[1]
     for ax, ridge in zip(axes, ridges, strict=True):
         p = cv.held_out(k=size, lambda2=ridge)
@@ -714,7 +609,7 @@ def sorted_probabilities(cv, y, size):
 def subsets_and_lasso(subset, lasso):
     """Scores of best subsets, of the lasso, and of the genes of the lasso."""
     fig, axes = plt.subplots(
-        len(subset), 3, figsize=(12.5, 3.2 * len(subset)), sharex=True, squeeze=False
+        len(subset), 3, figsize=(9, 2.6 * len(subset)), sharex=True, squeeze=False
     )
     for line, name in zip(axes, subset, strict=True):
         for ax, what in zip(line, ("misclassification", "AUC", "Brier"), strict=True):
@@ -748,7 +643,7 @@ def subsets_and_lasso(subset, lasso):
 def genes_of_folds(cvs, data, size):
     """How many of the folds choose each gene."""
     _, axes = plt.subplots(
-        1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3.6), squeeze=False
+        1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3), squeeze=False
     )
     for ax, (name, cv) in zip(axes[0], cvs.items(), strict=True):
         X, y = data[name]
@@ -775,43 +670,20 @@ def genes_of_folds(cvs, data, size):
 
 def walk_along_lambda0(path, walk):
     """The models of a path over sizes, and those that a walk along lambda0 meets."""
-    on_hull = path.details.lambda0_high.notna()
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.plot(
-        path.details.k[on_hull],
-        path.details.loss[on_hull],
-        color=GREY,
-        linewidth=1,
-        zorder=1,
-    )
-    ax.scatter(
-        path.details.k[on_hull],
-        path.details.loss[on_hull],
-        s=46,
-        color=BLUE,
-        zorder=2,
-        label="best at some lambda0",
-    )
-    ax.scatter(
-        path.details.k[~on_hull],
-        path.details.loss[~on_hull],
-        s=46,
-        facecolor="white",
-        edgecolor=BLUE,
-        zorder=2,
-        label="best of its size, at no lambda0",
+    table = path.details
+    on, off = (
+        table[rows] for rows in (table.lambda0_high > 0, table.lambda0_high.isna())
     )
     met = walk.details.groupby("n_features").loss.min()
-    ax.scatter(
-        met.index,
-        met,
-        s=26,
-        marker="x",
-        color=ORANGE,
-        zorder=3,
-        label="met on the walk along lambda0",
-    )
-    low, high = path.details.loss.min(), path.details.loss.max()
+    _, ax = plt.subplots(figsize=(7.2, 3.6))
+    ax.plot(on.k, on.loss, color=GREY, linewidth=1, zorder=1)
+    ring = {"s": 46, "edgecolor": BLUE, "zorder": 2}
+    ax.scatter(on.k, on.loss, color=BLUE, label="best at some lambda0", **ring)
+    what = "best of its size, at no lambda0"
+    ax.scatter(off.k, off.loss, facecolor="white", label=what, **ring)
+    what = "met on the walk along lambda0"
+    ax.scatter(met.index, met, s=26, marker="x", color=ORANGE, zorder=3, label=what)
+    low, high = table.loss.min(), table.loss.max()
     ax.set(
         xlabel="features, k",
         ylabel="loss (half the mean squared error)",
@@ -823,75 +695,48 @@ def walk_along_lambda0(path, walk):
 
 def lasso_and_subsets(net, path):
     """Standardized coefficients of a lasso path beside those of best subsets."""
-    shades = [BLUE, ORANGE, GREEN, PINK, SKY, "#E69F00", "#000000", GREY]
     lasso = net.coef(standardized=True).drop("(Intercept)")
     subset = path.coef("all", standardized=True).drop("(Intercept)")
-    six = path.coef(k=6, standardized=True).drop("(Intercept)")
-    main = six.abs().nlargest(6).index
-    _, axes = plt.subplots(1, 2, figsize=(12, 4.4), sharey=True)
+    main = path.coef(k=6, standardized=True).drop("(Intercept)").abs().nlargest(6).index
+    shades = dict(zip(main, (BLUE, ORANGE, GREEN, PINK, SKY, "#E69F00"), strict=True))
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     for name in subset.index:
-        color = shades[list(main).index(name)] if name in main else "#c8c8c8"
-        label = name if name in main else None
-        order = 2 if name in main else 1
+        style = {"color": shades.get(name, "#c8c8c8"), "zorder": 1 + (name in main)}
         if name in lasso.index:
-            axes[0].plot(
-                net.details.lambda1,
-                lasso.loc[name],
-                color=color,
-                linewidth=1.5,
-                zorder=order,
-            )
-        axes[1].plot(
-            path.details.k,
-            subset.loc[name],
-            color=color,
-            linewidth=1.5,
-            zorder=order,
-            label=label,
-            marker="o",
-            markersize=2.5,
-        )
+            axes[0].plot(net.details.lambda1, lasso.loc[name], **style)
+        style["label"] = name if name in main else None
+        axes[1].plot(path.details.k, subset.loc[name], "o-", markersize=2.5, **style)
     axes[0].set_xscale("log")
     axes[0].invert_xaxis()
     plain_ticks(axes[0].xaxis, [200, 50, 10, 2, 0.5])
-    axes[0].set(
-        title="the lasso: lambda0 = 0",
-        xlabel="lambda1",
-        ylabel="standardized coefficient",
-    )
-    axes[1].set(
-        title="best subsets: lambda1 = 0", xlabel="features, k", xticks=range(0, 20, 2)
-    )
+    axes[0].set(title="the lasso: lambda0 = 0", xlabel="lambda1")
+    axes[0].set(ylabel="standardized coefficient")
+    axes[1].set(title="best subsets: lambda1 = 0", xlabel="features, k")
     axes[1].legend(loc="upper left")
 
 
-# -------------------- counts_and_amounts
+# -------------------- counts_and_shares
 
 
 def counts_seen_and_expected(rand, poisson, negative):
     """Shares of counts that were seen, and those that two models expect."""
     counts, visits = np.arange(16), rand.mdvis.astype(int)
     theta, mean = negative.path.loss.theta, negative.predict(rand)
-    seen = [(visits == c).mean() for c in counts]
-    expected_p = [stats.poisson.pmf(c, poisson.predict(rand)).mean() for c in counts]
     share = theta / (theta + mean)
-    expected_n = [stats.nbinom.pmf(c, theta, share).mean() for c in counts]
-    _, ax = plt.subplots(figsize=(7.2, 3.6))
-    ax.bar(counts, seen, color="#d9d9d9", label="seen")
-    ax.plot(
-        counts, expected_p, "o-", color=ORANGE, label="Poisson, its best model by BIC"
+    of_poisson = [stats.poisson.pmf(c, poisson.predict(rand)).mean() for c in counts]
+    of_negative = [stats.nbinom.pmf(c, theta, share).mean() for c in counts]
+    _, ax = plt.subplots()
+    ax.bar(
+        counts, [(visits == c).mean() for c in counts], color="#d9d9d9", label="seen"
     )
-    ax.plot(
-        counts,
-        expected_n,
-        "o-",
-        color=BLUE,
-        label="negative binomial, its best model by BIC",
-    )
-    ax.set(
-        xlabel=f"visits in a year (up to 15; the most seen is {visits.max()})",
-        ylabel="share of persons",
-    )
+    for name, expected, color in (
+        ("Poisson", of_poisson, ORANGE),
+        ("negative binomial", of_negative, BLUE),
+    ):
+        label = f"{name}, its best model by BIC"
+        ax.plot(counts, expected, "o-", color=color, label=label)
+    what = f"visits in a year (up to 15; the most seen is {visits.max()})"
+    ax.set(xlabel=what, ylabel="share of persons")
     ax.legend()
 
 
@@ -912,24 +757,19 @@ def bic_and_districts(schools):
 
 def residuals_of_two_losses(squared, gamma, salary):
     """Held-out errors: differences of the squared loss, ratios of the gamma loss."""
-    _, axes = plt.subplots(1, 2, figsize=(11, 3.8))
-    mean = squared.held_out("min")
-    axes[0].scatter(mean, salary - mean, s=14, color=ORANGE, alpha=0.6)
-    axes[0].axhline(0, color=GREY, linewidth=0.8)
-    axes[0].set(
-        xlabel="held-out prediction, thousand dollars",
-        ylabel="salary less prediction",
-        title=f"squared loss, {squared.model('min').k} features",
-    )
-    mean = gamma.held_out("min")
-    axes[1].scatter(mean, salary / mean, s=14, color=BLUE, alpha=0.6)
-    axes[1].axhline(1, color=GREY, linewidth=0.8)
-    axes[1].set(xscale="log", yscale="log")
-    axes[1].set(
-        xlabel="held-out prediction, thousand dollars",
-        ylabel="salary / prediction",
-        title=f"gamma loss, log link, {gamma.model('min').k} features",
-    )
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+    for ax, cv, name, color, level in (
+        (axes[0], squared, "squared loss", ORANGE, 0),
+        (axes[1], gamma, "gamma loss, log link", BLUE, 1),
+    ):
+        mean = cv.held_out("min")
+        shown = salary / mean if level else salary - mean
+        ax.scatter(mean, shown, s=14, color=color, alpha=0.6)
+        ax.axhline(level, color=GREY, linewidth=0.8)
+        ax.set(title=f"{name}, {cv.model('min').k} features")
+        ax.set(xlabel="held-out prediction, thousand dollars")
+    axes[0].set(ylabel="salary less prediction")
+    axes[1].set(ylabel="salary / prediction", xscale="log", yscale="log")
 
 
 def held_out_quantiles(held_out, salary):
@@ -1323,55 +1163,25 @@ def excess_of(algorithm, problems, board, kept):
 def seconds_to_proofs(costs, LIMIT, sizes):
     """Seconds until proofs, and gaps where the time was over, by size."""
     _, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    least = min(c.seconds for done in costs.values() for c in done.values())
     for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
-        for (_, ridge), color, lift in zip(
-            [key for key in costs if key[0] == name],
-            (BLUE, ORANGE, GREEN),
-            (9, -14, -24),
-            strict=True,
-        ):
+        ridges = [ridge for data, ridge in costs if data == name]
+        looks = ((BLUE, 9), (ORANGE, -14), (GREEN, -24))
+        for ridge, (color, lift) in zip(ridges, looks, strict=True):
             done = costs[name, ridge]
             took = [min(c.seconds, LIMIT) for c in done.values()]
-            ax.plot(
-                list(done),
-                took,
-                color=color,
-                linewidth=1.2,
-                label=f"lambda2 = {ridge:g}",
-            )
+            label = f"lambda2 = {ridge:g}"
+            ax.plot(list(done), took, color=color, linewidth=1.2, label=label)
             for (k, c), seconds in zip(done.items(), took, strict=True):
-                ax.plot(
-                    k,
-                    seconds,
-                    marker="o",
-                    markersize=6,
-                    color=color,
-                    markerfacecolor=color if c.proven else "white",
-                )
+                fill = color if c.proven else "white"
+                ax.plot(k, seconds, "o", markersize=6, color=color, mfc=fill)
                 if not c.proven:
-                    beside(
-                        ax,
-                        f"{c.gap:.1%}",
-                        (k, seconds),
-                        (0, lift),
-                        ha="center",
-                        fontsize=8,
-                        color=color,
-                    )
+                    look = {"ha": "center", "fontsize": 8, "color": color}
+                    beside(ax, f"{c.gap:.1%}", (k, seconds), (0, lift), **look)
         ax.axhline(LIMIT, color=GREY, linewidth=0.8, linestyle=":")
-        ax.set_yscale("log")
+        ax.set(title=name, xlabel="number of features, k", xticks=sizes)
+        ax.set(yscale="log", ylim=(least / 1.3, LIMIT * 1.6))
         plain_ticks(ax.yaxis, [0.001, 0.01, 0.1, 1, 5])
-        ax.set(
-            title=name,
-            xlabel="number of features, k",
-            xticks=sizes,
-            ylim=(
-                min(min(c.seconds for c in done.values()) for done in costs.values())
-                / 1.3,
-                LIMIT * 1.6,
-            ),
-        )
-        ax.title.set(fontsize=10)
     axes[0].set_ylabel("seconds to the proof")
     axes[1].legend(loc="lower right")
 
@@ -1436,53 +1246,19 @@ def all_subsets_of(X, y):
 def all_losses(every, path):
     """The losses of all models of a small problem, the path, and its bounds."""
     _, ax = plt.subplots(figsize=(8, 4.6))
-    rng = np.random.default_rng(0)
-    ax.scatter(
-        every.k + rng.uniform(-0.22, 0.22, len(every)),
-        every.loss,
-        s=5,
-        color=GREY,
-        alpha=0.45,
-        linewidth=0,
-        label="each of the 1024 models",
-    )
-    ax.bar(
-        path.details.k,
-        path.details.objective - path.details.lower_bound,
-        bottom=path.details.lower_bound,
-        width=0.6,
-        color=BLUE,
-        alpha=0.18,
-        linewidth=0,
-        label="gap",
-    )
-    ax.scatter(
-        path.details.k,
-        path.details.objective,
-        color=BLUE,
-        s=150,
-        marker="_",
-        linewidth=2,
-        label="objective of the path",
-    )
-    ax.scatter(
-        path.details.k,
-        path.details.lower_bound,
-        color=ORANGE,
-        s=150,
-        marker="_",
-        linewidth=2,
-        label="lower bound",
-    )
-    ax.set(
-        xlabel="number of features",
-        ylabel="half the mean squared error",
-        xticks=range(11),
-        xlim=(0.4, 10.6),
-        ylim=(1400, 2100),
-        title="the empty model and those with a loss beyond 2100 are not shown",
-    )
-    ax.title.set(fontsize=9, color=GREY)
+    at = every.k + np.random.default_rng(0).uniform(-0.22, 0.22, len(every))
+    dust = {"s": 5, "color": GREY, "alpha": 0.45, "linewidth": 0}
+    ax.scatter(at, every.loss, label="each of the 1024 models", **dust)
+    k, low, high = (path.details[name] for name in ("k", "lower_bound", "objective"))
+    box = {"width": 0.6, "color": BLUE, "alpha": 0.18, "linewidth": 0}
+    ax.bar(k, high - low, bottom=low, label="gap", **box)
+    dash = {"s": 150, "marker": "_", "linewidth": 2}
+    ax.scatter(k, high, color=BLUE, label="objective of the path", **dash)
+    ax.scatter(k, low, color=ORANGE, label="lower bound", **dash)
+    what = "the empty model and those with a loss beyond 2100 are not shown"
+    ax.set_title(what, fontsize=9, color=GREY)
+    ax.set(xlabel="number of features", ylabel="half the mean squared error")
+    ax.set(xticks=range(11), xlim=(0.4, 10.6), ylim=(1400, 2100))
     ax.legend()
 
 
@@ -1492,66 +1268,31 @@ def gaps_and_ridges(paths, K):
     shades = ["#000000", "#0072B2", "#009E73", "#E69F00", "#D55E00"]
     for (value, one), color in zip(paths.items(), shades, strict=True):
         shown = one.details[(one.details.k > 0) & (one.details.k <= K)]
-        left.plot(
-            shown.k, shown.gap.clip(lower=1e-6), color=color, label=f"{value:g}", **DOTS
-        )
-        right.plot(
-            shown.k, shown.deviance_ratio, color=color, label=f"{value:g}", **DOTS
-        )
-    left.set_yscale("log")
-    left.set(
-        xlabel="number of features",
-        ylabel="gap (below 1e-6 drawn at 1e-6)",
-        title="what is left open",
-        xticks=range(0, K + 1, 5),
-    )
-    right.set(
-        xlabel="number of features",
-        ylabel="R² on the rows of the fit",
-        title="what the ridge costs",
-        xticks=range(0, K + 1, 5),
-    )
+        for ax, what in (
+            (left, shown.gap.clip(lower=1e-6)),
+            (right, shown.deviance_ratio),
+        ):
+            ax.plot(shown.k, what, color=color, label=f"{value:g}", **DOTS)
+    left.set(yscale="log", title="what is left open")
+    left.set(ylabel="gap (below 1e-6 drawn at 1e-6)")
+    right.set(ylabel="R² on the rows of the fit", title="what the ridge costs")
+    for ax in (left, right):
+        ax.set(xlabel="number of features", xticks=range(0, K + 1, 5))
     right.legend(title="lambda2")
 
 
 def bounds_and_ridges(curves):
     """Objective and lower bound of one size against lambda2."""
     _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.fill_between(
-        curves.lambda2,
-        curves.lower_bound,
-        curves.objective,
-        color=BLUE,
-        alpha=0.18,
-        linewidth=0,
-    )
-    ax.plot(
-        curves.lambda2,
-        curves.objective,
-        color=BLUE,
-        label="objective of the best model found, k = 3",
-        **DOTS,
-    )
-    ax.plot(
-        curves.lambda2,
-        curves.lower_bound,
-        color=ORANGE,
-        linestyle=(0, (4, 2)),
-        markerfacecolor="white",
-        label="lower bound, k = 3",
-        **DOTS,
-    )
-    ax.plot(
-        curves.lambda2,
-        curves["all columns"],
-        color=GREY,
-        linestyle=":",
-        marker="s",
-        markersize=3,
-        label="objective with all 64 features",
-    )
-    ax.set_xscale("log")
-    ax.set(xlabel="lambda2", ylabel="objective: loss + ridge")
+    low, high, at = curves.lower_bound, curves.objective, curves.lambda2
+    ax.fill_between(at, low, high, color=BLUE, alpha=0.18, linewidth=0)
+    best = "objective of the best model found, k = 3"
+    ax.plot(at, high, "o-", color=BLUE, markersize=4, label=best)
+    dashes = {"color": ORANGE, "markersize": 4, "markerfacecolor": "white"}
+    ax.plot(at, low, "o--", label="lower bound, k = 3", **dashes)
+    every = "objective with all 64 features"
+    ax.plot(at, curves["all columns"], "s:", color=GREY, markersize=3, label=every)
+    ax.set(xlabel="lambda2", ylabel="objective: loss + ridge", xscale="log")
     ax.legend()
 
 
@@ -1708,57 +1449,35 @@ def map_of_products(at, near, cvs, model):
     """The chosen products, and those that could stand in, by wavelengths."""
     _, ax = plt.subplots(figsize=(6.6, 6))
 
-    def place(name):
-        """The two wavelengths of a feature; a channel by itself is below."""
-        parts = name.removesuffix("^2").split(":")
-        return (
-            (at[parts[0]], at[parts[-1]])
-            if ":" in name or name.endswith("^2")
-            else (at[parts[0]], 843.0)
-        )
+    def places(names):
+        """The two wavelengths of each feature; a channel by itself is below."""
+        parts = [name.removesuffix("^2").split(":") for name in names]
+        product = [":" in name or name.endswith("^2") for name in names]
+        first = [at[part[0]] for part in parts]
+        second = zip(parts, product, strict=True)
+        return first, [at[part[-1]] if both else 843.0 for part, both in second]
 
-    stand_ins = near[near.relative < 0.25]
-    ax.scatter(
-        *zip(*map(place, stand_ins.added), strict=True),
-        s=5,
-        color=GREY,
-        alpha=0.5,
-        label="could stand in (objective within 25 %)",
-        zorder=2,
-    )
+    what = "could stand in (objective within 25 %)"
+    stand_ins = places(near[near.relative < 0.25].added)
+    ax.scatter(*stand_ins, s=5, color=GREY, alpha=0.5, label=what, zorder=2)
+    ring = {"s": 26, "facecolor": "none", "edgecolor": BLUE, "alpha": 0.6, "zorder": 3}
     for other in cvs["with products"]:
         if other.k and other.details.name != model.details.name:
-            ax.scatter(
-                *zip(*map(place, other.features), strict=True),
-                s=26,
-                facecolor="none",
-                edgecolor=BLUE,
-                linewidth=0.8,
-                alpha=0.6,
-                zorder=3,
-                label="in a model of another size" if other.k == 1 else None,
-            )
+            label = "in a model of another size" if other.k == 1 else None
+            ax.scatter(*places(other.features), linewidth=0.8, label=label, **ring)
     size = model.path.coef(index=model.details.name, standardized=True).iloc[1:].abs()
     ax.scatter(
-        *zip(*map(place, model.features), strict=True),
+        *places(model.features),
         s=40 + 160 * size / size.max(),
         color=ORANGE,
         edgecolor="white",
-        linewidth=0.8,
         zorder=4,
         label=f"in the model chosen, k = {model.k}",
     )
     ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
     ax.axhspan(838, 848, color="#eeeeee", zorder=0)
-    ax.text(
-        1049,
-        850,
-        "below: channels by themselves",
-        ha="right",
-        va="bottom",
-        fontsize=9,
-        color=GREY,
-    )
+    what = {"ha": "right", "va": "bottom", "fontsize": 9, "color": GREY}
+    ax.text(1049, 850, "below: channels by themselves", **what)
     ax.set(
         xlabel="wavelength of the first factor, nm",
         ylabel="wavelength of the second factor, nm",
@@ -1928,141 +1647,83 @@ class MemoryWatch:
 
 
 def promises_and_true_columns(path, cv, width):
-    """Errors of the fit and of held-out rows, and how many columns are real."""
-    table, kept = cv.scores, [path.support(k=k) for k in path.table.k]
-    _, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4))
-    errors_by_size(left, table, BLUE, label="held-out patients")
-    left.plot(
-        path.details.k,
-        2 * path.details.loss,
-        color=GREY,
-        label="patients of the fit",
-        **DOTS,
-    )
+    """Errors of the fit and of held-out rows, and how many features are real."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2))
+    errors_by_size(left, cv.scores, BLUE, label="held-out patients")
+    sizes, loss = path.details.k.to_numpy(), 2 * path.details.loss
+    left.plot(sizes, loss, color=GREY, label="patients of the fit", **DOTS)
     left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
-    left.legend()
-    left.set(
-        xlabel="number of features",
-        ylabel="mean squared error",
-        xticks=range(0, 11, 2),
-        ylim=(0, None),
-        title="what the models promise, and what they keep",
-    )
-    sizes = path.details.k.to_numpy()
-    true = np.array([(support < width).sum() for support in kept])
-    right.bar(sizes, true, color=GREEN, width=0.7, label="real")
-    right.bar(
-        sizes, sizes - true, bottom=true, color=ORANGE, width=0.7, label="shuffled"
-    )
-    right.legend(loc="upper left")
-    right.set(
-        xlabel="number of features",
-        ylabel="features in the model",
-        xticks=range(0, 11, 2),
-        title="who is in them",
-    )
+    left.set(ylabel="mean squared error", ylim=(0, None))
+    left.set(title="what the models promise, and what they keep")
+    true = np.array([(path.support(k=k) < width).sum() for k in path.table.k])
+    right.bar(sizes, true, color=GREEN, label="real")
+    right.bar(sizes, sizes - true, bottom=true, color=ORANGE, label="shuffled")
+    right.set(ylabel="features in the model", title="who is in them")
+    for ax in (left, right):
+        ax.set(xlabel="number of features", xticks=range(0, 11, 2))
+        ax.legend()
 
 
 def memory_over_time(watch, megabytes, limit):
     """Memory of the process during each stage."""
     (at, used), stages = np.array(watch.samples).T, watch.stages
-    _, ax = plt.subplots(figsize=(10, 4.4))
-    origin = stages[0][1]
+    _, ax = plt.subplots(figsize=(9, 3.4))
+    origin, end = stages[0][1], stages[-1][2]
     for i, (name, begun, ended, _) in enumerate(stages):
-        ax.axvspan(
-            begun - origin,
-            ended - origin,
-            color=BLUE,
-            alpha=(0.10, 0.04)[i % 2],
-            linewidth=0,
-        )
-        beside(
-            ax,
-            name,
-            ((begun + ended) / 2 - origin, 1),
-            (0, 4),
-            xycoords=("data", "axes fraction"),
-            ha="center",
-            fontsize=9,
-            color=GREY,
-            annotation_clip=False,
-        )
+        shade = {"color": BLUE, "alpha": (0.10, 0.04)[i % 2], "linewidth": 0}
+        ax.axvspan(begun - origin, ended - origin, **shade)
+        if ended - begun > 0.04 * (end - origin):
+            middle = ((begun + ended) / 2 - origin, 1)
+            style = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
+            beside(ax, name, middle, (0, 4), ha="center", color=GREY, **style)
     ax.plot(at - origin, used, color=BLUE, linewidth=1.3)
-    ax.axhline(megabytes, color=ORANGE, linewidth=1)
-    ax.axhline(limit, color=GREY, linewidth=1, linestyle="--")
-    end = stages[-1][2] - origin
-    for level, text, color in (
-        (megabytes, "the file", ORANGE),
-        (limit, "memory_limit", GREY),
+    for level, text, color, style in (
+        (megabytes, "the file", ORANGE, "-"),
+        (limit, "memory_limit", GREY, "--"),
     ):
+        ax.axhline(level, color=color, linewidth=1, linestyle=style)
         beside(ax, text, (0, level), (4, 3), fontsize=9, color=color)
-    ax.set(
-        xlabel="seconds",
-        ylabel="MB of this process above the start",
-        ylim=(min(0, used.min()), None),
-        xlim=(0, end),
-    )
+    ax.set(xlabel="seconds", xlim=(0, end - origin), ylim=(min(0, used.min()), None))
+    ax.set(ylabel="MB above the start")
 
 
 # -------------------- many_good_models
 
 
 def importance_ranges(importance):
-    """The range of the importance of each column over all good models."""
-    importance = importance[::-1]
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.hlines(
-        importance.index,
-        100 * importance.low,
-        100 * importance.high,
-        color=BLUE,
-        linewidth=5,
-        alpha=0.6,
-    )
-    ax.scatter(100 * importance.low, importance.index, color=BLUE, s=26, zorder=3)
-    ax.scatter(100 * importance.high, importance.index, color=BLUE, s=26, zorder=3)
-    ax.set(
-        xlabel="increase of the sum of squares without the feature, % of the best one",
-        xlim=(-2, None),
-    )
+    """The range of the importance of each feature over all good models."""
+    shown = 100 * importance.loc[::-1, ["low", "high"]]
+    _, ax = plt.subplots(figsize=(7.2, 3.8))
+    ax.hlines(shown.index, shown.low, shown.high, color=BLUE, linewidth=5, alpha=0.6)
+    for end in (shown.low, shown.high):
+        ax.scatter(end, shown.index, color=BLUE, s=26, zorder=3)
+    what = "increase of the sum of squares without the feature, % of the best one"
+    ax.set(xlabel=what, xlim=(-2, None))
     ax.grid(axis="x", alpha=0.3)
 
 
 def averaged_coefficients(coef, scale):
-    """Averaged coefficients of columns of unit variance, and their spread."""
+    """Averaged coefficients of features of unit variance, and their spread."""
     shown = coef[["mean", "spread"]].mul(scale[coef.index], axis=0).sort_values("mean")
-    _, ax = plt.subplots(figsize=(8, 5.4))
+    _, ax = plt.subplots(figsize=(7.2, 4.8))
+    style = {"fmt": "o", "color": BLUE, "ecolor": GREY, "markersize": 4}
     ax.errorbar(
-        shown["mean"],
-        shown.index,
-        xerr=2 * shown.spread,
-        fmt="o",
-        color=BLUE,
-        ecolor=GREY,
-        markersize=4,
-        elinewidth=2,
+        shown["mean"], shown.index, xerr=2 * shown.spread, elinewidth=2, **style
     )
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set(
-        xlabel="averaged coefficient per standard deviation, with 2 spreads either way"
-    )
+    ax.tick_params(axis="y", labelsize=8)
+    ax.set(xlabel="averaged coefficient per standard deviation, ± 2 spreads")
 
 
 def predictions_of_good_models(predicted, y):
     """Averaged predictions, and how far the models differ about each row."""
-    _, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+    _, axes = plt.subplots(1, 2, figsize=(8, 3.2))
     axes[0].scatter(predicted["mean"], y, s=16, color=BLUE)
-    axes[0].set(
-        xlabel="averaged prediction",
-        ylabel="growth",
-        title="the good models explain growth",
-    )
+    axes[0].set(xlabel="averaged prediction", ylabel="growth")
+    axes[0].set(title="the good models explain growth")
     axes[1].hist(predicted.spread / np.std(y), bins=20, color=ORANGE)
-    axes[1].set(
-        xlabel="spread between models / sd of growth",
-        ylabel="countries",
-        title="and agree about most countries",
-    )
+    axes[1].set(xlabel="spread between models / sd of growth", ylabel="countries")
+    axes[1].set(title="and agree about most countries")
 
 
 # -------------------- replay_alcantara_lee
@@ -2425,34 +2086,22 @@ def errors_of_classes(scores):
 
 def genes_and_classes(X, y, genes):
     """The expression of each gene by class, and its coefficients."""
-    rng, columns = np.random.default_rng(0), list(genes.index)
-    _, axes = plt.subplots(
-        len(columns),
-        2,
-        figsize=(9, 0.85 * len(columns)),
-        width_ratios=(3, 1),
-        squeeze=False,
-    )
-    for (left, right), gene in zip(axes, columns, strict=True):
-        for place, label in enumerate(TUMOURS):
-            here = (y == label).to_numpy()
-            left.plot(
-                X.loc[here, gene],
-                place + rng.uniform(-0.25, 0.25, here.sum()),
-                "o",
-                markersize=3.5,
-                color=TUMOURS[label],
-                alpha=0.8,
-            )
+    rng, shape = np.random.default_rng(0), (len(genes), 2)
+    size = {"figsize": (9, 0.85 * len(genes)), "width_ratios": (3, 1)}
+    _, axes = plt.subplots(*shape, squeeze=False, **size)
+    for (left, right), gene in zip(axes, genes.index, strict=True):
+        for place, (label, color) in enumerate(TUMOURS.items()):
+            values = X.loc[(y == label).to_numpy(), gene]
+            at = place + rng.uniform(-0.25, 0.25, len(values))
+            left.plot(values, at, "o", markersize=3.5, color=color, alpha=0.8)
         left.set_yticks(range(4), list(TUMOURS))
-        left.invert_yaxis()
-        left.set_ylabel(
-            str(gene), rotation=0, ha="right", va="center", labelpad=32, fontsize=8
-        )
+        where = {"rotation": 0, "ha": "right", "va": "center", "labelpad": 32}
+        left.set_ylabel(str(gene), fontsize=8, **where)
         scaled = genes.loc[gene, list(TUMOURS)] * X[gene].std()
         right.barh(range(4), scaled, color=list(TUMOURS.values()), height=0.7)
         right.axvline(0, color=GREY, linewidth=0.7)
         right.set_yticks([])
+        left.invert_yaxis()
         right.invert_yaxis()
     axes[0, 0].set_title("expression of a tumour", fontsize=10)
     axes[0, 1].set_title("coefficient per sd", fontsize=10)
@@ -2681,40 +2330,13 @@ def split_by_persons(X, y, person, n_splits):
 
 def two_kinds_of_folds(by_rows, by_persons):
     """Held-out errors by folds of rows and by folds of persons."""
-    _, ax = plt.subplots(figsize=(7.5, 4))
-    for name, cv, color in (
-        ("folds of rows", by_rows, ORANGE),
-        ("folds of persons", by_persons, BLUE),
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    for ax, name, cv in (
+        (axes[0], "folds of rows", by_rows),
+        (axes[1], "folds of persons", by_persons),
     ):
-        ax.fill_between(
-            cv.scores.k,
-            cv.scores.cv_mean - cv.scores.cv_se,
-            cv.scores.cv_mean + cv.scores.cv_se,
-            color=color,
-            alpha=0.15,
-            linewidth=0,
-        )
-        ax.plot(
-            cv.scores.k, cv.scores.cv_mean, "o-", color=color, markersize=4, label=name
-        )
-    ax.axvline(1, color=GREY, linestyle=":")
-    beside(
-        ax,
-        "the truth: one feature",
-        (1, ax.get_ylim()[1]),
-        (6, -4),
-        color=GREY,
-        va="top",
-    )
-    ax.set(
-        xlabel="features in the model, k",
-        ylabel="held-out squared error",
-        yscale="log",
-        yticks=[2, 5, 10, 20],
-        yticklabels=["2", "5", "10", "20"],
-    )
-    ax.minorticks_off()
-    ax.legend(loc="upper left", bbox_to_anchor=(0.05, 0.85))
+        cv.plot(ax=ax).set(xlabel=f"features in the model, {name}")
+    axes[1].set(ylabel="")
 
 
 def distribution_of_p_values(p_values):
@@ -2846,62 +2468,36 @@ def effects_of_words(model, X, words):
     """The stars that each word adds or takes, and how often it occurs."""
     effect = model.coef.drop("(Intercept)").sort_values()
     often = pd.Series(np.asarray((X > 0).sum(axis=0)).ravel(), index=words)
-    _, ax = plt.subplots(figsize=(8.5, 5.2))
-    ax.barh(
-        range(len(effect)), effect, color=np.where(effect < 0, ORANGE, BLUE), height=0.7
-    )
-    ax.set_yticks(range(len(effect)), effect.index, fontsize=8)
-    ax.set_ylim(-1, len(effect))
-    for place, (name, value) in enumerate(effect.items()):
-        beside(
-            ax,
-            f"{often[name]}",
-            (value, place),
-            (4 if value > 0 else -4, 0),
-            ha="left" if value > 0 else "right",
-            va="center",
-            fontsize=7,
-            color=GREY,
-        )
+    _, ax = plt.subplots(figsize=(8, 4.8))
+    place = range(len(effect))
+    ax.barh(place, effect, color=np.where(effect < 0, ORANGE, BLUE), height=0.7)
+    ax.set_yticks(place, effect.index, fontsize=8)
+    for at, (name, value) in enumerate(effect.items()):
+        side = {"ha": "left" if value > 0 else "right", "va": "center"}
+        shift = (4 if value > 0 else -4, 0)
+        beside(ax, often[name], (value, at), shift, fontsize=7, color=GREY, **side)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set(
         xlabel="stars for each mention; small numbers: in how many training reviews",
         xlim=(1.15 * effect.min(), max(1.15 * effect.max(), 0.3 * -effect.min())),
+        ylim=(-1, len(effect)),
     )
 
 
 def words_and_lasso(ours, ridged, rival, cv):
     """R2 on reviews kept aside, of best subsets and of the lasso."""
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.plot(
-        ours.k[1:], ours.cv_mean[1:], color=ORANGE, linewidth=1.8, label="best subsets"
-    )
-    ax.plot(
-        ridged.k[1:],
-        ridged.cv_mean[1:],
-        color=ORANGE,
-        linewidth=1.8,
-        linestyle="--",
-        label="best subsets, lambda2 = 0.3",
-    )
-    ax.plot(rival.k, rival.r2, color=GREEN, label="lasso", **DOTS)
+    _, ax = plt.subplots(figsize=(7.2, 3.8))
+    ax.plot(ours.k[1:], ours.cv_mean[1:], color=ORANGE, label="best subsets")
+    what = "best subsets, lambda2 = 0.3"
+    ax.plot(ridged.k[1:], ridged.cv_mean[1:], "--", color=ORANGE, label=what)
+    ax.plot(rival.k, rival.r2, "o-", color=GREEN, markersize=3.5, label="lasso")
     for which, height in (("1se", 0.1), ("min", 0.2)):
         k = cv.model(which).k
         ax.axvline(k, color=GREY, linewidth=0.8, linestyle=":")
-        ax.text(
-            k,
-            height * ours.cv_mean.max(),
-            f' "{which}": {k} ',
-            fontsize=9,
-            color=GREY,
-            ha="right",
-        )
-    ax.set(
-        xlabel="words in the model",
-        ylabel="R2 on reviews kept aside",
-        xscale="log",
-        ylim=(0, None),
-    )
+        at = height * ours.cv_mean.max()
+        ax.text(k, at, f' "{which}": {k} ', fontsize=9, color=GREY, ha="right")
+    ax.set(xlabel="words in the model", ylabel="R2 on reviews kept aside")
+    ax.set(xscale="log", ylim=(0, None))
     plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300])
     ax.legend(loc="upper left")
 
@@ -3002,17 +2598,12 @@ def intervals_both_ways(results, split):
     """Intervals of the rows that chose, and of splits."""
     names = results.params.index.drop("(Intercept)")
     naive, order = results.conf_int().loc[names], np.arange(len(names))[::-1]
-    low, high = split.ci_low[names], split.ci_high[names]
-    _, ax = plt.subplots(figsize=(7.5, 3.6))
-    ax.hlines(
-        order + 0.14,
-        naive.lower,
-        naive.upper,
-        color=ORANGE,
-        linewidth=3,
-        label="on the rows that chose",
-    )
-    ax.hlines(order - 0.14, low, high, color=BLUE, linewidth=3, label="by splitting")
+    _, ax = plt.subplots(figsize=(7.2, 3.4))
+    for shift, low, high, color, label in (
+        (0.14, naive.lower, naive.upper, ORANGE, "on the rows that chose"),
+        (-0.14, split.ci_low[names], split.ci_high[names], BLUE, "by splitting"),
+    ):
+        ax.hlines(order + shift, low, high, color=color, linewidth=3, label=label)
     ax.plot(results.params[names], order + 0.14, "o", color=ORANGE)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.set(yticks=order, yticklabels=names, xlabel="ounces, with intervals of 95 %")

@@ -66,7 +66,7 @@ nearly_the_same(library.transform(smoothed(noisy, step)[0]), names)
 # %%
 right = (["x", "y"], ["x", "y", "x z"], ["z", "x y"])
 truth = np.array([np.isin(names, which) for which in right])
-levels, draws = ([0.1, 0.6], 1) if SHORT else ([0.1, 0.2, 0.4, 0.6, 0.8, 1.0], 5)
+levels, draws = [0.1, 0.2, 0.4, 0.6, 0.8, 1.0], 2 if SHORT else 5
 recovery_by_noise(shares_recovered(clean, step, library, truth, levels, draws))
 
 # %% [markdown]

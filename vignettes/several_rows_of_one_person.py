@@ -47,8 +47,8 @@ print(f"folds of persons: {by_persons.model('min').k} features at the least erro
 # Folds of rows leave out some rows of every person. The thirty traits are as good as a
 # name tag: they tell the model who it is, and it recalls the level of that person from
 # the other rows. So the error falls and falls, and it is right, for *another row of the
-# same persons*. For a new person it is the blue curve that counts: nothing helps but
-# the dose. `groups_cv=` names the persons, and all rows of one are left out together.
+# same persons*. For a new person the right panel counts: nothing helps but the dose.
+# `groups_cv=` names the persons, and all rows of one are left out together.
 #
 # ## Wages
 #

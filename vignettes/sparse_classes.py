@@ -63,6 +63,8 @@ print(f"{some.mean():.0%} of the reviews kept aside have one of the ten words;")
 print(f"{wrong:.3f} of these are wrong, always 'good' {np.mean(known == 'bad'):.3f}")
 shared = set(ten.features) & set(both["squared_hinge"].model(k=10).features)
 print(f"{len(shared)} of ten words are those of the squared hinge, too")
+ax = ten.plot("roc", A[second], good[second], label="all reviews kept aside")
+ax = ten.plot("roc", A[second][some], known, ax=ax, label="with one of the ten words")
 
 # %% [markdown]
 # Whichever loss, the first words are the same: where there is a strong signal the loss

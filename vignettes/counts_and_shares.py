@@ -38,7 +38,7 @@ from common import SHORT, bic_and_districts, counts_seen_and_expected
 # %%
 rand = sm.datasets.randhie.load_pandas().data.sample(4000, random_state=0)
 print(f"mean {rand.mdvis.mean():.2f}, variance {rand.mdvis.var():.1f}")
-formula = "mdvis ~ (" + " + ".join(rand.features.drop("mdvis")) + ")**2"
+formula = "mdvis ~ (" + " + ".join(rand.columns.drop("mdvis")) + ")**2"
 poisson = l0path.fit(formula, rand, loss="poisson", max_k=30).model("bic")
 negative = l0path.fit(formula, rand, loss="negative_binomial", max_k=30).model("bic")
 print(f"Poisson: {poisson.k} features chosen by BIC")
@@ -65,7 +65,7 @@ counts_seen_and_expected(rand, poisson, negative)
 
 # %%
 star, folds = sm.datasets.star98.load_pandas().data, 5 if SHORT else 10
-Y, D = star[["NABOVE", "NBELOW"]], star.drop(features=["NABOVE", "NBELOW"])
+Y, D = star[["NABOVE", "NBELOW"]], star.drop(columns=["NABOVE", "NBELOW"])
 schools = l0path.cv_fit(D, Y, loss="binomial", cv=folds, random_state=0, lambda2=0)
 bic_and_districts(schools)
 print(f"BIC: {schools.model('bic').k} features; folds: {schools.model('1se').features}")
