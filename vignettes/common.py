@@ -508,48 +508,34 @@ CS = np.geomspace(0.04, 30, 8 if SHORT else 22)
 def lasso_scores(X, y, splits, positive):
     """Scores by C of the lasso, and of its genes refitted with a ridge."""
     X, t = np.asarray(X), y == positive
-    total, refit, times, sizes = (
-        np.zeros((len(CS), len(t))),
-        np.zeros((len(CS), len(t))),
-        np.zeros(len(t)),
-        np.zeros(len(CS)),
-    )
+    lasso, refit = np.zeros((2, len(CS), len(t)))
+    times, sizes = np.zeros(len(t)), np.zeros(len(CS))
+    how = {"l1_ratio": 1, "solver": "liblinear", "intercept_scaling": 10}
+    how |= {"max_iter": 500, "random_state": 0}
     for train, test in splits:
         centre, scale = X[train].mean(axis=0), np.maximum(X[train].std(axis=0), 1e-12)
         Z, Z_new = (X[train] - centre) / scale, (X[test] - centre) / scale
         times[test] += 1
+        ridge = LogisticRegression(C=1 / (2 * 0.1 * len(train)), max_iter=2000)
         for i, C in enumerate(CS):
-            model = LogisticRegression(
-                C=C / np.sqrt(len(train)),
-                l1_ratio=1,
-                solver="liblinear",
-                intercept_scaling=10,
-                max_iter=500,
-                random_state=0,
-            ).fit(Z, t[train])
+            model = LogisticRegression(C=C / np.sqrt(len(train)), **how).fit(
+                Z, t[train]
+            )
             chosen = np.flatnonzero(model.coef_[0])
             sizes[i] += chosen.size / len(splits)
-            total[i, test] += model.predict_proba(Z_new)[:, 1]
-            ridge = (
-                LogisticRegression(C=1 / (2 * 0.1 * len(train)), max_iter=2000).fit(
-                    Z[:, chosen], t[train]
-                )
-                if chosen.size
-                else None
-            )
-            refit[i, test] += (
-                ridge.predict_proba(Z_new[:, chosen])[:, 1]
-                if chosen.size
-                else t[train].mean()
-            )
-    return pd.DataFrame(
-        [
-            {"k": sizes[i], "kind": kind}
-            | {name: score(t, p[i] / times) for name, score in SCORES.items()}
-            for kind, p in (("lasso", total), ("lasso's genes, ridge 0.1", refit))
-            for i in range(len(CS))
-        ]
-    )
+            lasso[i, test] += model.predict_proba(Z_new)[:, 1]
+            if chosen.size:
+                again = ridge.fit(Z[:, chosen], t[train])
+                refit[i, test] += again.predict_proba(Z_new[:, chosen])[:, 1]
+            else:
+                refit[i, test] += t[train].mean()
+    rows = [
+        {"k": sizes[i], "kind": kind}
+        | {name: score(t, p[i] / times) for name, score in SCORES.items()}
+        for kind, p in (("lasso", lasso), ("lasso's genes, ridge 0.1", refit))
+        for i in range(len(CS))
+    ]
+    return pd.DataFrame(rows)
 
 
 def at_the_same_size(subset, lasso, sizes):
@@ -599,7 +585,6 @@ def sorted_probabilities(cv, y, size):
             ylim=(-0.03, 1.03),
             title=rf"$\lambda_2$ = {ridge:g}",
         )
-        ax.title.set(fontsize=10)
     axes[0].set_ylabel(f"held-out P({cv.classes[1]}), k = {size}")
     axes[0].scatter([], [], s=22, color=ORANGE, label=str(cv.classes[1]))
     axes[0].scatter([], [], s=22, color=BLUE, label=str(cv.classes[0]))
@@ -608,32 +593,27 @@ def sorted_probabilities(cv, y, size):
 
 def subsets_and_lasso(subset, lasso):
     """Scores of best subsets, of the lasso, and of the genes of the lasso."""
-    fig, axes = plt.subplots(
-        len(subset), 3, figsize=(9, 2.6 * len(subset)), sharex=True, squeeze=False
-    )
+    grid = {"sharex": True, "squeeze": False, "figsize": (9, 2.6 * len(subset))}
+    fig, axes = plt.subplots(len(subset), 3, **grid)
     for line, name in zip(axes, subset, strict=True):
+        ours, theirs = subset[name], lasso[name]
+        ours, theirs = ours[ours.k > 0], theirs[theirs.k >= 0.5]
+        curves = [
+            (
+                ours[np.isclose(ours.lambda2, ridge)],
+                f"best subset, ridge {ridge:g}",
+                look,
+            )
+            for ridge, look in ((1e-3, (SKY, "-")), (1e-1, (ORANGE, "-")))
+        ]
+        curves += [
+            (theirs[theirs.kind == kind], kind, (GREEN, style))
+            for kind, style in (("lasso", "-"), ("lasso's genes, ridge 0.1", "--"))
+        ]
         for ax, what in zip(line, ("misclassification", "AUC", "Brier"), strict=True):
-            for ridge, color in ((1e-3, SKY), (1e-1, ORANGE)):
-                part = subset[name][
-                    np.isclose(subset[name].lambda2, ridge) & (subset[name].k > 0)
-                ]
-                ax.plot(
-                    part.k,
-                    part[what],
-                    color=color,
-                    label=f"best subset, ridge {ridge:g}",
-                    **DOTS,
-                )
-            for kind, color, style in (
-                ("lasso", GREEN, "-"),
-                ("lasso's genes, ridge 0.1", GREEN, "--"),
-            ):
-                part = lasso[name][(lasso[name].kind == kind) & (lasso[name].k >= 0.5)]
-                ax.plot(
-                    part.k, part[what], color=color, linestyle=style, label=kind, **DOTS
-                )
+            for part, label, (color, style) in curves:
+                ax.plot(part.k, part[what], style, color=color, label=label, **DOTS)
             ax.set(title=f"{name}: {what}", xscale="log")
-            ax.title.set(fontsize=10)
             plain_ticks(ax.xaxis, [1, 2, 5, 10, 20, 50])
     for ax in axes[-1]:
         ax.set_xlabel("genes (mean over the folds)")
@@ -661,7 +641,6 @@ def genes_of_folds(cvs, data, size):
             xlabel="genes, most frequent first",
             ylim=(0, 1.02),
         )
-        ax.title.set(fontsize=10)
     axes[0, 0].set_ylabel("share of the folds")
 
 
@@ -834,38 +813,25 @@ def errors_and_sizes(result):
 
 def two_genes(last, G, t, G_test, t_test):
     """Two genes that separate the classes, and the line between these."""
-    if last.k == 2:
-        a, b = last.features
-        _, ax = plt.subplots(figsize=(7, 5))
-        for rows, labels, size, fill in ((G, t, 42, True), (G_test, t_test, 60, False)):
-            for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
-                part = rows[labels == kind]
-                ax.scatter(
-                    part[a],
-                    part[b],
-                    s=size,
-                    marker=marker,
-                    facecolor=color if fill else "none",
-                    edgecolor=color,
-                    linewidth=1.3,
-                    alpha=0.85 if fill else 1,
-                    label=f"{kind}, {'training' if fill else 'test'}",
-                )
-        both = pd.concat([G, G_test])
-        across = np.array([both[a].min(), both[a].max()])
-        ax.axline(
-            (across[0], -(last.intercept + last.coef[a] * across[0]) / last.coef[b]),
-            slope=-last.coef[a] / last.coef[b],
-            color=GREY,
-            linewidth=1,
-            linestyle="--",
+    if last.k != 2:
+        return
+    a, b = last.features
+    _, ax = plt.subplots(figsize=(7, 5))
+    for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
+        look = {"marker": marker, "edgecolor": color, "linewidth": 1.3}
+        part, fresh = G[t == kind], G_test[t_test == kind]
+        ax.scatter(
+            part[a], part[b], s=42, color=color, label=f"{kind}, training", **look
         )
-        ax.set(
-            xlabel=brief(a, 60),
-            ylabel=brief(b, 60),
-            ylim=(both[b].min() - 0.3, both[b].max() + 0.3),
-        )
-        ax.legend()
+        label = f"{kind}, test"
+        ax.scatter(fresh[a], fresh[b], s=60, facecolor="none", label=label, **look)
+    both = pd.concat([G, G_test])
+    left, slope = both[a].min(), -last.coef[a] / last.coef[b]
+    start = (left, slope * left - last.intercept / last.coef[b])
+    ax.axline(start, slope=slope, color=GREY, linewidth=1, linestyle="--")
+    ax.set(xlabel=brief(a, 60), ylabel=brief(b, 60))
+    ax.set(ylim=(both[b].min() - 0.3, both[b].max() + 0.3))
+    ax.legend()
 
 
 def scores_of_ridges(scan):
@@ -881,32 +847,26 @@ def scores_of_ridges(scan):
 def log_odds_by_kind(rivals, few, table, tumours, expression, train):
     """Log odds of all tumours by kind, of a subset and of a lasso."""
     _, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True)
-    rival = rivals["lasso, least deviance"]
-    toward = -1 if few.path.classes[1] == "rest" else 1
+    name = "lasso, least deviance"
+    ours = few.predict(expression, type="link").to_numpy()
+    theirs = rivals[name].decision_function(expression)
     shown = {
-        f"subset, {few.k} genes": lambda rows: (
-            toward * few.predict(rows, type="link").to_numpy()
-        ),
-        f"lasso, {table['lasso, least deviance']['genes']} genes": lambda rows: (
-            (-1 if rival.classes_[1] == "rest" else 1) * rival.decision_function(rows)
-        ),
+        f"subset, {few.k} genes": (ours, few.path.classes[1]),
+        f"lasso, {table[name]['genes']} genes": (theirs, rivals[name].classes_[1]),
     }
-    jitter = np.random.default_rng(0).uniform(-0.18, 0.18, len(tumours.y))
     kinds = ["EWS", "RMS", "NB", "BL"]
-    position = tumours.y.map({kind: i for i, kind in enumerate(kinds)}).to_numpy()
-    for ax, (title, log_odds) in zip(axes, shown.items(), strict=True):
-        value = log_odds(expression)
-        for rows, marker_size, fill in ((train, 18, False), (~train, 44, True)):
-            color = np.where(tumours.y[rows] == "EWS", ORANGE, BLUE)
-            ax.scatter(
-                value[rows],
-                position[rows] + jitter[rows],
-                s=marker_size,
-                facecolor=color if fill else "none",
-                edgecolor=color if not fill else "white",
-                linewidth=0.8,
-                label="test" if fill else "training",
-            )
+    place = tumours.y.map(kinds.index) + np.random.default_rng(0).uniform(
+        -0.18, 0.18, len(tumours.y)
+    )
+    color = np.where(tumours.y == "EWS", ORANGE, BLUE)
+    for ax, (title, (value, positive)) in zip(axes, shown.items(), strict=True):
+        toward = -value if positive == "rest" else value
+        for rows, size, label in ((train, 18, "training"), (~train, 44, "test")):
+            style = {"s": size, "linewidth": 0.8, "label": label}
+            style |= {"facecolor": "none", "edgecolor": color[rows]}
+            if label == "test":
+                style |= {"facecolor": color[rows], "edgecolor": "white"}
+            ax.scatter(toward[rows], place[rows], **style)
         ax.axvline(0, color=GREY, linewidth=0.9, linestyle="--")
         ax.set(
             title=title, xlabel="log odds of EWS", yticks=range(4), yticklabels=kinds
@@ -997,26 +957,15 @@ def shares_recovered(clean, step, library, truth, levels, draws):
 
 def share_not_explained(paths):
     """What the terms of each equation leave unexplained; full: proven the best."""
-    _, axes = plt.subplots(1, 3, figsize=(10, 3.2))
+    _, axes = plt.subplots(1, 3, figsize=(9, 2.8))
     for ax, name, path in zip(axes, "xyz", paths, strict=True):
-        table = path.details
-        ax.semilogy(table.k, 1 - table.deviance_ratio, color=GREY, linewidth=1)
-        proven = table.optimality == "global"
-        ax.semilogy(
-            table.k[proven], (1 - table.deviance_ratio)[proven], "o", color=BLUE
-        )
-        ax.semilogy(
-            table.k[~proven],
-            (1 - table.deviance_ratio)[~proven],
-            "o",
-            color=ORANGE,
-            mfc="w",
-        )
-        ax.set(
-            xlabel="terms",
-            title=f"{name}'",
-            ylabel="share not explained" if name == "x" else "",
-        )
+        left = (1 - path.details.deviance_ratio).set_axis(path.details.k)
+        proven = (path.details.optimality == "global").to_numpy()
+        ax.semilogy(left, color=GREY, linewidth=1)
+        ax.semilogy(left[proven], "o", color=BLUE)
+        ax.semilogy(left[~proven], "o", color=ORANGE, mfc="white")
+        ax.set(xlabel="terms", title=f"{name}'")
+    axes[0].set(ylabel="share not explained")
 
 
 def true_and_fitted(times, clean, again):
@@ -1189,36 +1138,23 @@ def seconds_to_proofs(costs, LIMIT, sizes):
 def verdict_board(verdicts, texts, kept, problems):
     """What is known of the models of each problem and size."""
     _, ax = plt.subplots(figsize=(10.5, 3.8))
-    colors = [BLUE, ORANGE, "#d9d9d9", PINK]
-    ax.imshow(verdicts, cmap=ListedColormap(colors), vmin=-0.5, vmax=3.5, aspect="auto")
+    known = {
+        "path proved optimal": BLUE,
+        "path not optimal: excess": ORANGE,
+        "open: gap left": "#d9d9d9",
+        "open, and a better model was met": PINK,
+    }
+    shades = ListedColormap(list(known.values()))
+    ax.imshow(verdicts, cmap=shades, vmin=-0.5, vmax=3.5, aspect="auto")
     for (i, j), text in texts.items():
-        ax.text(
-            j,
-            i,
-            text,
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            color="white" if verdicts[i, j] in (0, 1) else "black",
-        )
-    ax.set(
-        xticks=range(len(kept)),
-        xticklabels=kept,
-        yticks=range(len(problems)),
-        yticklabels=list(problems),
-        xlabel="number of features, k",
-    )
+        color = "white" if verdicts[i, j] in (0, 1) else "black"
+        ax.text(j, i, text, ha="center", va="center", fontsize=8.5, color=color)
+    ax.set(xticks=range(len(kept)), xticklabels=kept, xlabel="number of features, k")
+    ax.set(yticks=range(len(problems)), yticklabels=list(problems))
     cells(ax, len(problems), len(kept))
-    labels = [
-        "path proved optimal",
-        "path not optimal: excess",
-        "open: gap left",
-        "open, and a better model was met",
-    ]
-    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in colors]
-    ax.legend(
-        handles, labels, ncols=4.5, loc="upper center", bbox_to_anchor=(0.45, 1.14)
-    )
+    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in known.values()]
+    where = {"loc": "upper center", "bbox_to_anchor": (0.45, 1.14)}
+    ax.legend(handles, list(known), ncols=4, **where)
 
 
 def ten_best(ten):
@@ -1299,34 +1235,22 @@ def bounds_and_ridges(curves):
 def gap_maps(open_gap, out, G, sizes, ridges):
     """Gaps, and shares of genes proved to be in no best model, by lambda2."""
     _, axes = plt.subplots(1, 2, figsize=(10.5, 4.0))
-    for ax, frame, title in zip(
-        axes,
-        (open_gap, out / G.shape[1]),
-        ("gap", "share of the 2308 genes proved to be in no best model"),
-        strict=True,
+    title = "share of the 2308 genes proved to be in no best model"
+    for ax, frame, look in (
+        (axes[0], open_gap, {"cmap": "cividis_r", "vmax": open_gap.to_numpy().max()}),
+        (axes[1], out / G.shape[1], {"cmap": "cividis", "vmax": 1}),
     ):
-        image = ax.imshow(
-            frame,
-            cmap="cividis" if ax is axes[1] else "cividis_r",
-            aspect="auto",
-            vmin=0,
-            vmax=1 if ax is axes[1] else frame.to_numpy().max(),
-        )
+        image = ax.imshow(frame, aspect="auto", vmin=0, **look)
         written_in(
             ax,
             frame,
             lambda v: "0" if v < 1e-6 else "<0.1%" if v < 1e-3 else f"{v:.1%}",
-            lambda v, norm=image.norm, ax=ax: (norm(v) < 0.5) == (ax is axes[1]),
+            lambda v, image=image: np.mean(image.to_rgba(v)[:3]) < 0.5,
         )
-        ax.set(
-            xticks=range(len(sizes)),
-            xticklabels=sizes,
-            yticks=range(len(ridges)),
-            yticklabels=[f"{value:g}" for value in ridges],
-            xlabel="number of genes",
-            ylabel="lambda2",
-            title=title,
-        )
+        ax.set_xticks(range(len(sizes)), sizes)
+        ax.set_yticks(range(len(ridges)), [f"{value:g}" for value in ridges])
+        ax.set(xlabel="number of genes", ylabel="lambda2")
+        ax.set(title="gap" if ax is axes[0] else title)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
 
@@ -1511,76 +1435,45 @@ def predicted_and_measured(cvs, X, train, y):
 
 def shuffled_responses(genes_cv, pairs_cv, noise):
     """What genes and products explain, beside the same of shuffled responses."""
-    _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+    _, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2))
     null = genes_cv.scores.cv_mean[0]
-    for (name, cv), color in zip(
-        {"genes alone": genes_cv, "with products": pairs_cv}.items(),
-        (BLUE, ORANGE),
-        strict=True,
+    for name, cv, color, shift in (
+        ("genes alone", genes_cv, BLUE, -0.06),
+        ("with products", pairs_cv, ORANGE, 0.06),
     ):
-        sizes = cv.details.k
-        axes[0].plot(sizes, cv.details.deviance_ratio, color=color, label=name, **DOTS)
-        axes[0].plot(
-            sizes,
-            np.mean(noise[name], axis=0),
-            color=color,
-            linestyle="--",
-            linewidth=1,
-            label=f"{name}, responses shuffled",
-        )
-        axes[1].errorbar(
-            sizes + (0.06 if color == ORANGE else -0.06),
-            1 - cv.scores.cv_mean / null,
-            cv.scores.cv_se / null,
-            color=color,
-            elinewidth=0.9,
-            capsize=2,
-            label=name,
-            **DOTS,
-        )
-    axes[1].axhline(0, color=GREY, linewidth=0.6)
-    axes[0].set(
-        xlabel="predictors in the model, k",
-        ylabel="share of variance explained, rows of the fit",
-        ylim=(0, 1),
-    )
-    axes[1].set(xlabel="predictors in the model, k", ylabel="the same on held-out rows")
-    axes[0].legend()
-    axes[1].legend()
+        sizes, label = cv.details.k, f"{name}, responses shuffled"
+        left.plot(sizes, cv.details.deviance_ratio, color=color, label=name, **DOTS)
+        left.plot(sizes, np.mean(noise[name], axis=0), "--", color=color, label=label)
+        mean, se = 1 - cv.scores.cv_mean / null, cv.scores.cv_se / null
+        share = pd.DataFrame({"k": sizes, "cv_mean": mean, "cv_se": se})
+        errors_by_size(right, share, color, shift, label=name)
+    right.axhline(0, color=GREY, linewidth=0.6)
+    left.set(ylabel="share of variance explained, rows of the fit", ylim=(0, 1))
+    right.set(ylabel="the same on held-out rows")
+    for ax in (left, right):
+        ax.set(xlabel="predictors in the model, k")
+        ax.legend()
 
 
 def salaries_by_years(table, terms):
     """Predicted salaries against the years in the league."""
     _, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
-    player = table[["Hits", "Walks", "PutOuts"]].median().to_dict() | {
-        "League": "American",
-        "Division": "East",
-    }
+    player = table[["Hits", "Walks", "PutOuts"]].median().to_dict()
+    player |= {"League": "American", "Division": "East"}
     years = np.arange(1, 19)
     for ax, (name, cv) in zip(axes, terms.items(), strict=True):
         for runs, color in ((20, BLUE), (40, GREEN), (80, ORANGE)):
-            curve = cv.predict(
-                pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
-            )
-            ax.plot(years, np.exp(curve), color=color, linewidth=1.8)
-            beside(
-                ax,
-                f"{runs} runs a year",
-                (years[-1], np.exp(curve.iloc[-1])),
-                (5, 0),
-                color=color,
-                va="center",
-            )
-        ax.set(
-            xlabel="years in the league, with as many runs batted in each year",
-            title=f"{name}, k = {cv.model('min').k}",
-            yscale="log",
-        )
-    axes[0].set_ylabel("salary, 1000 dollars (other features at their medians)")
-    plain_ticks(axes[0].yaxis, [50, 100, 200, 400, 800, 1600])
-    for ax in axes:
+            rows = pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
+            curve = np.exp(cv.predict(rows))
+            ax.plot(years, curve, color=color, linewidth=1.8)
+            at, text = (years[-1], curve.iloc[-1]), f"{runs} runs a year"
+            beside(ax, text, at, (5, 0), color=color, va="center")
+        ax.set(title=f"{name}, k = {cv.model('min').k}", yscale="log")
+        ax.set(xlabel="years in the league, with as many runs batted in each year")
         ax.set_xticks([1, 5, 10, 15])
         ax.minorticks_off()
+    axes[0].set_ylabel("salary, 1000 dollars (other features at their medians)")
+    plain_ticks(axes[0].yaxis, [50, 100, 200, 400, 800, 1600])
 
 
 # -------------------- larger_than_memory
@@ -1764,33 +1657,17 @@ def residuals_over_time(names, COLOR, traces, NAME):
 
 def times_by_size(small, COLOR, levels, transition, NAME):
     """Times of the methods against s / n; open: ended by the limit."""
-    fig, axes = plt.subplots(
-        2,
-        len(small),
-        figsize=(3.6 * len(small), 5.4),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-    )
+    grid = {"sharex": True, "sharey": True, "squeeze": False}
+    fig, axes = plt.subplots(2, len(small), figsize=(3.6 * len(small), 5.4), **grid)
     for i, loss in enumerate(("logistic", "squared")):
         for ax, name in zip(axes[i], small, strict=True):
             for variant, color in COLOR.items():
                 value = [transition[name, loss, level, variant] for level in levels]
-                ax.semilogy(
-                    levels,
-                    [v[0] * 1e3 for v in value],
-                    color=color,
-                    linewidth=1.6,
-                    label=NAME[variant],
-                )
-                ax.scatter(
-                    levels,
-                    [v[0] * 1e3 for v in value],
-                    s=26,
-                    color=[color if v[1] else "white" for v in value],
-                    edgecolor=color,
-                    zorder=3,
-                )
+                took = [1e3 * seconds for seconds, *_ in value]
+                label = NAME[variant]
+                ax.semilogy(levels, took, color=color, linewidth=1.6, label=label)
+                fill = [color if v[1] else "white" for v in value]
+                ax.scatter(levels, took, s=26, color=fill, edgecolor=color, zorder=3)
             ax.axvline(1, color="#bbbbbb", linewidth=0.9, linestyle="--")
             ax.set_title(f"{name}, {loss}", fontsize=10, loc="left")
     for ax in axes[1]:
@@ -1798,13 +1675,8 @@ def times_by_size(small, COLOR, levels, transition, NAME):
     for ax in axes[:, 0]:
         ax.set_ylabel("milliseconds")
     axes[0, 0].legend(ncols=2)
-    fig.suptitle(
-        "open circles: ended by the limit on the number of maps",
-        x=0.01,
-        ha="left",
-        fontsize=9,
-        color=GREY,
-    )
+    what = "open circles: ended by the limit on the number of maps"
+    fig.suptitle(what, x=0.01, ha="left", fontsize=9, color=GREY)
 
 
 def excess_of_ends(ends, COLOR, NAME):
@@ -1860,7 +1732,6 @@ def recovery_panels(colors, means):
                     label=name,
                 )
             ax.set(title=f"correlation {rho:g}^|i-j|: {what}")
-            ax.title.set(fontsize=10)
         line[1].set_yscale("log")
         plain_ticks(line[1].yaxis, [10, 20, 50, 100, 200])
     for ax in axes[-1]:
@@ -1870,61 +1741,35 @@ def recovery_panels(colors, means):
 
 def true_positives(SETTINGS, TIMES, curves, theirs):
     """True positives against the support size, with the table of the paper."""
+    places = {
+        ("1", "L0L2, Algorithm 2"): (-70, 8),
+        ("1", "MCP"): (6, -13),
+        ("1", "NHTP"): (-20, 8),
+        ("1", "GraSP"): (4, -13),
+        ("2", "L0L2, Algorithm 2"): (4, -14),
+    }
     _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
     for ax, (setting, how) in zip(axes, SETTINGS.items(), strict=True):
         for repeat in range(TIMES):
-            ax.plot(
-                curves[setting, repeat].k,
-                curves[setting, repeat].true_positives,
-                color=ORANGE,
-                linewidth=0.9,
-                alpha=0.6,
-                label="this package, every size" if repeat == 0 else None,
-            )
+            own = curves[setting, repeat]
+            label = "this package, every size" if repeat == 0 else None
+            style = {"color": ORANGE, "linewidth": 0.9, "alpha": 0.6, "label": label}
+            ax.plot(own.k, own.true_positives, **style)
         sizes = np.arange(1, 1001)
-        ax.plot(
-            sizes,
-            np.minimum(sizes, how["k"]),
-            color=GREY,
-            linewidth=1,
-            linestyle=":",
-            label="nothing but the truth",
-        )
+        truth = np.minimum(sizes, how["k"])
+        ax.plot(sizes, truth, ":", color=GREY, label="nothing but the truth")
         if not SHORT:
             spots = theirs.loc[setting].drop(index="L0L1, Algorithm 2")
-            ax.scatter(
-                spots["size"],
-                spots.TP,
-                s=40,
-                color=BLUE,
-                zorder=3,
-                label="the paper's table",
-            )
-            places = {
-                ("1", "L0L2, Algorithm 2"): (-70, 8),
-                ("1", "MCP"): (6, -13),
-                ("1", "NHTP"): (-20, 8),
-                ("1", "GraSP"): (4, -13),
-                ("2", "L0L2, Algorithm 2"): (4, -14),
-            }
+            style = {"s": 40, "color": BLUE, "zorder": 3, "label": "the paper's table"}
+            ax.scatter(spots["size"], spots.TP, **style)
             for name, row in spots.iterrows():
-                beside(
-                    ax,
-                    name,
-                    (row["size"], row.TP),
-                    places.get((setting, name), (6, 5)),
-                    fontsize=8.5,
-                    color=BLUE,
-                )
-        ax.set(
-            xscale="log",
-            title=f"setting {setting}: {how['p']} features, {how['k']} true",
-            xlabel="support size",
-            xlim=(1, 1000),
-            ylim=(-0.5, 1.12 * how["k"]),
-        )
+                shift = places.get((setting, name), (6, 5))
+                at = (row["size"], row.TP)
+                beside(ax, name, at, shift, fontsize=8.5, color=BLUE)
+        ax.set(title=f"setting {setting}: {how['p']} features, {how['k']} true")
+        ax.set(xlabel="support size", xscale="log", xlim=(1, 1000))
+        ax.set(ylim=(-0.5, 1.12 * how["k"]))
         plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300, 1000])
-        ax.title.set(fontsize=10)
     axes[0].set_ylabel("true positives")
     axes[0].legend(loc="center right")
 
@@ -1970,62 +1815,29 @@ def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
 
 def seconds_to_objective(texts, times, CONTESTANTS):
     """Seconds until each method reaches the objective of IHT."""
-    fig, axes = plt.subplots(
-        len(texts),
-        4,
-        figsize=(12, 3.0 * len(texts)),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-    )
+    grid = {"sharex": True, "sharey": "row", "squeeze": False}
+    fig, axes = plt.subplots(len(texts), 4, figsize=(12, 3.0 * len(texts)), **grid)
+    panels = [
+        (w, lam) for w in ("smoothed hinge", "near hinge") for lam in (2e-3, 2e-4)
+    ]
     for line, name in zip(axes, texts, strict=True):
-        for ax, (what, lam) in zip(
-            line,
-            (
-                (what, lam)
-                for what in ("smoothed hinge", "near hinge")
-                for lam in (2e-3, 2e-4)
-            ),
-            strict=True,
-        ):
-            part = times[
-                (times.data == name) & (times.loss == what) & (times["lambda"] == lam)
-            ]
+        for ax, (what, lam) in zip(line, panels, strict=True):
+            rows = (times.data == name) & (times.loss == what)
+            part = times[rows & (times["lambda"] == lam)]
             for method, (color, _) in CONTESTANTS.items():
                 curve = part[part.method == method].set_index("k")
+                ends = curve.seconds.fillna(curve["all"])
+                ax.semilogy(ends, color=color, linewidth=1.5, label=method)
                 reached = curve.seconds.notna()
-                ax.semilogy(
-                    curve.index,
-                    curve.seconds.fillna(curve["all"]),
-                    color=color,
-                    linewidth=1.5,
-                    label=method,
-                )
-                ax.scatter(
-                    curve.index[reached], curve.seconds[reached], color=color, s=22
-                )
-                ax.scatter(
-                    curve.index[~reached],
-                    curve["all"][~reached],
-                    color=color,
-                    marker="x",
-                    s=36,
-                )
+                ax.plot(ends[reached], "o", color=color, markersize=4.7)
+                ax.plot(ends[~reached], "x", color=color, markersize=6)
             ax.set_title(f"{name}, {what}, {lam:g}", fontsize=8.5, loc="left")
         line[0].set_ylabel("seconds to IHT's objective")
     for ax in axes[-1]:
         ax.set_xlabel("k")
     legend_outside(fig, axes[0, 0], 5, "lower")
-    fig.suptitle(
-        (
-            "number in the titles: lambda; crosses: not reached, drawn at the end of "
-            "the run"
-        ),
-        x=0.01,
-        ha="left",
-        fontsize=9,
-        color=GREY,
-    )
+    head = "number in the titles: lambda; crosses: not reached, drawn at the end"
+    fig.suptitle(head, x=0.01, ha="left", fontsize=9, color=GREY)
 
 
 def gaps_over_time(texts, gaps, KS, CONTESTANTS):
@@ -2335,7 +2147,7 @@ def two_kinds_of_folds(by_rows, by_persons):
         (axes[0], "folds of rows", by_rows),
         (axes[1], "folds of persons", by_persons),
     ):
-        cv.plot(ax=ax).set(xlabel=f"features in the model, {name}")
+        cv.plot(ax=ax, log=True).set(xlabel=f"features in the model, {name}")
     axes[1].set(ylabel="")
 
 
@@ -2546,33 +2358,19 @@ def births_with_factors():
 
 def weights_by_factor(births):
     """Mean weights by smoking and another factor."""
-    _, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
+    _, axes = plt.subplots(1, 3, figsize=(9, 3.1), sharey=True)
+    levels = births.smoking.cat.categories
     for ax, factor in zip(axes, ("sex", "ethnicity", "school"), strict=True):
-        means = births.groupby([factor, "smoking"], observed=True).weight.agg(
-            ["mean", "sem"]
-        )
-        levels = births[factor].astype("category").cat.categories
-        for shift, (level, color) in enumerate(
-            zip(levels, (BLUE, ORANGE, GREEN, GREY), strict=False)
-        ):
-            one = means.loc[level]
-            ax.errorbar(
-                np.arange(3) + 0.07 * shift,
-                one["mean"],
-                one["sem"],
-                fmt="o-",
-                color=color,
-                capsize=3,
-                label=level,
-            )
-        ax.set(
-            xlabel="cigarettes per day",
-            title=factor,
-            xticks=range(3),
-            xticklabels=["none", "1 to 10", "more"],
-        )
+        groups = births.groupby([factor, "smoking"], observed=True).weight
+        means, errors = (getattr(groups, of)().unstack() for of in ("mean", "sem"))
+        colors = zip(means.index, (BLUE, ORANGE, GREEN, GREY), strict=False)
+        for shift, (level, color) in enumerate(colors):
+            at, style = np.arange(3) + 0.07 * shift, {"capsize": 3, "label": level}
+            ax.errorbar(at, means.loc[level], errors.loc[level], color=color, **style)
+        ax.set(xlabel="cigarettes per day", title=factor)
+        ax.set(xticks=range(3), xticklabels=levels)
         ax.legend()
-    axes[0].set_ylabel("mean weight, ounces (one standard error)")
+    axes[0].set_ylabel("mean weight, ounces (± one se)")
 
 
 def products_beside_terms(cv):

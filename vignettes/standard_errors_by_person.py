@@ -69,7 +69,7 @@ ratios_of_errors((men.bse / rows.bse).drop("(Intercept)"))
 
 # %% [markdown]
 # Schooling stays what it is for a man, so 4360 rows say about it what 545 men say: the
-# standard error is nearly twice as large. Features that change over the years lose
+# standard error is about twice as large. Features that change over the years lose
 # less.
 #
 # ## Wages: p-values

@@ -13,7 +13,7 @@
 # ---
 
 # %% [markdown]
-# # From a question to a methods paragraph: weights at birth
+# # Weights at birth: from a question to a paragraph
 #
 # How does smoking during pregnancy go with the weight of the child, and does it matter
 # for whom? A small data set with factors, and the way to a paragraph that one can
@@ -43,7 +43,6 @@ from common import (
 # %%
 births = births_with_factors()
 weights_by_factor(births)
-births.groupby("smoking", observed=True).weight.agg(["size", "mean", "std"])
 
 # %% [markdown]
 # Children of smokers are lighter in every group. The lines are not quite parallel, and
@@ -92,13 +91,8 @@ anova_lm(results, typ=2)
 # them, many times over. The same five terms are asked for.
 
 # %%
-split = l0path.split_inference(
-    f"weight ~ {' + '.join(TERMS)}",
-    births,
-    k=5,
-    n_splits=20 if SHORT else 100,
-    random_state=1,
-)
+how = {"k": 5, "n_splits": 20 if SHORT else 100, "random_state": 1}
+split = l0path.split_inference(f"weight ~ {' + '.join(TERMS)}", births, **how)
 intervals_both_ways(results, split)
 split.assign(naive=results.pvalues)[["selected", "naive", "p_value"]].dropna().round(4)
 
