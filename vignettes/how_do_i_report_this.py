@@ -46,7 +46,7 @@ print(f"{len(data.y)} rows, {cv.p} features, sizes up to {cv.table.k.max()}")
 # figure of all sizes shows at a glance how much the choice matters.
 
 # %% tags=["thumbnail"]
-ax = cv.plot(k=20)
+cv.plot(k=20).figure.set_size_inches(7.2, 3)
 model = cv.model("1se")
 
 # %% [markdown]
@@ -71,8 +71,9 @@ print(model.certify(n_best=3))
 
 # %%
 near = model.alternatives(n=200)
-print((near.relative < 0.01).sum(), "exchanges cost less than 1 % of the objective")
-near.head(4)[["dropped", "added", "relative"]]
+first = near.iloc[0]
+print((near.relative < 0.01).sum(), "exchanges cost less than 1 % of the objective;")
+print(f"the first: {first.added} for {first.dropped}, {first.relative:.2%}")
 
 # %% [markdown]
 # ## How well it predicts
@@ -97,20 +98,11 @@ print(f"nested:                      {1 - nested.mean / null:.3f}")
 # hold. Both belong into the table, each under its name.
 
 # %%
-refit, names = model.refit(), model.features
-split = l0path.split_inference(
-    data.X, data.y, n_splits=20 if SHORT else 100, random_state=1
-)
-table = pd.DataFrame(
-    {
-        "coef": refit.params[names],
-        "std. error": refit.bse[names],
-        "p, same rows": refit.pvalues[names],
-        "chosen in": split.selected[names],
-        "p, splitting": split.p_value[names],
-    }
-)
-table.round(4)
+refit, repeats = model.refit(), 20 if SHORT else 100
+split = l0path.split_inference(data.X, data.y, n_splits=repeats, random_state=1)
+columns = {"coef": refit.params, "std. error": refit.bse, "p, same rows": refit.pvalues}
+columns |= {"chosen in": split.selected, "p, splitting": split.p_value}
+pd.DataFrame(columns).loc[model.features].round(4)
 
 # %% [markdown]
 # ## What others need to repeat it
@@ -118,11 +110,7 @@ table.round(4)
 # `cv.compare([5, model.k]).to_latex()` is the table of models in the format of
 # journals. `cv.save("report.npz")` keeps all models and what was claimed about them for
 # a supplement; `l0path.load` reads it. Versions and seeds go into the text.
-
-# %%
-cv.compare([5, model.k]).head(4)
-
-# %% [markdown]
+#
 # ## The paragraph
 #
 # > We searched all subsets of 64 features (ten measurements, their squares and

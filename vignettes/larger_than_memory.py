@@ -97,10 +97,9 @@ print(f"{X.passes:.0f} passes over the file for {len(path)} models")
 path.table[["k", "objective", "deviance_ratio", "optimality"]].tail(3)
 
 # %% [markdown]
-# Eleven sizes do not cost eleven passes. The search works on a small set of columns
-# that is in memory; a pass then asks about all sizes at once whether any column outside
-# would improve any model by an addition or an exchange. `optimality` is `refit_swap`
-# where the answer was no: over all columns of the file, not over a sample.
+# Eleven sizes do not cost eleven passes: one pass asks about all sizes at once whether
+# any column outside would improve a model by an addition or an exchange. `optimality`
+# is `refit_swap` where the answer was no, over all columns of the file.
 #
 # ## Choose a size
 #
@@ -120,12 +119,10 @@ print(f"{X.passes - passes:.0f} passes for five folds, the fit and the predictio
 promises_and_true_columns(path, cv, width)
 
 # %% [markdown]
-# Larger models fit ever better, on these patients, and from some size on they owe it to
-# columns that are noise by construction: among so many, some fit the residuals of 442
+# Larger models fit these patients ever better, and from some size on they owe it to
+# features that are noise by construction: among so many, some fit the residuals of 442
 # patients by chance. No care in the search helps; these models *are* the best of their
-# size. Held-out patients tell, and cross-validation stops in time. A real column can be
-# left out for the same reason: what it is worth is less than what the luckiest of the
-# others pretends to be.
+# size. Held-out patients tell, and cross-validation stops in time.
 #
 # ## What it took
 
