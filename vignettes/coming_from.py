@@ -79,6 +79,7 @@ ax = cv.model("1se").plot()
 # | search | `algorithm` | | `splicing.type` | `algorithm`; `LocalSearch(effort="high")` |
 # | screening | `screenSize` | strong rules | `screening.num` | none that loses a feature |
 # | threads | | | `num.threads` | `n_jobs` |
+# | sparse X | `dgCMatrix` | `dgCMatrix` | `dgCMatrix` | any SciPy sparse matrix |
 #
 # ## The result
 #
@@ -86,6 +87,7 @@ ax = cv.model("1se").plot()
 # |---|---|---|---|---|
 # | table | `print(fit)` | `print(fit)` | `print(fit)` | `path.details` |
 # | coefficients | `coef(fit, lambda, gamma)` | `coef(fit, s)` | `coef(fit, support.size)` | `path.coef(k=5)`, `path.coef("bic")` |
+# | which features | | | | `path.details.features` |
 # | one model | | | `extract(fit, 5)` | `path.model(k=5).summary()` |
 # | several models | | | | `path.compare([3, 5, "bic"])` |
 # | prediction | `predict(fit, newx, ...)` | `predict(fit, newx, s, type)` | `predict(fit, newx, support.size)` | `path.predict(X, k=5, type="link")` |

@@ -63,14 +63,17 @@ print(f"{some.mean():.0%} of the reviews kept aside have one of the ten words;")
 print(f"{wrong:.3f} of these are wrong, always 'good' {np.mean(known == 'bad'):.3f}")
 shared = set(ten.features) & set(both["squared_hinge"].model(k=10).features)
 print(f"{len(shared)} of ten words are those of the squared hinge, too")
-ax = ten.plot("roc", A[second], good[second], label="all reviews kept aside")
-ax = ten.plot("roc", A[second][some], known, ax=ax, label="with one of the ten words")
+
+# %%
+ax = ten.plot("roc", A[second], good[second], label="10 words")
+largest = both["logistic"].model(index=-1)
+ax = largest.plot("roc", A[second], good[second], ax=ax, label=f"{largest.k} words")
 
 # %% [markdown]
 # Whichever loss, the first words are the same: where there is a strong signal the loss
-# hardly matters. Larger models differ a little in their tails. The share of the reviews
-# that have one of the ten words explains their modest AUC: short lists are silent about
-# many documents. Where they speak, they are wrong clearly less often than the base
+# hardly matters. The straight piece of the curve of ten words, at the left, are the
+# reviews that have none of them: a short list is silent about many documents, and
+# cannot order these. Where it speaks, it is wrong clearly less often than the base
 # rate. The logistic loss is the one to begin with: it has probabilities and information
 # criteria.
 #
