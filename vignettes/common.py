@@ -1899,7 +1899,7 @@ def errors_of_classes(scores):
 def genes_and_classes(X, y, genes):
     """The expression of each gene by class, and its coefficients."""
     rng, shape = np.random.default_rng(0), (len(genes), 2)
-    size = {"figsize": (9, 0.85 * len(genes)), "width_ratios": (3, 1)}
+    size = {"figsize": (9, 0.72 * len(genes)), "width_ratios": (3, 1)}
     _, axes = plt.subplots(*shape, squeeze=False, **size)
     for (left, right), gene in zip(axes, genes.index, strict=True):
         for place, (label, color) in enumerate(TUMOURS.items()):

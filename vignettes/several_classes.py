@@ -105,8 +105,7 @@ probabilities_of_tumours(y[test], model.predict(X[test]))
 # Two of twenty are wrong, both of them Ewing sarcomas: a little worse than the five per
 # cent that cross-validation promised, which with twenty tumours is no contradiction.
 # Wrong tumours have divided bars: the probabilities say where the kit hesitates. The
-# ridge keeps them cautious; a smaller `lambda2` gives bolder ones, and cross-validation
-# can choose between several (`lambda2="grid"`).
+# ridge keeps them cautious; `lambda2="grid"` lets cross-validation choose it.
 #
 # ## One list, or one for each class?
 #
@@ -123,13 +122,10 @@ print(len(set().union(*lists.values())), "genes of four models; 6 of the one mod
 pd.DataFrame(lists, index=["first", "second"]).T
 
 # %% [markdown]
-# In an estimator of scikit-learn the same model is `L0Classifier(k=5)`: with more than
-# two classes it is multinomial, with `lambda2=1e-3` unless told otherwise.
-#
 # ## What to take along
 #
-# * `loss="multinomial"` chooses columns for all classes at once; `coef` has a column
-#   for each class, and sums to zero over the classes.
+# * `loss="multinomial"` chooses features for all classes at once. In scikit-learn it is
+#   `L0Classifier(k=5)`, with `lambda2=1e-3` unless told otherwise.
 # * Few columns separate several classes just as they separate two. The path says where;
 #   a ridge makes the models comparable again.
 # * Choose the size by `cv_fit`, look at the few columns that are left, and touch the
