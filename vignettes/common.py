@@ -366,7 +366,7 @@ def gains_and_prices(paths):
     shades = (BLUE, SKY, GREEN, ORANGE, PINK, GREY)
     rules = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
     COLORS = dict(zip(rules, shades, strict=True))
-    fig, axes = plt.subplots(1, 3, figsize=(13, 4.4))
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3.8))
     for ax, (title, one), left in zip(
         axes, paths.items(), (True, False, False), strict=True
     ):
