@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from ..core.arguments import number, whole
+from ..core.hints import hinted
 from ..core.status import Optimality
 from ..fitting import fit
 
@@ -93,6 +94,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     [[0, 3], [5]]
     """
 
+    @hinted
     def __init__(
         self,
         k: int | Sequence[int] | None = None,
@@ -188,6 +190,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             always_include=self.always_include,
             sample_weight=weights,
+            feature_names=getattr(self, "feature_names_in_", None),
         )
         last = path._solutions[-1].k
         model = path.model(self.criterion) if size is None else path.model(min(size, last))

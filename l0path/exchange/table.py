@@ -52,7 +52,8 @@ def in_order(tie):
 class State(NamedTuple):
     """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
     capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
-    capacity)), count = (size k, rank-one changes since the last `build`).
+    capacity)), count = (size k, rank-one changes since the last `build`); lacking, holding (w,):
+    how many columns that a column needs are outside, how many members need it.
     """
 
     S: np.ndarray
@@ -64,12 +65,14 @@ class State(NamedTuple):
     s: np.ndarray
     scratch: np.ndarray
     count: np.ndarray
+    lacking: np.ndarray
+    holding: np.ndarray
 
 
 class Columns(NamedTuple):
     """The quadratic on the w working columns: G (w, w) at least, q (w,), ridge_diag = 2 lambda2;
     locked (w,): never dropped; cost (w,): what a column costs by being in (1e300: it may not
-    enter).
+    enter); needs (w, w): which columns each needs beside it in a support, (0, 0) where none does.
     """
 
     G: np.ndarray
@@ -78,6 +81,7 @@ class Columns(NamedTuple):
     w: int
     locked: np.ndarray
     cost: np.ndarray
+    needs: np.ndarray = np.zeros((0, 0), np.bool_)
 
 
 class ExchangeList(NamedTuple):
@@ -101,6 +105,8 @@ def new_state(width, capacity):
         np.zeros(width),
         np.zeros((5, max(width, capacity))),
         np.zeros(2, np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
     )
 
 
@@ -110,6 +116,20 @@ def clear(state, columns):
     state.count[:], state.member[:] = 0, False
     state.c[:] = columns.q[:w]
     state.s[:] = np.diagonal(columns.G)[:w] + columns.ridge_diag
+    state.holding[:], state.lacking[:] = 0, columns.needs.sum(axis=1) if columns.needs.size else 0
+
+
+@njit
+def _note(state, columns, j, sign):
+    """Count that column j has come (sign 1) or has left (-1), for those that need it and those that
+    it needs.
+    """
+    needs = columns.needs
+    for h in range(needs.shape[0]):
+        if needs[h, j]:
+            state.lacking[h] -= sign
+        if needs[j, h]:
+            state.holding[h] += sign
 
 
 @njit
@@ -121,10 +141,13 @@ def build(state, columns, k):
     G, q, w = columns.G, columns.q, columns.w
     state.count[0], state.count[1] = k, 0
     for j in range(w):
+        if state.member[j]:
+            _note(state, columns, j, -1)
         state.member[j] = False
     H = np.empty((k, k))
     for i in range(k):
         state.member[S[i]] = True
+        _note(state, columns, S[i], 1)
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
         H[i, i] += columns.ridge_diag
@@ -180,6 +203,7 @@ def add(state, columns, j0):
         s[j] -= rho * share
     S[k] = j0
     state.member[j0] = True
+    _note(state, columns, j0, 1)
     state.count[0] += 1
     state.count[1] += 1
 
@@ -216,6 +240,7 @@ def drop(state, columns, i0):
     B[i0, i0] = B[last, last] if i0 != last else B[i0, i0]
     b[i0] = b[last]
     state.member[S[i0]] = False
+    _note(state, columns, S[i0], -1)
     S[i0] = S[last]
     state.count[0] -= 1
     state.count[1] += 1
@@ -230,6 +255,7 @@ def add_best(state, columns, tie):
     for j in range(columns.w):
         if (
             not state.member[j]
+            and state.lacking[j] == 0
             and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             and state.s[j] > 0.0
             and columns.cost[j] < 1e299
@@ -249,7 +275,7 @@ def cheapest_drop(state, columns, tie):
     """
     best, where = np.inf, NONE
     for i in range(state.count[0]):
-        if not columns.locked[state.S[i]]:
+        if not columns.locked[state.S[i]] and state.holding[state.S[i]] == 0:
             rise = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.cost[state.S[i]]
             if rise < best - tie:
                 best, where = rise, i
@@ -273,12 +299,12 @@ def polish(state, columns, tolerance, max_swaps):
         # `best` is what a swap must be below, so that rounding does not choose among equal ones
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
-            free = not locked[S[i]]
+            free = not locked[S[i]] and state.holding[S[i]] == 0
             theta[i] = b[i] / B[i, i] if free else 0.0
             inverse[i] = 1.0 / B[i, i]
             limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]]) if free else 1e300
         for j in range(columns.w):
-            if state.member[j]:
+            if state.member[j] or state.lacking[j] > 0:
                 continue
             cj, sj = c[j], s[j]
             extra = 2.0 * cost[j]
@@ -295,6 +321,8 @@ def polish(state, columns, tolerance, max_swaps):
                 den = sj + v * v * inverse[i]
                 num = cj + theta[i] * v
                 if den > floor and num * num > (limit[i] + extra) * den:
+                    if columns.needs.size > 0 and columns.needs[j, S[i]]:
+                        continue
                     change = (
                         0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + cost[j] - cost[S[i]]
                     )
