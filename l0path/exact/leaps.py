@@ -141,31 +141,31 @@ class Worker:
     def __init__(self, m, size, levels, delta):
         rows, matrices = (levels, m), (levels, m, m)
         self.stack = Stack(
-            np.zeros(matrices),
-            np.zeros(matrices),
-            np.zeros(rows),
-            np.zeros(rows),
-            np.zeros(rows),
-            np.zeros(rows, dtype=np.int64),
-            np.zeros(levels),
-            np.zeros(levels),
-            np.zeros(levels),
-            np.full(levels, math.inf),
-            np.zeros(levels, dtype=np.int64),
-            np.full(levels, -1),
-            np.full(size, -1),
+            S=np.zeros(matrices),
+            B=np.zeros(matrices),
+            c=np.zeros(rows),
+            b=np.zeros(rows),
+            entry_cost=np.zeros(rows),
+            ident=np.zeros(rows, dtype=np.int64),
+            F=np.zeros(levels),
+            R=np.zeros(levels),
+            member_cost=np.zeros(levels),
+            least=np.full(levels, math.inf),
+            m=np.zeros(levels, dtype=np.int64),
+            took=np.full(levels, -1),
+            into=np.full(size, -1),
         )
         notes = m * (m + 1) + 64
         self.space = Space(
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m + 1, dtype=np.int64),
-            np.zeros(m + 1),
-            delta,
-            np.zeros((notes, size), dtype=np.int16),
-            np.zeros(notes),
+            w=np.zeros(m),
+            d=np.zeros(m),
+            e=np.zeros(m),
+            cost=np.zeros(m),
+            top=np.zeros(m + 1, dtype=np.int64),
+            largest=np.zeros(m + 1),
+            delta=delta,
+            found=np.zeros((notes, size), dtype=np.int16),
+            value=np.zeros(notes),
         )
         self.base, self.f, self.nodes = 0, -1, 0
 
