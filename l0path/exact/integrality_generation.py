@@ -30,7 +30,7 @@ from ..exchange.local_search import LocalSearch
 from ..problem.losses import Hinge
 from ..problem.problem import Fit
 from ..relaxation import dual_problem
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .contest import BranchAndBound
 from .hinge_tree import NARROWEST, HingeTree
 from .programs import BestSubset, Program

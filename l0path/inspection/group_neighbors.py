@@ -12,7 +12,7 @@ from ..engine.reported import Reporting
 from ..exchange.verification.groups import scores
 from ..problem.problem import pose, row_weights
 from ..working_set.groups import GroupFit, GroupModel
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .neighbors import ExchangePairs, check_refitted, fit_data, value_at
 
 # columns up to which every exchange may be refitted: their Gram matrix is held then

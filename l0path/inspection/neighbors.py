@@ -14,7 +14,7 @@ from ..core.status import FitStatus
 from ..engine.reported import Reporting
 from ..exchange.table import COLLINEAR
 from ..problem.problem import Fit, pose, row_weights
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 
 TABLE_ENTRIES = 1 << 22  # entries of the table of changes made at a time: 32 MB
 PROGRAM = 1e6  # operations that a linear program counts for

@@ -8,7 +8,7 @@ from ..engine.reported import Reporting
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
 from ..problem.problem import pose, row_weights
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbors import GroupNeighbors
 from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data, value_at

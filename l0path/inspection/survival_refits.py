@@ -20,7 +20,7 @@ from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,
     WEIGHTED,

@@ -180,6 +180,13 @@ class Problem:
         out[self.forced] = False
         return out
 
+    @property
+    def units_to_choose(self):
+        """How many columns, or groups, may be chosen."""
+        if self.groups is None:
+            return int(self.selectable.sum())
+        return int(self.groups.selectable(self.usable).sum())
+
 
 def codes_of(data):
     """The class numbers (n,) of the rows of `Data` with classes, ordered ones among them."""

@@ -155,11 +155,6 @@ def mean_at(link, eta):
         return np.exp(eta) if link == "log" else eta
 
 
-def largest_offset(loss, most):
-    """Offsets beyond this have no finite loss; most: where the loss has none of its own."""
-    return LARGEST_EXPONENT if loss.traits.link == "log" else most
-
-
 def without_mean(loss, total):
     """Whether no intercept is finite because y is zero in every row; total: the weighted sum of
     y.

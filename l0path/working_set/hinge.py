@@ -48,9 +48,7 @@ from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .edges import along_edges
-from .gram import GramModel
-from .rows import RowModel, refit_in_turn
-from .several.responses import ResponseModel
+from .rows import refit_in_turn
 
 NEARER = 0.1  # share of the width of the loss at which a linear program is begun
 NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
@@ -114,21 +112,6 @@ def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None
     closed = gap <= TIGHT_GAP * max(abs(value), 1e-3 * few.scale)
     flags = () if closed else (FitStatus.NOT_CONVERGED,)
     return Fit(support, b, b0, value, flags if unique else (*flags, NOT_UNIQUE))
-
-
-def make_model(problem, max_iter=1000):
-    """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
-    if problem.turn is not None and not problem.quadratic:
-        from .several.multinomial import MultinomialModel as kind  # kernels of this loss alone
-    elif problem.turn is not None:
-        kind = ResponseModel
-    elif problem.quadratic:
-        kind = GramModel
-    else:
-        kind = RowModel if smooth(problem.loss) is problem.loss else KinkedModel
-    model = kind(problem)
-    model.max_iter = max_iter
-    return model
 
 
 class _Restricted:

@@ -247,8 +247,8 @@ class Enumeration:
         return out
 
     def lower(self):
-        """(sizes,): what no set of so many columns is below that was not offered, -inf for sizes
-        that are not wanted.
+        """(sizes,): lower bounds, by size, on the sets that were not offered; -inf for sizes that
+        are not wanted.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if self.unknown:

@@ -156,7 +156,7 @@ class GroupSizes:
         return out if out.ndim == 1 else out.max(axis=1)
 
     def lower(self):
-        """(sizes,): what no set of so many groups is below that was not offered."""
+        """(sizes,): lower bounds, by number of groups, on the sets that were not offered."""
         out = self.cutoffs()
         if not self.begun:
             return np.minimum(out, self.full - self.margin)

@@ -285,8 +285,8 @@ class AllSizes:
         self.more = None
 
     def cutoffs(self):
-        """The cutoffs that `wanted` asks for. Where a larger set need not be better than a part of
-        it, sizes that are not asked for can serve those that are.
+        """The cutoffs that `wanted` asks for. Where adding a column need not improve a set, one of
+        a size that is not asked for may be filled up to the next that is, and has its cutoff.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if not self.spare:
@@ -296,7 +296,7 @@ class AllSizes:
         return np.minimum.accumulate(out)
 
     def lower(self):
-        """(sizes,): what no set of so many columns is below that was not offered; without dependent
+        """(sizes,): lower bounds, by size, on the sets that were not offered; without dependent
         columns, -inf for sizes that are not wanted.
         """
         out = self.cutoffs()

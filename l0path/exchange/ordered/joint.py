@@ -18,6 +18,7 @@ from ...problem.coupled.ordinal import (
     fill_coupling,
     seen_by_thresholds,
     solve_thresholds,
+    spacing_gap,
     threshold_terms,
     thresholds_room,
 )
@@ -124,9 +125,7 @@ def conjugate_gaps(y, weights, best, at):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(there.t[j] - there.t[j - 1])
         bent = 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - bent * (1.0 + bent) * d
-        if not r > 0.0:
-            return math.inf
-        total += best.mass[j] * (r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q)))
+        total += best.mass[j] * spacing_gap(q, r)
     return total if total < math.inf else math.inf
 
 

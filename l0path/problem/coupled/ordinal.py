@@ -452,11 +452,18 @@ def ordinal_bound_of_rows(loss, y, weights, tangent, end):
     for j in range(1, m):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - q * (1.0 + q) * d
-        if not r > 0.0:
-            return -math.inf
-        gap = r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q))
-        total -= best.mass[j] * (r * d + gap)
+        total -= best.mass[j] * (r * d + spacing_gap(q, r))
     return total if abs(total) < math.inf else -math.inf
+
+
+@njit
+def spacing_gap(q, r):
+    """The gap of the conjugate of -log(1 - exp(-u)) at the slope -r, where -q is that at u; inf
+    outside its domain.
+    """
+    if not r > 0.0:
+        return math.inf
+    return r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q))
 
 
 @njit
