@@ -809,11 +809,9 @@ class CVPath(Path):
                     f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
                     f"grid: {name}=[...]"
                 )
-        sizes, meta, plan = (
-            {s.k for s in self._solutions},
-            self._meta,
-            self._source.plan,
-        )
+        sizes = {s.k for s in self._solutions}
+        meta = self._meta
+        plan = self._source.plan
         groups = meta.groups
         asked = (
             0

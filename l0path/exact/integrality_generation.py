@@ -289,11 +289,9 @@ class _Programs(_Search):
         best, seen = None, {}
         for support in [self.problem.forced, *self.fits]:
             best = self.better(best, seen, support)
-        self.binary, lower, status = (
-            np.setdiff1d(best[1].support, self.problem.forced),
-            -math.inf,
-            SearchEnd.STOPPED,
-        )
+        self.binary = np.setdiff1d(best[1].support, self.problem.forced)
+        lower = -math.inf
+        status = SearchEnd.STOPPED
         while not self.over():
             left = (
                 math.inf if self.time_limit is None else max(self.time_limit - self.seconds(), 1e-2)

@@ -96,9 +96,9 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
         for _turn in range(2):
             for u in basis:
                 v = v - (u @ v) * u
-        old, found = (
-            found,
-            float(np.linalg.eigvalsh(np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1))[-1]),
+        old = found
+        found = float(
+            np.linalg.eigvalsh(np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1))[-1]
         )
         length = float(np.linalg.norm(v))
         if length <= 1e-12 * found or abs(found - old) <= tol * found:
@@ -276,11 +276,9 @@ class GramView(View):
 
     def __init__(self, model, lambda1, lambda2):
         super().__init__(model.problem, model.W, lambda1, lambda2)
-        self.G, self.q, self.half_square = (
-            model.G[: model.width, : model.width],
-            model.q,
-            model.half_square,
-        )
+        self.G = model.G[: model.width, : model.width]
+        self.q = model.q
+        self.half_square = model.half_square
         self.where = model.where
 
     def position(self, support):

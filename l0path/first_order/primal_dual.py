@@ -153,14 +153,12 @@ class PrimalDualSolver:
         """
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
-        excluded, bound, alpha, steps, status, reads = (
-            np.zeros(p.X.p, dtype=bool),
-            -np.inf,
-            self.a,
-            0,
-            "max_rounds",
-            0,
-        )
+        excluded = np.zeros(p.X.p, dtype=bool)
+        bound = -np.inf
+        alpha = self.a
+        steps = 0
+        status = "max_rounds"
+        reads = 0
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)

@@ -249,11 +249,9 @@ def tangents(loss, y, weights, eta, intercept, shift):
     Poisson rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
     """
     loss = smooth(loss)
-    a, total, shift = (
-        np.empty(eta.shape, order="F"),
-        np.empty(eta.shape[1]),
-        np.array(shift, dtype=float),
-    )
+    a = np.empty(eta.shape, order="F")
+    total = np.empty(eta.shape[1])
+    shift = np.array(shift, dtype=float)
     if isinstance(loss, Squared):
         r = eta - y[:, None]
         if intercept:

@@ -240,10 +240,8 @@ def with_factors(groups, factor, always_include, exclude, by_columns):
     labels, rest = _split(always_include, groups)
     inside = np.union1d(groups.having(by_columns(rest, "always_include")), labels).astype(np.int64)
     labels, rest = _split(exclude, groups)
-    outside, out = (
-        np.union1d(np.flatnonzero(np.isinf(factor)), labels).astype(np.int64),
-        by_columns(rest, "exclude"),
-    )
+    outside = np.union1d(np.flatnonzero(np.isinf(factor)), labels).astype(np.int64)
+    out = by_columns(rest, "exclude")
     inside = np.union1d(inside, np.flatnonzero(factor == 0)).astype(np.int64)
     both = np.intersect1d(
         inside,

@@ -130,10 +130,8 @@ def dual_problem(problem, lambda1=0.0, lambda2=0.0, *, box=None, split=None):
     (`splitting.split`).
     """
     p = problem.X.p
-    lower, upper = (
-        np.where(problem.usable, problem.lower, 0.0),
-        np.where(problem.usable, problem.upper, 0.0),
-    )
+    lower = np.where(problem.usable, problem.lower, 0.0)
+    upper = np.where(problem.usable, problem.upper, 0.0)
     if box is not None:
         M = np.broadcast_to(np.asarray(box, dtype=np.float64), (p,))
         if not (M > 0).all():

@@ -118,14 +118,12 @@ class _Restricted:
     """(H) on the columns Z (k, n), one a row. scale: of y, 1 for classes."""
 
     def __init__(self, problem, Z, lambda1, lambda2, lower, upper):
-        self.problem, self.Z, self.lambda1, self.lambda2, self.lower, self.upper = (
-            problem,
-            Z,
-            lambda1,
-            lambda2,
-            lower,
-            upper,
-        )
+        self.problem = problem
+        self.Z = Z
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.lower = lower
+        self.upper = upper
         self.every = np.arange(Z.shape[0])
         self.low, self.high = (problem.weights * end for end in interval(problem.loss, problem.y))
         self.width, self.soft = problem.loss.width, smooth(problem.loss)

@@ -64,12 +64,10 @@ class RowModel(WorkingColumns):
         self.smooth = not traits.jumps
         # whether the curvature of a fit close by will do
         self.shares = self.smooth and not traits.coupled
-        self.grams, self.locals, self._held, self._flat = (
-            WeightedGrams(problem.intercept),
-            {},
-            0,
-            None,
-        )
+        self.grams = WeightedGrams(problem.intercept)
+        self.locals = {}
+        self._held = 0
+        self._flat = None
         # a dictionary once slopes and their products with all columns are to be kept: see
         # `verified_slopes`
         self.seen = None

@@ -33,12 +33,10 @@ class NodeColumns:
     def __init__(self, dual):
         self.dual, self.W = dual, np.empty(0, dtype=np.int64)
         self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.q, self.space = (
-            np.empty((dual.problem.X.n, 0), order="F"),
-            np.empty((0, 0)),
-            np.empty(0),
-            np.empty((0, 0)),
-        )
+        self.Z = np.empty((dual.problem.X.n, 0), order="F")
+        self.G = np.empty((0, 0))
+        self.q = np.empty(0)
+        self.space = np.empty((0, 0))
         self.across = self.every = self.found = None
         self.rows = 0  # of the products with all columns
         self.take()
