@@ -421,7 +421,8 @@ def run_fit(options, say=print):
     elif cv is not None:  # among the models that have a score
         index, why = cv.select(options.rule, rows=range(len(cv))), options.rule
     else:
-        (path, index), why = path._at(options.rule), options.rule
+        path, index, said = path._best(options.rule)
+        why = options.rule + (said and f"; {in_options(said)}")
     show(path, cv, index, why, say)
     if options.certify is not None:
         certificate = path.certify(index=index, time_limit=options.certify)

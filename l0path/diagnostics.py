@@ -101,7 +101,7 @@ def _row(b, true, beta, k):
     if len(b) != true.size:
         raise ValueError(
             f"a model has {b.size} coefficients but the first model has {true.size}; all must "
-            "belong to the same columns"
+            "belong to the same features"
         )
     if np.isnan(b).any():
         raise ValueError("the coefficients hold NaN; drop the models that were not solved")
@@ -141,9 +141,9 @@ def _models(source):
     if isinstance(source, pd.DataFrame):
         if "(Intercept)" in source.index:
             raise ValueError(
-                'the coefficients have a row "(Intercept)", so they may hold only the columns that '
-                "ever enter; pass the path itself, "
-                "or one row for each of the p columns and none for the intercept"
+                'the coefficients have a row "(Intercept)", so they may hold only the features '
+                "that ever enter; pass the path itself, "
+                "or one row for each of the p features and none for the intercept"
             )
         labels = source.columns
     else:
@@ -181,21 +181,21 @@ def _truth(truth, p, r=None):
     if values.ndim != 1:
         raise ValueError(
             f"truth has shape {values.shape}; pass p={p} coefficients, p booleans or the indices "
-            "of the true columns"
+            "of the true features"
         )
     kind = "i" if values.size == 0 else values.dtype.kind
     if kind in "iu":
         return _mask(values.astype(np.intp), p), None
     if kind not in "fb":
         raise TypeError(
-            f"truth has type {values.dtype}; pass floats (coefficients), integers (column "
+            f"truth has type {values.dtype}; pass floats (coefficients), integers (feature "
             "indices), booleans or a simulation"
         )
     if values.size != p:
         remedy = (
-            "coefficients need one value per column; column indices must be integers"
+            "coefficients need one value per feature; feature indices must be integers"
             if kind == "f"
-            else "a mask needs one value per column"
+            else "a mask needs one value per feature"
         )
         raise ValueError(
             f"truth has {values.size} values but the models have {p} coefficients: {remedy}"
@@ -211,14 +211,14 @@ def _mask(indices, p):
     """Column indices as p booleans."""
     if indices.size and (indices.min() < 0 or indices.max() >= p):
         raise ValueError(
-            f"truth has column indices from {indices.min()} to {indices.max()} but the models have "
-            f"columns 0 to {p - 1}"
+            f"truth has feature indices from {indices.min()} to {indices.max()} but the models "
+            f"have features 0 to {p - 1}"
         )
     mask = np.zeros(p, dtype=bool)
     mask[indices] = True
     if mask.sum() != indices.size:
         raise ValueError(
-            "truth repeats a column index; give each once (integers are indices: write "
+            "truth repeats a feature index; give each once (integers are indices: write "
             "coefficients as floats, e.g. beta.astype(float))"
         )
     return mask

@@ -242,7 +242,7 @@ def test_columns_are_not_seen_where_every_event_is_alone_at_risk():
             X, y, loss="cox", strata=strata, always_include=[1], max_k=2, offset=50 * X[:, 0]
         )
         assert len(path) == 1 and path.details.n_features[0] == 0
-        assert path.notes[0] == "3 columns constant in every risk set, never chosen: x0, x1, x2"
+        assert path.notes[0] == "3 features constant in every risk set, never chosen: x0, x1, x2"
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -133,7 +133,7 @@ def test_without_them_a_path_ends_at_full_rank(kind):
     rank = np.linalg.matrix_rank(X - X.mean(axis=0))
     path = check_sizes(X, y, {}, sizes=rank)
     assert any(
-        f"sizes end at k = {rank}, where every other column is a linear combination" in note
+        f"sizes end at k = {rank}, where every other feature is a linear combination" in note
         for note in path.notes
     )
 

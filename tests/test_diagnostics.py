@@ -133,10 +133,10 @@ def test_inputs_are_not_changed():
     "error, words, models, truth",
     [
         (ValueError, "4 values but the models have 5", MODELS, BETA[:4]),
-        (ValueError, "column indices must be integers", MODELS, np.array([0.0, 2.0])),
+        (ValueError, "feature indices must be integers", MODELS, np.array([0.0, 2.0])),
         (ValueError, "a mask needs", MODELS, np.array([True, False])),
-        (ValueError, "columns 0 to 4", MODELS, [0, 5]),
-        (ValueError, "columns 0 to 4", MODELS, [-1, 2]),
+        (ValueError, "features 0 to 4", MODELS, [0, 5]),
+        (ValueError, "features 0 to 4", MODELS, [-1, 2]),
         (ValueError, "write coefficients as floats", MODELS, [3, 0, 4, 0, 0]),
         (TypeError, "truth has type", MODELS, ["a", "b"]),
         (ValueError, r"truth has shape \(1, 5\)", MODELS, BETA[None, :]),

@@ -164,7 +164,7 @@ def test_a_column_called_as_the_intercept_gets_a_name_of_its_own(intercept):
 
 def test_a_path_that_could_not_reach_max_k_says_so():
     path = l0path.fit(X, SCORE + RNG.standard_normal(90), max_k=50)
-    assert "max_k = 50 was cut to 5, the number of usable columns" in repr(path)
+    assert "max_k = 50 was cut to 5, the number of usable features" in repr(path)
     groups = l0path.fit(X, SCORE + RNG.standard_normal(90), max_k=9, groups=list("uuvvw"))
     assert "max_k = 9 was cut to 3, the number of usable groups" in repr(groups)
     perfect = l0path.fit(X, SCORE, max_k=4)

@@ -224,7 +224,7 @@ def test_new_response_keeps_design_and_truth():
         (ValueError, "support has 3 indices but k=2", dict(support=[0, 1, 2])),
         (ValueError, "distinct indices from 0 to 5", dict(support=[0, 6])),
         (ValueError, "distinct indices", dict(support=[2, 2])),
-        (TypeError, "integer column indices", dict(support=[0.0, 1.0])),
+        (TypeError, "integer feature indices", dict(support=[0.0, 1.0])),
         (ValueError, "beta='ones'", dict(beta="ones")),
         (ValueError, r"beta has shape \(3,\)", dict(beta=[1.0, 2.0, 3.0])),
         (ValueError, "beta has 1 zeros", dict(beta=[0.0, 1.0])),

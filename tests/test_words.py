@@ -53,6 +53,16 @@ THINGS = {
     r"active set": "support",
     r"cost function|loss function|criterion function": "loss or objective",
 }
+# what messages say of the features that a model may have; columns are those of a table or of X
+OF_MESSAGES = {
+    **{pattern: better for pattern, better in THINGS.items() if "column" in pattern},
+    r"(constant|usable|equal|x|all|no|these|many|more|such) columns? (are|is|do|does|that can be"
+    r"|could|of the model|separates?|hold|competes?|nearly)": "feature",
+    r"columns (and|in) the model|columns? of the (larger |smaller )?model": "features of the model",
+    r"(choosing|chose|among|has no|leave|leave some|leave such) (the )?columns(?! of)": "features",
+    r"columns (separate|almost|whose squares|that separate|left out|competing)": "features",
+    r"linear combinations? of (other |earlier )?columns": "features",
+}
 # sentences that have to be read twice
 SENTENCES = {
     r"(\w+ is|what is) called how|what is called": "name the thing",
@@ -108,6 +118,32 @@ def inner():
     return out
 
 
+def messages():
+    """{file: the texts of its errors, warnings, notes and displays}: all texts of more than one
+    word that are no docstrings; values that are filled in are "x".
+    """
+    out = {}
+    for file in sorted((ROOT / "l0path").rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                left_out |= {id(part) for part in ast.walk(node) if part is not node}
+        found = []
+        for node in ast.walk(tree):
+            if id(node) in left_out:
+                continue
+            if isinstance(node, ast.JoinedStr):
+                filled = (
+                    part.value if isinstance(part, ast.Constant) else "x" for part in node.values
+                )
+                found.append("".join(filled))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+        out[str(file.relative_to(ROOT))] = "\n\n".join(text for text in found if " " in text)
+    return out
+
+
 def pages(without=()):
     return {
         str(file.relative_to(ROOT)): plain(file.read_text(encoding="utf-8"))
@@ -132,6 +168,10 @@ def test_one_spelling():
 
 def test_one_word_for_one_thing():
     assert unwanted({**pages(without=FOR_DEVELOPERS), **public()}, THINGS) == []
+
+
+def test_messages_speak_of_features():
+    assert unwanted(messages(), OF_MESSAGES) == []
 
 
 def test_sentences_are_read_once():

@@ -112,7 +112,7 @@ def add_model(fit):
     fit.add_argument(
         "--relax",
         metavar="SHARES",
-        help="with --cv: shares of a shrunken model in its mixtures with the fit of its columns "
+        help="with --cv: shares of a shrunken model in its mixtures with the fit of its features "
         "without shrinkage, separated by commas (default 0,0.5,1; with --lambda2 1)",
     )
     fit.add_argument(
@@ -158,7 +158,7 @@ def add_columns(fit):
     fit.add_argument(
         "--drop", default="", help="columns to leave out, separated by commas (identifiers, say)"
     )
-    fit.add_argument("--include", default="", help="columns in every model, separated by commas")
+    fit.add_argument("--include", default="", help="features in every model, separated by commas")
     fit.add_argument(
         "--groups",
         metavar="GROUPS",

@@ -42,16 +42,67 @@ INSTEAD = {
     "normalize": "write standardize=",
     "seed": "write random_state=",
     "verbose": "write progress=True",
+    "positive": "write lower=0",
+    "l1_ratio": "write lambda1= for the l1 norm and lambda2= for the ridge",
+    "C": "write lambda2= for the ridge and lambda1= for the l1 norm, which grow as C falls",
+    "n_nonzero_coefs": "write k= for sizes, or max_k= for the largest",
+    "n_features_to_select": "write k= for sizes, or max_k= for the largest",
+    "epsilon": "write loss=l0path.losses.Huber(delta=...)",
+}
+# the same for estimators: the first remedy counts whose argument the estimator has
+SIZE = ("write k=", "write max_k= for the largest size", "write k=")
+SHRINKAGE = (
+    "write lambda1= for the l1 norm and lambda2= for the ridge",
+    "write lambda2= for the ridge",
+)
+OF_ESTIMATORS = {
+    "alpha": SHRINKAGE,
+    "alphas": SHRINKAGE,
+    "l1_ratio": SHRINKAGE,
+    "l1_ratios": SHRINKAGE,
+    "penalty": SHRINKAGE,
+    "C": (INSTEAD["C"], "write lambda2= for the ridge, which grows as C falls"),
+    "Cs": SHRINKAGE,
+    "n_alphas": SHRINKAGE,
+    "n_nonzero_coefs": SIZE,
+    "n_features_to_select": SIZE,
+    "k": ("write max_k= for the largest size, and rule= for the choice",),
+    "cv": ("leave it out, or use the estimator of this name with CV at its end",),
+    "scoring": ("leave it out, or use the estimator of this name with CV at its end",),
+    "verbose": ("leave it out: estimators print nothing",),
+    "sample_weight": ("give it to .fit(X, y, sample_weight=...)",),
+    "tol": (INSTEAD["tol"], "leave it out: the fit is exact"),
+    "solver": ("write algorithm=, a name or a record of l0path.solvers",),
+    "positive": (INSTEAD["positive"], "use l0path.fit(..., lower=0)"),
+    **dict.fromkeys(
+        ("copy_X", "precompute", "warm_start", "selection", "dual", "multi_class"),
+        ("leave it out: nothing here depends on it",),
+    ),
 }
 
 
-def refuse_unknown(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise TypeError for the first keyword argument that a call of this name does not take."""
+def _remedy(key, known, estimator):
+    """What to write instead of an argument; "" where nothing is known."""
+    texts = (OF_ESTIMATORS if estimator else {}).get(key, (INSTEAD.get(key, ""),))
+    for text in texts:
+        named = re.match(r"write (\w+)=", text)
+        if text and (not estimator or named is None or named[1] in known):
+            return text
+    return ""
+
+
+def refuse_unknown(
+    name: str, given: Iterable[str], known: Iterable[str], *, estimator: bool = False
+) -> None:
+    """Raise TypeError for the first keyword argument that a call of this name does not take.
+
+    estimator: whether it makes an estimator of scikit-learn.
+    """
     known = list(known)
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = INSTEAD.get(key, f"did you mean {near[0]}=?" if near else "")
+            hint = _remedy(key, known, estimator) or (f"did you mean {near[0]}=?" if near else "")
             raise TypeError(
                 f"{name}() got an unexpected keyword argument {key!r}" + (hint and f"; {hint}")
             )
@@ -105,6 +156,61 @@ ROW = (
     "chosen_by"
 ).split()
 
+# natural names for what results of other kinds have, by kind
+OF_KIND = {
+    "ModelSet": {
+        "best": "write .models[0]",
+        "best_model": "write .models[0]",
+        "model": "write .models[0] for the best one",
+        "supports": "write [model.support for model in .models]",
+        "support": "write .models[0].support, or .table for those of all models",
+        "features": "write .models[0].features, or .table for those of all models",
+        "coefs": "write .coef, or .average(), averaged over the models",
+        "coef_": "write .coef, or .average(), averaged over the models",
+        "objective": "write .models[0].objective, or .table",
+        "k": "write .models[0].k, or .table for those of all models",
+        "path": "write .models[0].path",
+        "summary": "write .table, or .models[0].summary()",
+    },
+    "Certificate": {
+        "best_model": "write .best[0]",
+        "models": "write .best, the best models",
+        "supports": "write [model.support for model in .best]",
+        "optimal": "write .proven",
+        "optimality": "write .proven, or .status",
+        "bound": "write .lower_bound",
+        "upper_bound": "write .incumbent",
+        "objective": "write .incumbent",
+        "time": "write .seconds",
+        "table": "write .path.table",
+        "details": "write .path.details",
+    },
+    "Summary": {
+        "params": "write .table, or ask the model: .refit(...).params",
+        "pvalues": "ask the model: .refit(...), whose results have them",
+        "bse": "ask the model: .refit(...), whose results have them",
+        "tables": "write .table",
+        "to_latex": "write .table.to_latex(), or path.compare([...]).to_latex()",
+        "as_latex": "write .table.to_latex(), or path.compare([...]).to_latex()",
+        "features": "write list(.table.index)",
+        "best": "write .table, which has best_exchange",
+    },
+    "Comparison": {
+        "best": 'name it in the list: path.compare([3, "bic"])',
+        "models": "write .columns",
+        "coef": 'write .loc["coefficient"]',
+        "coefficients": 'write .loc["coefficient"]',
+        "params": 'write .loc["coefficient"]',
+        "bse": 'write .loc["standard error"], of path.compare(..., se=True)',
+        "criteria": 'write .loc["criterion"]',
+        "scores": 'write .loc["criterion"], or .loc["cross-validation"]',
+        "supports": 'write .loc["coefficient"].notna()',
+        "features": 'write list(.loc["coefficient"].index)',
+        "table": "it is the table, a DataFrame",
+    },
+}
+SCORE_NAMES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp", "loglik", "df", "rss")
+
 
 def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
     """Raise AttributeError for an attribute that an object does not have, with what is near.
@@ -128,7 +234,7 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
                 "n_nonzero": MOVED["n_nonzero"],
             }
         elif kind not in ("Path", "CVPath"):
-            moved = {}
+            moved = OF_KIND.get(kind, {})
         called = re.match(r"write \.(\w+)", ATTRIBUTES.get(name, ""))
         near = difflib.get_close_matches(name, public, n=3)
         inside = getattr(type(thing.__dict__.get(part)), name, None)
@@ -148,13 +254,38 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
     raise AttributeError(f"{kind} has no attribute {name!r}{hint}")
 
 
+def refuse_of_table(table: Any, name: str, error: AttributeError) -> NoReturn:
+    """Raise AttributeError for an attribute that a table, a DataFrame of a kind of its own, does
+    not have: with what has it, or the names of its columns. error: that of pandas.
+    """
+    if name.startswith("_"):
+        raise error  # pandas and others look for such names
+    kind = type(table).__name__
+    columns = [str(column) for column in table.columns]
+    near = difflib.get_close_matches(name, columns, n=3)
+    hint = OF_KIND.get(kind, {}).get(name)
+    if hint is None and name in SCORE_NAMES:
+        hint = "the path has it: path.score_table()"
+    if hint is None and near:
+        hint = f"did you mean {' or '.join(near)}?"
+    if hint is None:
+        shown = [*columns[:12], *(["..."] if len(columns) > 12 else [])]
+        hint = f"it is a DataFrame with the columns {', '.join(shown)}"
+    raise AttributeError(f"{kind} has no attribute {name!r}; {hint}") from None
+
+
 def hinted(function: Callable[P, R]) -> Callable[P, R]:
-    """A decorator: keyword arguments that the function does not take are told with a remedy."""
+    """A decorator: keyword arguments that the function does not take are told with a remedy. It
+    leaves the signature as it is, also that of the __init__ of an estimator, by which scikit-learn
+    knows the parameters.
+    """
     known = list(inspect.signature(function).parameters)
+    estimator = function.__name__ == "__init__"
+    name = function.__qualname__.split(".")[0] if estimator else function.__name__
 
     @functools.wraps(function)
     def told(*args: P.args, **given: P.kwargs) -> R:
-        refuse_unknown(function.__name__, given, known)
+        refuse_unknown(name, given, known, estimator=estimator)
         return function(*args, **given)
 
     return told

@@ -2,11 +2,19 @@
 
 import pandas as pd
 
+from .hints import refuse_of_table
+
 
 class Table(pd.DataFrame):
     """A DataFrame that prints all of its columns, in blocks where they do not fit on a line. What
     pandas makes of it is an ordinary DataFrame.
     """
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError as error:
+            refuse_of_table(self, name, error)
 
     def __reduce__(self):
         return pd.DataFrame, (pd.DataFrame(self),)

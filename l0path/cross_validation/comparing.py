@@ -45,14 +45,15 @@ def compare(
     standardized: bool = False,
     criteria: Sequence[str] = (),
     se: bool | str = False,
+    exponentiate: bool = False,
     **within: Unpack[Selector],
 ) -> Comparison:
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.select)
     held_out = self.scores[["cv_mean", "cv_se"]]
-    out = side_by_side(
-        self, at, labels, standardized, se, criterion=scores, **{"cross-validation": held_out}
-    )
+    shown = {"standardized": standardized, "se": se, "exponentiate": exponentiate}
+    parts = {"criterion": scores, "cross-validation": held_out}
+    out = side_by_side(self, at, labels, shown, **parts)
     out.attrs["title"] += f", held-out {self._scoring}"
     return out
 

@@ -15,7 +15,7 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..engine.posing import default_max_k
+from ..engine.posing import larger_sizes
 from ..paths import Model, Path
 from ..paths.criteria import RULES
 from ..paths.path import SLICES
@@ -537,6 +537,7 @@ class CVPath(Path):
         standardized: bool = False,
         criteria: Sequence[str] = (),
         se: bool | str = False,
+        exponentiate: bool = False,
         **within: Unpack[Selector],
     ) -> Comparison:
         """Some models side by side, fitted on all rows, with their held-out scores.
@@ -551,6 +552,8 @@ class CVPath(Path):
             Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
         se : bool or str, default False
             Whether standard errors are shown, as in `Path.compare`.
+        exponentiate : bool, default False
+            Whether exp of the coefficients is shown, as in `Path.compare`.
         **within : int or float
             slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
             are several.
@@ -581,7 +584,15 @@ class CVPath(Path):
         """
         from .comparing import compare
 
-        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
+        return compare(
+            self,
+            models,
+            standardized=standardized,
+            criteria=criteria,
+            se=se,
+            exponentiate=exponentiate,
+            **within,
+        )
 
     def plot(
         self,
@@ -809,26 +820,11 @@ class CVPath(Path):
                     f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
                     f"grid: {name}=[...]"
                 )
-        sizes = {s.k for s in self._solutions}
-        meta = self._meta
-        plan = self._source.plan
-        groups = meta.groups
-        asked = (
-            0
-            if plan is None
-            else default_max_k(groups, meta.p, meta.n_eff)
-            if plan.max_k is None
-            else plan.max_k
-        )  # a path that ended before had no more columns, or no use for them
-        data = self._source.data
-        copies = 0 if data is None or data.copies is None else len(data.copies)
-        free = (
-            int((~meta.excluded).sum()) - len(meta.forced) - copies
-            if groups is None
-            else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
-        )
-        if len(sizes) > 1 and best.k == max(sizes) and asked <= best.k < free:
-            notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
+        if larger_sizes(self, best):
+            notes.append(
+                f"the best score is at the largest size tried, k = {best.k}, and larger ones may "
+                f"be better; raise max_k="
+            )
         return notes
 
     def _without_data(self):

@@ -72,6 +72,22 @@ def new_rows(path, X, y, **by_row):
     return UnseenRows(design, target, weights, counts, trials, importance, shift, None)
 
 
+def rows_of_fit(path):
+    """The rows of the fit in the form of `UnseenRows`."""
+    data = path._data()
+    survival = path._meta.traits.response == "survival"
+    return UnseenRows(
+        data.design,
+        data.y,
+        data.weights,
+        None,
+        None,
+        path._meta.importance,
+        data.offset,
+        data.loss if survival else None,
+    )
+
+
 def held_out(path, rows, i):
     """The `HeldOutRows` of `UnseenRows` with solution i."""
     eta, times = linear_predictor(rows.design, rows.offset, path._solutions[i]), None

@@ -60,7 +60,7 @@ def copy_notes(classes, pairs, names):
     if out:
         some = [f"{names[j]} (equal to {names[i]})" for j, i in list(out.items())[:5]]
         notes.append(
-            f"{len(out)} column{'s' if len(out) > 1 else ''} left out, which changes no optimum: "
+            f"{len(out)} feature{'s' if len(out) > 1 else ''} left out, which changes no optimum: "
             + ", ".join(some)
             + (", ..." if len(out) > 5 else "")
         )
@@ -68,7 +68,7 @@ def copy_notes(classes, pairs, names):
     rest = [" = ".join(few[:5]) for few in rest if len(few) > 1]
     if rest:
         notes.append(
-            "equal columns that are chosen like any others, because with a ridge, a bound or "
+            "equal features that are chosen like any others, because with a ridge, a bound or "
             "always_include a model may need more than one of them: "
             + ", ".join(rest[:5])
             + (", ..." if len(rest) > 5 else "")

@@ -487,7 +487,7 @@ def costs(penalty_factor, always_include, exclude, names):
     if both.size:
         raise ValueError(
             f"always_include and exclude both name {', '.join(names[j] for j in both[:5])}; a "
-            "column is either in or out"
+            "feature is either in or out"
         )
     factor[forced] = 0.0
     return factor, forced, out
@@ -498,7 +498,7 @@ def check_box(low, high, forced, excluded, names):
     if bad.size:
         j = bad[0]
         raise ValueError(
-            f"lower > upper for {bad.size} columns, the first {names[j]}: {low[j]:g} > "
+            f"lower > upper for {bad.size} features, the first {names[j]}: {low[j]:g} > "
             f"{high[j]:g}; swap them"
         )
     bad = np.flatnonzero((np.isposinf(low) | np.isneginf(high)) & ~excluded)
@@ -514,6 +514,6 @@ def check_box(low, high, forced, excluded, names):
     if bad.size:
         j = bad[0]
         raise ValueError(
-            f"the bounds of {names[j]}, [{low[j]:g}, {high[j]:g}], do not contain 0, so the column "
-            "could not be left out; widen them, or put the column into always_include"
+            f"the bounds of {names[j]}, [{low[j]:g}, {high[j]:g}], do not contain 0, so the "
+            "feature could not be left out; widen them, or put the feature into always_include"
         )

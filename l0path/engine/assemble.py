@@ -351,7 +351,7 @@ def near_note(model, names):
     if model.near is None:
         return ""
     note = (
-        f"{model.near.size} columns are almost linear combinations of each other: beside the "
+        f"{model.near.size} features are almost linear combinations of each other: beside the "
         "others they keep less than 1e-4 of their length. Models with them were fitted on their "
         "rows, which is slower and exact, and nothing is claimed without such fits: "
         f"{some(model.near, names)}"
@@ -376,7 +376,7 @@ def _why_saturated(result, problem):
     if not np.isfinite(fit.value):
         return (
             f"sizes end at k = {result.last}, where the loss is beyond all numbers: a row is too "
-            "far out for the columns in every model within their bounds; widen the bounds, or "
+            "far out for the features in every model within their bounds; widen the bounds, or "
             "leave the row out"
         )
     why = (

@@ -67,7 +67,7 @@ def with_mixtures(setting, solutions):
     notes = []
     if apart:
         notes.append(
-            "without shrinkage there is no finite optimum on the columns of some models "
+            "without shrinkage there is no finite optimum on the features of some models "
             "(separation), whose mixtures are not offered: k = "
             + (spans(apart) if len(apart) > 1 else str(*apart))
         )

@@ -37,8 +37,8 @@ MOST_LOOKED_INTO = 64  # columns that count as constant, whose values are looked
 
 
 def unit(problem):
-    """The unit that sizes count, for messages: "columns" or "groups"."""
-    return "columns" if problem.groups is None else "groups"
+    """The unit that sizes count, for messages: "features" or "groups"."""
+    return "features" if problem.groups is None else "groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ def _constant_notes(data, problem):
     constant = np.flatnonzero(~problem.usable & ~data.excluded)
     if not constant.size:
         return []
-    many = f"{constant.size} constant column{'s' if constant.size > 1 else ''}"
+    many = f"{constant.size} constant feature{'s' if constant.size > 1 else ''}"
     if (problem.square[constant] > 0).any():
         others = {"survival": "constant in every risk set"}
         kind = others.get(data.loss.traits.response, "that the loss does not see")
@@ -148,13 +148,13 @@ def _constant_notes(data, problem):
     barely_varying, tiny = _in_last_digits(data, constant)
     if barely_varying.size:
         notes.append(
-            "columns that differ from a constant in their last digits only count as constant; if "
-            "these differences matter, subtract a value near the mean from the column first: "
+            "features that differ from a constant in their last digits only count as constant; if "
+            "these differences matter, subtract a value near the mean from the feature first: "
             + some(barely_varying, data.names)
         )
     if tiny.size:
         notes.append(
-            "columns whose squares are too small for floating point numbers count as constant; "
+            "features whose squares are too small for floating point numbers count as constant; "
             f"multiply them by a number: {some(tiny, data.names)}"
         )
     return notes
@@ -196,7 +196,7 @@ def prepared(request, control):
     if plan.max_k is not None and max_k < want:
         cut = (
             f"max_k = {want} was cut to {max_k}, the number of usable "
-            f"{'columns' if problem.groups is None else 'groups'}"
+            f"{'features' if problem.groups is None else 'groups'}"
         )
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
@@ -260,10 +260,36 @@ def default_max_k(groups, p, n_eff):
     """min(p, n_eff // 2, 100); with groups (`Groups`, else None) their number for p, and n_eff // 2
     over their mean size.
     """
+    return min(_most(groups, p, n_eff), 100)
+
+
+def _most(groups, p, n_eff):
+    """The largest size that the numbers of rows and of columns, or groups, suggest."""
     if groups is not None:
         count = len(groups.labels)
-        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
-    return int(min(p, n_eff // 2, 100))
+        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size)))
+    return int(min(p, n_eff // 2))
+
+
+def larger_sizes(path, s):
+    """Whether a solution of a path has the largest size that was tried, although the data would
+    allow larger ones: up to all features, or half of the rows.
+    """
+    meta, plan, groups = path._meta, path._source.plan, path._meta.groups
+    sizes, data, asked = {one.k for one in path._solutions}, path._source.data, 0
+    if plan is not None:
+        default = default_max_k(groups, meta.p, meta.n_eff)
+        asked = default if plan.max_k is None else plan.max_k
+    # a path that ended before had no more features, or no use for them
+    if len(sizes) < 2 or not asked <= s.k == max(sizes):
+        return False
+    copies = 0 if data is None or data.copies is None else len(data.copies)
+    free = (
+        int((~meta.excluded).sum()) - len(meta.forced) - copies
+        if groups is None
+        else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
+    )
+    return s.k < min(free, _most(groups, meta.p, meta.n_eff))
 
 
 # -------------------- the data of an earlier fit

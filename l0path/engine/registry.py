@@ -62,8 +62,8 @@ def _even_costs(plan, problem):
             "lambda0 values cannot be served; choose by size: leave lambda0= out"
         )
     raise ValueError(
-        f"penalty_factor= differs among the columns: {type(plan.settings).__name__} chooses "
-        "columns by their number, so it cannot serve lambda0 values; "
+        f"penalty_factor= differs among the features: {type(plan.settings).__name__} chooses "
+        "features by their number, so it cannot serve lambda0 values; "
         "leave lambda0= out, or use algorithm='cd', 'swap' or 'primal_dual'"
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import joblib
 from numpy.typing import ArrayLike
 
+from ..core.hints import hinted
 from ..core.types import Bound, Columns, Seed, Settings
 from ..engine.grids import Lambda
 from ..problem.specified import LossRecord
@@ -100,6 +101,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     (['worst_radius', 'worst_texture', 'worst_concave_points'], 0.968)
     """
 
+    @hinted
     def __init__(
         self,
         k: int = 10,
@@ -228,6 +230,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
            [1., 0.]])
     """
 
+    @hinted
     def __init__(
         self,
         max_k: int | None = None,

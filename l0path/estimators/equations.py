@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from ..core.arguments import number, whole
+from ..core.hints import hinted
 from ..core.status import Optimality
 from ..fitting import fit
 
@@ -93,6 +94,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
     [[0, 3], [5]]
     """
 
+    @hinted
     def __init__(
         self,
         k: int | Sequence[int] | None = None,

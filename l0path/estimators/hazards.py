@@ -142,8 +142,8 @@ class SurvivalMethods:
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         return int(want)
 
-    def _take(self, path, index):
-        super()._take(path, index)
+    def _take(self, path, index, chosen_by=""):
+        super()._take(path, index, chosen_by)
         del self.intercept_  # the baseline hazard is in its place
         return self
 

@@ -9,6 +9,7 @@ from typing import Any
 import joblib
 from numpy.typing import ArrayLike
 
+from ..core.hints import hinted
 from ..core.types import Bound, Columns, Seed, Settings
 from ..engine.grids import Lambda
 from ..problem.specified import LossRecord
@@ -115,6 +116,7 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
     array([2, 7])
     """
 
+    @hinted
     def __init__(
         self,
         k: int = 10,
@@ -239,6 +241,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     (2, (263, 2))
     """
 
+    @hinted
     def __init__(
         self,
         max_k: int | None = None,

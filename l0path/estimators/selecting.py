@@ -234,9 +234,9 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             return None
         return column_of(X, self.offset_index_)
 
-    def _take(self, path, index):
+    def _take(self, path, index, chosen_by=""):
         """Set the fitted attributes."""
-        self.path_, self.model_ = path, path.model(index=index)
+        self.path_, self.model_ = path, Model(path, index, chosen_by)
         s = path._solutions[index]
         coef, intercept = np.zeros((path.p, *s.beta.shape[1:])), s.intercept
         coef[s.support] = s.beta
@@ -458,4 +458,4 @@ class ModelOfBestScore(SelectedColumns):
             n_jobs=self.n_jobs,
             **self._with_offset(X, self._arguments(PASSED_CV)),
         )
-        return self._take(*self.cv_._at(self.rule))
+        return self._take(*self.cv_._best(self.rule))

@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 from numpy.typing import ArrayLike
 
+from ..core.hints import hinted
 from ..core.types import Bound, Columns, Seed, Settings
 from ..engine.grids import Lambda
 from ..problem.specified import LossRecord
@@ -104,6 +105,7 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
     0.44
     """
 
+    @hinted
     def __init__(
         self,
         k: int = 10,
@@ -226,6 +228,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     2
     """
 
+    @hinted
     def __init__(
         self,
         max_k: int | None = None,

@@ -66,7 +66,7 @@ def refuse_groups(data, settings, lambda1):
     """Raise ValueError where the groups of `Data` cannot be searched with these settings."""
     if isinstance(settings, IntegralityGeneration):
         raise ValueError(
-            "integrality generation searches among models of k columns, but there are groups: use "
+            "integrality generation searches among models of k features, but there are groups: use "
             "algorithm='exact', or certify with algorithm=None, which compare all sets of groups"
         )
     bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()

@@ -159,7 +159,7 @@ def generate(
     wanted = BestSubset(dual, size, lambda0, float(lambda2))
     if dual.unbounded.any():
         raise ValueError(
-            "lambda2=0 without a finite box leaves columns that nothing bounds; give lambda2 > 0 "
+            "lambda2=0 without a finite box leaves features that nothing bounds; give lambda2 > 0 "
             "or box="
         )
     search = (_Tree if settings.solver == "tree" else _Programs)(

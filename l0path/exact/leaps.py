@@ -55,7 +55,7 @@ def searchable(dual):
     if np.isfinite(dual.lower[used]).any() or np.isfinite(dual.upper[used]).any():
         return "leaps and bounds needs coefficients without bounds"
     return (
-        f"leaps and bounds takes {MOST_COLUMNS} columns at most, not {used.sum()}"
+        f"leaps and bounds takes {MOST_COLUMNS} features at most, not {used.sum()}"
         if used.sum() > MOST_COLUMNS
         else ""
     )
@@ -127,7 +127,7 @@ def refused_where_too_dependent(S, most):
     spare = len(S) - _rank(S)[0]
     if parts_of(spare, most) > MOST_SUBTREES:
         raise ValueError(
-            f"too many of {len(S)} columns are linear combinations of others for leaps and "
+            f"too many of {len(S)} features are linear combinations of others for leaps and "
             "bounds; search by branch and bound, or use a ridge (lambda2=1e-3)"
         )
     return spare

@@ -18,11 +18,11 @@ from .bounding import IN_BOX, TWICE
 LOOKED_AT = 1e8  # n p^2 up to which a certificate looks for linear combinations: some 0.1 s
 # of an objective: rounding that is smaller changes no proof
 TOLD_APART = 1e-9
-NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
+NO_BOUNDS = "features without ridge and without a box leave a search no bounds"
 # how a search over all sizes may end without a proof
 WHY_ENDED = {
     SearchEnd.NO_OPTIMUM: "a model of this size or a smaller one has no finite optimum",
-    SearchEnd.TOO_CLOSE: "columns are almost linear combinations of others, and their fits prove "
+    SearchEnd.TOO_CLOSE: "features are almost linear combinations of others, and their fits prove "
     "nothing; leave some out with exclude=, or fit with a ridge, lambda2=1e-3",
 }
 # why sets may be missing, by the status of a search over all sizes that was stopped
@@ -111,7 +111,7 @@ def too_dependent(problem, names):
     """Why leaps and bounds does not end: dependent columns of a problem."""
     found = dependent(problem)
     return (
-        f"{len(found)} columns are linear combinations of earlier ones (or nearly so), too many "
+        f"{len(found)} features are linear combinations of earlier ones (or nearly so), too many "
         "for leaps and bounds; leave some out with exclude=, or fit with a ridge, lambda2=1e-3: "
         f"{described(found, names)}"
     )
@@ -124,8 +124,8 @@ def why_no_optimum(loss, solution):
     remedy = "add a little shrinkage, lambda2=1e-3"
     monotone = loss.traits.recession == MONOTONE
     if solution.status == FitStatus.SEPARATED:
-        how = "the likelihood is monotone in the columns"
-        how = how if monotone else "the columns separate the classes"
+        how = "the likelihood is monotone in the features"
+        how = how if monotone else "the features separate the classes"
         return f"{how}, so the model has no finite optimum; {remedy}"
     return ""
 
@@ -138,15 +138,15 @@ def models_without_optimum(problem, path):
     apart = [s for s in path._solutions if s.status == FitStatus.SEPARATED]
     if not apart:
         return (
-            f"some models have no finite optimum, or none that was reached, as where columns {do}: "
-            "these are not among the models; leave such columns out with exclude="
+            "some models have no finite optimum, or none that was reached, as where features "
+            f"{do}: these are not among the models; leave such features out with exclude="
         )
     support = min(apart, key=lambda s: s.k).support
     names = ", ".join(path.names[j] for j in support[:MOST_NAMES])
     names += ", ..." if support.size > MOST_NAMES else ""
     return (
-        f"columns {do} (such as {names}), so models with them have no finite optimum and are not "
-        "among the models; leave such columns out with exclude="
+        f"features {do} (such as {names}), so models with them have no finite optimum and are not "
+        "among the models; leave such features out with exclude="
     )
 
 
@@ -177,15 +177,15 @@ def assumptions(search):
             how = f"{TWICE:g} times the largest |b_j| of this model"
         out.append(
             f"assumes |b_j| <= {bounds.box:.6g} in standardized units ({how}): bound and fixed "
-            "columns hold only for models within it"
+            "features hold only for models within it"
         )
     copies = 0 if data.copies is None else len(data.copies)
     if (out_of_it := int((~bounds.whole.usable).sum()) - copies) > 0:
-        which = "column that is" if out_of_it == 1 else "columns that are"
+        which = "feature that is" if out_of_it == 1 else "features that are"
         stays = "stays" if out_of_it == 1 else "stay"
         out.append(f"{out_of_it} {which} excluded or constant {stays} out")
     if copies:
-        which = "column equal to another one is" if copies == 1 else "columns equal to others are"
+        which = "feature equal to another one is" if copies == 1 else "features equal to others are"
         out.append(
             f"{copies} {which} left out, which changes no optimum; each can stand in for the one "
             "it equals"
@@ -214,8 +214,8 @@ def combinations_of_columns(problem, lambda2, names):
     found = dependent(problem, (0.0, max(2e-14, problem.rounding(J))))
     if not found:
         return []
-    what = "1 column is a linear combination" if len(found) == 1 else ""
-    what = what or f"{len(found)} columns are linear combinations"
+    what = "1 feature is a linear combination" if len(found) == 1 else ""
+    what = what or f"{len(found)} features are linear combinations"
     return [f"{what} of others, so different models can be the same: {described(found, names)}"]
 
 

@@ -88,8 +88,8 @@ class LocalSearch:
             or self.swap_size < 1
         ):
             raise ValueError(
-                f"swap_size={self.swap_size!r} must be a whole number >= 1: columns exchanged at a "
-                "time"
+                f"swap_size={self.swap_size!r} must be a whole number >= 1: features exchanged at "
+                "a time"
             )
         check_tol(self.tol)
         whole(self.max_iter, "max_iter", 1)

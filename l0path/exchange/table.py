@@ -61,6 +61,8 @@ class State(NamedTuple):
     s: np.ndarray  # (w,), curvature that is left
     scratch: np.ndarray  # (5, max(w, capacity)), work space
     count: np.ndarray  # (2,), size k, and rank-one changes since the last build
+    lacking: np.ndarray  # (w,), how many columns that a column needs are outside
+    holding: np.ndarray  # (w,), how many members need a column
 
 
 class Columns(NamedTuple):
@@ -72,6 +74,8 @@ class Columns(NamedTuple):
     w: int
     locked: np.ndarray  # (w,), bool: never dropped
     cost: np.ndarray  # (w,), of being in; 1e300: it may not enter
+    # (w, w), bool: which columns each needs beside it in a support; (0, 0) where none does
+    needs: np.ndarray = np.zeros((0, 0), np.bool_)
 
 
 class ExchangeList(NamedTuple):
@@ -95,6 +99,8 @@ def new_state(width, capacity):
         np.zeros(width),
         np.zeros((5, max(width, capacity))),
         np.zeros(2, np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
     )
 
 
@@ -104,6 +110,20 @@ def clear(state, columns):
     state.count[:], state.member[:] = 0, False
     state.c[:] = columns.q[:w]
     state.s[:] = np.diagonal(columns.G)[:w] + columns.ridge_diag
+    state.holding[:], state.lacking[:] = 0, columns.needs.sum(axis=1) if columns.needs.size else 0
+
+
+@njit
+def _note(state, columns, j, sign):
+    """Count that column j has come (sign 1) or has left (-1), for those that need it and those that
+    it needs.
+    """
+    needs = columns.needs
+    for h in range(needs.shape[0]):
+        if needs[h, j]:
+            state.lacking[h] -= sign
+        if needs[j, h]:
+            state.holding[h] += sign
 
 
 @njit
@@ -115,10 +135,13 @@ def build(state, columns, k):
     G, q, w = columns.G, columns.q, columns.w
     state.count[0], state.count[1] = k, 0
     for j in range(w):
+        if state.member[j]:
+            _note(state, columns, j, -1)
         state.member[j] = False
     H = np.empty((k, k))
     for i in range(k):
         state.member[S[i]] = True
+        _note(state, columns, S[i], 1)
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
         H[i, i] += columns.ridge_diag
@@ -174,6 +197,7 @@ def add(state, columns, j0):
         s[j] -= rho * share
     S[k] = j0
     state.member[j0] = True
+    _note(state, columns, j0, 1)
     state.count[0] += 1
     state.count[1] += 1
 
@@ -210,6 +234,7 @@ def drop(state, columns, i0):
     B[i0, i0] = B[last, last] if i0 != last else B[i0, i0]
     b[i0] = b[last]
     state.member[S[i0]] = False
+    _note(state, columns, S[i0], -1)
     S[i0] = S[last]
     state.count[0] -= 1
     state.count[1] += 1
@@ -224,6 +249,7 @@ def add_best(state, columns, tie):
     for j in range(columns.w):
         if (
             not state.member[j]
+            and state.lacking[j] == 0
             and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             and state.s[j] > 0.0
             and columns.cost[j] < 1e299
@@ -243,7 +269,7 @@ def cheapest_drop(state, columns, tie):
     """
     best, where = np.inf, NONE
     for i in range(state.count[0]):
-        if not columns.locked[state.S[i]]:
+        if not columns.locked[state.S[i]] and state.holding[state.S[i]] == 0:
             rise = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.cost[state.S[i]]
             if rise < best - tie:
                 best, where = rise, i
@@ -267,12 +293,12 @@ def polish(state, columns, tolerance, max_swaps):
         # `best` is what a swap must be below, so that rounding does not choose among equal ones
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
-            free = not locked[S[i]]
+            free = not locked[S[i]] and state.holding[S[i]] == 0
             theta[i] = b[i] / B[i, i] if free else 0.0
             inverse[i] = 1.0 / B[i, i]
             limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]]) if free else 1e300
         for j in range(columns.w):
-            if state.member[j]:
+            if state.member[j] or state.lacking[j] > 0:
                 continue
             cj, sj = c[j], s[j]
             extra = 2.0 * cost[j]
@@ -289,6 +315,8 @@ def polish(state, columns, tolerance, max_swaps):
                 den = sj + v * v * inverse[i]
                 num = cj + theta[i] * v
                 if den > floor and num * num > (limit[i] + extra) * den:
+                    if columns.needs.size > 0 and columns.needs[j, S[i]]:
+                        continue
                     change = (
                         0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + cost[j] - cost[S[i]]
                     )

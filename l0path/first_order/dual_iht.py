@@ -145,7 +145,7 @@ class DualSolver(DualSizes):
         self.refresh()
         if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} features that can be chosen"
             )
         run = SizeAscent(self, k, start, watch or (lambda name, value: None))
         status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)

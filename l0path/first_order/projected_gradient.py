@@ -149,7 +149,7 @@ class GradientSolver:
         self.refresh()
         if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} features that can be chosen"
             )
         run = GradientRun(self, k, poll, watch or (lambda name, value: None))
         x = self.view.of_fit(start)

@@ -37,7 +37,7 @@ def distances(sigma, method="mvr"):
     if least <= 1e-10:
         raise ValueError(
             "the covariance of X is singular (least eigenvalue of the correlation matrix "
-            f"{least:.2g}), so some columns have no knockoff that differs; drop columns that "
+            f"{least:.2g}), so some features have no knockoff that differs; drop features that "
             "others determine"
         )
     equal = np.full(p, min(1.0, 2.0 * least) * (1.0 - INTERIOR))
@@ -146,7 +146,7 @@ def checked(s, sigma):
     if s.shape != (len(sigma),) or not np.isfinite(s).all() or (s < 0).any():
         raise ValueError(
             f"s has shape {s.shape}: give one number >= 0, one for each of the {len(sigma)} "
-            f"columns that compete, or one of {', '.join(METHODS)}"
+            f"features that compete, or one of {', '.join(METHODS)}"
         )
     least = float(linalg.eigvalsh(2.0 * sigma - np.diag(s), subset_by_index=[0, 0])[0])
     if least < -1e-8:

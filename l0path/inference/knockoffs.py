@@ -95,7 +95,7 @@ class KnockoffFilter(ShowingCompetition):
         self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
 
     def __repr__(self):
-        found = f"{len(self.selected)} of {len(self.statistic)} columns"
+        found = f"{len(self.selected)} of {len(self.statistic)} features"
         return (
             f"<l0path.KnockoffFilter: {found} at a false discovery rate of {self.fdr:g}, threshold "
             f"{self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
@@ -308,7 +308,7 @@ def _check_size(data, n, competing):
     if max(2 * n * data.design.p, competing**2) > MOST_ENTRIES:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
-            f"X has {n} rows and {data.design.p} columns: {what}; screen the columns "
+            f"X has {n} rows and {data.design.p} features: {what}; screen the features "
             "first, on rows that are then left out"
         )
 
@@ -321,7 +321,7 @@ def _kind(kind, data, n, p):
     if kind == "fixed" and n < need:
         raise ValueError(
             f"kind='fixed' needs at least {need} rows of positive weight (twice the {p} "
-            f"columns{', and one for the intercept' if data.intercept else ''}), X has {n}; use "
+            f"features{', and one for the intercept' if data.intercept else ''}), X has {n}; use "
             "kind='model'"
         )
     return kind
@@ -344,7 +344,7 @@ def _varying(data, competing):
     competing = competing[moving(data, centered=True)[competing]]
     if not np.setdiff1d(competing, data.forced).size:
         raise ValueError(
-            "no column of X competes: kind='model' has no knockoffs of constant columns; leave "
+            "no feature of X competes: kind='model' has no knockoffs of constant features; leave "
             "them out"
         )
     return competing
@@ -389,7 +389,7 @@ def _solve_pairs(asked, rng):
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
     if not path._end.finished:
         warnings.warn(
-            f"the path of the knockoff filter did not end ({path.status}); columns that had not "
+            f"the path of the knockoff filter did not end ({path.status}); features that had not "
             "entered count as ties",
             ConvergenceWarning,
             stacklevel=3,

@@ -73,7 +73,7 @@ def resolve(X, y, arguments, check=None):
     else:
         competing = int(data.groups.selectable(moving(data) & ~data.excluded).sum())
     if competing < 1:
-        raise ValueError("no column of X competes: all are constant, excluded or always included")
+        raise ValueError("no feature of X competes: all are constant, excluded or always included")
     return Resolved(asked, competing)
 
 

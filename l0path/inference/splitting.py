@@ -185,7 +185,7 @@ def split_inference(
     if apart:
         warnings.warn(
             SeparationWarning(
-                f"in {apart} of {len(splits)} splits the chosen columns separate the classes of "
+                f"in {apart} of {len(splits)} splits the chosen features separate the classes of "
                 "the held-out rows (or fit them perfectly), so nothing is known there of "
                 "coefficients that have no finite estimate; choose a smaller k"
             ),

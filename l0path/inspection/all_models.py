@@ -415,11 +415,11 @@ def _unserved(problem, solution, ridge):
     elif problem.boxed:
         why = "there are bounds on coefficients; fit without lower= and upper=: "
     return (
-        f"{why}all models are compared for a squared loss of at most 200 usable columns, and for "
+        f"{why}all models are compared for a squared loss of at most 200 usable features, and for "
         "groups, other smooth losses and several responses with more observations (survival times: "
-        "events) than columns and lambda2=0; of more columns under a squared loss, those of a size "
-        "k= that has at most 1e7 models; without lambda1 and bounds on coefficients; "
-        "model.alternatives() lists the exchanges of one feature for any number of columns"
+        "events) than features and lambda2=0; of more features under a squared loss, those of a "
+        "size k= that has at most 1e7 models; without lambda1 and bounds on coefficients; "
+        "model.alternatives() lists the exchanges of one feature for any number of features"
     )
 
 
@@ -495,8 +495,8 @@ class SetSearch:
             value, _ = self.refit(self._every_unit())
             if not 1.0 - path._meta.deviance_ratio(value) > PERFECT:
                 raise ValueError(
-                    "the model of all columns fits perfectly, so that criteria choose nothing; "
-                    "leave some columns out with exclude="
+                    "the model of all features fits perfectly, so that criteria choose nothing; "
+                    "leave some features out with exclude="
                 )
         if name == "cp" and sigma2 is None:
             sigma2 = noise_variance(path)
@@ -672,10 +672,10 @@ class SetSearch:
         if self.status in ("time_limit", "interrupted"):
             return "no model was found before the time limit; give a longer one with time_limit="
         return (
-            "no model that is compared has a finite optimum that its fit reached: columns separate "
-            "the classes, the likelihood is monotone, or fits did not converge; leave columns out "
-            "with exclude=, or fit with a ridge, lambda2=1e-3, and prove models of one size with "
-            "path.certify(k=...)"
+            "no model that is compared has a finite optimum that its fit reached: features "
+            "separate the classes, the likelihood is monotone, or fits did not converge; leave "
+            "features out with exclude=, or fit with a ridge, lambda2=1e-3, and prove models of "
+            "one size with path.certify(k=...)"
         )
 
     def _offer_known(self, search, wanted):

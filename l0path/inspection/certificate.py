@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
+from ..core.hints import refuse_attribute
 from ..core.progress import Bar
 from ..core.status import GLOBAL_GAP
 from ..core.types import Matrix, Rule, Selector, Settings
@@ -105,6 +106,11 @@ class Certificate:
     unique: bool = False
     search: str = ""
     criterion: str = ""
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name, "model")
 
     def _verdict(self):
         return (
@@ -245,7 +251,7 @@ def certify(
     if not np.isfinite(self._solutions[index].objective):
         raise ValueError(
             "the losses of this model leave the range of floating point numbers, so nothing can be "
-            "proven of it; rescale its columns, or change the bounds of those that are forced"
+            "proven of it; rescale its features, or change the bounds of those that are forced"
         )
     ahead = (f"{self._meta.loss}:certify",) if self._meta.loss in NAMES else ()
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):

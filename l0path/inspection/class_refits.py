@@ -108,7 +108,7 @@ def fit_classes(path, s, table, how):
             + (
                 separated(path._loss_record(), infinite)
                 if infinite
-                else "these columns nearly separate the classes; choose a smaller k, or pass "
+                else "these features nearly separate the classes; choose a smaller k, or pass "
                 "method='bfgs'"
             )
         )

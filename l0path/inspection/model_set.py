@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import colors
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
@@ -139,6 +140,11 @@ class ModelSet:
     complete: bool
     reason: str = ""
     floor: float = 0.0
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     def __len__(self):
         return len(self.models)

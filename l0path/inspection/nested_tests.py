@@ -206,7 +206,7 @@ def _refuse_unlike(refits):
     name = first.origin.path._meta.loss
     if name in NO_LIKELIHOOD:
         raise ValueError(
-            f"anova needs a likelihood, and loss={name!r} {NO_LIKELIHOOD[name]}; test columns by "
+            f"anova needs a likelihood, and loss={name!r} {NO_LIKELIHOOD[name]}; test features by "
             "results.wald_test(...)"
         )
     for one in refits[1:]:
@@ -288,8 +288,8 @@ def _refuse_unnested(small, large):
         names = ", ".join(str(small.names[j]) for j in outside[:5])
         raise ValueError(
             f"the models are not nested: {names} of the smaller model "
-            f"{'is no combination' if outside.size == 1 else 'are no combinations'} of the columns "
-            "of the larger one; compare them by criteria or by l0path.cv_fit"
+            f"{'is no combination' if outside.size == 1 else 'are no combinations'} of the "
+            "features of the larger one; compare them by criteria or by l0path.cv_fit"
         )
     if small.columns == large.columns:
         raise ValueError(
@@ -312,7 +312,7 @@ def _reason(refits):
     if any(known):
         model = _names(refits)[known.index(True)]
         return (
-            f"no p-values: the columns of the model {model} were chosen on rows of these refits, "
+            f"no p-values: the features of the model {model} were chosen on rows of these refits, "
             "so the statistics do not have the distributions of tests; refit on rows that had no "
             "part in the choice; ask for p-values all the same by p_values=True"
         )
@@ -387,7 +387,7 @@ def _restrictions(small, large):
     k = large.A.shape[1]
     if large.columns < k:
         raise ValueError(
-            "columns of the larger model are combinations of others, so that their coefficients "
+            "features of the larger model are combinations of others, so that their coefficients "
             "have no covariance; leave one of them out"
         )
     size = np.linalg.norm(large.A, axis=0)

@@ -88,10 +88,19 @@ class ModelTerms:
     """
 
     def __init__(self, intercept, terms, column_names, slices, encode):
-        self.encode = encode
+        self.encode, self._first = encode, intercept is not None
         self.terms = [*([] if intercept is None else [intercept]), *terms]
         self.column_names, self._slices = column_names, slices
         self.term_names = [*([] if intercept is None else ["Intercept"]), *map(str, terms)]
+
+    def __getstate__(self):
+        # patsy's term of the intercept refuses to be pickled: it is asked for again
+        return self.__dict__ | {"terms": self.terms[self._first :]}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self._first:
+            self.terms = [_intercept(), *self.terms]
 
     @property
     def design_info(self):
@@ -138,6 +147,8 @@ def _tell_terms(regression, names, path, s, rows):
     """
     terms = terms_of(path, s, partial(encoded, path, s, names))
     regression.data.model_spec = regression.data.design_info = terms
+    if not isinstance(regression.data, RefitData):
+        regression.data.__class__ = _with_terms(type(regression.data))
     frame = frame_of(regression, names, path, s, rows)
     if frame is not None:
         response, *variables = frame.columns
@@ -145,6 +156,35 @@ def _tell_terms(regression, names, path, s, rows):
         regression.formula = f"{response} ~ {' + '.join(variables) or '1'}"
         if not isinstance(regression.endog_names, str):  # counts of successes and of failures
             regression.data.ynames = response
+
+
+class RefitData:
+    """Data of a regression of statsmodels with the terms of a refit. A pickle has them: statsmodels
+    leaves terms out, and makes them again by a formula of its own, which a refit does not have. A
+    class of statsmodels gets it as a base (`_with_terms`).
+    """
+
+    def __getstate__(self):
+        return self.__dict__.copy()
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+    def __reduce_ex__(self, protocol):
+        kind = next(one for one in type(self).__mro__[1:] if one is not RefitData)
+        return _restored_data, (kind,), self.__getstate__()
+
+
+@cache
+def _with_terms(kind):
+    """The class of statsmodels with the pickles of `RefitData`."""
+    return type(kind.__name__, (RefitData, kind), {"__module__": kind.__module__})
+
+
+def _restored_data(kind):
+    """Data without contents, for pickle."""
+    made = _with_terms(kind)
+    return made.__new__(made)
 
 
 class Refit:
@@ -311,12 +351,12 @@ def selected(s, path, rows):
 def _chosen_by(s, path, rows):
     """A phrase that names the rows that chose the columns."""
     n, many, chosen = rows.design.n, rows.chose, s.support.size
-    of = f"the {chosen} of {path.p} columns"
+    of = f"the {chosen} of {path.p} features"
     if rows.whole and not rows.same:
         part = "an unknown number" if many is None else str(many)
         return (
-            f"all rows: {n} rows are complete in the columns of the model, and {part} of them also "
-            f"chose {of}, so standard errors, p-values and intervals are too optimistic; the "
+            f"all rows: {n} rows are complete in the features of the model, and {part} of them "
+            f"also chose {of}, so standard errors, p-values and intervals are too optimistic; the "
             "log-likelihood and criteria of this refit do not compare with those of the path, "
             "which are about other rows"
         )
@@ -324,17 +364,17 @@ def _chosen_by(s, path, rows):
         return (
             f"{n} rows given to refit: the rows of the fit are not kept with a loaded path, so "
             "standard errors and p-values hold if none of these rows had a part in choosing the "
-            "columns"
+            "features"
         )
     if not rows.same and not many:
         return (
             f"held-out rows: {n} rows given to refit, none of which is a row of the fit; standard "
-            "errors and p-values hold if these rows had no part in choosing the columns"
+            "errors and p-values hold if these rows had no part in choosing the features"
         )
     if not selected(s, path, rows):
         forced = chosen == path._meta.forced.size
         return (
-            "no selection among the columns: the model holds "
+            "no selection among the features: the model holds "
             + (f"all {path.p}" if not forced else "those of always_include alone" if chosen
                else "the intercept alone")
             + ", so standard errors and p-values hold if the size was not chosen by these rows"

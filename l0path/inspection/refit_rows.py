@@ -89,7 +89,9 @@ def complete_rows(X, columns, y):
     if y is not None:
         keep &= ~pd.isna(np.asarray(y)).reshape(len(keep), -1).any(axis=1)
     if not keep.any():
-        raise ValueError("rows='all': no row of X is complete in the columns of the model and in y")
+        raise ValueError(
+            "rows='all': no row of X is complete in the features of the model and in y"
+        )
     return keep
 
 

@@ -89,7 +89,7 @@ def refit(
         )
     if not s.support.size and not self._meta.intercept:
         raise ValueError(
-            "the model has neither columns nor an intercept, so there is nothing to refit; choose "
+            "the model has neither features nor an intercept, so there is nothing to refit; choose "
             "a larger k"
         )
     by_row["trials"] = trials
@@ -463,8 +463,8 @@ def _fitted_glm(model, how):
         again(caught)
     else:
         text = (
-            "without shrinkage these columns separate the classes (or fit perfectly): coefficients "
-            "and standard errors of the refit are not finite; choose a smaller k"
+            "without shrinkage these features separate the classes (or fit perfectly): "
+            "coefficients and standard errors of the refit are not finite; choose a smaller k"
         )
         warnings.warn(SeparationWarning(text), stacklevel=5)
     return results

@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 from ..core.arguments import finite
 from ..core.types import Matrix
 from ..cross_validation import scoring
-from ..cross_validation.validation import held_out, new_rows
+from ..cross_validation.validation import held_out, new_rows, rows_of_fit
 from ..paths import Model
 from ..problem.coupled.scores import Undefined, over_time
+
+OF_FIT = "rows of the fit"  # the label of scores that are about them
 
 
 def score(
     model: Model,
-    X: Matrix,
+    X: Matrix | None = None,
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | str | None = None,
@@ -34,7 +36,15 @@ def score(
             "it out"
         )
     given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-    held = held_out(path, new_rows(path, X, y, **given, offset=offset, strata=strata), model._index)
+    given |= {"offset": offset, "strata": strata}
+    named = next((name for name, one in {"y": y, **given}.items() if one is not None), "")
+    if X is None and named:
+        raise ValueError(
+            f"{named}= is given and X is not: pass X= and y= together, or none of them for the "
+            "rows of the fit"
+        )
+    rows = rows_of_fit(path) if X is None else new_rows(path, X, y, **given)
+    held = held_out(path, rows, model._index)
     if times is not None:
         if isinstance(times, str):
             if times != "events":
@@ -43,7 +53,8 @@ def score(
         else:
             times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
         at, auc, brier = over_time(held.times, times)
-        return pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))
+        out = pd.DataFrame({"auc": auc, "brier": brier}, index=pd.Index(at, name="time"))
+        return out.rename_axis(columns=OF_FIT if X is None else None)
     out = {}
     for name in scoring.metrics_for(path._meta.loss):
         out[name] = _value(name, held)
@@ -51,7 +62,7 @@ def score(
             out["rmse"] = np.sqrt(out["mse"])
         if name == "misclassification":
             out["accuracy"] = 1.0 - out["misclassification"]
-    return pd.Series(out, dtype=float, name="score")
+    return pd.Series(out, dtype=float, name=f"score, {OF_FIT}" if X is None else "score")
 
 
 def _value(name, held):

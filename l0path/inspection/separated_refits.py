@@ -87,7 +87,7 @@ def separated(loss, names):
     does = DOES.get(loss.traits.recession, "separate the classes")
     one = len(names) == 1
     return (
-        f"without shrinkage the columns {does}, so the {'coefficient' if one else 'coefficients'} "
+        f"without shrinkage the features {does}, so the {'coefficient' if one else 'coefficients'} "
         f"of {listed} {'is' if one else 'are'} infinite, and {'its' if one else 'their'} estimates "
         "and standard errors in the refit mean nothing; choose a smaller k"
     )

@@ -5,12 +5,14 @@ in for it, and the models next to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.describing import gap_text
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
@@ -55,6 +57,11 @@ class Summary:
     header: dict
     coef: pd.DataFrame | None = None
 
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
+
     def lines(self) -> list[str]:
         """The header as lines of text.
 
@@ -91,6 +98,9 @@ class Summary:
         if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
             shrink.append(f"best for lambda0 in [{h['lambda0_low']:.4g}, {h['lambda0_high']:.4g})")
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
+        if h["variables"] is not None:
+            names = ", ".join(h["variables"]) or "none"
+            flags.append(f"predictions need the columns {names} of the data")
         if h["delta"] is not None:
             flags.append(
                 f"delta = {h['delta']:.4g}: {h['beyond_delta']} of {h['n']} observations are beyond"
@@ -197,6 +207,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
         "columns": int(present(solution.beta).sum()),
+        "variables": self._variables(solution.support) if self._meta.formula is not None else None,
         "delta": self._meta.number("delta"),
         "beyond_delta": _beyond(self, solution, self._data(X, y)),
         **{name: row[name] for name in SHOWN_OF_MODEL},

@@ -52,7 +52,7 @@ def refit_survival(path, s, given, covariance, how):
             f"cov_type={cov_type!r}: refit of loss='cox' has {', '.join(map(repr, COVARIANCES))}"
         )
     if not s.support.size:
-        raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
+        raise ValueError("the model has no features, so there is nothing to refit; choose k >= 1")
     X, y, by_row, whole = given
     kwds = dict(cov_kwds or {})
     labels = {name: kwds[name] for name in LABELS if name in kwds}
@@ -109,8 +109,8 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
             ).fit(**how)
     except np.linalg.LinAlgError:
         raise ValueError(
-            "columns of the model are constant, or combinations of others, in these rows; choose a "
-            "smaller k, or more rows"
+            "features of the model are constant, or combinations of others, in these rows; choose "
+            "a smaller k, or more rows"
         ) from None
     results.infinite = infinite_in(results, path, s, rows, loss)
     if results.infinite:

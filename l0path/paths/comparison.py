@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.describing import described_by, gap_text
+from ..core.hints import refuse_of_table
+from ..core.status import Optimality
 from ..core.types import Rule, Selector
 from .criteria import score_table
 from .model import Model
@@ -52,12 +54,24 @@ class Comparison(pd.DataFrame):
     What pandas makes of it (`table.loc["fit"]`, `table.T`) is an ordinary DataFrame.
     """
 
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError as error:
+            refuse_of_table(self, name, error)
+
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts, `digits` significant digits, as many decimals along a row."""
         if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 1:
             raise ValueError(f"digits={digits!r} must be a whole number >= 1")
+        digits = int(digits)
+        proven = [False] * len(self.columns)
+        if ("check", "optimality") in self.index:
+            proven = self.loc[("check", "optimality")].eq(Optimality.GLOBAL).tolist()
         cells = [
-            _texts(part, name, row, int(digits))
+            _gaps(row, proven)
+            if (part, name) == ("check", "gap")
+            else _texts(part, name, row, digits)
             for (part, name), row in zip(self.index, self.to_numpy(dtype=object), strict=True)
         ]
         return pd.DataFrame(cells, index=self.index, columns=self.columns, dtype=object)
@@ -150,6 +164,7 @@ def compare(
     standardized: bool = False,
     criteria: Sequence[str] = ("aic", "bic"),
     se: bool | str = False,
+    exponentiate: bool = False,
     **within: Unpack[Selector],
 ) -> Comparison:
     if not isinstance(models, (str, dict, Model)) and np.iterable(models):
@@ -159,24 +174,26 @@ def compare(
                 self = self._at(rule)[0]
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.select)
-    return side_by_side(self, at, labels, standardized, se, criterion=scores)
+    shown = {"standardized": standardized, "se": se, "exponentiate": exponentiate}
+    return side_by_side(self, at, labels, shown, criterion=scores)
 
 
 def side_by_side(
     path: Path,
     at: Sequence[int],
     labels: pd.Index,
-    standardized: bool,
-    se: bool | str = False,
+    shown: dict,
     **scores: pd.DataFrame,
 ) -> Comparison:
     """The rows `at` of a path as the columns of a `Comparison`.
 
-    se: as in `Path.compare`.
+    shown: standardized, se and exponentiate, as in `Path.compare`.
 
     scores: tables with a row for each solution of the path, by the name of the part that shows
     them; those without columns are left out.
     """
+    standardized, se, exponentiate = shown["standardized"], shown["se"], shown["exponentiate"]
+    ratios = _ratios(path, se) if exponentiate else ""
     table = path.details.loc[at]
     own = _coefficients(path, at, standardized)
     parts = {"coefficient": own}
@@ -184,6 +201,11 @@ def side_by_side(
         raise TypeError(f"se={se!r} must be True, False or the name of a covariance, such as 'HC3'")
     if se:
         parts["coefficient"], parts[ERROR] = _refitted(path, at, own, standardized, se)
+    if exponentiate:
+        with np.errstate(over="ignore"):
+            parts["coefficient"] = np.exp(parts["coefficient"])
+            if se:  # delta method: the derivative of exp is exp
+                parts[ERROR] = parts[ERROR] * parts["coefficient"].loc[parts[ERROR].index]
     parts["fit"] = _fit_rows(path, table)
     for part, values in scores.items():
         if len(values.columns):
@@ -201,7 +223,30 @@ def side_by_side(
             "; coefficients and standard errors of refits, which take no account of a choice by "
             "these rows"
         )
+    if exponentiate:
+        out.attrs["title"] += f"; shown is exp(coefficient): {ratios}" + (
+            ", with standard errors by the delta method" if se else ""
+        )
     return out
+
+
+def _ratios(path, se):
+    """What exp(coefficient) of a path is called; ValueError where it is nothing."""
+    traits, several = path._meta.traits, path._meta.responses is not None
+    if traits.response == "survival":
+        return "hazard ratios"
+    if traits.link == "softmax":
+        return "odds ratios against the " + (
+            f"class {path.classes[0]}" if se else "geometric mean of the classes"
+        )
+    named = {"logit": "odds ratios", "ordered": "odds ratios", "log": "ratios of means"}
+    if traits.link not in named or several:
+        raise ValueError(
+            f"exponentiate=True is for losses whose coefficients are logs of ratios (logistic, "
+            f"binomial, multinomial, ordinal, Cox, and those of a log mean such as Poisson); "
+            f"loss={path._meta.loss!r} is none: leave exponentiate out"
+        )
+    return named[traits.link]
 
 
 def scores_of(path, criteria):
@@ -400,6 +445,11 @@ def _check_rows(table):
     return pd.DataFrame(list(shown.values()), index=list(shown), dtype=object)
 
 
+def _gaps(row, proven):
+    """Gaps as texts. proven: of each model whether it is proven to be the best one of its size."""
+    return ["" if pd.isna(v) else gap_text(v, of) for v, of in zip(row, proven, strict=True)]
+
+
 def _texts(part, name, row, digits):
     """A row as texts of equal decimals."""
     numbers = [
@@ -408,8 +458,6 @@ def _texts(part, name, row, digits):
         if isinstance(v, (int, float, np.number)) and np.isfinite(v) and v != 0
     ]
     own = part in ("coefficient", ERROR)  # features may have any name
-    if not own and name == "gap":
-        return ["" if pd.isna(v) else gap_text(v) for v in row]
     if not own and name.startswith("lambda"):
         return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
     sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]

@@ -278,17 +278,19 @@ def best_model(path, rule, **options):
     -------
     tuple
         (path, row, what was compared): the path itself, or one with the best model as a further
-        row; the text is empty where the rows of a path are all that can be best.
+        row; the text is empty where the rows of a path are all that can be best. It also says where
+        larger sizes than those of the path might be better.
     """
     try:
         row, missing = best_row(path, rule, None, **options), None
     except LookupError as error:
         row, missing = None, error
-    name, said = rule.lower(), ""
+    name, said, all_sets = rule.lower(), "", False
     if path._meta.unlike_terms and len(path):
         found, why = path._best_by(
             [name], {"p_total": None, "sigma2": None, "ebic_gamma": 1.0} | options
         )
+        all_sets = not why
         sets = "sets of terms" + (" that keep the hierarchy" if path._meta.heredity else "")
         said = f"the best by {name} of all {sets}"
         if why:
@@ -304,7 +306,23 @@ def best_model(path, rule, **options):
                 return with_rows(path, [s]), len(path), said
     if row is None:
         raise missing
-    return path, row, said
+    larger = "" if all_sets else of_larger_sizes(path, row, name)
+    return path, row, "; ".join(filter(None, (said, larger)))
+
+
+def of_larger_sizes(path, row, rule):
+    """A text where a criterion takes the largest size of the path and the data allow larger ones;
+    "" elsewhere.
+    """
+    from ..engine.posing import larger_sizes
+
+    s = path._solutions[row]
+    if not larger_sizes(path, s):
+        return ""
+    return (
+        f"{rule.lower()} takes the largest size tried, k = {s.k}, and larger ones may be better; "
+        "raise max_k="
+    )
 
 
 def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0, separated=False):

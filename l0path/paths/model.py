@@ -34,9 +34,12 @@ class Model:
         path that was asked, it is a path with this further row.
     details : Series
         The row of `path.details`: also slice and penalties, the mean loss, the interval of lambda0
-        for which the model is the best one, how the fit ended, and flags. Its name is the row. With
+        for which the model is the best one, how the fit ended, and flags. Its name is the row.
+        `variables` lists the columns of the data that `predict` needs: of a formula, or of features
+        that a design makes, those that the features are made of, and a column with the offset. With
         terms of several columns, such as factors, and a criterion, `chosen_by` says which models
-        were compared, all sets of terms or the rows of the path alone, and why.
+        were compared, all sets of terms or the rows of the path alone, and why. It also says where
+        a criterion takes the largest size that was fitted, though the data allow larger ones.
     k : int
         The number of chosen features (with groups: groups) that were not forced.
     objective, loss : float
@@ -70,9 +73,10 @@ class Model:
 
     @property
     def details(self) -> pd.Series:
-        """The row of `path.details`, and `chosen_by`."""
+        """The row of `path.details`, `variables`, and `chosen_by`."""
         row = self.path._row(self._solution)
         row["features"] = ", ".join(map(str, self.groups))
+        row["variables"] = self.path._variables(self._solution.support)
         if self._chosen_by:
             row["chosen_by"] = self._chosen_by
         return pd.Series(row, name=self._index, dtype=object)
@@ -177,7 +181,7 @@ class Model:
 
     def score(
         self,
-        X: Matrix,
+        X: Matrix | None = None,
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | str | None = None,
@@ -191,8 +195,10 @@ class Model:
 
         Parameters
         ----------
-        X : array-like of shape (m, p), DataFrame, sparse matrix or design
-            The rows, as in `Path.predict` (a DataFrame by column names).
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+            The rows, as in `Path.predict` (a DataFrame by column names). None takes the rows of the
+            fit, with its weights: they flatter the model, and the name of the result says that it
+            is about them. Scores of rows that were held out are in `CVPath.scores`.
         y : array-like of shape (m,), optional
             Their responses, in the units or labels of the fit. After a fit by a formula None takes
             the left side of X.
@@ -222,7 +228,8 @@ class Model:
         Raises
         ------
         ValueError
-            If times are given and the loss is another one, or y has times of entry.
+            If times are given and the loss is another one, or y has times of entry; if X is missing
+            and one of the others is given.
 
         Notes
         -----

@@ -288,7 +288,8 @@ class Path:
             One solution of the path. Where terms have several columns (factors, groups), a
             criterion chooses among all sets of at most 20 terms, and `details` says so, or why
             it was among the rows of the path alone. A model that is no row is one of a path with
-            a further row, `model.path`.
+            a further row, `model.path`. Where a criterion takes the largest size that was fitted
+            and the data allow larger ones, `details` and print say that too.
 
         Examples
         --------
@@ -309,14 +310,17 @@ class Path:
         return self._best(rule, **selector)[:2]
 
     def _best(self, rule=None, **selector):
-        """`_at`, and what was compared, for `Model.details`."""
+        """`_at`, and what there is to say about the choice, for `Model.details`."""
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
-        if isinstance(rule, str) and not selector and self._meta.unlike_terms:
-            from .criteria import RULES, best_model
+        if isinstance(rule, str):
+            from .criteria import RULES, best_model, of_larger_sizes
 
             if rule.lower() in RULES:
-                return best_model(self, rule)
+                if not selector:
+                    return best_model(self, rule)
+                row = self.select(rule, **selector)
+                return self, row, "" if "rows" in selector else of_larger_sizes(self, row, rule)
         return self, self.select(rule, **selector), ""
 
     def _best_by(self, names, options):
@@ -848,7 +852,7 @@ class Path:
             unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
                 raise ValueError(
-                    f"X has NaN in columns of the model in {unknown.sum()} rows, the first at "
+                    f"X has NaN in features of the model in {unknown.sum()} rows, the first at "
                     f"position {unknown.argmax()}, which have no class; drop or impute them, or "
                     "take type='link'"
                 )
@@ -909,6 +913,19 @@ class Path:
         if design.p != len(names):
             raise ValueError(f"X has {design.p} columns, the fit had {len(names)}; pass {same}")
         return design if made is None else derived(design, made), index
+
+    def _variables(self, support):
+        """Names of the columns of the data that predictions by these features need."""
+        meta = self._meta
+        if meta.formula is not None:
+            needed = meta.formula.needed(support)
+        elif isinstance(meta.names, Derived):
+            parents = np.unique(np.asarray(meta.names.parents(support), dtype=np.int64))
+            needed = [meta.names.base[j] for j in parents]
+        else:
+            needed = [meta.names[j] for j in support]
+        extra = meta.offset_name
+        return [*needed, *([extra] if extra is not None and extra not in needed else [])]
 
     def _by_names(self, X, known, names, by_name, needed, whole):
         """The design of a table (its columns: known) with the columns `names` of the fit, of which
@@ -1277,6 +1294,7 @@ class Path:
         standardized: bool = False,
         criteria: Sequence[str] = ("aic", "bic"),
         se: bool | str = False,
+        exponentiate: bool = False,
         **within: Unpack[Selector],
     ) -> Comparison:
         """Some models of the path side by side.
@@ -1295,6 +1313,11 @@ class Path:
             such as "HC3". The coefficients are then those of the refits, which have no penalty; of
             several classes log odds against the first one. They take no account of a choice by
             these rows.
+        exponentiate : bool, default False
+            Whether exp of the coefficients is shown: odds ratios (logistic, binomial, ordinal,
+            multinomial), hazard ratios (Cox), ratios of means (losses with a log mean); that of an
+            intercept is the odds, or the mean, where all features are 0. Standard errors are then
+            exp(b) se(b), by the delta method; intervals are exp of those of `Model.conf_int`.
         **within : int or float
             slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
             are several.
@@ -1320,27 +1343,35 @@ class Path:
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.compare([2, 3, 4])
         squared loss of Salary
-        k                                 2        3        4
-        coefficient (Intercept)      -47.96   -71.46    13.92
-                    Hits              3.301    2.804    2.676
-                    CRBI             0.6899   0.6825   0.6818
-                    Division_W                         -140.0
-                    PutOuts                   0.2736   0.2735
-        fit         n                   263      263      263
-                    k                     2        3        4
-                    loss              58263    55607    53177
-                    deviance_ratio   0.4252   0.4514   0.4754
-        criterion   aic             3820.49  3810.21  3800.46
-                    bic             3831.20  3824.50  3818.32
-        check       optimality       global   global   global
-                    gap                   0        0        0
+        k                                     2           3           4
+        coefficient (Intercept)          -47.96      -71.46       13.92
+                    Hits                  3.301       2.804       2.676
+                    CRBI                 0.6899      0.6825      0.6818
+                    Division_W                                   -140.0
+                    PutOuts                          0.2736      0.2735
+        fit         n                       263         263         263
+                    k                         2           3           4
+                    loss                  58263       55607       53177
+                    deviance_ratio       0.4252      0.4514      0.4754
+        criterion   aic                 3820.49     3810.21     3800.46
+                    bic                 3831.20     3824.50     3818.32
+        check       optimality           global      global      global
+                    gap              0 (proven)  0 (proven)  0 (proven)
         >>> table = path.compare([5, "bic"])
         >>> table.loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
         [0.491, 0.509]
         """
         from .comparison import compare
 
-        return compare(self, models, standardized=standardized, criteria=criteria, se=se, **within)
+        return compare(
+            self,
+            models,
+            standardized=standardized,
+            criteria=criteria,
+            se=se,
+            exponentiate=exponentiate,
+            **within,
+        )
 
     def plot(
         self,

@@ -146,7 +146,7 @@ def story(problem, models, names, formula=None):
     kinds = {}
     for k, fit in models:
         kinds.setdefault(consequence(problem, fit, names, formula), []).append(k)
-    unit = "columns" if problem.groups is None else "groups"
+    unit = "features" if problem.groups is None else "groups"
     return "; ".join(
         f"at k = {spans(ks) if len(ks) > 1 else ks[0]} {unit} {what}" for what, ks in kinds.items()
     )

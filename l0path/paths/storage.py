@@ -409,9 +409,9 @@ def _check_meta(meta):
         raise ValueError("scales or penalty factors are below 0")
     if not ((meta.lower <= 0) & (meta.upper >= 0)).all():
         raise ValueError("bounds do not hold 0")
-    check_inside(meta.forced, meta.p, "forced columns")
+    check_inside(meta.forced, meta.p, "forced features")
     if (np.diff(meta.forced) <= 0).any():
-        raise ValueError("forced columns are not ascending")
+        raise ValueError("forced features are not ascending")
     for value in meta.loss_numbers:
         check_kind(value, float, "loss_numbers")
     response, classes = meta.traits.response, len(meta.classes or ())

@@ -265,7 +265,7 @@ def _rows(model, type, X, y, sample_weight, offset):
         if not _finite(score).all():
             raise ValueError(
                 f"predictions of {(~_finite(score)).sum()} rows are not finite; drop or impute "
-                "rows of X with NaN or infinite values in the columns of the model"
+                "rows of X with NaN or infinite values in the features of the model"
             )
         target = coded(y, len(score), path._meta)
         return target, score, sample_weights(sample_weight, len(score)), name

@@ -151,7 +151,7 @@ class GeneratingSolver(DualSizes):
         relaxation on the working columns as `bound`.
         """
         if k > self.pool.free:
-            raise ValueError(f"k={k} exceeds the {self.pool.free} columns that can be chosen")
+            raise ValueError(f"k={k} exceeds the {self.pool.free} features that can be chosen")
         self.renew()
         watch = watch or (lambda name, value: None)
         start = self.model.null(self.lambda1, self.lambda2) if start is None else start

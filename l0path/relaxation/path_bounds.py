@@ -209,20 +209,20 @@ def targets(solutions):
 def why_unbounded(problem, names=None):
     """Why a problem without ridge has no bounds; names: of the columns, None for their numbers."""
     if not problem.quadratic:
-        return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
+        return "with lambda2 = 0 and no finite box on every feature nothing bounds the coefficients"
     rows, columns = problem.X.n, int(problem.usable.sum())
     if rows * columns > COPIED_ENTRIES or rows > columns > relaxation.splitting.MOST_SPLIT:
         return (
             "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many "
-            "entries or columns for that"
+            "entries or features for that"
         )
-    start = "with lambda2 = 0 and no finite box on every column the bounds of a squared loss need"
+    start = "with lambda2 = 0 and no finite box on every feature the bounds of a squared loss need"
     if columns >= rows:
-        return f"{start} more rows than columns, and X has {rows} rows and {columns} columns"
+        return f"{start} more rows than features, and X has {rows} rows and {columns} features"
     found = dependent(problem)
     which = described(found, range_names(problem) if names is None else names)
-    return f"{start} linearly independent columns; " + (
-        f"linear combinations of earlier columns (or nearly so): {which}"
+    return f"{start} linearly independent features; " + (
+        f"linear combinations of earlier features (or nearly so): {which}"
         if found
         else "those of X are nearly dependent"
     )
@@ -230,7 +230,7 @@ def why_unbounded(problem, names=None):
 
 def range_names(problem):
     """Names "column 0", "column 1", ... of the columns of a problem."""
-    return [f"column {j}" for j in range(problem.X.p)]
+    return [f"feature {j}" for j in range(problem.X.p)]
 
 
 def _notes(problem, unbounded, slices, names):

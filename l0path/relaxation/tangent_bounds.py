@@ -39,7 +39,7 @@ def bound_by_tangents(problem, solutions, poll):
             solutions[i] = bounded(problem, solutions[i], bound)
     if any(math.isnan(s.lower_bound) for s in solutions if s.status != FitStatus.SEPARATED):
         return [
-            "no lower bounds in slices with lambda2 = 0 and no finite bounds on every column; fit "
+            "no lower bounds in slices with lambda2 = 0 and no finite bounds on every feature; fit "
             "with a ridge (lambda2=1e-3)"
         ]
     return []

@@ -275,7 +275,7 @@ def good_models(path, found):
     return {
         "said": found._said(),
         "score": found.score,
-        "unit": "column" if path._meta.groups is None else "group",
+        "unit": "feature" if path._meta.groups is None else "group",
         "marks": sorted({sign for row in rows for sign in row[3] if sign}),
         "relative": found.score == "objective",
         "names": [str(name) for name in share.index],

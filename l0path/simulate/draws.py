@@ -31,7 +31,7 @@ def design_and_truth(sizes, correlation, beta, support, rng):
     )
     if k > p:
         raise ValueError(
-            f"k={k} nonzero coefficients do not fit in p={p} columns; lower k or raise p"
+            f"k={k} nonzero coefficients do not fit in p={p} features; lower k or raise p"
         )
     return _design(n, p, correlation, rng), _coefficients(p, k, beta, support, rng)
 
@@ -145,14 +145,14 @@ def _support(p, k, support, rng):
             return np.sort(rng.choice(p, size=k, replace=False))
         raise ValueError(
             f'support={support!r} is not known; use "equispaced", "random" or an array of {k} '
-            "column indices"
+            "feature indices"
         )
     chosen = np.asarray(support)
     if chosen.size == 0:
         chosen = chosen.astype(np.intp)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
         raise TypeError(
-            f"support must be a 1-D array of integer column indices, got {chosen.dtype} of shape "
+            f"support must be a 1-D array of integer feature indices, got {chosen.dtype} of shape "
             f"{chosen.shape}"
         )
     chosen = np.sort(chosen).astype(np.intp)

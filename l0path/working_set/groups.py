@@ -106,6 +106,19 @@ def inverse(H):
     return B, every
 
 
+def carried(fit, support):
+    """The coefficients of a fit that the columns `support` (ascending) begin with: 0 for those that
+    are not among its own.
+    """
+    b = np.zeros((support.size, *fit.b.shape[1:]))
+    if support.size:
+        place = np.searchsorted(support, fit.support)
+        place[place == support.size] = 0
+        same = support[place] == fit.support
+        b[place[same]] = fit.b[same]
+    return b
+
+
 class GroupModel:
     """Groups of a problem on a model of working columns. free (G,): groups that may be chosen;
     forced: those in every model; `closed`: refits have a closed form; `exact`: tables are exact
@@ -177,10 +190,10 @@ class GroupModel:
 
     def grow(self, groups):
         """Add groups to the working groups; True if any was new."""
-        new = [int(g) for g in groups if not self.inside[g]]
+        groups = np.asarray(groups, dtype=np.int64)
+        new = list(dict.fromkeys(groups[~self.inside[groups]].tolist()))
         if not new:
             return False
-        new = list(dict.fromkeys(new))
         self.model.grow(self.union(new))
         self.inside[new] = True
         self.W = np.append(self.W, new)
@@ -235,11 +248,39 @@ class GroupModel:
         shared = None
         # coefficients without a finite optimum are far out
         if start is not None and FitStatus.SEPARATED not in start.flags:
-            b = np.zeros(support.size)
-            b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
+            b = carried(start, support)
             shared = b if self.problem.quadratic else (b, start.b0)
         fit = model.refit(support, self.lambda1, self.lambda2, shared, target)
         return None if fit is None else GroupFit(*fit, groups)
+
+    def first_below(self, sets, start, target):
+        """(number, GroupFit) of the first of several sets of groups (ascending arrays) whose refit
+        from the fit `start` lies below a target, or is no optimum; -1 and None where there is none.
+        """
+        if self.problem.quadratic or FitStatus.SEPARATED in start.flags:
+            return self.first_of(sets, start, target)
+        for groups in sets:
+            self.grow(groups)
+        supports, first = [self.union(groups) for groups in sets], 0
+        while first < len(sets):  # as many as have equally many columns at a time
+            last = first + 1
+            while last < len(sets) and supports[last].size == supports[first].size:
+                last += 1
+            some, shrinkage = supports[first:last], (self.lambda1, self.lambda2)
+            starts = np.array([carried(start, support) for support in some])
+            e, fit = self.model.first_below(np.array(some), starts, start.b0, shrinkage, target)
+            if fit is not None:
+                return first + e, GroupFit(*fit, sets[first + e])
+            first = last
+        return -1, None
+
+    def first_of(self, sets, start, target):
+        """`first_below` by refits one at a time."""
+        for e, groups in enumerate(sets):
+            fit = self.refit(groups, start, target)
+            if fit is not None and (fit.value < target or fit.flags):
+                return e, fit
+        return -1, None
 
     def more_columns_than_rows(self, count):
         """Whether so many columns are more than the rows by far, and the ridge is there to tell

@@ -375,7 +375,7 @@ def test_other_errors():
             l0path.fit(X, y, algorithm=wrong)
     factor = np.linspace(0.5, 1.5, X.shape[1])
     with pytest.raises(
-        ValueError, match=r"penalty_factor= differs among the columns: ProjectedGradient"
+        ValueError, match=r"penalty_factor= differs among the features: ProjectedGradient"
     ):
         l0path.fit(X, y, loss="poisson", algorithm="pg", lambda0="grid", penalty_factor=factor)
     assert l0path.fit(

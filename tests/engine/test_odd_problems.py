@@ -17,7 +17,7 @@ def test_constant_columns_are_never_chosen_and_noted():
     for form in (wide, sp.csc_array(wide), wide.astype(np.float32)):
         path = l0path.fit(form, Y)
         assert path.details.k.max() == P and not {0, 6, 7} & set(path.support(k=P))
-        assert "3 constant columns, never chosen: x0, x6, x7" in path.notes
+        assert "3 constant features, never chosen: x0, x6, x7" in path.notes
     path = l0path.fit(np.column_stack([np.full(N, 0.1), X]), Y, always_include=0)
     assert (
         path.support(k=1).tolist()
@@ -37,7 +37,7 @@ def test_columns_that_rounding_alone_varies_are_constant(form, loss):
     paths = [l0path.fit(with_it, y, loss=loss, lambda2=0.01, max_k=4)]
     paths.append(l0path.cv_fit(with_it, y, loss=loss, lambda2=0.01, max_k=4, cv=2))
     for path in paths:
-        assert any(note == "2 constant columns, never chosen: x3, x4" for note in path.notes)
+        assert any(note == "2 constant features, never chosen: x3, x4" for note in path.notes)
         assert set(path.support(k=4)) == {0, 1, 2, 5}
     plain = l0path.fit(with_it[:, [0, 1, 2, 5]], y, loss=loss, lambda2=0.01, max_k=4)
     np.testing.assert_allclose(paths[0].details.objective, plain.details.objective, rtol=1e-9)
@@ -73,7 +73,7 @@ def test_one_of_equal_columns_stays_usable(loss):
     twice = np.column_stack([X[:, 2], X, X[:, 2], X[:, 0]])
     path = l0path.fit(twice, Y, loss=loss, max_k=8)
     assert path.details.k.max() == 5 and set(path.support(k=5)) == {0, 1, 2, 4, 5}
-    assert path.notes[0].startswith("3 columns left out, which changes no optimum:")
+    assert path.notes[0].startswith("3 features left out, which changes no optimum:")
     assert path.notes[0].endswith("x3 (equal to x0), x6 (equal to x0), x7 (equal to x1)")
     plain = l0path.fit(X, Y, loss=loss)
     np.testing.assert_allclose(path.details.objective, plain.details.objective, rtol=1e-9)

@@ -3,6 +3,7 @@
 """
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from estimator_samples import sample
 from lazy import lazy
 
 import l0path
+from l0path.core.hints import OF_ESTIMATORS
 
 joblib = lazy("joblib")
 clone = lazy("sklearn.base", "clone")
@@ -289,3 +291,47 @@ def test_columns_of_text_are_named(Estimator, kind):
 def test_text_as_response_of_a_regressor_leads_to_the_classifier(kind):
     with pytest.raises(ValueError, match=r"y holds text.*L0Classifier"):
         l0path.L0Regressor(k=1).fit([[1.0], [2.0], [4.0]], kind(["stay", "go", "go"]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "remedy"),
+    [
+        ("L0Regressor", "positive", "write lower=0"),
+        ("L0Regressor", "alpha", "lambda1= for the l1 norm and lambda2="),
+        ("L0Regressor", "l1_ratio", "lambda1= for the l1 norm and lambda2="),
+        ("L0Regressor", "normalize", "write standardize="),
+        ("L0Regressor", "n_nonzero_coefs", "write k=$"),
+        ("L0Regressor", "max_iter", r"LocalSearch\(max_iter=...\)"),
+        ("L0Regressor", "cv", "the estimator of this name with CV"),
+        ("L0Regressor", "fit_intercep", "did you mean fit_intercept="),
+        ("L0RegressorCV", "k", "write max_k= .* rule="),
+        ("L0RegressorCV", "n_nonzero_coefs", "write max_k="),
+        ("L0Classifier", "penalty", "lambda2= for the ridge"),
+        ("L0Classifier", "C", "write lambda2="),
+        ("L0ClassifierCV", "Cs", "write lambda1="),
+        ("L0Survival", "alpha", "write lambda1="),
+        ("L0SurvivalCV", "l1_ratio", "write lambda1="),
+        ("L0Equations", "alpha", "; write lambda2= for the ridge$"),
+        ("L0Equations", "xyz", "(?<=')$"),
+    ],
+)
+def test_arguments_of_scikit_learn_are_told_as_what_they_are_here(kind, name, remedy):
+    estimator = getattr(l0path, kind)
+    with pytest.raises(
+        TypeError, match=rf"{kind}\(\) got an unexpected keyword argument '{name}'.*{remedy}"
+    ):
+        estimator(**{name: 1})
+    assert "lambda2" in estimator().get_params()  # the signature is that of __init__
+    if name == "positive":
+        with pytest.raises(TypeError, match=r"fit\(\) got an .* 'positive'; write lower=0"):
+            l0path.fit(np.eye(3), np.ones(3), positive=True)
+
+
+def test_every_remedy_for_an_estimator_names_a_parameter_that_it_has():
+    for kind in ("L0Regressor", "L0ClassifierCV", "L0Survival", "L0SurvivalCV", "L0Equations"):
+        known = getattr(l0path, kind)().get_params()
+        for name in set(OF_ESTIMATORS) - set(known):
+            with pytest.raises(TypeError) as caught:
+                getattr(l0path, kind)(**{name: 1})
+            named = re.search(r"; write (\w+)=", str(caught.value))
+            assert named is None or named[1] in known, (kind, name)

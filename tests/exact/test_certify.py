@@ -334,7 +334,7 @@ def test_saved_bounds_come_back_and_a_loaded_path_certifies(tmp_path):
     assert (
         there.lower_bound == pytest.approx(here.lower_bound, rel=1e-12)
         and there.fixed_out.tolist() == here.fixed_out.tolist()
-        and "1 column" in here.assumptions[0]
+        and "1 feature" in here.assumptions[0]
     )
     here.path.save(tmp_path / "again.npz")
     assert l0path.load(tmp_path / "again.npz").details.equals(here.path.details)

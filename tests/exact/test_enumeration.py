@@ -103,7 +103,7 @@ def test_many_dependent_columns_are_proven_and_named():
     found = path.certify(k=3)
     assert found.proven
     assert found.nodes <= math.comb(60, 3)
-    named = [text for text in found.assumptions if "25 columns are linear combinations" in text]
+    named = [text for text in found.assumptions if "25 features are linear combinations" in text]
     assert len(named) == 1
     assert "x35 (of " in named[0]
     by_fits = min(every_value(X, y, 3).values())

@@ -265,7 +265,7 @@ def test_too_many_dependent_columns_are_refused():
     X, y = data(1, 20, 60)
     with pytest.raises(
         ValueError,
-        match="too many of 60 columns are linear combinations of others for leaps and bounds; "
+        match="too many of 60 features are linear combinations of others for leaps and bounds; "
         "search by branch and bound",
     ):
         leaps_of(posed(X, y), size=8)

@@ -227,7 +227,7 @@ def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, mo
             for value in values[np.isfinite(values)]:
                 compared.append(value)
                 assert value == pytest.approx(new.value, rel=1e-9)
-                drops = [g for _, g in search.neighborhood.drops(new) if g not in chain]
+                drops = [g for _, g in search.steps.drops(new) if g not in chain]
                 if drops:
                     new = search.groups.refit(new.groups[new.groups != drops[0]], new)
         return found

@@ -105,7 +105,7 @@ def test_constant_columns_do_not_compete(kind):
     given |= {"fit_intercept": False} if kind == "several" else {}
     W = statistic_of(np.column_stack([X, np.full(60, 5.0)]), y, **given)
     assert W[5] == 0.0 and W[:5].any()
-    with pytest.raises(ValueError, match="no column of X competes"):
+    with pytest.raises(ValueError, match="no feature of X competes"):
         statistic_of(np.ones((60, 1)), y, **given)
 
 

@@ -69,7 +69,7 @@ def test_results_depend_on_the_seed_alone(name):
         ({"random_state": -1}, ValueError, "random_state=-1"),
         ({"nonsense": 1}, TypeError, "nonsense"),
         ({"max_k": 0}, ValueError, "max_k=0 must be a whole number >= 1"),
-        ({"exclude": range(10)}, ValueError, "no column of X competes"),
+        ({"exclude": range(10)}, ValueError, "no feature of X competes"),
         ({"loss": "logistic"}, ValueError, "looks continuous"),
     ],
 )
@@ -316,8 +316,8 @@ def test_separated_held_out_rows_are_told_apart_from_a_separated_path():
         table = l0path.split_inference(
             X, X[:, 1] > 0, loss="logistic", lambda2=0.01, k=1, n_splits=4, random_state=0
         )
-    assert [str(w.message)[:78] for w in caught] == [
-        "in 4 of 4 splits the chosen columns separate the classes of the held-out rows "
+    assert [str(w.message)[:79] for w in caught] == [
+        "in 4 of 4 splits the chosen features separate the classes of the held-out rows "
     ]
     assert (
         table.selected.iloc[1] == 1

@@ -325,7 +325,7 @@ def test_columns_that_separate_the_classes_are_named():
     assert best.status == "gap_not_closed" and said in best.assumptions[-1] and said in repr(best)
     found = l0path.fit(X, y, loss="logistic").near_best(1, within=0.5)
     assert not found.complete and said in found.reason and said in repr(found)
-    with pytest.raises(ValueError, match="leave such columns out with exclude="):
+    with pytest.raises(ValueError, match="leave such features out with exclude="):
         found.substitutes  # noqa: B018
     assert l0path.best_subset(X, y, loss="logistic", exclude=["x3"]).proven
     counts = np.where(X[:, 3] > 0.5, 0, np.arange(40) % 3 + 1)
@@ -407,11 +407,11 @@ def test_models_that_fit_perfectly_are_equally_good():
 def test_where_no_model_has_a_finite_optimum_that_is_said():
     X = np.random.default_rng(0).normal(size=(20, 3))
     y, held = (X[:, 0] > 0) * 1, [0]
-    with pytest.raises(ValueError, match=r"no model .* has a finite optimum .*: columns separate"):
+    with pytest.raises(ValueError, match=r"no model .* has a finite optimum .*: features separate"):
         l0path.best_subset(X, y, loss="logistic", always_include=held)
     path = l0path.fit(X, y, loss="logistic", always_include=held)
     for asked in ({"k": 1}, {"criterion": "bic"}):
         with pytest.raises(
-            ValueError, match=r"leave columns out with exclude=, or fit with a ridge"
+            ValueError, match=r"leave features out with exclude=, or fit with a ridge"
         ):
             path.near_best(**asked)

@@ -240,7 +240,7 @@ def test_refit_without_intercept_and_with_offset():
     offset = np.linspace(-0.5, 0.5, len(y))
     path = l0path.fit(X, y, loss="poisson", offset=offset, fit_intercept=False)
     np.testing.assert_allclose(path.model(k=2).refit().params, path.coef(k=2).iloc[1:], rtol=1e-6)
-    with pytest.raises(ValueError, match="neither columns"):
+    with pytest.raises(ValueError, match="neither features"):
         path.model(k=0).refit()
     with pytest.raises(ValueError, match="offset="):
         path.model(k=2).refit(X=X.iloc[:50], y=y.iloc[:50])
@@ -400,3 +400,41 @@ def test_scores_of_classes():
         "misclassification",
         "accuracy",
     }
+
+
+FIT_ROWS = {
+    "squared": {"sample_weight": np.random.default_rng(0).uniform(0.5, 2.0, 80)},
+    "logistic": {"freq_weight": np.random.default_rng(0).integers(1, 4, 80)},
+    "poisson": {"offset": np.random.default_rng(0).normal(size=80) / 5},
+    "ordinal": {},
+    "cox": {"strata": np.arange(80) % 2},
+}
+
+
+@pytest.mark.parametrize("loss", FIT_ROWS)
+def test_scores_without_rows_are_those_of_the_rows_of_the_fit_and_say_so(loss, tmp_path):
+    rng, given = np.random.default_rng(1), FIT_ROWS[loss]
+    X = pd.DataFrame(rng.normal(size=(80, 4)), columns=list("abcd"))
+    eta = X["a"] - 0.5 * X["b"]
+    y = {
+        "squared": eta + rng.normal(size=80),
+        "logistic": eta + rng.logistic(size=80) > 0,
+        "poisson": rng.poisson(np.exp(eta)),
+        "ordinal": 1 + (eta + rng.logistic(size=80) > -1) + (eta + rng.logistic(size=80) > 1),
+        "cox": np.column_stack([rng.exponential(np.exp(-eta)), rng.random(80) < 0.8]),
+    }[loss]
+    model = l0path.fit(X, y, loss=loss, max_k=2, **given).model(k=2)
+    own, same = model.score(), model.score(X, y, **given)
+    assert own.name == "score, rows of the fit" and same.name == "score"
+    np.testing.assert_allclose(own, same, rtol=1e-12)
+    if loss == "cox":
+        own, same = model.score(times=[0.5, 1.0]), model.score(X, y, times=[0.5, 1.0], **given)
+        assert own.columns.name == "rows of the fit" and same.columns.name is None
+        np.testing.assert_allclose(own, same, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"y= is given and X is not: pass X= and y= together"):
+        model.score(y=y)
+    with pytest.raises(ValueError, match="sample_weight= is given and X is not"):
+        model.score(sample_weight=np.ones(80))
+    model.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="pass X= and y="):
+        l0path.load(tmp_path / "model.npz").score()

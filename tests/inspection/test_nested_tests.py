@@ -159,7 +159,7 @@ def test_models_that_were_chosen_on_these_rows_have_no_p_values():
     small, large = path.model(k=1).refit(), path.model(k=3).refit()
     table = l0path.anova(small, large)
     assert "p_value" not in table and "F" in table
-    assert "no p-values: the columns of the model k = 1 were chosen on rows" in repr(table)
+    assert "no p-values: the features of the model k = 1 were chosen on rows" in repr(table)
     asked = l0path.anova(small, large, p_values=True)
     assert 0 < asked["p_value"].iloc[1] < 1 and "p-values are too small" in repr(asked)
     assert "p_value" not in l0path.anova(*case_of("squared"), p_values=False)

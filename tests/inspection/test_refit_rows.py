@@ -46,7 +46,7 @@ def test_rows_of_the_fit_are_recognized_and_counted(loss):
         said = path.model(k=2).refit(X=X.iloc[part], y=y.iloc[part]).selection
         rows = part.stop - part.start
         known = f"these {rows} rows" if int(many) == rows else f"{many} of these {rows} rows"
-        assert said.startswith(f"conditional on selection: {known} also chose the 2 of 4 columns")
+        assert said.startswith(f"conditional on selection: {known} also chose the 2 of 4 features")
     said = path.model(k=2).refit(X=X.iloc[40:], y=y.iloc[40:]).selection
     assert said.startswith("held-out rows: 20 rows given to refit, none of which")
     whole = path.model(k=2).refit(X=X.iloc[:40], y=y.iloc[:40]).selection
@@ -124,8 +124,8 @@ def test_all_rows_that_are_complete_in_the_columns_of_a_model(weighted):
     np.testing.assert_allclose(results.params, own.params)
     np.testing.assert_allclose(results.bse, own.bse)
     assert results.selection.startswith(
-        f"all rows: 88 rows are complete in the columns of the model, and {path.n} of them also "
-        "chose the 2 of 4 columns"
+        f"all rows: 88 rows are complete in the features of the model, and {path.n} of them also "
+        "chose the 2 of 4 features"
     )
     assert "criteria of this refit do not compare" in str(results.summary()).replace("\n", " ")
     pd.testing.assert_index_equal(results.resid.index, frame.index[kept])

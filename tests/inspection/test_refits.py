@@ -207,9 +207,9 @@ def test_a_model_of_all_columns_was_not_selected_among_columns():
     assert (
         path.model(k=4)
         .refit()
-        .selection.startswith("no selection among the columns: the model holds")
+        .selection.startswith("no selection among the features: the model holds")
     )
-    assert path.model(k=0).refit().selection.startswith("no selection among the columns")
+    assert path.model(k=0).refit().selection.startswith("no selection among the features")
     assert path.model(k=3).refit().selection.startswith("conditional on selection")
 
 

@@ -45,7 +45,7 @@ def test_infinite_coefficients_are_named(loss, robust):
     with pytest.warns(l0path.errors.SeparationWarning) as caught:
         results = path.model(index=len(path) - 1).refit(**options)
     said = [str(w.message) for w in caught]
-    assert len(said) == 1 and f"the columns {does}, so the coefficient of kind[T.z] is" in said[0]
+    assert len(said) == 1 and f"the features {does}, so the coefficient of kind[T.z] is" in said[0]
     assert "coefficient of kind[T.z] is infinite" in results.selection
     assert "infinite" in str(results.summary()).replace("\n", " ")
 

@@ -41,7 +41,7 @@ def test_standard_errors_are_those_of_r(case):
         np.testing.assert_allclose(0.5 * (low + high), default.params)
         assert ((default.pvalues < 0.05) == ((low > 0) | (high < 0))).all()
         text = str(default.summary())
-        assert "Ties" in text and "No selection among the columns" in " ".join(text.split())
+        assert "Ties" in text and "No selection among the features" in " ".join(text.split())
 
 
 def halves():

@@ -204,7 +204,7 @@ def test_the_printed_table_by_hand():
         ["loss", "0.03625", "0.00500"],
         ["deviance_ratio", "0.9324", "0.9907"],
         ["check", "optimality", "global", "global"],
-        ["gap", "0", "0"],
+        ["gap", "0", "(proven)", "0", "(proven)"],
     ]
     assert table.to_markdown().split("\n") == [
         "|  | k = 1 | k = 2 |",
@@ -217,7 +217,7 @@ def test_the_printed_table_by_hand():
         "| loss | 0.03625 | 0.00500 |",
         "| deviance ratio | 0.9324 | 0.9907 |",
         "| optimality | global | global |",
-        "| gap | 0 | 0 |",
+        "| gap | 0 (proven) | 0 (proven) |",
     ]
     assert table.to_latex().split("\n") == [
         r"\begin{tabular}{lrr}",
@@ -234,7 +234,7 @@ def test_the_printed_table_by_hand():
         r"deviance ratio & 0.9324 & 0.9907 \\",
         r"\midrule",
         r"optimality & global & global \\",
-        r"gap & 0 & 0 \\",
+        r"gap & 0 (proven) & 0 (proven) \\",
         r"\bottomrule",
         r"\end{tabular}",
         "",
@@ -411,3 +411,65 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
         path.compare([1], se=3)
     cv = l0path.cv_fit(X, Y["u"], cv=4, max_k=2, random_state=0)
     assert "standard error" in cv.compare([1, 2], se=True).index
+
+
+def test_a_closed_gap_is_called_proven_only_where_the_model_is():
+    table = support_path().compare([1, 5])
+    table.loc[("check", "gap")] = [0.0, 0.03]
+    table.loc[("check", "optimality")] = ["swap", "global"]
+    assert table.formatted().loc[("check", "gap")].tolist() == ["0", "0.03"]
+    table.loc[("check", "gap")] = [np.nan, 0.0]
+    assert table.formatted().loc[("check", "gap")].tolist() == ["", "0 (proven)"]
+
+
+RATIOS = {
+    "logistic": "odds ratios",
+    "ordinal": "odds ratios",
+    "cox": "hazard ratios",
+    "poisson": "ratios of means",
+    "multinomial": "odds ratios against the class x",
+}
+
+
+@pytest.mark.parametrize("loss", RATIOS)
+def test_ratios_with_their_standard_errors(loss):
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
+    eta = X["a"] - 0.7 * X["b"]
+    y = {
+        "logistic": eta + rng.logistic(size=90) > 0,
+        "ordinal": 1 + (eta + rng.logistic(size=90) > -1) + (eta + rng.logistic(size=90) > 1),
+        "cox": np.column_stack([rng.exponential(np.exp(-eta)), np.ones(90)]),
+        "poisson": rng.poisson(np.exp(eta)),
+        "multinomial": np.array(["x", "y", "z"])[
+            np.argmax(X.to_numpy() + rng.gumbel(size=(90, 3)), axis=1)
+        ],
+    }[loss]
+    path = l0path.fit(X, y, loss=loss, max_k=2)
+    plain, shown = (path.compare([1, 2], exponentiate=own) for own in (False, True))
+    logs, ratios = (t.loc["coefficient"].astype(float) for t in (plain, shown))
+    np.testing.assert_allclose(ratios, np.exp(logs))
+    assert ratios.isna().equals(logs.isna())
+    pd.testing.assert_frame_equal(plain.loc["fit"], shown.loc["fit"])
+    plain, shown = (path.compare([1, 2], se=True, exponentiate=own) for own in (False, True))
+    assert RATIOS[loss] in shown.attrs["title"] and "delta method" in shown.attrs["title"]
+    logs, ratios = (t.loc["coefficient"].astype(float) for t in (plain, shown))
+    errors, of_ratios = (t.loc["standard error"].astype(float) for t in (plain, shown))
+    step = 1e-6  # the derivative of exp by differences
+    slope = (np.exp(logs + step) - np.exp(logs - step)) / (2.0 * step)
+    np.testing.assert_allclose(of_ratios, slope.loc[errors.index] * errors, rtol=1e-6)
+
+
+def test_ratios_are_refused_where_exp_of_a_coefficient_is_nothing():
+    path = support_path()
+    with pytest.raises(ValueError, match=r"exponentiate=True is for losses.*'squared' is none"):
+        path.compare([1], exponentiate=True)
+    classes = l0path.fit(FRAME, Y > Y.median(), loss="squared_hinge", lambda2=0.1, max_k=1)
+    with pytest.raises(ValueError, match="'squared_hinge' is none"):
+        classes.compare([1], exponentiate=True)
+    cv = l0path.cv_fit(
+        FRAME, Y > Y.median(), loss="logistic", lambda2=0.1, cv=3, max_k=2, random_state=0
+    )
+    table = cv.compare([1, 2], exponentiate=True)
+    assert "odds ratios" in repr(table)
+    assert table.loc[("coefficient", "(Intercept)"), 1] == np.exp(cv.coef(k=1)["(Intercept)"])

@@ -2,11 +2,14 @@
 
 import importlib
 import inspect
+import pickle
 import re
+from functools import cache
 
 import pytest
 
 import l0path
+from l0path.core.hints import OF_KIND
 
 OF_MODEL = ("summary", "alternatives", "refit", "score")
 METHODS = [
@@ -165,3 +168,53 @@ def test_arguments_that_do_not_go_with_a_rule_are_named():
         path.select(2, rows=[1])
     with pytest.raises(TypeError, match="gamma"):
         path.select("bic", gamma=1.0)
+
+
+@cache
+def results():
+    """{kind: one result of it}."""
+    data = l0path.datasets.load_hitters()
+    path = l0path.fit(data.X.iloc[:, :6], data.y)
+    return {
+        "ModelSet": path.near_best(k=2, within=0.5),
+        "Certificate": path.certify(k=2),
+        "Summary": path.model(k=2).summary(),
+        "Comparison": path.compare([1, 2]),
+        "Table": path.table,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        ("ModelSet", "supports", r"write \[model.support for model in .models\]"),
+        ("ModelSet", "best", r"write .models\[0\]"),
+        ("ModelSet", "tabel", "did you mean table"),
+        ("ModelSet", "xyz", "it has .*average.*models.*table"),
+        ("Certificate", "plot", r"its model has: \.model\.plot"),
+        ("Certificate", "supports", r"in \.best"),
+        ("Certificate", "optimal", r"write \.proven"),
+        ("Summary", "pvalues", r"refit\("),
+        ("Summary", "xyz", "it has coef.*table"),
+        ("Comparison", "supports", r"write \.loc"),
+        ("Comparison", "xyz", "with the columns 1, 2"),
+        ("Table", "bic", r"path.score_table\(\)"),
+        ("Table", "objectiv", "did you mean objective"),
+        ("Table", "supports", "with the columns k, n_features, objective"),
+    ],
+)
+def test_an_unknown_attribute_of_a_result_says_what_there_is(kind, name, hint):
+    with pytest.raises(AttributeError, match=f"{kind} has no attribute '{name}'; .*{hint}"):
+        getattr(results()[kind], name)
+
+
+def test_what_is_written_instead_exists():
+    for kind, names in OF_KIND.items():
+        thing = results()[kind]
+        for name, remedy in names.items():
+            assert not hasattr(thing, name), (kind, name)
+            for inner in re.findall(r"(?:^write |or |in )\.(\w+)", remedy):
+                assert hasattr(thing, inner), (kind, name, inner)
+    for kind, thing in results().items():
+        again = pickle.loads(pickle.dumps(thing))
+        assert type(again).__name__ == kind or kind == "Table"  # a DataFrame

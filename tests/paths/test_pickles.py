@@ -172,3 +172,56 @@ def test_pickles_of_estimators_hold_no_data(memory, tmp_path):
         assert len(raw) < 200_000
         assert pickle.loads(raw).cv_ is not scored.cv_
         assert scored.cv_.held_out(k=1).size == 2000
+
+
+TABLE = FRAME.assign(g=np.array(list("uvw"))[RNG.integers(0, 3, 90)])
+REFITS = {
+    "squared": lambda: SIGNAL + RNG.normal(size=90),
+    "huber": lambda: SIGNAL + RNG.normal(size=90),
+    "quantile": lambda: SIGNAL + RNG.normal(size=90),
+    "logistic": lambda: SIGNAL + RNG.logistic(size=90) > 0,
+    "poisson": lambda: RNG.poisson(np.exp(0.5 * SIGNAL)),
+    "negative_binomial": lambda: RNG.poisson(np.exp(0.5 * SIGNAL) * RNG.gamma(2.0, 0.5, 90)),
+    "ordinal": lambda: 1 + (SIGNAL + RNG.logistic(size=90) > 0) + (SIGNAL > 1),
+    "multinomial": lambda: np.array(list("xyz"))[
+        np.argmax(X[:, :3] + RNG.gumbel(size=(90, 3)), axis=1)
+    ],
+    "cox": lambda: TIMES,
+}
+OPTIONS = {"robust": {"cov_type": "robust"}}
+
+
+@pytest.mark.parametrize(
+    ("loss", "kind"),
+    [
+        *((loss, "array") for loss in REFITS),
+        ("squared", "formula"),
+        ("logistic", "formula"),
+        ("cox", "robust"),
+    ],
+)
+def test_refits_go_on_from_a_pickle(loss, kind, tmp_path):
+    y = REFITS[loss]()
+    given = l0path.losses.Quantile(0.5) if loss == "quantile" else loss
+    rows = (FRAME, y)
+    if kind == "formula":
+        rows = ("y ~ a + c + C(g) + a:c", TABLE.assign(y=np.asarray(y, dtype=float)))
+    path = l0path.fit(*rows, loss=given, max_k=2, certify=False)
+    results = path.model(k=2).refit(**OPTIONS.get(kind, {}))
+    for way in ("pickle", "joblib"):
+        again = AS[way](results, tmp_path)
+        assert repr(again) == repr(results) and again.selection == results.selection
+        np.testing.assert_array_equal(again.params, results.params)
+        np.testing.assert_array_equal(again.conf_int(), results.conf_int())
+        assert str(again.summary())[-150:] == str(results.summary())[-150:]
+        if loss != "cox":
+            table = TABLE.iloc[:5]
+            np.testing.assert_array_equal(again.predict(table), results.predict(table))
+            terms = again.model.data.design_info
+            assert terms.term_names == results.model.data.design_info.term_names
+            assert list(map(str, terms.terms)) == list(
+                map(str, results.model.data.design_info.terms)
+            )
+    if kind == "formula" and loss == "squared":
+        anova = lazy("statsmodels.stats.anova", "anova_lm")
+        pd.testing.assert_frame_equal(anova(again), anova(results))

@@ -281,3 +281,34 @@ def test_errors_name_the_argument_and_the_remedy():
             other.score_table()
     with pytest.raises(LookupError, match="no model to choose"):
         l0path.fit(X, np.zeros(90), max_k=1).select("bic")
+
+
+def test_a_choice_of_the_largest_size_says_that_larger_ones_may_be_better():
+    X, y = sample("squared")
+    path = l0path.fit(X, y, max_k=1)
+    model = path.model("bic")
+    said = "bic takes the largest size tried, k = 1, and larger ones may be better; raise max_k="
+    assert model.details["chosen_by"] == said and said in repr(model)
+    assert said in path.model("bic", slice=0).details["chosen_by"]
+    cv = l0path.cv_fit(X, y, cv=3, max_k=1, random_state=0)
+    assert [note for note in cv.notes if "largest size" in note] == [
+        "the best score is at the largest size tried, k = 1, and larger ones may be better; raise "
+        "max_k="
+    ]
+    assert said in cv.model("bic").details["chosen_by"]
+    cv = l0path.L0RegressorCV(cv=3, max_k=1, rule="bic").fit(X, y)
+    assert cv.model_.details["chosen_by"] == said
+
+
+def test_a_choice_of_the_largest_size_says_nothing_where_the_data_have_no_larger_one():
+    X, _ = sample("squared")
+    y = X @ np.linspace(1.0, 2.0, 8) + 0.1 * np.random.default_rng(1).standard_normal(90)
+    every = l0path.fit(X, y).model("bic")
+    assert every.k == 8 and "chosen_by" not in every.details
+    few = slice(12)  # half of the rows are six
+    path = l0path.fit(X[few], y[few])
+    model = path.model("aic")
+    assert model.k == 6 and "chosen_by" not in model.details
+    assert "chosen_by" not in l0path.fit(X, y, max_k=5).model(k=5).details
+    cv = l0path.cv_fit(X[:40], y[:40], cv=4, exclude=[0], random_state=0)
+    assert cv.model().k == 7 and not [note for note in cv.notes if "largest size" in note]

@@ -363,7 +363,7 @@ def test_what_it_cannot_take_is_refused():
         with pytest.raises(ValueError, match=message):
             FeatureGenerating(**bad)
     d = small("squared", 0)
-    with pytest.raises(ValueError, match="k=99 exceeds the 6 columns"):
+    with pytest.raises(ValueError, match="k=99 exceeds the 6 features"):
         solve_k(make_model(problem_of(d)), 99)
     counts = next(instances(1, 1, ("poisson",)))
     with pytest.raises(

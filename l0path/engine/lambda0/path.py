@@ -207,7 +207,7 @@ class Lambda0Path:
             if self.grid is None and self.size(fit) > self.max_k:
                 self.notes.append(
                     "the lambda0 path ends at "
-                    f"{self.size(self.points[-1].fit) if self.points else 0} columns: the next "
+                    f"{self.size(self.points[-1].fit) if self.points else 0} features: the next "
                     f"value would pass max_k={self.max_k}"
                 )
                 break
@@ -278,7 +278,7 @@ class Lambda0Path:
         if not last.lambda_lo > 1e-9 * self._first or self.model.problem.perfect(
             fit.value, self.scale
         ):
-            self.notes.append("the lambda0 path ends where no further column lowers the loss")
+            self.notes.append("the lambda0 path ends where no further feature lowers the loss")
             return None
         value = STEP * min(last.lambda_lo, last.lambda0)
         return value if value >= (self.dynamic.ratio or 0.0) * self._first else None

@@ -6,45 +6,20 @@ also grown by a group with all that it lacks, and shrunk to its size again, a gr
 set on the way competes for its size.
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from scipy.linalg import lapack
 
-from ...exchange import group_ranking
-from ...exchange.neighborhoods.closed import ClosedNeighborhood
+from ...exchange import group_chains, group_ranking, perturbation, table_sweeps
+from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
 from ...formula.hierarchy import STRONG
 from ...working_set.curvature import curved
 from ...working_set.groups import GroupModel, GroupQuadratic
-from ...working_set.linear_algebra import COLLINEAR
 from .groups import GroupExchanges
 
 WHOLE_MOVES = 40  # of one set, those of the groups that promise most
+RESTARTS = 4  # of every size, where they run in kernels
+KEPT = 1e-6  # share of its square that a column keeps beside others from which it is clearly apart
 MARGIN = 0.1  # share of a gain by which the value after a move may be off where it is not exact
-
-
-class Moves(NamedTuple):
-    """The quadratic at a fit with the columns of some groups beside its own: gradients c (m,) and
-    second derivatives H (m, m) of these, rows (K, m) against those of the fit; `own`: {group:
-    places among the m}.
-    """
-
-    quadratic: GroupQuadratic
-    rows: np.ndarray
-    c: np.ndarray
-    H: np.ndarray
-    own: dict
-
-
-class Grown(NamedTuple):
-    """The quadratic at a fit with C chains of m columns beside its K: V (C, K, m) = B times the
-    rows of the chain, M (C, m, m) what the chain's own block keeps, step (C, m) the coefficients
-    of the chain, b (C, K) those of the fit.
-    """
-
-    V: np.ndarray
-    M: np.ndarray
-    step: np.ndarray
-    b: np.ndarray
 
 
 class ClosedExchanges(GroupExchanges):
@@ -59,12 +34,69 @@ class ClosedExchanges(GroupExchanges):
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
         self.moved = set()
+        self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
         plain = type(self.groups) is GroupModel and not self.problem.boxed
         self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
 
     def seed(self):
         """All groups."""
         self.groups.grow(np.flatnonzero(self.groups.free))
+
+    def start(self):
+        """As `GroupExchanges.start`. Where groups of one column each have exact tables, whole sweeps
+        run in kernels.
+        """
+        super().start()
+        if self._in_kernels():
+            self.neighborhood = ClosedGramNeighborhood(
+                self.groups, self.pool.last, self.scale, self.settings
+            )
+
+    def _in_kernels(self):
+        """Whether the groups are single columns that are clearly independent, with exact tables, and
+        each needs all of its parents.
+        """
+        model, groups = self.model, self.groups
+        if not (groups.exact and groups.widest == 1) or self.apart:
+            return False
+        if self.problem.groups.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
+            return False
+        if groups.forced.size != self.problem.forced.size:
+            return False
+        H = model.G[: model.width, : model.width] + 2.0 * groups.lambda2 * np.eye(model.width)
+        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-280))
+        L, weak = lapack.dpotrf(H * unit * unit[:, None], lower=1)
+        return not weak and np.diagonal(L).min() ** 2 > KEPT
+
+    def use_refits(self):
+        """As `GroupExchanges.use_refits`."""
+        super().use_refits()
+        self.steps = self.neighborhood
+
+    def next_value(self):
+        """As `GroupExchanges.next_value`."""
+        if not self.neighborhood.compiled:
+            return super().next_value()
+        new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
+        return None if new is None else new.value
+
+    def ways_out(self):
+        """As `GroupExchanges.ways_out`; random restarts cost little where they run in kernels."""
+        if self.neighborhood.compiled and self.settings.effort != "fast":
+            rng = np.random.default_rng(0)  # a fixed seed: the path depends on the data only
+            perturbation.perturb(
+                self.pool, self.neighborhood, rng, RESTARTS, self.done, self.clock.poll
+            )
+            yield True
+        yield from super().ways_out()
+
+    def verify(self, sizes):
+        """As `GroupExchanges.verify`; in one move where sweeps run in kernels."""
+        if not self.neighborhood.compiled:
+            super().verify(sizes)
+        elif not self.neighborhood.make_move(self.pool, self.clock.poll, table_sweeps.check(), 1):
+            for k in sizes:
+                self.mark_verified(k)
 
     def improve(self):
         """Sweeps, and moves of several groups, until neither improves a size."""
@@ -105,153 +137,55 @@ class ClosedExchanges(GroupExchanges):
 
     def _predicted(self, fit, chains):
         """For each chain the values (count + 1,) that the quadratic at a fit predicts, exactly for
-        the squared loss, of the fit grown by it and shrunk to its size again, a group at a time,
-        the one that costs least; -inf where columns are too nearly dependent to say, inf where no
-        size can improve.
+        the squared loss, of the fit grown by it and shrunk to its size again, see `group_chains`.
         """
-        moves = self._moves(fit, chains)
-        quadratic = moves.quadratic
-        U, columns = quadratic.B @ moves.rows, np.diff(quadratic.members)
-        by_width, out = {}, [None] * len(chains)
-        for i, chain in enumerate(chains):
-            new = np.concatenate([moves.own[g] for g in chain.tolist()])
-            by_width.setdefault((chain.size, new.size), []).append((i, new))
-        for (count, width), some in by_width.items():
-            at, new = np.array([i for i, _ in some]), np.array([new for _, new in some])
-            c, H = moves.c[new], moves.H[new[:, :, None], new[:, None, :]]
-            V = U[:, new].transpose(1, 0, 2)  # (chains, K, m)
-            M = H - np.einsum("kcm,ckl->cml", moves.rows[:, new], V)
-            unit = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-280))
-            alike = np.linalg.eigvalsh(M / unit[:, :, None] / unit[:, None, :])[:, 0]
-            near = alike <= 100 * COLLINEAR
-            M[near] = np.eye(width)
-            step = np.linalg.solve(M, c[:, :, None])[:, :, 0]
-            gain = 0.5 * (c * step).sum(axis=1)
-            values = np.full((at.size, count + 1), np.inf)
-            values[:, 0] = fit.value - gain - (0.0 if self.groups.exact else MARGIN * gain)
-            grown = Grown(V, M, step, quadratic.b - np.einsum("ckm,cm->ck", V, step))
-            members = [chains[i] for i in at]
-            if width == count and (columns == 1).all():
-                with np.errstate(all="ignore"):  # where rounding hides what a column keeps
-                    self._shrink_columns(fit, quadratic, members, grown, values)
-                values[np.isnan(values)] = -np.inf
-            else:
-                self._shrink_groups(fit, moves, members, grown, values)
-            values[near] = -np.inf
-            for i, row in zip(at.tolist(), values, strict=True):
-                out[i] = row
-        return out
-
-    def _shrink_columns(self, fit, quadratic, chains, grown, values):
-        """Fill in `values` (C, count + 1) what is left after each removal from a fit of single
-        columns that is grown by as many.
-        """
-        hierarchy, every = self.problem.groups.hierarchy, np.arange(len(chains))
-        inside = np.tile(self.neighborhood.inside(fit.groups), (every.size, 1))
-        inside[every[:, None], chains] = True
-        left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
-        K, b = quadratic.ids.size, grown.b.copy()
-        square = np.diagonal(quadratic.B) + np.einsum("ckm,cmk->ck", grown.V, left)
-        gone = []
-        for count in range(1, values.shape[1]):
-            leave = hierarchy.removable_each(inside)[:, quadratic.ids]
-            loss = np.where(leave, 0.5 * b[:, :K] ** 2 / square[:, :K], np.inf)
-            best = loss.argmin(axis=1) if K else np.zeros(every.size, dtype=np.int64)
-            lost = loss[every, best] if K else np.inf
-            values[:, count] = values[:, count - 1] + lost
-            if count + 1 == values.shape[1] or not np.isfinite(lost).any():
-                return
-            column = quadratic.B[:, best].T + np.einsum("ckm,cm->ck", grown.V, left[every, :, best])
-            for other in gone:
-                column -= other * other[every, best][:, None]
-            column /= np.sqrt(square[every, best])[:, None]
-            gone.append(column)
-            b -= column * (b[every, best] / np.sqrt(square[every, best]))[:, None]
-            square -= column**2
-            inside[every, quadratic.ids[best]] = False
-
-    def _shrink_groups(self, fit, moves, chains, grown, values):
-        """Fill in `values` as `_shrink_columns`, of groups of columns; nothing where what one
-        removal loses at least is more than the growth gains.
-        """
-        quadratic, hierarchy = moves.quadratic, self.problem.groups.hierarchy
-        size, starts = self.pool.size(fit), quadratic.members[:-1]
-        goals = self._goals(size, chains[0].size)
-        reach = values[:, 0] < goals[0]
-        value = values[:, 0].copy()
-        if starts.size and bool((np.diff(quadratic.members) > 0).all()):
-            left = np.linalg.solve(grown.M, grown.V.transpose(0, 2, 1))
-            spread = np.einsum("ckm,cmk->ck", grown.V, left)
-            loss = 0.5 * grown.b**2 / (np.diagonal(quadratic.B) + spread)
-            loss = np.maximum.reduceat(loss[:, : quadratic.members[-1]], starts, axis=1)
-            if hierarchy.rule == STRONG:
-                inside = [np.append(fit.groups, chain) for chain in chains]
-                kept = [hierarchy.needs[some].any(axis=0)[quadratic.ids] for some in inside]
-                loss[np.array(kept)] = np.inf
-            value = value + loss.min(axis=1)
-        elif quadratic.at.size:
-            reach[:] = True
-        reach |= value < goals[1:].max()
-        for i in np.flatnonzero(reach):
-            one = Grown(*(part[i] for part in grown))
-            self._shrink_groups_of(fit, moves, chains[i], one, values[i])
-
-    def _shrink_groups_of(self, fit, moves, chain, grown, values):
-        """`_shrink_groups` for one chain."""
-        quadratic, inverse = moves.quadratic, np.linalg.inv(grown.M)
-        left = grown.V @ inverse
-        B = np.block([[quadratic.B + left @ grown.V.T, -left], [-left.T, inverse]])
-        b = np.append(grown.b, grown.step)
-        ids = np.append(quadratic.ids, chain)
-        starts, sizes = quadratic.members, [moves.own[g].size for g in chain.tolist()]
-        places = [np.arange(starts[i], starts[i + 1]) for i in range(quadratic.ids.size)]
-        places += np.split(np.arange(quadratic.at.size, b.size), np.cumsum(sizes)[:-1])
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighborhood.inside(fit.groups)
-        inside[chain] = True
-        for count in range(1, values.size):
-            leave = hierarchy.removable(inside)
-            leave[chain] = False
-            best, loss = -1, np.inf
-            for i in np.flatnonzero(leave[ids]):
-                at = places[i]
-                if at.size == 1:
-                    own = 0.5 * b[at[0]] ** 2 / B[at[0], at[0]]
-                else:
-                    own = 0.5 * b[at] @ np.linalg.solve(B[np.ix_(at, at)], b[at])
-                best, loss = (i, own) if own < loss else (best, loss)
-            if best < 0:
-                return
-            values[count] = values[count - 1] + loss
-            if count + 1 < values.size:
-                at = places[best]
-                shift = np.linalg.solve(B[np.ix_(at, at)], B[at]).T
-                b, B = b - shift @ b[at], B - shift @ B[at]
-                inside[ids[best]] = False
-
-    def _moves(self, fit, chains):
-        """The `Moves` of a fit with the groups of some chains."""
-        model, problem = self.groups, self.problem
-        groups = np.unique(np.concatenate(chains))
+        model, hierarchy = self.groups, self.problem.groups.hierarchy
+        counts, ids = [chain.size for chain in chains], np.concatenate(chains)
+        groups = np.unique(ids)
         model.grow(groups)
-        columns = [model.of(g) for g in groups]
-        ends = np.cumsum([0, *(J.size for J in columns)])
-        own = {g: np.arange(ends[i], ends[i + 1]) for i, g in enumerate(groups.tolist())}
-        J, quadratic = model.model.where[np.concatenate(columns)], model.quadratic(fit)
+        quadratic, growth = self._growth(fit, groups)
+        # places of the columns of each chain among those of all the groups
+        first = np.cumsum([0, *(model.of(g).size for g in groups)])
+        at, number = np.cumsum([0, *counts]), np.searchsorted(groups, ids)
+        sizes = first[number + 1] - first[number]
+        ends = np.cumsum([0, *sizes])
+        places = np.repeat(first[number] - ends[:-1], sizes) + np.arange(ends[-1])
+        values = np.empty((len(chains), max(counts) + 1))
+        group_chains.foretell(
+            GroupQuadratic(*quadratic[:5]),  # what the kernel reads: compiled once for all losses
+            growth,
+            group_chains.Chains(ids, at, places, ends[at]),
+            group_chains.Present(
+                self.steps.inside(fit.groups), hierarchy.needs, hierarchy.rule == STRONG
+            ),
+            max(int(np.diff(quadratic.members).max(initial=1)), 1),
+            values,
+        )
+        values += fit.value if model.exact else fit.value + MARGIN * values[:, :1]
+        return [row[: count + 1] for row, count in zip(values, counts, strict=True)]
+
+    def _growth(self, fit, groups):
+        """The quadratic at a fit, and the `Growth` of it by the columns of some working groups, one
+        group after another.
+        """
+        model, problem = self.groups, self.problem
+        quadratic = model.quadratic(fit)
+        J = model.model.where[model.columns[model.one_by_one(groups)[0]]]
         if problem.quadratic:
             G, support = model.model.G, model.model.where[fit.support]
-            rows, H = G[quadratic.at[:, None], J], G[J[:, None], J]
-            c = model.model.q[J] - fit.b @ G[support[:, None], J]
+            rows, H = G[J[:, None], quadratic.at], G[J[:, None], J]
+            c = model.model.q[J] - G[J[:, None], support] @ fit.b
         else:
             Z, ZV, coupled = curved(problem, quadratic.eta, quadratic.v, model.model.Z[J])
             H = ZV @ Z.T - coupled @ coupled.T
-            rows = quadratic.ZV @ Z.T - quadratic.coupled @ coupled.T
+            rows = Z @ quadratic.ZV.T - coupled @ quadratic.coupled.T
             c = -(Z @ quadratic.slopes)
         H[np.diag_indices_from(H)] += 2.0 * model.lambda2
-        return Moves(quadratic, rows, c, H, own)
+        return quadratic, group_chains.Growth(rows, rows @ quadratic.B, c, H)
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""
-        hierarchy, inside = self.problem.groups.hierarchy, self.neighborhood.inside(fit.groups)
+        hierarchy, inside = self.problem.groups.hierarchy, self.steps.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
         if lacking.size > WHOLE_MOVES:
             best = self._additions(fit, inside.size)
@@ -270,7 +204,7 @@ class ClosedExchanges(GroupExchanges):
         new = self.groups.refit(np.union1d(fit.groups, chain), fit)
         improved = self.pool.update(new)
         for _ in chain:
-            drops = [g for _, g in self.neighborhood.drops(new) if g not in chain]
+            drops = [g for _, g in self.steps.drops(new) if g not in chain]
             if not drops:
                 break
             new = self.groups.refit(new.groups[new.groups != drops[0]], new)

@@ -155,11 +155,11 @@ def why_not_served(problem, solution, names):
     if not few_columns(problem, solution.lambda2):
         what = "events" if problem.loss.traits.recession == MONOTONE else "observations"
         return (
-            f"subsets are searched where columns are fewer than {what}, or with a ridge where they "
-            f"are at most {MOST_COLUMNS}; leave columns out with exclude="
+            f"subsets are searched where features are fewer than {what}, or with a ridge where "
+            f"they are at most {MOST_COLUMNS}; leave features out with exclude="
         )
     if solution.lambda0 >= 0 and even_cost(problem) is None:
-        return "subsets are searched where all columns cost the same"
+        return "subsets are searched where all features cost the same"
     found = hidden(problem, solution.lambda2)
     return why_hidden(found, names) if found else ""
 

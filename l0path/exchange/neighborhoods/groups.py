@@ -9,6 +9,7 @@ from .. import group_ranking
 from ..local_search import ON_THE_WAY, flat
 from ..table import EQUAL, in_order
 from .protocol import Reach
+from .refit import exchanged
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
 # table only ranks
@@ -33,7 +34,8 @@ class GroupNeighborhood:
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
-        self.tables, self.moved, self.failed = {}, {}, {}
+        self.tables, self.failed = {}, {}
+        self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
         self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
 
@@ -65,52 +67,69 @@ class GroupNeighborhood:
         nothing = NO_COST * abs(fit.value)
         doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
         for g in doubtful:
-            found[g] = self._one_away(fit, -1, g).value - fit.value
+            found[g] = self._one_away(fit, g, -1).value - fit.value
         return sorted(((x, g) for g, x in found.items()), key=order)
 
     def add(self, fit, polish=True):
         """One group more: the best addition, then swaps. None when no group is independent of the
         support.
         """
-        best = self._best(
-            fit,
-            [
-                (fit.key, 1, g)
-                for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
-            ]
-            + [(fit.key, 1, g) for g in self._near(fit)],
-        )
+        ranked = self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
+        best = self._best(fit, [(-1, g) for g in [*(g for _, g in ranked), *self._near(fit)]])
         return self.swap(best) if polish and best is not None else best
 
     def drop(self, fit, polish=True):
         """One group less: the cheapest removal, then swaps. None when only forced groups are
         left.
         """
-        best = self._best(
-            fit,
-            [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]],
-        )
+        ranked = self.drops(fit)[: 1 if self.model.exact else REMOVALS]
+        best = self._best(fit, [(g, -1) for _, g in ranked])
         return self.swap(best) if polish and best is not None else best
 
-    def _best(self, fit, moves):
-        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of
-        which is refitted once.
+    def _best(self, fit, pairs):
+        """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none, found once;
+        None without pairs.
         """
-        best = None
-        for _, sign, g in moves:
-            new = self._one_away(fit, sign, g)
-            tie = 0.0 if best is None else self._tolerance(best.value)
-            best = new if best is None or new.value < best.value - tie else best
+        step = fit.key, tuple(pairs)
+        if step in self.steps:
+            return self.steps[step]
+        best, target, first = None, np.inf, 0
+        while first < len(pairs):
+            e, new = self._first_below(fit, pairs[first:], target)
+            if new is None:
+                break
+            if best is None or new.value < target:
+                best, target = new, new.value - self._tolerance(new.value)
+            first += e + 1
+        self.steps[step] = best
         return best
 
-    def _one_away(self, fit, sign, g):
-        """The refit with one group more (sign 1) or less (-1), once."""
-        move = fit.key, sign, g
-        if move not in self.moved:
-            inside = fit.groups
-            groups = np.sort(np.append(inside, g)) if sign > 0 else inside[inside != g]
-            self.moved[move] = self.model.refit(groups, fit)
-        return self.moved[move]
+    def _first_below(self, fit, pairs, target):
+        """(number, fit) of the first of the exchanges `pairs` whose refit lies below a target, or
+        is no optimum; -1 and None where there is none. Sets that were fitted before are known.
+        """
+        sets, first = [exchanged(fit.groups, *pair) for pair in pairs], 0
+        held = [self.known.get(groups.tobytes()) for groups in sets]
+        while first < len(sets):
+            if held[first] is not None:
+                if held[first].value < target:
+                    return first, held[first]
+                first += 1
+                continue
+            last = first + 1
+            while last < len(sets) and held[last] is None:
+                last += 1
+            e, new = self.model.first_below(sets[first:last], fit, target)
+            if new is not None:
+                if FitStatus.NOT_CONVERGED not in new.flags:
+                    self.known[new.key] = new
+                return first + e, new
+            first = last
+        return -1, None
+
+    def _one_away(self, fit, out, into):
+        """The refit after one exchange, -1 for none, once."""
+        return self._best(fit, [(out, into)])
 
     def _swaps(self, fit):
         """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, of
@@ -120,7 +139,7 @@ class GroupNeighborhood:
             return self.table(fit).swaps
         found = []
         for cost, out in self.drops(fit)[:LEAVING]:
-            less = self._one_away(fit, -1, out)
+            less = self._one_away(fit, out, -1)
             found += [(cost + x, out, g) for x, g in self.table(less).additions if g != out]
         return sorted(found)[: self.tried]
 
@@ -155,17 +174,23 @@ class GroupNeighborhood:
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        for change, out, into in self._swaps(fit)[:most] + self._near_swaps(fit):
-            if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
-                continue
-            new = self.model.refit(
-                np.sort(np.append(fit.groups[fit.groups != out], into)), fit, goal
-            )
-            if new is not None and new.value < goal:
+        swaps = [
+            (out, into)
+            for change, out, into in self._swaps(fit)[:most] + self._near_swaps(fit)
+            if (out, into) not in refused and not (self.model.exact and fit.value + change >= goal)
+        ]
+        while swaps:
+            e, new = self._first_below(fit, swaps, goal)
+            if new is None:
+                refused.update(swaps)
+                return None
+            refused.update(swaps[:e])
+            if new.value < goal:
                 return new
-            if new is not None and FitStatus.NOT_CONVERGED in new.flags:
+            if FitStatus.NOT_CONVERGED in new.flags:
                 self.undecided.add(fit.key)
-            refused.add((out, into))
+            refused.add(swaps[e])
+            swaps = swaps[e + 1 :]
         return None
 
     def refined(self, fit):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...core.status import FitStatus
-from ..groups import GroupFit, GroupModel
+from ..groups import GroupFit, GroupModel, carried
 
 
 class ResponseGroupModel(GroupModel):
@@ -31,15 +31,15 @@ class ResponseGroupModel(GroupModel):
             kept = model.independent(support)
         part = support[kept]
         if start is not None and FitStatus.SEPARATED not in start.flags:
-            b = np.zeros((part.size, start.b.shape[1]))
-            b[np.isin(part, start.support)] = start.b[np.isin(start.support, part)]
-            shared = b, start.b0
+            shared = carried(start, part), start.b0
         fit = model.refit(part, 0.0, self.lambda2, shared, target)
         if fit is None:
             return None
         b = np.zeros((support.size, fit.b.shape[1]))
         b[kept] = fit.b
         return GroupFit(support, b, fit.b0, fit.value, fit.flags, groups)
+
+    first_below = GroupModel.first_of
 
     def near_fit(self, fit):
         """(ResponseQuadratic on the working columns, mean): F near a fit is mean times it."""
