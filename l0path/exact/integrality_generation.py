@@ -89,15 +89,13 @@ class IntegralityGeneration:
 
 
 class Round(NamedTuple):
-    """One program: size of I, lower bound and best model after it, fractional z of its solution
-    outside I, seconds since the start.
-    """
+    """One program, and what is known after it."""
 
-    binary: int
-    lower: float
-    upper: float
-    fractional: int
-    seconds: float
+    binary: int  # size of I
+    lower: float  # lower bound
+    upper: float  # value of the best model
+    fractional: int  # fractional z of its solution outside I
+    seconds: float  # since the start
 
 
 class GenerationResult(NamedTuple):

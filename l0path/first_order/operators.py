@@ -52,18 +52,13 @@ class SizeOutcome(NamedTuple):
 
 
 class SolverTraits(NamedTuple):
-    """The declaration of a solver to the path of all sizes. all_columns: it works on all p columns
-    and needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
-    above; max_entering: columns that may join for one size at a time; proposes: the cheapest
-    removal and the best addition compete for the sizes beside; prunes: its `reach` bounds the
-    products that matter.
-    """
+    """The declaration of a solver to the path of all sizes."""
 
-    all_columns: bool = False
-    both_ways: bool = False
-    max_entering: int = 60
-    proposes: bool = False
-    prunes: bool = False
+    all_columns: bool = False  # it works on all p columns and needs no check
+    both_ways: bool = False  # it ends where its start leads it: sizes are also entered from above
+    max_entering: int = 60  # columns that may join for one size at a time
+    proposes: bool = False  # best addition and cheapest removal compete for the sizes beside
+    prunes: bool = False  # its `reach` bounds the products that matter
 
 
 def largest(score, count, index):

@@ -86,18 +86,16 @@ class PrimalDual:
 
 
 class Certified(NamedTuple):
-    """A solution for one lambda0: fit, objective P, bound <= P of every b (NaN: not asked for),
-    iterations, status; alpha (n,); excluded (p,) columns that no optimum uses; reads of X.
-    """
+    """A solution for one lambda0."""
 
     fit: Fit
-    objective: float
-    bound: float
+    objective: float  # P
+    bound: float  # at most P of every b; NaN: not asked for
     iterations: int
     status: str
-    alpha: Any
-    excluded: np.ndarray
-    reads: int
+    alpha: Any  # (n,), dual point
+    excluded: np.ndarray  # (p,), columns that no optimum uses
+    reads: int  # of X
 
     @property
     def gap(self):

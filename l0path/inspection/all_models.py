@@ -74,17 +74,15 @@ AGREEING = 1e-6  # of an objective: the models of two searches may differ by les
 
 
 class BestModels(NamedTuple):
-    """Result of a search for the best sets: models, the best first, and their scores; bound: no
-    other set has a smaller score; ended; nodes; searched: what was searched, as a text.
-    """
+    """Result of a search for the best sets."""
 
-    models: list
-    scores: np.ndarray
-    bound: float
+    models: list  # the best first
+    scores: np.ndarray  # theirs
+    bound: float  # no other set has a smaller score
     ended: SearchEnd
-    full: bool
+    full: bool  # whether there are more than are kept
     nodes: int
-    searched: str
+    searched: str  # what was searched, as a text
 
 
 def best_subset(

@@ -169,14 +169,12 @@ def _rows(path, X, y, by_row):
 
 
 class RefitTable(NamedTuple):
-    """The input of statsmodels: response (successes and failures: two columns), columns, weights of
-    mean 1 or None, how many rows each row stands for or None, offset or None.
-    """
+    """The input of statsmodels."""
 
-    endog: pd.Series
-    exog: pd.DataFrame
-    weights: np.ndarray | None
-    counts: np.ndarray | None
+    endog: pd.Series  # response; successes and failures: two columns
+    exog: pd.DataFrame  # columns
+    weights: np.ndarray | None  # of mean 1
+    counts: np.ndarray | None  # how many rows each row stands for
     offset: np.ndarray | None
 
 

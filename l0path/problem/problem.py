@@ -75,16 +75,13 @@ class Data:
 
 
 class Fit(NamedTuple):
-    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
-    value = loss + shrinkage, and flags (`core.status.FitStatus`). With q responses b is (k, q), and
-    b0 (r,) in the user's units.
-    """
+    """Coefficients on a support. With q responses b is (k, q), and b0 (r,) in the user's units."""
 
-    support: np.ndarray
-    b: np.ndarray
-    b0: float
-    value: float
-    flags: tuple = ()
+    support: np.ndarray  # (k,), sorted column indices, forced ones included
+    b: np.ndarray  # (k,)
+    b0: float  # intercept
+    value: float  # loss + shrinkage
+    flags: tuple = ()  # of `core.status.FitStatus`
 
     @property
     def units(self):

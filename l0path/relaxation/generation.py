@@ -140,16 +140,14 @@ class GroupPool(Pool):
 
 
 class GeneratedBlocks(NamedTuple):
-    """The result of cutting planes: blocks and forced coefficients of the last (S), `value` F and
-    `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
-    """
+    """The result of cutting planes."""
 
-    blocks: Blocks
-    forced: np.ndarray
-    value: float
-    bound: float
-    slopes: np.ndarray
-    made: int
+    blocks: Blocks  # of the last (S)
+    forced: np.ndarray  # coefficients of the forced columns of the last (S)
+    value: float  # F of (R) over the pool
+    bound: float  # D of (R) over the pool
+    slopes: np.ndarray  # (n,), of the best D
+    made: int  # blocks
     status: str
 
 

@@ -34,15 +34,13 @@ HUGE = 1e200  # a lambda0 at which only columns of factor 0 enter
 
 
 class Solved(NamedTuple):
-    """One lambda0 with its fit: stationary down to lambda_lo; `verified` over all p columns, as
-    good as `optimality` ("cd", "swap", "refit_swap", "refit_swap_m") says.
-    """
+    """One lambda0 with its fit."""
 
     lambda0: float
     fit: Fit
-    lambda_lo: float
-    verified: bool = False
-    optimality: str = Optimality.UNVERIFIED
+    lambda_lo: float  # the fit is stationary down to it
+    verified: bool = False  # over all p columns
+    optimality: str = Optimality.UNVERIFIED  # as good as this says
 
 
 @dataclass

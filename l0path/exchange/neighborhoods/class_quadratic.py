@@ -202,16 +202,13 @@ def predict(rows, table, exchanges, lambda2, change):
 
 
 class Among(NamedTuple):
-    """The exchanges of a fit that are ranked: the Gram matrix G of the working columns; which of
-    them may enter (w,), from position `first` on; which members of the support stay (k,); whether
-    swaps are ranked, else additions.
-    """
+    """The exchanges of a fit that are ranked."""
 
-    G: np.ndarray
-    open: np.ndarray
-    first: int
-    locked: np.ndarray
-    swaps: bool
+    G: np.ndarray  # (w, w), Gram matrix of the working columns
+    open: np.ndarray  # (w,), bool: which may enter
+    first: int  # from this position on
+    locked: np.ndarray  # (k,), bool: which members stay
+    swaps: bool  # whether swaps are ranked, else additions
 
 
 @njit
