@@ -236,8 +236,7 @@ import numpy as np
 import l0path
 X = np.random.default_rng(0).normal(size=(60, 8))
 y = X[:, 0] - X[:, 1] + np.random.default_rng(1).normal(size=60)
-paths = [l0path.fit(X, y, max_k=4), l0path.fit(X, y > 0, loss="logistic", max_k=4)]
-print(json.dumps([path.table["objective"].tolist() for path in paths]))
+print(json.dumps(l0path.fit(X, y, max_k=4, n_jobs=1).table["objective"].tolist()))
 """
 
 
