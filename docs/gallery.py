@@ -170,12 +170,18 @@ def with_formulas(source):
 
 def prose(source, first):
     """Text of a cell. Headings below the title go down by one level, and pages of the
-    documentation that it names become links.
+    documentation and other vignettes that it names become links.
     """
     source = with_formulas(source)
     if not first:
         source = re.sub(r"^#", "##", source, flags=re.MULTILINE)
-    return re.sub(r"`docs/(\w+)\.md`", r"[`docs/\1.md`](../\1.md)", source)
+    source = re.sub(r"`docs/(\w+)\.md`", r"[`docs/\1.md`](../\1.md)", source)
+    titles = {one.name: one.title for one in stored()}
+    return re.sub(
+        r"`(\w+)\.py`",
+        lambda m: f"[{titles[m[1]]}]({m[1]}.md)" if m[1] in titles else m[0],
+        source,
+    )
 
 
 def fenced(source, language):

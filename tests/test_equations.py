@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from lazy import lazy
 
@@ -130,3 +131,13 @@ def test_pysindy_takes_it():
     )
     pysindy.SINDy(optimizer=ensemble, feature_library=library).fit(path, t=h)
     assert ensemble.coef_.shape == (3, 10)
+
+
+def test_the_paths_know_the_names_of_the_columns():
+    rng = np.random.default_rng(0)
+    terms = pd.DataFrame(rng.normal(size=(40, 4)), columns=["1/x", "x", "x y", "x^2"])
+    slopes = np.column_stack([terms["x y"] + 2 * terms["x"], 3 * terms["1/x"]])
+    model = l0path.L0Equations(k=[2, 1]).fit(terms, slopes)
+    found = [path.model(k=k).features for path, k in zip(model.paths_, (2, 1), strict=True)]
+    assert found == [["x", "x y"], ["1/x"]]
+    assert model.fit(terms.to_numpy(), slopes).paths_[1].model(k=1).features == ["x0"]

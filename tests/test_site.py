@@ -13,9 +13,11 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from test_vignettes import ONE_IDEA
 
 TESTS = Path(__file__).resolve().parent
 HIGHEST = 12_000  # pixels of a page of the guide or reference, 1280 wide
+ONE_IDEA_HIGHEST = 4000  # pixels of a vignette that teaches one idea
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,9 @@ def longest(site, many):
     return sorted(pages, key=length, reverse=True)[:many]
 
 
-def test_no_page_is_too_long(site):
+@pytest.fixture(scope="module")
+def height(site):
+    """A function: the height of a page of the site in pixels, in a window 1280 wide."""
     pytest.importorskip("selenium", reason="a browser measures the pages")
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     driver = shutil.which("chromedriver")
@@ -104,10 +108,21 @@ def test_no_page_is_too_long(site):
         options.add_argument(argument)
     service = webdriver.ChromeService(executable_path=driver)
     with webdriver.Chrome(options=options, service=service) as opened:
-        heights = {}
-        for file in longest(site, 30):
+
+        def measured(file):
             opened.get(file.as_uri())
-            heights[str(file.relative_to(site))] = opened.execute_script(
-                "return document.documentElement.scrollHeight"
-            )
-    assert {page: height for page, height in heights.items() if height > HIGHEST} == {}
+            return opened.execute_script("return document.documentElement.scrollHeight")
+
+        yield measured
+
+
+def test_no_page_is_too_long(site, height):
+    heights = {str(file.relative_to(site)): height(file) for file in longest(site, 30)}
+    assert {page: pixels for page, pixels in heights.items() if pixels > HIGHEST} == {}
+
+
+def test_a_vignette_that_teaches_one_idea_is_a_short_page(site, height):
+    pages = [site / "vignettes" / f"{file.stem}.html" for file in ONE_IDEA]
+    assert len(pages) >= 24
+    heights = {page.stem: height(page) for page in pages}
+    assert {name: pixels for name, pixels in heights.items() if pixels > ONE_IDEA_HIGHEST} == {}

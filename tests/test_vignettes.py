@@ -21,6 +21,9 @@ COLUMNS = 88  # of a line of code, and of text that is no row of a table
 MOST_PICTURES = 8
 # those that go through a whole analysis, or a paper, and not one idea
 TOURS = ("diabetes_and_tumours", "exact_or_heuristic", "how_good_is_my_model", "interactions")
+ONE_IDEA = [
+    file for file in FILES if file.stem not in TOURS and not file.stem.startswith("replay_")
+]
 
 
 @functools.cache
@@ -78,6 +81,15 @@ def test_lines_of_vignettes_fit_on_a_page(file):
     lines = file.read_text(encoding="utf-8").splitlines()
     wide = [line for line in lines if len(line) > COLUMNS and not line.startswith("# |")]
     assert wide == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_formulas_within_a_line_end_on_it(file):
+    """Else the site shows their TeX."""
+    for cell in jupytext.read(file).cells:
+        if cell.cell_type == "markdown":
+            text = re.sub(r"```.*?```|`[^`]*`|\$\$.*?\$\$", "", cell.source, flags=re.DOTALL)
+            assert [line for line in text.splitlines() if line.count("$") % 2] == []
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -15,19 +15,17 @@
 # %% [markdown]
 # # Is this the best subset? All subsets of a small data set
 #
-# With twenty columns there are a million models, and somebody has to choose one.
+# With twenty features there are a million models, and somebody has to choose one.
 # Stepwise selection looks at a few hundred of them. Leaps and bounds looks at a few
 # hundred, too, and *proves* that none of the others is better. For data sets of this
 # size the proof costs milliseconds, so there is no reason to do without it. This page
 # is for those who use `leaps`, `bestglm`, `lmSubsets` or `stepAIC` in R.
 #
-# The data: the salaries of 263 baseball players in 1987 and 19 columns on their
+# The data: the salaries of 263 baseball players in 1987 and 19 features on their
 # careers.
 
 # %%
 import l0path
-import numpy as np
-import pandas as pd
 
 from common import backward, forward, stepwise_excess
 
@@ -36,22 +34,18 @@ hitters = l0path.datasets.load_hitters()
 X, y = hitters.X, hitters.y
 
 # %% [markdown]
-# # Part 1: the best model of every size
+# ## The best model of every size
 #
 # Nothing has to be asked for: where a proof is cheap, `fit` makes it.
 
 # %%
 path = l0path.fit(X, y)
-path.details[["k", "objective", "lower_bound", "optimality", "features"]].iloc[
-    [1, 2, 3, 6, 7, 8, 19]
-]
-
-# %%
 proven = (path.details.optimality == "global").sum()
 print(f"{proven} of {len(path)} models are proven, of {2**19} that there are")
+path.details[["k", "objective", "lower_bound", "optimality", "features"]].iloc[6:9]
 
 # %% [markdown]
-# `global` means: no other model of this many columns has a smaller sum of squares. The
+# `global` means: no other model of this many features has a smaller sum of squares. The
 # R package `leaps` finds the same models. Its command and its sums of squares for k =
 # 1, ..., 8 are
 #
@@ -67,19 +61,19 @@ print(rss[1:9].round())
 # %% [markdown]
 # ## Where stepwise selection goes wrong
 #
-# Forward selection adds the column that helps most, and never takes it back. Backward
-# elimination leaves out the column that is missed least. How far are they from the best
-# models?
+# Forward selection adds the feature that helps most, and never takes it back. Backward
+# elimination leaves out the feature that is missed least. How far are they from the
+# best models?
 
 # %%
 stepwise_excess(rss, forward(X, y), backward(X, y))
 
 # %% [markdown]
-# Forward selection misses the best models of 7 and 8 columns, backward elimination
-# those of most small sizes. (The best model of seven columns does not contain that of
-# six: no method that goes one column at a time can find both.)
+# Forward selection misses the best models of 7 and 8 features, backward elimination
+# those of most small sizes. (The best model of seven features does not contain that of
+# six: no method that goes one feature at a time can find both.)
 #
-# # Part 2: the best model of all
+# ## The best model of all
 #
 # Which size? A criterion compares models of different sizes, and then the best models
 # over *all* sizes can be proved at once. Sizes that cannot win are never searched.
@@ -90,9 +84,9 @@ best
 
 # %% [markdown]
 # What R's `step` says on the same data with the same criterion (`k = log(n)`; R counts
-# the variance as a parameter, which adds log 263 = 5.57 to every model):
+# the variance as a parameter, which adds 5.57 to every model):
 #
-# | in R | BIC | less 5.57 | columns |
+# | in R | BIC | less 5.57 | features |
 # |---|---|---|---|
 # | `step(lm(Salary ~ 1, d), scope = ..., direction = "both", k = log(n))` | 3817.79 | 3812.21 | 6: the best model |
 # | `step(lm(Salary ~ ., d), k = log(n))` | 3818.32 | 3812.75 | 8: the third best |
@@ -103,48 +97,15 @@ best
 # can: the first three differ by half a unit of BIC, which is next to nothing. What to
 # do then is the subject of `many_good_models.py`.
 #
-# # Part 3: factors and interactions
+# ## What to take away
 #
-# A factor of several levels is one decision, not several. With a formula every term is
-# a unit: all its dummies are in, or none. The proof is then about sets of terms, and
-# `fit` makes it by itself, too.
-
-# %%
-career = pd.cut(X.Years, [0, 3, 6, 10, 30], labels=["1-3", "4-6", "7-10", "11+"])
-division = np.where(X.Division_W == 1, "W", "E")
-table = X.assign(Salary=y, Career=career, Division=division)
-terms = "Career * (Hits + Walks + CRBI) + Division + PutOuts + Assists + Errors + AtBat"
-l0path.fit(f"Salary ~ {terms}", data=table).table.head(8)
-
-# %% [markdown]
-# How much a run batted in, or a hit, is worth depends on the career: an interaction of
-# `Career` is in every best model from k = 3 on. `k` counts terms, and `n_features`
-# their coefficients. An interaction with a factor enters only with the terms that it
-# contains, for without them the model would depend on which level happens to be the
-# first one. The search keeps this hierarchy, and the proofs are among the models that
-# keep it; `heredity=None` lets interactions in alone.
-#
-# # Part 4: not only least squares
-#
-# The same works for every smooth likelihood with more observations than columns. Bounds
-# then come from fits instead of sums of squares, so a proof takes some hundred fits.
-# (`bestglm` in R calls `leaps` for least squares, and finds what Part 1 found; for
-# other families it fits all subsets, at most 2^15 of them.) Who earns more than the
-# median?
-
-# %%
-rich = (y > y.median()).astype(int)
-l0path.best_subset(X, rich, loss="logistic", criterion="aic", n_best=5)
-
-# %% [markdown]
-# # What to take away
-#
-# * Up to some fifty columns the proof is free under a squared loss where some columns
+# * Up to some fifty features the proof is free under a squared loss where some features
 #   clearly matter; where none does, it may cover a part of the sizes (a third of them
-#   for 150 rows and 45 columns of noise). Look at the column `optimality`, and at
+#   for 150 rows and 45 features of noise). Look at the column `optimality`, and at
 #   `path.notes`, which says where the search ended early.
 # * `best_subset(..., criterion=, n_best=)` proves the best models over all sizes: least
-#   squares up to a hundred columns and more, other likelihoods up to twenty or thirty.
+#   squares up to a hundred features and more, other likelihoods up to twenty or thirty
+#   (`all_subsets_of_terms.py` has factors, interactions and classes).
 # * The proof is about the data at hand. It removes the doubt whether the *search* was
-#   good enough. Whether the chosen columns would be chosen again on new data is another
-#   question: see `after_selection.py`.
+#   good enough. Whether the chosen features would be chosen again on new data is
+#   another question: see `after_selection.py`.

@@ -18,9 +18,9 @@
 # With thousands of columns and a few dozen rows, two classes can nearly always be told
 # apart perfectly *in the sample*, by very few columns. That breaks three habits at
 # once: the likelihood has no maximum, the training fit says nothing, and many different
-# lists of genes are equally good. This page shows each of these, what a ridge does
-# about it, how to score probabilities, and where subsets are better than the lasso and
-# where not.
+# lists of genes are equally good. This page shows what a ridge does about it, and how
+# to score probabilities. The lasso and the lists of genes are the subject of
+# `genes_and_lasso.py`.
 #
 # There are two data sets. One is simulated in the likeness of a study of tissue: 70
 # samples and 2000 genes in families of twenty that rise and fall together, and three
@@ -29,20 +29,15 @@
 # where the classes are far apart.
 
 # %%
-
 import l0path
 import numpy as np
 
 from common import (
     SHORT,
-    at_the_same_size,
     ends_of_paths,
-    genes_of_folds,
     held_out_scores,
-    lasso_scores,
     scores_by_ridge,
     sorted_probabilities,
-    subsets_and_lasso,
     two_classes_of_genes,
 )
 
@@ -92,14 +87,15 @@ ridges = (1e-3, 1e-1) if SHORT else (1e-3, 1e-2, 1e-1, 1.0)
 size, repeats, folds = (8, 1, 5) if SHORT else (30, 5, 10)
 how = {"loss": "logistic", "lambda2": ridges, "max_k": size}
 how |= {"cv": folds, "n_repeats": repeats, "random_state": 1}
-cvs = {name: l0path.cv_fit(X, y, **how) for name, (X, y) in shown.items()}
-subset = {name: held_out_scores(cv, data[name][1]) for name, cv in cvs.items()}
-scores_by_ridge(subset["simulated"])
+X, y = data["simulated"]
+cv = l0path.cv_fit(X, y, **how)
+scores = held_out_scores(cv, y)
+scores_by_ridge(scores)
 
 # %%
 for what in ("misclassification", "AUC", "Brier", "deviance"):
-    scores = subset["simulated"].set_index(["lambda2", "k"])[what]
-    best = scores.idxmax() if what == "AUC" else scores.idxmin()
+    one = scores.set_index(["lambda2", "k"])[what]
+    best = one.idxmax() if what == "AUC" else one.idxmin()
     print(f"{what}: best at lambda2 = {best[0]:g}, k = {best[1]:g}")
 
 # %% [markdown]
@@ -117,39 +113,10 @@ for what in ("misclassification", "AUC", "Brier", "deviance"):
 # How bold are they? Held-out probabilities of one size, sorted, with their outcomes:
 
 # %%
-sorted_probabilities(cvs["simulated"], data["simulated"][1], 8)
-
-# %% [markdown]
-# ## Against the lasso, by the number of genes
-#
-# The comparison must be at the same number of genes, on the same folds. The lasso of
-# scikit-learn runs over its own path on standardized training rows; its size in a fold
-# is what it is, so the curve is drawn against the mean size. A third contestant takes
-# the genes of the lasso and fits them anew with a ridge of 0.1. It separates the effect
-# of *choosing* from that of *shrinking*.
-
-# %%
-lasso = {
-    name: lasso_scores(*data[name], cv.splits, cv.classes[1])
-    for name, cv in cvs.items()
-}
-subsets_and_lasso(subset, lasso)
-at_the_same_size(subset, lasso, (3, 8, 20))
-
-# %% [markdown]
-# ## Which genes?
-#
-# Each fold chose its own list. If the list were a fact about the disease, folds that
-# share most of their rows would agree on it: all bars left of the dotted line would
-# reach 1.
-
-# %%
-genes_of_folds(cvs, data, 8)
+sorted_probabilities(cv, y, 8)
 
 # %% [markdown]
 # ## What to take along
-#
-# Numbers are those of the full form (fifty folds).
 #
 # * A separated path is not a success. Shuffled labels were separated by six to eleven
 #   genes; without a ridge the package stops there and says so, and with a ridge,
@@ -157,19 +124,3 @@ genes_of_folds(cvs, data, 8)
 # * The ridge is part of the model, not a technicality: name it, and choose it by a
 #   score of probabilities where probabilities are wanted. The share of errors and the
 #   AUC cannot choose it.
-# * Against the lasso at the same number of genes: with three genes and the ridge of 0.1
-#   the subset has the lower Brier score on both sets (0.15 and 0.04 against 0.22 and
-#   0.18), and with eight still on the simulated one. But most of that is not
-#   *choosing*. The lasso's own genes, refitted with the ridge of the subset, do as well
-#   as the subset on the simulated set, and on the other one from eight genes on. What
-#   the lasso gets wrong in short lists is above all that it shrinks them too much.
-# * With little ridge the subset of the true size found the true genes, and no other
-#   curve comes near it (a Brier score of 0.06). With one gene more the advantage was
-#   gone.
-# * With twenty genes and more there is little left between the methods, and on the
-#   childhood tumours the lasso has better probabilities than subsets with the ridge of
-#   0.1. If genes cost nothing, there is no reason to count them.
-# * Lists: on the childhood tumours seven genes are in every fold; in the simulated
-#   study 36 different genes fill eight places, and only three of them matter. And folds
-#   share nine tenths of their rows; other patients would agree less. Report the
-#   frequencies, not one list.

@@ -20,6 +20,7 @@ import psutil
 from l0path.core import colors
 from l0path.datasets import load_birth_weights, load_srbct
 from matplotlib.colors import ListedColormap
+from matplotlib.ticker import NullLocator
 from scipy import sparse, stats
 from scipy.signal import savgol_filter
 from sklearn.cross_decomposition import PLSRegression
@@ -33,6 +34,7 @@ SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, the same cel
 # of Okabe & Ito (2008), which readers with other eyes tell apart
 BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
 GREY = "#6b6b6b"
+DOTS = {"marker": "o", "markersize": 4, "linewidth": 1.4}  # of a curve over sizes
 
 pd.set_option("display.width", 160, "display.max_columns", 30, "display.max_rows", 200)
 pd.set_option("display.precision", 4, "display.max_colwidth", 90)
@@ -50,54 +52,96 @@ plt.rcParams.update(
 )
 
 
+def beside(ax, text, at, shift, **style):
+    """A short text beside a point of a picture; `shift` is in points."""
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **style)
+
+
+def plain_ticks(axis, values):
+    """Ticks at some values of a logarithmic axis, as plain numbers, and no others."""
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_minor_locator(NullLocator())
+
+
+def cells(ax, height, width):
+    """White lines between the cells of an image of that many rows and columns."""
+    ax.set_xticks(np.arange(width + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(height + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def written_in(ax, shown, text, dark):
+    """Numbers in the cells of an image; `dark` says of a value whether its cell is."""
+    for (i, j), value in np.ndenumerate(np.asarray(shown)):
+        color = "white" if dark(value) else "black"
+        ax.text(j, i, text(value), ha="center", va="center", fontsize=9, color=color)
+
+
+def errors_by_size(ax, scores, color, shift=0.0, **style):
+    """Held-out errors of a table of scores by size, with their standard errors."""
+    style = DOTS | {"color": color, "capsize": 2, "elinewidth": 0.9} | style
+    ax.errorbar(scores.k + shift, scores.cv_mean, scores.cv_se, **style)
+
+
+def curves_by_ridge(ax, scores, what):
+    """A score against the size, a curve for each lambda2, from dark to light."""
+    ridges = sorted(scores.lambda2.unique())
+    shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(ridges)))
+    for ridge, color in zip(ridges, shades, strict=True):
+        part = scores[np.isclose(scores.lambda2, ridge)]
+        ax.plot(part.k, part[what], color=color, label=f"{ridge:.1g}", **DOTS)
+
+
+def spectra_by_content(axes, waves, tables, content, every):
+    """Every so many spectra of each table, colored by a content of the samples."""
+    span = plt.Normalize(content.min(), content.max())
+    for ax, wave, table in zip(axes, waves, tables, strict=True):
+        for i in np.argsort(content.to_numpy())[::every]:
+            color = plt.cm.viridis(span(content.iloc[i]))
+            ax.plot(wave, np.asarray(table)[i], color=color, linewidth=0.7, alpha=0.8)
+        ax.set(xlabel="wavelength, nm")
+    scale = plt.cm.ScalarMappable(span, "viridis")
+    axes[0].figure.colorbar(scale, ax=axes, label="fat, %", pad=0.01)
+
+
+def legend_outside(fig, ax, ncols, place="upper"):
+    """The legend of one panel, for all panels, above or below these."""
+    drawn_there = ax.get_legend_handles_labels()
+    fig.legend(*drawn_there, ncols=ncols, loc=f"outside {place} center")
+
+
 # -------------------- after_selection
 
 
 def p_values_of_noise(same, fresh):
-    """p-values of chosen columns, on the rows that chose and on fresh ones."""
-    _, ax = plt.subplots(figsize=(7.2, 3.6))
-    bins = np.linspace(0, 1, 21)
-    ax.hist(
-        same,
-        bins,
-        color=ORANGE,
-        label=f"rows that chose: {np.mean(same < 0.05):.0%} below 0.05",
-    )
-    ax.hist(
-        fresh,
-        bins,
-        histtype="step",
-        color=BLUE,
-        linewidth=2,
-        label=f"fresh rows: {np.mean(fresh < 0.05):.0%} below 0.05",
-    )
-    ax.set(xlabel="p-value of a chosen column; no column has an effect", ylabel="count")
+    """p-values of chosen features, on the rows that chose and on fresh ones."""
+    _, ax = plt.subplots()
+    for name, values, style in (
+        ("rows that chose", same, {"color": ORANGE}),
+        ("fresh rows", fresh, {"color": BLUE, "histtype": "step", "linewidth": 2}),
+    ):
+        label = f"{name}: {np.mean(values < 0.05):.0%} below 0.05"
+        ax.hist(values, np.linspace(0, 1, 21), label=label, **style)
+    what = "p-value of a chosen feature; no feature has an effect"
+    ax.set(xlabel=what, ylabel="count")
     ax.legend()
 
 
 def splitting_intervals(table, X):
-    """Intervals of `split_inference` for the columns with the smallest p-values."""
+    """Intervals of `split_inference` for the features with the smallest p-values."""
     shown = table[np.isfinite(table.ci_low)].sort_values("p_value").iloc[:10][::-1]
     scale = X[shown.index].std()
-    _, ax = plt.subplots(figsize=(7.2, 0.5 + 0.45 * max(len(shown), 3)))
-    ax.hlines(
-        shown.index,
-        shown.ci_low * scale,
-        shown.ci_high * scale,
-        color=[BLUE if p < 0.05 else GREY for p in shown.p_value],
-        linewidth=3,
-    )
+    low, high = shown.ci_low * scale, shown.ci_high * scale
+    _, ax = plt.subplots(figsize=(7.2, 0.5 + 0.4 * max(len(shown), 3)))
+    color = np.where(shown.p_value < 0.05, BLUE, GREY)
+    ax.hlines(shown.index, low, high, color=color, linewidth=3)
     ax.axvline(0, color=GREY, linewidth=0.8)
     for name, row in shown.iterrows():
-        ax.annotate(
-            f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}",
-            (row.ci_high * scale[name], name),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=GREY,
-        )
+        text = f"chosen in {row.selected:.0%} of the splits, p = {row.p_value:.2g}"
+        style = {"va": "center", "fontsize": 8, "color": GREY}
+        beside(ax, text, (high[name], name), (8, 0), **style)
     ax.margins(x=0.35)
     ax.set(xlabel="95 % interval per standard deviation (blue: adjusted p < 0.05)")
 
@@ -163,64 +207,55 @@ def backward(X, y):
 
 def stepwise_excess(rss, forward, backward):
     """How far stepwise methods are above the least sums of squares, by size."""
-    _, ax = plt.subplots(figsize=(8, 3.8))
-    ax.bar(
-        np.arange(20) - 0.2,
-        100 * (forward / rss - 1),
-        width=0.4,
-        color=BLUE,
-        label="forward selection",
-    )
-    ax.bar(
-        np.arange(20) + 0.2,
-        100 * (backward / rss - 1),
-        width=0.4,
-        color=ORANGE,
-        label="backward elimination",
-    )
-    ax.set(
-        xlabel="number of columns",
-        ylabel="sum of squares above the best, %",
-        xticks=range(0, 20, 2),
-    )
+    _, ax = plt.subplots()
+    for name, values, color, shift in (
+        ("forward selection", forward, BLUE, -0.2),
+        ("backward elimination", backward, ORANGE, 0.2),
+    ):
+        at = np.arange(20) + shift
+        ax.bar(at, 100 * (values / rss - 1), width=0.4, color=color, label=name)
+    ax.set(xlabel="number of features", xticks=range(0, 20, 2))
+    ax.set(ylabel="sum of squares above the best, %")
     ax.legend()
+
+
+# -------------------- all_subsets_of_terms
+
+
+def slopes_by_career(table):
+    """Salaries against hits and runs, with a line for each stage of a career."""
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    stages = zip(table.Career.cat.categories, (BLUE, SKY, GREEN, ORANGE), strict=True)
+    for stage, color in stages:
+        part = table[table.Career == stage]
+        for ax, name in zip(axes, ("Hits", "CRBI"), strict=True):
+            ax.scatter(part[name], part.Salary, s=9, color=color, alpha=0.5)
+            ends = np.array([part[name].min(), part[name].max()])
+            fitted = np.polynomial.Polynomial.fit(part[name], part.Salary, 1)
+            ax.plot(ends, fitted(ends), color=color, linewidth=2, label=stage)
+    axes[0].set(xlabel="hits in the season", ylabel="salary, thousand dollars")
+    axes[1].set(xlabel="runs batted in, whole career")
+    axes[1].legend(title="years")
 
 
 # -------------------- choosing_k
 
 
 def prices(ax, path, rules, top, legend):
-    """Gains of columns (bars), what rules charge (lines), and what they choose."""
+    """Gains of features (bars), what rules charge (lines), and what they choose."""
     scores, k = path.score_table(), path.details.k.to_numpy()
     gain = 2.0 * np.diff(scores.loglik)
     ax.bar(k[1:], gain, width=0.8, color="#d0d0d0", label="gain in 2 loglik")
-    for (rule, color), lift in zip(
-        rules.items(), np.linspace(0.97, 0.69, len(rules)), strict=True
-    ):
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+    heights = top * np.linspace(0.97, 0.69, len(rules))
+    for (rule, color), lift in zip(rules.items(), heights, strict=True):
         price = np.diff(scores[rule]) + gain
         ax.plot(k[1:], price, color=color, linewidth=1.6, label=rule)
         at = path.details.k[path.select(rule)]
-        ax.annotate(
-            "",
-            (at, 0),
-            xytext=(at, top * lift),
-            arrowprops={
-                "arrowstyle": "-",
-                "color": color,
-                "linewidth": 1,
-                "linestyle": ":",
-            },
-        )
-        ax.text(
-            at + 0.4,
-            top * lift,
-            f"{rule}: {at}",
-            color=color,
-            fontsize=8.5,
-            va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
-        )
-    ax.set(xlabel="k-th column", ylim=(0, top))
+        ax.vlines(at, 0, lift, color=color, linewidth=1, linestyle=":")
+        style = {"color": color, "fontsize": 8.5, "va": "center", "bbox": box}
+        ax.text(at + 0.4, lift, f"{rule}: {at}", **style)
+    ax.set(xlabel="k-th feature", ylim=(0, top))
     if legend:
         ax.set_ylabel("gain and price")
 
@@ -305,47 +340,25 @@ def test_errors(data, rules, splits):
 
 def cuts_and_choices(single, repeated):
     """Scores of many cuts into folds, and the sizes that they choose."""
-    chosen = pd.DataFrame(
-        [{rule: cv.model(rule).k for rule in ("min", "1se")} for cv in single]
-    )
-    _, axes = plt.subplots(1, 2, figsize=(11, 4), width_ratios=(3, 2))
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=(3, 2))
+    thin = {"color": BLUE, "linewidth": 0.6, "alpha": 0.35}
     for c in single[:40]:
-        axes[0].plot(
-            c.scores.k, c.scores.cv_mean, color=BLUE, linewidth=0.6, alpha=0.35
-        )
-    axes[0].plot(
-        repeated.scores.k,
-        repeated.scores.cv_mean,
-        color=ORANGE,
-        linewidth=2,
-        label=f"mean of {repeated.scores.n_folds.iloc[0] // 10} repeats",
-    )
-    axes[0].plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
-    low = repeated.scores.cv_mean.min()
-    axes[0].set(
-        xlabel="number of columns, k",
-        ylabel="held-out mean squared error",
-        ylim=(low * 0.97, low * 1.22),
-    )
-    axes[0].legend()
-    counts = {
-        which: chosen[which]
-        .value_counts()
-        .reindex(range(chosen.max().max() + 1), fill_value=0)
-        / len(single)
-        for which in ("min", "1se")
-    }
-    for which, color, shift in (("1se", GREEN, -0.2), ("min", BLUE, 0.2)):
-        axes[1].bar(
-            counts[which].index + shift,
-            counts[which],
-            width=0.4,
-            color=color,
-            label=f'"{which}"',
-        )
-    axes[1].set(xlabel="k chosen", ylabel=f"share of {len(single)} cuts")
-    axes[1].xaxis.get_major_locator().set_params(integer=True)
-    axes[1].legend()
+        left.plot(c.scores.k, c.scores.cv_mean, **thin)
+    left.plot([], [], color=BLUE, linewidth=0.8, label="one cut into ten folds")
+    mean, many = repeated.scores.cv_mean, repeated.scores.n_folds.iloc[0] // 10
+    what = f"mean of {many} repeats"
+    left.plot(repeated.scores.k, mean, color=ORANGE, linewidth=2, label=what)
+    left.set(xlabel="features, k", ylabel="held-out mean squared error")
+    left.set(ylim=(mean.min() * 0.97, mean.min() * 1.22))
+    for rule, color, shift in (("1se", GREEN, -0.2), ("min", BLUE, 0.2)):
+        chosen = pd.Series([cv.model(rule).k for cv in single])
+        share = chosen.value_counts(normalize=True)
+        at = share.index + shift
+        right.bar(at, share, width=0.4, color=color, label=f'"{rule}"')
+    right.set(xlabel="k chosen", ylabel=f"share of {len(single)} cuts")
+    right.xaxis.get_major_locator().set_params(integer=True)
+    left.legend()
+    right.legend()
 
 
 def gains_and_prices(paths):
@@ -353,7 +366,7 @@ def gains_and_prices(paths):
     shades = (BLUE, SKY, GREEN, ORANGE, PINK, GREY)
     rules = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
     COLORS = dict(zip(rules, shades, strict=True))
-    fig, axes = plt.subplots(1, 3, figsize=(13, 4.4))
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3.8))
     for ax, (title, one), left in zip(
         axes, paths.items(), (True, False, False), strict=True
     ):
@@ -365,106 +378,57 @@ def gains_and_prices(paths):
 
 def inner_and_nested(honest):
     """The score of the chosen model beside its nested score, one line for each rule."""
-    _, ax = plt.subplots(figsize=(8, 3.6))
-    for place, (_, row) in enumerate(honest.iterrows()):
-        line = place + place // 3 * 0.8
-        ax.plot(
-            [row["inner"], row["nested"]],
-            [line, line],
-            color=GREY,
-            linewidth=1.5,
-        )
-        ax.scatter(
-            row["inner"],
-            line,
-            s=42,
-            facecolor="white",
-            edgecolor=BLUE,
-            linewidth=1.5,
-            zorder=3,
-            label="inner score of the chosen model" if place == 0 else None,
-        )
-        ax.scatter(
-            row["nested"],
-            line,
-            s=42,
-            color=ORANGE,
-            zorder=3,
-            label="on rows the choice has not seen" if place == 0 else None,
-        )
-    ax.set_yticks(
-        [p + p // 3 * 0.8 for p in range(len(honest))],
-        [f"{name}, {rule}" for name, rule in honest.index],
+    _, ax = plt.subplots(figsize=(7.2, 0.9 + 0.3 * len(honest)))
+    per = honest.index.get_level_values("rule").nunique()
+    lines = [at + at // per * 0.8 for at in range(len(honest))]
+    ax.hlines(lines, honest.inner, honest.nested, color=GREY, linewidth=1.5)
+    dots = {"s": 42, "linewidth": 1.5, "zorder": 3}
+    ax.scatter(
+        honest.inner,
+        lines,
+        facecolor="white",
+        edgecolor=BLUE,
+        label="inner score of the chosen model",
+        **dots,
     )
+    ax.scatter(
+        honest.nested,
+        lines,
+        color=ORANGE,
+        label="on rows the choice has not seen",
+        **dots,
+    )
+    ax.set_yticks(lines, [f"{name}, {rule}" for name, rule in honest.index])
     ax.invert_yaxis()
     ax.set(xlabel="mean squared error / variance of the response")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
 
 
 def errors_of_rules(results):
     """Test errors of what rules choose: the median and 80 % of the splits."""
-    summary = results.groupby(["data", "rule"], sort=False).agg(
-        k=("k", "mean"),
-        error=("error", "median"),
-        bad=("error", lambda e: e.quantile(0.9)),
-    )
-    summary = summary.reset_index()
-    fig, axes = plt.subplots(1, 3, figsize=(13, 3.9))
-    for ax, (name, part) in zip(axes, summary.groupby("data", sort=False), strict=True):
-        for place, (_, row) in enumerate(part.iterrows()):
-            errors = results[(results.data == name) & (results.rule == row.rule)].error
-            ax.plot(
-                errors.quantile([0.1, 0.9]),
-                [place, place],
-                color="#c4c4c4",
-                linewidth=4,
-                solid_capstyle="round",
-            )
-            ax.scatter(
-                row.error,
-                place,
-                s=36,
-                color=ORANGE
-                if row.rule.startswith("CV")
-                else GREY
-                if row.rule.startswith("largest")
-                else BLUE,
-                zorder=3,
-            )
-            ax.annotate(
-                f"k = {row.k:.1f}",
-                (1.01, place),
-                xycoords=("axes fraction", "data"),
-                fontsize=8,
-                va="center",
-                color=GREY,
-            )
-        ax.set_yticks(range(len(part)), part.rule)
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3.4))
+    every = results.groupby(["data", "rule"], sort=False)
+    span, size = every.error.quantile([0.1, 0.5, 0.9]).unstack(), every.k.mean()
+    for ax, name in zip(axes, results.data.unique(), strict=True):
+        part, place = span.loc[name], np.arange(len(span.loc[name]))
+        ax.hlines(place, part[0.1], part[0.9], color="#c4c4c4", linewidth=4)
+        kinds = part.index.str.split().str[0]
+        color = kinds.map(lambda kind: {"CV": ORANGE, "largest": GREY}.get(kind, BLUE))
+        ax.scatter(part[0.5], place, s=36, color=color, zorder=3)
+        style = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "color": GREY}
+        for at, k in enumerate(size.loc[name]):
+            ax.annotate(f"k = {k:.1f}", (1.01, at), va="center", **style)
+        ax.set_yticks(place, part.index)
         ax.invert_yaxis()
         ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
-        ax.set_title(name, fontsize=10)
-        ax.set(xlabel="test error / variance", xscale="log")
-        low, high = (
-            0.95
-            * results[results.data == name].groupby("rule").error.quantile(0.1).min(),
-            1.05 * max(1.0, part.bad.max()),
-        )
-        ticks = np.array(
-            [0.5, 1, 2, 4, 8, 16, 32, 64]
-            if high > 4 * low
-            else [0.4, 0.5, 0.6, 0.8, 1, 2]
-        )
-        ax.minorticks_off()
-        ax.set_xticks(
-            ticks[(ticks > low) & (ticks < high)],
-            [f"{t:g}" for t in ticks[(ticks > low) & (ticks < high)]],
-        )
+        ax.set(title=name, xlabel="test error / variance", xscale="log")
+        low, high = 0.95 * part[0.1].min(), 1.05 * max(1.0, part[0.9].max())
+        wide = (0.5, 1, 2, 4, 8, 16, 32, 64)
+        ticks = wide if high > 4 * low else (0.4, 0.5, 0.6, 0.8, 1, 2)
+        plain_ticks(ax.xaxis, [t for t in ticks if low < t < high])
         ax.set_xlim(low, high)
-    fig.suptitle(
-        "median and 10 to 90 % of the splits; dotted: no better than the mean",
-        fontsize=9,
-        color=GREY,
-    )
+    what = "median and 10 to 90 % of the splits; dotted: no better than the mean"
+    fig.suptitle(what, fontsize=9, color=GREY)
 
 
 # -------------------- classification_many_genes
@@ -544,48 +508,34 @@ CS = np.geomspace(0.04, 30, 8 if SHORT else 22)
 def lasso_scores(X, y, splits, positive):
     """Scores by C of the lasso, and of its genes refitted with a ridge."""
     X, t = np.asarray(X), y == positive
-    total, refit, times, sizes = (
-        np.zeros((len(CS), len(t))),
-        np.zeros((len(CS), len(t))),
-        np.zeros(len(t)),
-        np.zeros(len(CS)),
-    )
+    lasso, refit = np.zeros((2, len(CS), len(t)))
+    times, sizes = np.zeros(len(t)), np.zeros(len(CS))
+    how = {"l1_ratio": 1, "solver": "liblinear", "intercept_scaling": 10}
+    how |= {"max_iter": 500, "random_state": 0}
     for train, test in splits:
         centre, scale = X[train].mean(axis=0), np.maximum(X[train].std(axis=0), 1e-12)
         Z, Z_new = (X[train] - centre) / scale, (X[test] - centre) / scale
         times[test] += 1
+        ridge = LogisticRegression(C=1 / (2 * 0.1 * len(train)), max_iter=2000)
         for i, C in enumerate(CS):
-            model = LogisticRegression(
-                C=C / np.sqrt(len(train)),
-                l1_ratio=1,
-                solver="liblinear",
-                intercept_scaling=10,
-                max_iter=500,
-                random_state=0,
-            ).fit(Z, t[train])
+            model = LogisticRegression(C=C / np.sqrt(len(train)), **how).fit(
+                Z, t[train]
+            )
             chosen = np.flatnonzero(model.coef_[0])
             sizes[i] += chosen.size / len(splits)
-            total[i, test] += model.predict_proba(Z_new)[:, 1]
-            ridge = (
-                LogisticRegression(C=1 / (2 * 0.1 * len(train)), max_iter=2000).fit(
-                    Z[:, chosen], t[train]
-                )
-                if chosen.size
-                else None
-            )
-            refit[i, test] += (
-                ridge.predict_proba(Z_new[:, chosen])[:, 1]
-                if chosen.size
-                else t[train].mean()
-            )
-    return pd.DataFrame(
-        [
-            {"k": sizes[i], "kind": kind}
-            | {name: score(t, p[i] / times) for name, score in SCORES.items()}
-            for kind, p in (("lasso", total), ("lasso's genes, ridge 0.1", refit))
-            for i in range(len(CS))
-        ]
-    )
+            lasso[i, test] += model.predict_proba(Z_new)[:, 1]
+            if chosen.size:
+                again = ridge.fit(Z[:, chosen], t[train])
+                refit[i, test] += again.predict_proba(Z_new[:, chosen])[:, 1]
+            else:
+                refit[i, test] += t[train].mean()
+    rows = [
+        {"k": sizes[i], "kind": kind}
+        | {name: score(t, p[i] / times) for name, score in SCORES.items()}
+        for kind, p in (("lasso", lasso), ("lasso's genes, ridge 0.1", refit))
+        for i in range(len(CS))
+    ]
+    return pd.DataFrame(rows)
 
 
 def at_the_same_size(subset, lasso, sizes):
@@ -605,39 +555,23 @@ def at_the_same_size(subset, lasso, sizes):
 
 def scores_by_ridge(scores):
     """Four scores against the number of genes, a curve for each lambda2."""
-    ridges = sorted(scores.lambda2.unique())
-    colors = plt.colormaps["viridis"](np.linspace(0, 0.85, len(ridges)))
-    shades = dict(zip(ridges, colors, strict=True))
-    fig, axes = plt.subplots(1, 4, figsize=(13, 3.6))
-    for ax, what in zip(axes, SCORES, strict=True):
-        for ridge, part in scores.groupby("lambda2"):
-            ax.plot(
-                part.k,
-                part[what],
-                color=shades[ridge],
-                marker="o",
-                markersize=3,
-                linewidth=1.3,
-                label=f"{ridge:g}",
-            )
-        ax.set(title=what, xlabel="genes, k")
-        ax.title.set(fontsize=10)
-    axes[3].set_yscale("log")
-    axes[3].minorticks_off()
-    ticks = [
-        t
-        for t in (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6)
-        if axes[3].get_ylim()[0] < t < axes[3].get_ylim()[1]
-    ]
-    axes[3].set_yticks(ticks, [f"{t:g}" for t in ticks])
-    axes[1].legend(title=r"$\lambda_2$")
-    fig.suptitle("scores of held-out probabilities", fontsize=10, color=GREY)
+    fig, axes = plt.subplots(2, 2, figsize=(7.2, 4.2), sharex=True)
+    for ax, what in zip(axes.flat, SCORES, strict=True):
+        curves_by_ridge(ax, scores, what)
+        ax.set(title=what)
+    last = axes[1, 1]
+    last.set_yscale("log")
+    low, high = last.get_ylim()
+    ticks = (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6)
+    plain_ticks(last.yaxis, [t for t in ticks if low < t < high])
+    axes[0, 1].legend(title=r"$\lambda_2$", ncols=2)
+    fig.supxlabel("genes, k", fontsize=10)
 
 
 def sorted_probabilities(cv, y, size):
     """Held-out probabilities in their order, a panel for each lambda2."""
     ridges = sorted(cv.details.lambda2.unique())
-    _, axes = plt.subplots(1, len(ridges), figsize=(13, 3.2), sharey=True)
+    _, axes = plt.subplots(1, len(ridges), figsize=(9, 2.6), sharey=True)
     t = y == cv.classes[1]
     for ax, ridge in zip(axes, ridges, strict=True):
         p = cv.held_out(k=size, lambda2=ridge)
@@ -651,7 +585,6 @@ def sorted_probabilities(cv, y, size):
             ylim=(-0.03, 1.03),
             title=rf"$\lambda_2$ = {ridge:g}",
         )
-        ax.title.set(fontsize=10)
     axes[0].set_ylabel(f"held-out P({cv.classes[1]}), k = {size}")
     axes[0].scatter([], [], s=22, color=ORANGE, label=str(cv.classes[1]))
     axes[0].scatter([], [], s=22, color=BLUE, label=str(cv.classes[0]))
@@ -660,57 +593,37 @@ def sorted_probabilities(cv, y, size):
 
 def subsets_and_lasso(subset, lasso):
     """Scores of best subsets, of the lasso, and of the genes of the lasso."""
-    fig, axes = plt.subplots(
-        len(subset), 3, figsize=(12.5, 3.2 * len(subset)), sharex=True, squeeze=False
-    )
+    grid = {"sharex": True, "squeeze": False, "figsize": (9, 2.6 * len(subset))}
+    fig, axes = plt.subplots(len(subset), 3, **grid)
     for line, name in zip(axes, subset, strict=True):
+        ours, theirs = subset[name], lasso[name]
+        ours, theirs = ours[ours.k > 0], theirs[theirs.k >= 0.5]
+        curves = [
+            (
+                ours[np.isclose(ours.lambda2, ridge)],
+                f"best subset, ridge {ridge:g}",
+                look,
+            )
+            for ridge, look in ((1e-3, (SKY, "-")), (1e-1, (ORANGE, "-")))
+        ]
+        curves += [
+            (theirs[theirs.kind == kind], kind, (GREEN, style))
+            for kind, style in (("lasso", "-"), ("lasso's genes, ridge 0.1", "--"))
+        ]
         for ax, what in zip(line, ("misclassification", "AUC", "Brier"), strict=True):
-            for ridge, color in ((1e-3, SKY), (1e-1, ORANGE)):
-                part = subset[name][
-                    np.isclose(subset[name].lambda2, ridge) & (subset[name].k > 0)
-                ]
-                ax.plot(
-                    part.k,
-                    part[what],
-                    color=color,
-                    marker="o",
-                    markersize=3,
-                    linewidth=1.4,
-                    label=f"best subset, ridge {ridge:g}",
-                )
-            for kind, color, style in (
-                ("lasso", GREEN, "-"),
-                ("lasso's genes, ridge 0.1", GREEN, "--"),
-            ):
-                part = lasso[name][(lasso[name].kind == kind) & (lasso[name].k >= 0.5)]
-                ax.plot(
-                    part.k,
-                    part[what],
-                    color=color,
-                    linestyle=style,
-                    linewidth=1.4,
-                    marker="o",
-                    markersize=3,
-                    label=kind,
-                )
+            for part, label, (color, style) in curves:
+                ax.plot(part.k, part[what], style, color=color, label=label, **DOTS)
             ax.set(title=f"{name}: {what}", xscale="log")
-            ax.title.set(fontsize=10)
-            ax.minorticks_off()
-            ax.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+            plain_ticks(ax.xaxis, [1, 2, 5, 10, 20, 50])
     for ax in axes[-1]:
         ax.set_xlabel("genes (mean over the folds)")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=4,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 4)
 
 
 def genes_of_folds(cvs, data, size):
     """How many of the folds choose each gene."""
     _, axes = plt.subplots(
-        1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3.6), squeeze=False
+        1, len(cvs), figsize=(4.3 * max(len(cvs), 2), 3), squeeze=False
     )
     for ax, (name, cv) in zip(axes[0], cvs.items(), strict=True):
         X, y = data[name]
@@ -728,7 +641,6 @@ def genes_of_folds(cvs, data, size):
             xlabel="genes, most frequent first",
             ylim=(0, 1.02),
         )
-        ax.title.set(fontsize=10)
     axes[0, 0].set_ylabel("share of the folds")
 
 
@@ -737,45 +649,22 @@ def genes_of_folds(cvs, data, size):
 
 def walk_along_lambda0(path, walk):
     """The models of a path over sizes, and those that a walk along lambda0 meets."""
-    on_hull = path.details.lambda0_high.notna()
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.plot(
-        path.details.k[on_hull],
-        path.details.loss[on_hull],
-        color=GREY,
-        linewidth=1,
-        zorder=1,
-    )
-    ax.scatter(
-        path.details.k[on_hull],
-        path.details.loss[on_hull],
-        s=46,
-        color=BLUE,
-        zorder=2,
-        label="best at some lambda0",
-    )
-    ax.scatter(
-        path.details.k[~on_hull],
-        path.details.loss[~on_hull],
-        s=46,
-        facecolor="white",
-        edgecolor=BLUE,
-        zorder=2,
-        label="best of its size, at no lambda0",
+    table = path.details
+    on, off = (
+        table[rows] for rows in (table.lambda0_high > 0, table.lambda0_high.isna())
     )
     met = walk.details.groupby("n_features").loss.min()
-    ax.scatter(
-        met.index,
-        met,
-        s=26,
-        marker="x",
-        color=ORANGE,
-        zorder=3,
-        label="met on the walk along lambda0",
-    )
-    low, high = path.details.loss.min(), path.details.loss.max()
+    _, ax = plt.subplots(figsize=(7.2, 3.6))
+    ax.plot(on.k, on.loss, color=GREY, linewidth=1, zorder=1)
+    ring = {"s": 46, "edgecolor": BLUE, "zorder": 2}
+    ax.scatter(on.k, on.loss, color=BLUE, label="best at some lambda0", **ring)
+    what = "best of its size, at no lambda0"
+    ax.scatter(off.k, off.loss, facecolor="white", label=what, **ring)
+    what = "met on the walk along lambda0"
+    ax.scatter(met.index, met, s=26, marker="x", color=ORANGE, zorder=3, label=what)
+    low, high = table.loss.min(), table.loss.max()
     ax.set(
-        xlabel="columns, k",
+        xlabel="features, k",
         ylabel="loss (half the mean squared error)",
         ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)),
         xticks=range(0, 20, 2),
@@ -785,127 +674,81 @@ def walk_along_lambda0(path, walk):
 
 def lasso_and_subsets(net, path):
     """Standardized coefficients of a lasso path beside those of best subsets."""
-    shades = [BLUE, ORANGE, GREEN, PINK, SKY, "#E69F00", "#000000", GREY]
     lasso = net.coef(standardized=True).drop("(Intercept)")
     subset = path.coef("all", standardized=True).drop("(Intercept)")
-    six = path.coef(k=6, standardized=True).drop("(Intercept)")
-    main = six.abs().nlargest(6).index
-    _, axes = plt.subplots(1, 2, figsize=(12, 4.4), sharey=True)
+    main = path.coef(k=6, standardized=True).drop("(Intercept)").abs().nlargest(6).index
+    shades = dict(zip(main, (BLUE, ORANGE, GREEN, PINK, SKY, "#E69F00"), strict=True))
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     for name in subset.index:
-        color = shades[list(main).index(name)] if name in main else "#c8c8c8"
-        label = name if name in main else None
-        order = 2 if name in main else 1
+        style = {"color": shades.get(name, "#c8c8c8"), "zorder": 1 + (name in main)}
         if name in lasso.index:
-            axes[0].plot(
-                net.details.lambda1,
-                lasso.loc[name],
-                color=color,
-                linewidth=1.5,
-                zorder=order,
-            )
-        axes[1].plot(
-            path.details.k,
-            subset.loc[name],
-            color=color,
-            linewidth=1.5,
-            zorder=order,
-            label=label,
-            marker="o",
-            markersize=2.5,
-        )
+            axes[0].plot(net.details.lambda1, lasso.loc[name], **style)
+        style["label"] = name if name in main else None
+        axes[1].plot(path.details.k, subset.loc[name], "o-", markersize=2.5, **style)
     axes[0].set_xscale("log")
     axes[0].invert_xaxis()
-    axes[0].minorticks_off()
-    axes[0].set_xticks([200, 50, 10, 2, 0.5], ["200", "50", "10", "2", "0.5"])
-    axes[0].set(
-        title="the lasso: lambda0 = 0",
-        xlabel="lambda1",
-        ylabel="standardized coefficient",
-    )
-    axes[1].set(
-        title="best subsets: lambda1 = 0", xlabel="columns, k", xticks=range(0, 20, 2)
-    )
+    plain_ticks(axes[0].xaxis, [200, 50, 10, 2, 0.5])
+    axes[0].set(title="the lasso: lambda0 = 0", xlabel="lambda1")
+    axes[0].set(ylabel="standardized coefficient")
+    axes[1].set(title="best subsets: lambda1 = 0", xlabel="features, k")
     axes[1].legend(loc="upper left")
 
 
-# -------------------- counts_and_amounts
+# -------------------- counts_and_shares
 
 
 def counts_seen_and_expected(rand, poisson, negative):
     """Shares of counts that were seen, and those that two models expect."""
     counts, visits = np.arange(16), rand.mdvis.astype(int)
     theta, mean = negative.path.loss.theta, negative.predict(rand)
-    seen = [(visits == c).mean() for c in counts]
-    expected_p = [stats.poisson.pmf(c, poisson.predict(rand)).mean() for c in counts]
     share = theta / (theta + mean)
-    expected_n = [stats.nbinom.pmf(c, theta, share).mean() for c in counts]
-    _, ax = plt.subplots(figsize=(7.2, 3.6))
-    ax.bar(counts, seen, color="#d9d9d9", label="seen")
-    ax.plot(
-        counts, expected_p, "o-", color=ORANGE, label="Poisson, its best model by BIC"
+    of_poisson = [stats.poisson.pmf(c, poisson.predict(rand)).mean() for c in counts]
+    of_negative = [stats.nbinom.pmf(c, theta, share).mean() for c in counts]
+    _, ax = plt.subplots()
+    ax.bar(
+        counts, [(visits == c).mean() for c in counts], color="#d9d9d9", label="seen"
     )
-    ax.plot(
-        counts,
-        expected_n,
-        "o-",
-        color=BLUE,
-        label="negative binomial, its best model by BIC",
-    )
-    ax.set(
-        xlabel=f"visits in a year (up to 15; the most seen is {visits.max()})",
-        ylabel="share of persons",
-    )
+    for name, expected, color in (
+        ("Poisson", of_poisson, ORANGE),
+        ("negative binomial", of_negative, BLUE),
+    ):
+        label = f"{name}, its best model by BIC"
+        ax.plot(counts, expected, "o-", color=color, label=label)
+    what = f"visits in a year (up to 15; the most seen is {visits.max()})"
+    ax.set(xlabel=what, ylabel="share of persons")
     ax.legend()
 
 
 def bic_and_districts(schools):
     """BIC of a path, and its error on districts that were held out."""
-    bic, kept = schools.score_table()["bic"], schools.scores.k > 0
-    _, axes = plt.subplots(1, 2, figsize=(11, 3.6))
-    axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, "o-", color=ORANGE)
+    bic, kept = schools.score_table()["bic"], schools.scores[schools.scores.k > 0]
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.2))
+    axes[0].semilogy(schools.scores.k, bic - bic.min() + 1, color=ORANGE, **DOTS)
     axes[0].set(
-        xlabel="columns",
-        ylabel="BIC above its minimum, plus 1",
-        title="as if pupils were independent",
+        ylabel="BIC above its minimum, plus 1", title="as if pupils were independent"
     )
-    axes[1].errorbar(
-        schools.scores.k[kept],
-        schools.scores.cv_mean[kept],
-        schools.scores.cv_se[kept],
-        fmt="o-",
-        color=BLUE,
-        capsize=3,
-    )
+    errors_by_size(axes[1], kept, BLUE)
     axes[1].axvline(schools.model("1se").k, color=GREY, linestyle=":")
-    axes[1].set(
-        xlabel="columns",
-        ylabel="deviance per pupil",
-        title="districts that were held out",
-    )
+    axes[1].set(ylabel="deviance per pupil", title="districts that were held out")
     for ax in axes:
-        ax.set_xticks(range(0, 21, 5))
+        ax.set(xlabel="features", xticks=range(0, 21, 5))
 
 
 def residuals_of_two_losses(squared, gamma, salary):
     """Held-out errors: differences of the squared loss, ratios of the gamma loss."""
-    _, axes = plt.subplots(1, 2, figsize=(11, 3.8))
-    mean = squared.held_out("min")
-    axes[0].scatter(mean, salary - mean, s=14, color=ORANGE, alpha=0.6)
-    axes[0].axhline(0, color=GREY, linewidth=0.8)
-    axes[0].set(
-        xlabel="held-out prediction, thousand dollars",
-        ylabel="salary less prediction",
-        title=f"squared loss, {squared.model('min').k} columns",
-    )
-    mean = gamma.held_out("min")
-    axes[1].scatter(mean, salary / mean, s=14, color=BLUE, alpha=0.6)
-    axes[1].axhline(1, color=GREY, linewidth=0.8)
-    axes[1].set(xscale="log", yscale="log")
-    axes[1].set(
-        xlabel="held-out prediction, thousand dollars",
-        ylabel="salary / prediction",
-        title=f"gamma loss, log link, {gamma.model('min').k} columns",
-    )
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+    for ax, cv, name, color, level in (
+        (axes[0], squared, "squared loss", ORANGE, 0),
+        (axes[1], gamma, "gamma loss, log link", BLUE, 1),
+    ):
+        mean = cv.held_out("min")
+        shown = salary / mean if level else salary - mean
+        ax.scatter(mean, shown, s=14, color=color, alpha=0.6)
+        ax.axhline(level, color=GREY, linewidth=0.8)
+        ax.set(title=f"{name}, {cv.model('min').k} features")
+        ax.set(xlabel="held-out prediction, thousand dollars")
+    axes[0].set(ylabel="salary less prediction")
+    axes[1].set(ylabel="salary / prediction", xscale="log", yscale="log")
 
 
 def held_out_quantiles(held_out, salary):
@@ -964,69 +807,38 @@ def errors_and_sizes(result):
     )
     right.barh(at, order.features, color=color, height=0.55)
     for y_at, count in zip(at, order.features, strict=True):
-        right.annotate(
-            f"{count:.1f}",
-            (count, y_at),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+        beside(right, f"{count:.1f}", (count, y_at), (4, 0), va="center", fontsize=9)
     right.set(xlabel="mean number of features", xlim=(0, order.features.max() * 1.15))
 
 
 def two_genes(last, G, t, G_test, t_test):
     """Two genes that separate the classes, and the line between these."""
-    if last.k == 2:
-        a, b = last.features
-        _, ax = plt.subplots(figsize=(7, 5))
-        for rows, labels, size, fill in ((G, t, 42, True), (G_test, t_test, 60, False)):
-            for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
-                part = rows[labels == kind]
-                ax.scatter(
-                    part[a],
-                    part[b],
-                    s=size,
-                    marker=marker,
-                    facecolor=color if fill else "none",
-                    edgecolor=color,
-                    linewidth=1.3,
-                    alpha=0.85 if fill else 1,
-                    label=f"{kind}, {'training' if fill else 'test'}",
-                )
-        both = pd.concat([G, G_test])
-        across = np.array([both[a].min(), both[a].max()])
-        ax.axline(
-            (across[0], -(last.intercept + last.coef[a] * across[0]) / last.coef[b]),
-            slope=-last.coef[a] / last.coef[b],
-            color=GREY,
-            linewidth=1,
-            linestyle="--",
+    if last.k != 2:
+        return
+    a, b = last.features
+    _, ax = plt.subplots(figsize=(7, 5))
+    for kind, color, marker in (("EWS", ORANGE, "^"), ("rest", BLUE, "o")):
+        look = {"marker": marker, "edgecolor": color, "linewidth": 1.3}
+        part, fresh = G[t == kind], G_test[t_test == kind]
+        ax.scatter(
+            part[a], part[b], s=42, color=color, label=f"{kind}, training", **look
         )
-        ax.set(
-            xlabel=brief(a, 60),
-            ylabel=brief(b, 60),
-            ylim=(both[b].min() - 0.3, both[b].max() + 0.3),
-        )
-        ax.legend()
+        label = f"{kind}, test"
+        ax.scatter(fresh[a], fresh[b], s=60, facecolor="none", label=label, **look)
+    both = pd.concat([G, G_test])
+    left, slope = both[a].min(), -last.coef[a] / last.coef[b]
+    start = (left, slope * left - last.intercept / last.coef[b])
+    ax.axline(start, slope=slope, color=GREY, linewidth=1, linestyle="--")
+    ax.set(xlabel=brief(a, 60), ylabel=brief(b, 60))
+    ax.set(ylim=(both[b].min() - 0.3, both[b].max() + 0.3))
+    ax.legend()
 
 
-def scores_of_ridges(grid, scan):
+def scores_of_ridges(scan):
     """Two held-out scores against the number of genes, a curve for each lambda2."""
     _, axes = plt.subplots(1, 2, figsize=(10, 4))
-    shades = plt.colormaps["viridis"](np.linspace(0, 0.85, len(grid)))
-    for ax, (score, result2) in zip(axes, scan.items(), strict=True):
-        for color, value in zip(shades, grid, strict=True):
-            part = result2.scores[np.isclose(result2.scores.lambda2, value)]
-            ax.plot(
-                part.k,
-                part.cv_mean,
-                marker="o",
-                markersize=3.5,
-                linewidth=1.3,
-                color=color,
-                label=f"{value:.1g}",
-            )
+    for ax, (score, one) in zip(axes, scan.items(), strict=True):
+        curves_by_ridge(ax, one.scores, "cv_mean")
         ax.set(xlabel="genes in the model, k", ylabel=f"held-out {score}")
     axes[0].set_yscale("log")
     axes[1].legend(title=r"$\lambda_2$")
@@ -1035,32 +847,26 @@ def scores_of_ridges(grid, scan):
 def log_odds_by_kind(rivals, few, table, tumours, expression, train):
     """Log odds of all tumours by kind, of a subset and of a lasso."""
     _, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True)
-    rival = rivals["lasso, least deviance"]
-    toward = -1 if few.path.classes[1] == "rest" else 1
+    name = "lasso, least deviance"
+    ours = few.predict(expression, type="link").to_numpy()
+    theirs = rivals[name].decision_function(expression)
     shown = {
-        f"subset, {few.k} genes": lambda rows: (
-            toward * few.predict(rows, type="link").to_numpy()
-        ),
-        f"lasso, {table['lasso, least deviance']['genes']} genes": lambda rows: (
-            (-1 if rival.classes_[1] == "rest" else 1) * rival.decision_function(rows)
-        ),
+        f"subset, {few.k} genes": (ours, few.path.classes[1]),
+        f"lasso, {table[name]['genes']} genes": (theirs, rivals[name].classes_[1]),
     }
-    jitter = np.random.default_rng(0).uniform(-0.18, 0.18, len(tumours.y))
     kinds = ["EWS", "RMS", "NB", "BL"]
-    position = tumours.y.map({kind: i for i, kind in enumerate(kinds)}).to_numpy()
-    for ax, (title, log_odds) in zip(axes, shown.items(), strict=True):
-        value = log_odds(expression)
-        for rows, marker_size, fill in ((train, 18, False), (~train, 44, True)):
-            color = np.where(tumours.y[rows] == "EWS", ORANGE, BLUE)
-            ax.scatter(
-                value[rows],
-                position[rows] + jitter[rows],
-                s=marker_size,
-                facecolor=color if fill else "none",
-                edgecolor=color if not fill else "white",
-                linewidth=0.8,
-                label="test" if fill else "training",
-            )
+    place = tumours.y.map(kinds.index) + np.random.default_rng(0).uniform(
+        -0.18, 0.18, len(tumours.y)
+    )
+    color = np.where(tumours.y == "EWS", ORANGE, BLUE)
+    for ax, (title, (value, positive)) in zip(axes, shown.items(), strict=True):
+        toward = -value if positive == "rest" else value
+        for rows, size, label in ((train, 18, "training"), (~train, 44, "test")):
+            style = {"s": size, "linewidth": 0.8, "label": label}
+            style |= {"facecolor": "none", "edgecolor": color[rows]}
+            if label == "test":
+                style |= {"facecolor": color[rows], "edgecolor": "white"}
+            ax.scatter(toward[rows], place[rows], **style)
         ax.axvline(0, color=GREY, linewidth=0.9, linestyle="--")
         ax.set(
             title=title, xlabel="log odds of EWS", yticks=range(4), yticklabels=kinds
@@ -1151,26 +957,15 @@ def shares_recovered(clean, step, library, truth, levels, draws):
 
 def share_not_explained(paths):
     """What the terms of each equation leave unexplained; full: proven the best."""
-    _, axes = plt.subplots(1, 3, figsize=(10, 3.2))
+    _, axes = plt.subplots(1, 3, figsize=(9, 2.8))
     for ax, name, path in zip(axes, "xyz", paths, strict=True):
-        table = path.details
-        ax.semilogy(table.k, 1 - table.deviance_ratio, color=GREY, linewidth=1)
-        proven = table.optimality == "global"
-        ax.semilogy(
-            table.k[proven], (1 - table.deviance_ratio)[proven], "o", color=BLUE
-        )
-        ax.semilogy(
-            table.k[~proven],
-            (1 - table.deviance_ratio)[~proven],
-            "o",
-            color=ORANGE,
-            mfc="w",
-        )
-        ax.set(
-            xlabel="terms",
-            title=f"{name}'",
-            ylabel="share not explained" if name == "x" else "",
-        )
+        left = (1 - path.details.deviance_ratio).set_axis(path.details.k)
+        proven = (path.details.optimality == "global").to_numpy()
+        ax.semilogy(left, color=GREY, linewidth=1)
+        ax.semilogy(left[proven], "o", color=BLUE)
+        ax.semilogy(left[~proven], "o", color=ORANGE, mfc="white")
+        ax.set(xlabel="terms", title=f"{name}'")
+    axes[0].set(ylabel="share not explained")
 
 
 def true_and_fitted(times, clean, again):
@@ -1180,6 +975,17 @@ def true_and_fitted(times, clean, again):
     ax.plot(times[::5], again[:, 0], "--", color=ORANGE, label="fitted equations")
     ax.set(xlabel="time", ylabel="x")
     ax.legend(ncols=2, loc="lower left")
+
+
+def nearly_the_same(made, names):
+    """Absolute correlations of all pairs of terms."""
+    _, ax = plt.subplots(figsize=(6.2, 4.6))
+    shown = np.abs(np.corrcoef(made[:, 1:].T))
+    image = ax.imshow(shown, cmap="Blues", vmin=0, vmax=1)
+    place = np.arange(0, len(shown), 3)
+    ax.set_xticks(place, names[1:][place], rotation=90, fontsize=8)
+    ax.set_yticks(place, names[1:][place], fontsize=8)
+    ax.figure.colorbar(image, label="absolute correlation")
 
 
 def recovery_by_noise(share):
@@ -1227,13 +1033,9 @@ def picture(ax, c, title):
         f"{title}: {c.status.replace('_', ' ')}, {c.nodes} nodes, {c.seconds:.1f} s",
         fontsize=10,
     )
-    ax.set_xticks(np.arange(len(c.best) + 1) - 0.5, minor=True)
-    ax.set_yticks(np.arange(len(order) + 1) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=1.5)
-    ax.tick_params(which="both", length=0)
+    cells(ax, len(order), len(c.best))
     ax.tick_params(axis="x", rotation=60, labelsize=8)
     ax.tick_params(axis="y", labelsize=8.5)
-    ax.spines[:].set_visible(False)
 
 
 def longer_and_longer(X, y, k, limits, **how):
@@ -1258,13 +1060,12 @@ def bounds_over_time(runs, limits):
         ax.plot(seconds, high, "o-", color=BLUE, markersize=5, label="best model")
         ax.plot(seconds, low, "o--", color=ORANGE, mfc="white", label="lower bound")
         ax.set_xscale("log")
-        ax.minorticks_off()
-        ax.set_xticks(limits, [f"{limit:g}" for limit in limits])
-        ax.annotate(
+        plain_ticks(ax.xaxis, limits)
+        beside(
+            ax,
             "proved" if last.proven else f"gap {last.gap:.1%}, {last.nodes} nodes",
             (seconds[-1], low[-1]),
-            xytext=(-6, -18),
-            textcoords="offset points",
+            (-6, -18),
             ha="right",
             color=ORANGE,
         )
@@ -1311,57 +1112,25 @@ def excess_of(algorithm, problems, board, kept):
 def seconds_to_proofs(costs, LIMIT, sizes):
     """Seconds until proofs, and gaps where the time was over, by size."""
     _, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    least = min(c.seconds for done in costs.values() for c in done.values())
     for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
-        for (_, ridge), color, lift in zip(
-            [key for key in costs if key[0] == name],
-            (BLUE, ORANGE, GREEN),
-            (9, -14, -24),
-            strict=True,
-        ):
+        ridges = [ridge for data, ridge in costs if data == name]
+        looks = ((BLUE, 9), (ORANGE, -14), (GREEN, -24))
+        for ridge, (color, lift) in zip(ridges, looks, strict=True):
             done = costs[name, ridge]
             took = [min(c.seconds, LIMIT) for c in done.values()]
-            ax.plot(
-                list(done),
-                took,
-                color=color,
-                linewidth=1.2,
-                label=f"lambda2 = {ridge:g}",
-            )
+            label = f"lambda2 = {ridge:g}"
+            ax.plot(list(done), took, color=color, linewidth=1.2, label=label)
             for (k, c), seconds in zip(done.items(), took, strict=True):
-                ax.plot(
-                    k,
-                    seconds,
-                    marker="o",
-                    markersize=6,
-                    color=color,
-                    markerfacecolor=color if c.proven else "white",
-                )
+                fill = color if c.proven else "white"
+                ax.plot(k, seconds, "o", markersize=6, color=color, mfc=fill)
                 if not c.proven:
-                    ax.annotate(
-                        f"{c.gap:.1%}",
-                        (k, seconds),
-                        xytext=(0, lift),
-                        textcoords="offset points",
-                        ha="center",
-                        fontsize=8,
-                        color=color,
-                    )
+                    look = {"ha": "center", "fontsize": 8, "color": color}
+                    beside(ax, f"{c.gap:.1%}", (k, seconds), (0, lift), **look)
         ax.axhline(LIMIT, color=GREY, linewidth=0.8, linestyle=":")
-        ax.set_yscale("log")
-        ax.minorticks_off()
-        ticks = [0.001, 0.01, 0.1, 1, 5]
-        ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
-        ax.set(
-            title=name,
-            xlabel="number of columns, k",
-            xticks=sizes,
-            ylim=(
-                min(min(c.seconds for c in done.values()) for done in costs.values())
-                / 1.3,
-                LIMIT * 1.6,
-            ),
-        )
-        ax.title.set(fontsize=10)
+        ax.set(title=name, xlabel="number of features, k", xticks=sizes)
+        ax.set(yscale="log", ylim=(least / 1.3, LIMIT * 1.6))
+        plain_ticks(ax.yaxis, [0.001, 0.01, 0.1, 1, 5])
     axes[0].set_ylabel("seconds to the proof")
     axes[1].legend(loc="lower right")
 
@@ -1369,40 +1138,23 @@ def seconds_to_proofs(costs, LIMIT, sizes):
 def verdict_board(verdicts, texts, kept, problems):
     """What is known of the models of each problem and size."""
     _, ax = plt.subplots(figsize=(10.5, 3.8))
-    colors = [BLUE, ORANGE, "#d9d9d9", PINK]
-    ax.imshow(verdicts, cmap=ListedColormap(colors), vmin=-0.5, vmax=3.5, aspect="auto")
+    known = {
+        "path proved optimal": BLUE,
+        "path not optimal: excess": ORANGE,
+        "open: gap left": "#d9d9d9",
+        "open, and a better model was met": PINK,
+    }
+    shades = ListedColormap(list(known.values()))
+    ax.imshow(verdicts, cmap=shades, vmin=-0.5, vmax=3.5, aspect="auto")
     for (i, j), text in texts.items():
-        ax.text(
-            j,
-            i,
-            text,
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            color="white" if verdicts[i, j] in (0, 1) else "black",
-        )
-    ax.set(
-        xticks=range(len(kept)),
-        xticklabels=kept,
-        yticks=range(len(problems)),
-        yticklabels=list(problems),
-        xlabel="number of columns, k",
-    )
-    ax.set_xticks(np.arange(len(kept) + 1) - 0.5, minor=True)
-    ax.set_yticks(np.arange(len(problems) + 1) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=2)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
-    labels = [
-        "path proved optimal",
-        "path not optimal: excess",
-        "open: gap left",
-        "open, and a better model was met",
-    ]
-    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in colors]
-    ax.legend(
-        handles, labels, ncols=4.5, loc="upper center", bbox_to_anchor=(0.45, 1.14)
-    )
+        color = "white" if verdicts[i, j] in (0, 1) else "black"
+        ax.text(j, i, text, ha="center", va="center", fontsize=8.5, color=color)
+    ax.set(xticks=range(len(kept)), xticklabels=kept, xlabel="number of features, k")
+    ax.set(yticks=range(len(problems)), yticklabels=list(problems))
+    cells(ax, len(problems), len(kept))
+    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in known.values()]
+    where = {"loc": "upper center", "bbox_to_anchor": (0.45, 1.14)}
+    ax.legend(handles, list(known), ncols=4, **where)
 
 
 def ten_best(ten):
@@ -1411,31 +1163,6 @@ def ten_best(ten):
     for ax, (title, c) in zip(axes, ten.items(), strict=True):
         picture(ax, c, title)
     fig.supxlabel("the ten best, and what each loses against the best", fontsize=9)
-
-
-# -------------------- how_do_i_report_this
-
-
-def p_values_both_ways(names, table):
-    """p-values of the rows that chose, and of splits."""
-    _, ax = plt.subplots(figsize=(7.5, 3.6))
-    place = np.arange(len(names))[::-1]
-    for shift, column, color in (
-        (0.12, "p, same rows", ORANGE),
-        (-0.12, "p, splitting", BLUE),
-    ):
-        ax.plot(
-            table[column].clip(lower=1e-12),
-            place + shift,
-            "o",
-            color=color,
-            label=column,
-        )
-    ax.axvline(0.05, color=GREY, linestyle=":")
-    ax.set(
-        xscale="log", yticks=place, yticklabels=names, xlabel="p-value (dotted: 0.05)"
-    )
-    ax.legend(loc="upper left")
 
 
 # -------------------- how_good_is_my_model
@@ -1455,53 +1182,19 @@ def all_subsets_of(X, y):
 def all_losses(every, path):
     """The losses of all models of a small problem, the path, and its bounds."""
     _, ax = plt.subplots(figsize=(8, 4.6))
-    rng = np.random.default_rng(0)
-    ax.scatter(
-        every.k + rng.uniform(-0.22, 0.22, len(every)),
-        every.loss,
-        s=5,
-        color=GREY,
-        alpha=0.45,
-        linewidth=0,
-        label="each of the 1024 models",
-    )
-    ax.bar(
-        path.details.k,
-        path.details.objective - path.details.lower_bound,
-        bottom=path.details.lower_bound,
-        width=0.6,
-        color=BLUE,
-        alpha=0.18,
-        linewidth=0,
-        label="gap",
-    )
-    ax.scatter(
-        path.details.k,
-        path.details.objective,
-        color=BLUE,
-        s=150,
-        marker="_",
-        linewidth=2,
-        label="objective of the path",
-    )
-    ax.scatter(
-        path.details.k,
-        path.details.lower_bound,
-        color=ORANGE,
-        s=150,
-        marker="_",
-        linewidth=2,
-        label="lower bound",
-    )
-    ax.set(
-        xlabel="number of columns",
-        ylabel="half the mean squared error",
-        xticks=range(11),
-        xlim=(0.4, 10.6),
-        ylim=(1400, 2100),
-        title="the empty model and those with a loss beyond 2100 are not shown",
-    )
-    ax.title.set(fontsize=9, color=GREY)
+    at = every.k + np.random.default_rng(0).uniform(-0.22, 0.22, len(every))
+    dust = {"s": 5, "color": GREY, "alpha": 0.45, "linewidth": 0}
+    ax.scatter(at, every.loss, label="each of the 1024 models", **dust)
+    k, low, high = (path.details[name] for name in ("k", "lower_bound", "objective"))
+    box = {"width": 0.6, "color": BLUE, "alpha": 0.18, "linewidth": 0}
+    ax.bar(k, high - low, bottom=low, label="gap", **box)
+    dash = {"s": 150, "marker": "_", "linewidth": 2}
+    ax.scatter(k, high, color=BLUE, label="objective of the path", **dash)
+    ax.scatter(k, low, color=ORANGE, label="lower bound", **dash)
+    what = "the empty model and those with a loss beyond 2100 are not shown"
+    ax.set_title(what, fontsize=9, color=GREY)
+    ax.set(xlabel="number of features", ylabel="half the mean squared error")
+    ax.set(xticks=range(11), xlim=(0.4, 10.6), ylim=(1400, 2100))
     ax.legend()
 
 
@@ -1511,122 +1204,53 @@ def gaps_and_ridges(paths, K):
     shades = ["#000000", "#0072B2", "#009E73", "#E69F00", "#D55E00"]
     for (value, one), color in zip(paths.items(), shades, strict=True):
         shown = one.details[(one.details.k > 0) & (one.details.k <= K)]
-        left.plot(
-            shown.k,
-            shown.gap.clip(lower=1e-6),
-            color=color,
-            marker="o",
-            markersize=3,
-            label=f"{value:g}",
-        )
-        right.plot(
-            shown.k,
-            shown.deviance_ratio,
-            color=color,
-            marker="o",
-            markersize=3,
-            label=f"{value:g}",
-        )
-    left.set_yscale("log")
-    left.set(
-        xlabel="number of columns",
-        ylabel="gap (below 1e-6 drawn at 1e-6)",
-        title="what is left open",
-        xticks=range(0, K + 1, 5),
-    )
-    right.set(
-        xlabel="number of columns",
-        ylabel="R² on the rows of the fit",
-        title="what the ridge costs",
-        xticks=range(0, K + 1, 5),
-    )
+        for ax, what in (
+            (left, shown.gap.clip(lower=1e-6)),
+            (right, shown.deviance_ratio),
+        ):
+            ax.plot(shown.k, what, color=color, label=f"{value:g}", **DOTS)
+    left.set(yscale="log", title="what is left open")
+    left.set(ylabel="gap (below 1e-6 drawn at 1e-6)")
+    right.set(ylabel="R² on the rows of the fit", title="what the ridge costs")
+    for ax in (left, right):
+        ax.set(xlabel="number of features", xticks=range(0, K + 1, 5))
     right.legend(title="lambda2")
 
 
 def bounds_and_ridges(curves):
     """Objective and lower bound of one size against lambda2."""
     _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.fill_between(
-        curves.lambda2,
-        curves.lower_bound,
-        curves.objective,
-        color=BLUE,
-        alpha=0.18,
-        linewidth=0,
-    )
-    ax.plot(
-        curves.lambda2,
-        curves.objective,
-        color=BLUE,
-        marker="o",
-        markersize=4,
-        label="objective of the best model found, k = 3",
-    )
-    ax.plot(
-        curves.lambda2,
-        curves.lower_bound,
-        color=ORANGE,
-        linestyle=(0, (4, 2)),
-        marker="o",
-        markersize=4,
-        markerfacecolor="white",
-        label="lower bound, k = 3",
-    )
-    ax.plot(
-        curves.lambda2,
-        curves["all columns"],
-        color=GREY,
-        linestyle=":",
-        marker="s",
-        markersize=3,
-        label="objective with all 64 columns",
-    )
-    ax.set_xscale("log")
-    ax.set(xlabel="lambda2", ylabel="objective: loss + ridge")
+    low, high, at = curves.lower_bound, curves.objective, curves.lambda2
+    ax.fill_between(at, low, high, color=BLUE, alpha=0.18, linewidth=0)
+    best = "objective of the best model found, k = 3"
+    ax.plot(at, high, "o-", color=BLUE, markersize=4, label=best)
+    dashes = {"color": ORANGE, "markersize": 4, "markerfacecolor": "white"}
+    ax.plot(at, low, "o--", label="lower bound, k = 3", **dashes)
+    every = "objective with all 64 features"
+    ax.plot(at, curves["all columns"], "s:", color=GREY, markersize=3, label=every)
+    ax.set(xlabel="lambda2", ylabel="objective: loss + ridge", xscale="log")
     ax.legend()
 
 
 def gap_maps(open_gap, out, G, sizes, ridges):
     """Gaps, and shares of genes proved to be in no best model, by lambda2."""
     _, axes = plt.subplots(1, 2, figsize=(10.5, 4.0))
-    for ax, frame, text, title in zip(
-        axes,
-        (open_gap, out / G.shape[1]),
-        ("{:.1%}", "{:.1%}"),
-        ("gap", "share of the 2308 genes proved to be in no best model"),
-        strict=True,
+    title = "share of the 2308 genes proved to be in no best model"
+    for ax, frame, look in (
+        (axes[0], open_gap, {"cmap": "cividis_r", "vmax": open_gap.to_numpy().max()}),
+        (axes[1], out / G.shape[1], {"cmap": "cividis", "vmax": 1}),
     ):
-        image = ax.imshow(
+        image = ax.imshow(frame, aspect="auto", vmin=0, **look)
+        written_in(
+            ax,
             frame,
-            cmap="cividis" if ax is axes[1] else "cividis_r",
-            aspect="auto",
-            vmin=0,
-            vmax=1 if ax is axes[1] else frame.to_numpy().max(),
+            lambda v: "0" if v < 1e-6 else "<0.1%" if v < 1e-3 else f"{v:.1%}",
+            lambda v, image=image: np.mean(image.to_rgba(v)[:3]) < 0.5,
         )
-        for (i, j), value in np.ndenumerate(frame.to_numpy()):
-            dark = image.norm(value) < 0.5 if ax is axes[1] else image.norm(value) > 0.5
-            ax.text(
-                j,
-                i,
-                "0"
-                if value < 1e-6
-                else "<0.1%"
-                if value < 1e-3
-                else text.format(value),
-                ha="center",
-                va="center",
-                fontsize=9,
-                color="white" if dark else "black",
-            )
-        ax.set(
-            xticks=range(len(sizes)),
-            xticklabels=sizes,
-            yticks=range(len(ridges)),
-            yticklabels=[f"{value:g}" for value in ridges],
-            xlabel="number of genes",
-            ylabel="lambda2",
-            title=title,
-        )
+        ax.set_xticks(range(len(sizes)), sizes)
+        ax.set_yticks(range(len(ridges)), [f"{value:g}" for value in ridges])
+        ax.set(xlabel="number of genes", ylabel="lambda2")
+        ax.set(title="gap" if ax is axes[0] else title)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
 
@@ -1638,19 +1262,11 @@ def gaps_of_boxes(factors, gaps):
         gaps.items(), (BLUE, ORANGE, GREEN), "os^", strict=True
     ):
         ax.plot(factors, own, color=color, marker=mark, markersize=5)
-        ax.annotate(
-            f"k = {k}",
-            (factors[-1], own[-1]),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=color,
-        )
+        beside(ax, f"k = {k}", (factors[-1], own[-1]), (6, 0), va="center", color=color)
     ax.set_xscale("log", base=2)
     ax.set(xlabel="box, as a multiple of the largest |b|", ylabel="gap, if it holds")
-    ax.set_xticks(factors, [f"{factor:g}" for factor in factors])
+    plain_ticks(ax.xaxis, factors)
     ax.set_ylim(0, None)
-    ax.minorticks_off()
 
 
 # -------------------- interactions
@@ -1723,17 +1339,11 @@ def bend(y, guess):
 
 def spectra(y, nm, raw, wave, X):
     """Spectra and their differences, colored by the share of fat."""
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
-    shade = plt.colormaps["viridis"]((y - y.min()) / (y.max() - y.min()))
-    for i in np.argsort(y.to_numpy())[:: 4 if SHORT else 1]:
-        axes[0].plot(nm, raw[i], color=shade[i], linewidth=0.6, alpha=0.7)
-        axes[1].plot(wave, 100 * X.iloc[i], color=shade[i], linewidth=0.6, alpha=0.7)
-    axes[0].set(xlabel="wavelength, nm", ylabel="absorbance")
-    axes[1].set(
-        xlabel="wavelength, nm", ylabel="difference of neighbouring channels, x 100"
-    )
-    scale = plt.cm.ScalarMappable(plt.Normalize(y.min(), y.max()), "viridis")
-    fig.colorbar(scale, ax=axes, label="fat, %", pad=0.01)
+    _, axes = plt.subplots(1, 2, figsize=(11, 3.8))
+    tables = (raw, 100 * X)
+    spectra_by_content(axes, (nm, wave), tables, y, 4 if SHORT else 1)
+    axes[0].set(ylabel="absorbance")
+    axes[1].set(ylabel="difference of neighbouring channels, x 100")
 
 
 def errors_with_products(cvs):
@@ -1741,23 +1351,13 @@ def errors_with_products(cvs):
     _, ax = plt.subplots(figsize=(8, 4.2))
     for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
         table = cv.scores
-        ax.errorbar(
-            table.k + (0.08 if color == ORANGE else -0.08),
-            table.cv_mean,
-            table.cv_se,
-            color=color,
-            marker="o",
-            markersize=4,
-            linewidth=1.4,
-            elinewidth=0.9,
-            capsize=2,
-        )
+        errors_by_size(ax, table, color, 0.08 if color == ORANGE else -0.08)
         best = cv.model("min")
-        ax.annotate(
+        beside(
+            ax,
             f"{name}: {cv.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}",
             (table.k.iloc[-1], table.cv_mean.iloc[-1]),
-            xytext=(8, 0),
-            textcoords="offset points",
+            (8, 0),
             color=color,
             va="center",
             annotation_clip=False,
@@ -1773,57 +1373,35 @@ def map_of_products(at, near, cvs, model):
     """The chosen products, and those that could stand in, by wavelengths."""
     _, ax = plt.subplots(figsize=(6.6, 6))
 
-    def place(name):
-        """The two wavelengths of a feature; a channel by itself is below."""
-        parts = name.removesuffix("^2").split(":")
-        return (
-            (at[parts[0]], at[parts[-1]])
-            if ":" in name or name.endswith("^2")
-            else (at[parts[0]], 843.0)
-        )
+    def places(names):
+        """The two wavelengths of each feature; a channel by itself is below."""
+        parts = [name.removesuffix("^2").split(":") for name in names]
+        product = [":" in name or name.endswith("^2") for name in names]
+        first = [at[part[0]] for part in parts]
+        second = zip(parts, product, strict=True)
+        return first, [at[part[-1]] if both else 843.0 for part, both in second]
 
-    stand_ins = near[near.relative < 0.25]
-    ax.scatter(
-        *zip(*map(place, stand_ins.added), strict=True),
-        s=5,
-        color=GREY,
-        alpha=0.5,
-        label="could stand in (objective within 25 %)",
-        zorder=2,
-    )
+    what = "could stand in (objective within 25 %)"
+    stand_ins = places(near[near.relative < 0.25].added)
+    ax.scatter(*stand_ins, s=5, color=GREY, alpha=0.5, label=what, zorder=2)
+    ring = {"s": 26, "facecolor": "none", "edgecolor": BLUE, "alpha": 0.6, "zorder": 3}
     for other in cvs["with products"]:
         if other.k and other.details.name != model.details.name:
-            ax.scatter(
-                *zip(*map(place, other.features), strict=True),
-                s=26,
-                facecolor="none",
-                edgecolor=BLUE,
-                linewidth=0.8,
-                alpha=0.6,
-                zorder=3,
-                label="in a model of another size" if other.k == 1 else None,
-            )
+            label = "in a model of another size" if other.k == 1 else None
+            ax.scatter(*places(other.features), linewidth=0.8, label=label, **ring)
     size = model.path.coef(index=model.details.name, standardized=True).iloc[1:].abs()
     ax.scatter(
-        *zip(*map(place, model.features), strict=True),
+        *places(model.features),
         s=40 + 160 * size / size.max(),
         color=ORANGE,
         edgecolor="white",
-        linewidth=0.8,
         zorder=4,
         label=f"in the model chosen, k = {model.k}",
     )
     ax.plot([850, 1050], [850, 1050], color=GREY, linewidth=0.6, zorder=1)
     ax.axhspan(838, 848, color="#eeeeee", zorder=0)
-    ax.text(
-        1049,
-        850,
-        "below: channels by themselves",
-        ha="right",
-        va="bottom",
-        fontsize=9,
-        color=GREY,
-    )
+    what = {"ha": "right", "va": "bottom", "fontsize": 9, "color": GREY}
+    ax.text(1049, 850, "below: channels by themselves", **what)
     ax.set(
         xlabel="wavelength of the first factor, nm",
         ylabel="wavelength of the second factor, nm",
@@ -1857,88 +1435,45 @@ def predicted_and_measured(cvs, X, train, y):
 
 def shuffled_responses(genes_cv, pairs_cv, noise):
     """What genes and products explain, beside the same of shuffled responses."""
-    _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+    _, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2))
     null = genes_cv.scores.cv_mean[0]
-    for (name, cv), color in zip(
-        {"genes alone": genes_cv, "with products": pairs_cv}.items(),
-        (BLUE, ORANGE),
-        strict=True,
+    for name, cv, color, shift in (
+        ("genes alone", genes_cv, BLUE, -0.06),
+        ("with products", pairs_cv, ORANGE, 0.06),
     ):
-        sizes = cv.details.k
-        axes[0].plot(
-            sizes,
-            cv.details.deviance_ratio,
-            color=color,
-            marker="o",
-            markersize=4,
-            label=name,
-        )
-        axes[0].plot(
-            sizes,
-            np.mean(noise[name], axis=0),
-            color=color,
-            linestyle="--",
-            linewidth=1,
-            label=f"{name}, responses shuffled",
-        )
-        axes[1].errorbar(
-            sizes + (0.06 if color == ORANGE else -0.06),
-            1 - cv.scores.cv_mean / null,
-            cv.scores.cv_se / null,
-            color=color,
-            marker="o",
-            markersize=4,
-            elinewidth=0.9,
-            capsize=2,
-            label=name,
-        )
-    axes[1].axhline(0, color=GREY, linewidth=0.6)
-    axes[0].set(
-        xlabel="predictors in the model, k",
-        ylabel="share of variance explained, rows of the fit",
-        ylim=(0, 1),
-    )
-    axes[1].set(xlabel="predictors in the model, k", ylabel="the same on held-out rows")
-    axes[0].legend()
-    axes[1].legend()
+        sizes, label = cv.details.k, f"{name}, responses shuffled"
+        left.plot(sizes, cv.details.deviance_ratio, color=color, label=name, **DOTS)
+        left.plot(sizes, np.mean(noise[name], axis=0), "--", color=color, label=label)
+        mean, se = 1 - cv.scores.cv_mean / null, cv.scores.cv_se / null
+        share = pd.DataFrame({"k": sizes, "cv_mean": mean, "cv_se": se})
+        errors_by_size(right, share, color, shift, label=name)
+    right.axhline(0, color=GREY, linewidth=0.6)
+    left.set(ylabel="share of variance explained, rows of the fit", ylim=(0, 1))
+    right.set(ylabel="the same on held-out rows")
+    for ax in (left, right):
+        ax.set(xlabel="predictors in the model, k")
+        ax.legend()
 
 
 def salaries_by_years(table, terms):
     """Predicted salaries against the years in the league."""
     _, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
-    player = table[["Hits", "Walks", "PutOuts"]].median().to_dict() | {
-        "League": "American",
-        "Division": "East",
-    }
+    player = table[["Hits", "Walks", "PutOuts"]].median().to_dict()
+    player |= {"League": "American", "Division": "East"}
     years = np.arange(1, 19)
     for ax, (name, cv) in zip(axes, terms.items(), strict=True):
         for runs, color in ((20, BLUE), (40, GREEN), (80, ORANGE)):
-            curve = cv.predict(
-                pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
-            )
-            ax.plot(years, np.exp(curve), color=color, linewidth=1.8)
-            ax.annotate(
-                f"{runs} runs a year",
-                (years[-1], np.exp(curve.iloc[-1])),
-                xytext=(5, 0),
-                textcoords="offset points",
-                color=color,
-                va="center",
-            )
-        ax.set(
-            xlabel="years in the league, with as many runs batted in each year",
-            title=f"{name}, k = {cv.model('min').k}",
-            yscale="log",
-        )
-    axes[0].set_ylabel("salary, 1000 dollars (other columns at their medians)")
-    axes[0].set_yticks(
-        [50, 100, 200, 400, 800, 1600],
-        ["50", "100", "200", "400", "800", "1600"],
-        minor=False,
-    )
-    for ax in axes:
+            rows = pd.DataFrame({"Years": years, "CRBI": runs * years, **player})
+            curve = np.exp(cv.predict(rows))
+            ax.plot(years, curve, color=color, linewidth=1.8)
+            at, text = (years[-1], curve.iloc[-1]), f"{runs} runs a year"
+            beside(ax, text, at, (5, 0), color=color, va="center")
+        ax.set(title=f"{name}, k = {cv.model('min').k}", yscale="log")
+        ax.set(xlabel="years in the league, with as many runs batted in each year")
         ax.set_xticks([1, 5, 10, 15])
         ax.minorticks_off()
+    axes[0].set_ylabel("salary, 1000 dollars (other features at their medians)")
+    plain_ticks(axes[0].yaxis, [50, 100, 200, 400, 800, 1600])
 
 
 # -------------------- larger_than_memory
@@ -2005,160 +1540,83 @@ class MemoryWatch:
 
 
 def promises_and_true_columns(path, cv, width):
-    """Errors of the fit and of held-out rows, and how many columns are real."""
-    table, kept = cv.scores, [path.support(k=k) for k in path.table.k]
-    _, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4))
-    left.errorbar(
-        table.k,
-        table.cv_mean,
-        yerr=table.cv_se,
-        color=BLUE,
-        marker="o",
-        markersize=4,
-        capsize=2,
-        linewidth=1.2,
-        label="held-out patients",
-    )
-    left.plot(
-        path.details.k,
-        2 * path.details.loss,
-        color=GREY,
-        marker="o",
-        markersize=4,
-        linewidth=1.2,
-        label="patients of the fit",
-    )
+    """Errors of the fit and of held-out rows, and how many features are real."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2))
+    errors_by_size(left, cv.scores, BLUE, label="held-out patients")
+    sizes, loss = path.details.k.to_numpy(), 2 * path.details.loss
+    left.plot(sizes, loss, color=GREY, label="patients of the fit", **DOTS)
     left.axvline(cv.model("min").k, color=GREY, linewidth=0.8, linestyle=":")
-    left.legend()
-    left.set(
-        xlabel="number of columns",
-        ylabel="mean squared error",
-        xticks=range(0, 11, 2),
-        ylim=(0, None),
-        title="what the models promise, and what they keep",
-    )
-    sizes = path.details.k.to_numpy()
-    true = np.array([(support < width).sum() for support in kept])
-    right.bar(sizes, true, color=GREEN, width=0.7, label="real")
-    right.bar(
-        sizes, sizes - true, bottom=true, color=ORANGE, width=0.7, label="shuffled"
-    )
-    right.legend(loc="upper left")
-    right.set(
-        xlabel="number of columns",
-        ylabel="columns in the model",
-        xticks=range(0, 11, 2),
-        title="who is in them",
-    )
+    left.set(ylabel="mean squared error", ylim=(0, None))
+    left.set(title="what the models promise, and what they keep")
+    true = np.array([(path.support(k=k) < width).sum() for k in path.table.k])
+    right.bar(sizes, true, color=GREEN, label="real")
+    right.bar(sizes, sizes - true, bottom=true, color=ORANGE, label="shuffled")
+    right.set(ylabel="features in the model", title="who is in them")
+    for ax in (left, right):
+        ax.set(xlabel="number of features", xticks=range(0, 11, 2))
+        ax.legend()
 
 
 def memory_over_time(watch, megabytes, limit):
     """Memory of the process during each stage."""
     (at, used), stages = np.array(watch.samples).T, watch.stages
-    _, ax = plt.subplots(figsize=(10, 4.4))
-    origin = stages[0][1]
+    _, ax = plt.subplots(figsize=(9, 3.4))
+    origin, end = stages[0][1], stages[-1][2]
     for i, (name, begun, ended, _) in enumerate(stages):
-        ax.axvspan(
-            begun - origin,
-            ended - origin,
-            color=BLUE,
-            alpha=(0.10, 0.04)[i % 2],
-            linewidth=0,
-        )
-        ax.annotate(
-            name,
-            ((begun + ended) / 2 - origin, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-            color=GREY,
-            annotation_clip=False,
-        )
+        shade = {"color": BLUE, "alpha": (0.10, 0.04)[i % 2], "linewidth": 0}
+        ax.axvspan(begun - origin, ended - origin, **shade)
+        if ended - begun > 0.04 * (end - origin):
+            middle = ((begun + ended) / 2 - origin, 1)
+            style = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
+            beside(ax, name, middle, (0, 4), ha="center", color=GREY, **style)
     ax.plot(at - origin, used, color=BLUE, linewidth=1.3)
-    ax.axhline(megabytes, color=ORANGE, linewidth=1)
-    ax.axhline(limit, color=GREY, linewidth=1, linestyle="--")
-    end = stages[-1][2] - origin
-    for level, text, color in (
-        (megabytes, "the file", ORANGE),
-        (limit, "memory_limit", GREY),
+    for level, text, color, style in (
+        (megabytes, "the file", ORANGE, "-"),
+        (limit, "memory_limit", GREY, "--"),
     ):
-        ax.annotate(
-            text,
-            (0, level),
-            xytext=(4, 3),
-            textcoords="offset points",
-            fontsize=9,
-            color=color,
-        )
-    ax.set(
-        xlabel="seconds",
-        ylabel="MB of this process above the start",
-        ylim=(min(0, used.min()), None),
-        xlim=(0, end),
-    )
+        ax.axhline(level, color=color, linewidth=1, linestyle=style)
+        beside(ax, text, (0, level), (4, 3), fontsize=9, color=color)
+    ax.set(xlabel="seconds", xlim=(0, end - origin), ylim=(min(0, used.min()), None))
+    ax.set(ylabel="MB above the start")
 
 
 # -------------------- many_good_models
 
 
 def importance_ranges(importance):
-    """The range of the importance of each column over all good models."""
-    importance = importance[::-1]
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.hlines(
-        importance.index,
-        100 * importance.low,
-        100 * importance.high,
-        color=BLUE,
-        linewidth=5,
-        alpha=0.6,
-    )
-    ax.scatter(100 * importance.low, importance.index, color=BLUE, s=26, zorder=3)
-    ax.scatter(100 * importance.high, importance.index, color=BLUE, s=26, zorder=3)
-    ax.set(
-        xlabel="increase of the sum of squares without the column, % of the best one",
-        xlim=(-2, None),
-    )
+    """The range of the importance of each feature over all good models."""
+    shown = 100 * importance.loc[::-1, ["low", "high"]]
+    _, ax = plt.subplots(figsize=(7.2, 3.8))
+    ax.hlines(shown.index, shown.low, shown.high, color=BLUE, linewidth=5, alpha=0.6)
+    for end in (shown.low, shown.high):
+        ax.scatter(end, shown.index, color=BLUE, s=26, zorder=3)
+    what = "increase of the sum of squares without the feature, % of the best one"
+    ax.set(xlabel=what, xlim=(-2, None))
     ax.grid(axis="x", alpha=0.3)
 
 
 def averaged_coefficients(coef, scale):
-    """Averaged coefficients of columns of unit variance, and their spread."""
+    """Averaged coefficients of features of unit variance, and their spread."""
     shown = coef[["mean", "spread"]].mul(scale[coef.index], axis=0).sort_values("mean")
-    _, ax = plt.subplots(figsize=(8, 5.4))
+    _, ax = plt.subplots(figsize=(7.2, 4.8))
+    style = {"fmt": "o", "color": BLUE, "ecolor": GREY, "markersize": 4}
     ax.errorbar(
-        shown["mean"],
-        shown.index,
-        xerr=2 * shown.spread,
-        fmt="o",
-        color=BLUE,
-        ecolor=GREY,
-        markersize=4,
-        elinewidth=2,
+        shown["mean"], shown.index, xerr=2 * shown.spread, elinewidth=2, **style
     )
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set(
-        xlabel="averaged coefficient per standard deviation, with 2 spreads either way"
-    )
+    ax.tick_params(axis="y", labelsize=8)
+    ax.set(xlabel="averaged coefficient per standard deviation, ± 2 spreads")
 
 
 def predictions_of_good_models(predicted, y):
     """Averaged predictions, and how far the models differ about each row."""
-    _, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+    _, axes = plt.subplots(1, 2, figsize=(8, 3.2))
     axes[0].scatter(predicted["mean"], y, s=16, color=BLUE)
-    axes[0].set(
-        xlabel="averaged prediction",
-        ylabel="growth",
-        title="the good models explain growth",
-    )
+    axes[0].set(xlabel="averaged prediction", ylabel="growth")
+    axes[0].set(title="the good models explain growth")
     axes[1].hist(predicted.spread / np.std(y), bins=20, color=ORANGE)
-    axes[1].set(
-        xlabel="spread between models / sd of growth",
-        ylabel="countries",
-        title="and agree about most countries",
-    )
+    axes[1].set(xlabel="spread between models / sd of growth", ylabel="countries")
+    axes[1].set(title="and agree about most countries")
 
 
 # -------------------- replay_alcantara_lee
@@ -2199,33 +1657,17 @@ def residuals_over_time(names, COLOR, traces, NAME):
 
 def times_by_size(small, COLOR, levels, transition, NAME):
     """Times of the methods against s / n; open: ended by the limit."""
-    fig, axes = plt.subplots(
-        2,
-        len(small),
-        figsize=(3.6 * len(small), 5.4),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-    )
+    grid = {"sharex": True, "sharey": True, "squeeze": False}
+    fig, axes = plt.subplots(2, len(small), figsize=(3.6 * len(small), 5.4), **grid)
     for i, loss in enumerate(("logistic", "squared")):
         for ax, name in zip(axes[i], small, strict=True):
             for variant, color in COLOR.items():
                 value = [transition[name, loss, level, variant] for level in levels]
-                ax.semilogy(
-                    levels,
-                    [v[0] * 1e3 for v in value],
-                    color=color,
-                    linewidth=1.6,
-                    label=NAME[variant],
-                )
-                ax.scatter(
-                    levels,
-                    [v[0] * 1e3 for v in value],
-                    s=26,
-                    color=[color if v[1] else "white" for v in value],
-                    edgecolor=color,
-                    zorder=3,
-                )
+                took = [1e3 * seconds for seconds, *_ in value]
+                label = NAME[variant]
+                ax.semilogy(levels, took, color=color, linewidth=1.6, label=label)
+                fill = [color if v[1] else "white" for v in value]
+                ax.scatter(levels, took, s=26, color=fill, edgecolor=color, zorder=3)
             ax.axvline(1, color="#bbbbbb", linewidth=0.9, linestyle="--")
             ax.set_title(f"{name}, {loss}", fontsize=10, loc="left")
     for ax in axes[1]:
@@ -2233,13 +1675,8 @@ def times_by_size(small, COLOR, levels, transition, NAME):
     for ax in axes[:, 0]:
         ax.set_ylabel("milliseconds")
     axes[0, 0].legend(ncols=2)
-    fig.suptitle(
-        "open circles: ended by the limit on the number of maps",
-        x=0.01,
-        ha="left",
-        fontsize=9,
-        color=GREY,
-    )
+    what = "open circles: ended by the limit on the number of maps"
+    fig.suptitle(what, x=0.01, ha="left", fontsize=9, color=GREY)
 
 
 def excess_of_ends(ends, COLOR, NAME):
@@ -2295,81 +1732,44 @@ def recovery_panels(colors, means):
                     label=name,
                 )
             ax.set(title=f"correlation {rho:g}^|i-j|: {what}")
-            ax.title.set(fontsize=10)
         line[1].set_yscale("log")
-        ticks = [10, 20, 50, 100, 200]
-        line[1].minorticks_off()
-        line[1].set_yticks(ticks, [str(t) for t in ticks])
+        plain_ticks(line[1].yaxis, [10, 20, 50, 100, 200])
     for ax in axes[-1]:
         ax.set_xlabel("rows, n")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=6,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 6)
 
 
 def true_positives(SETTINGS, TIMES, curves, theirs):
     """True positives against the support size, with the table of the paper."""
+    places = {
+        ("1", "L0L2, Algorithm 2"): (-70, 8),
+        ("1", "MCP"): (6, -13),
+        ("1", "NHTP"): (-20, 8),
+        ("1", "GraSP"): (4, -13),
+        ("2", "L0L2, Algorithm 2"): (4, -14),
+    }
     _, axes = plt.subplots(1, 2, figsize=(11, 4.2))
     for ax, (setting, how) in zip(axes, SETTINGS.items(), strict=True):
         for repeat in range(TIMES):
-            ax.plot(
-                curves[setting, repeat].k,
-                curves[setting, repeat].true_positives,
-                color=ORANGE,
-                linewidth=0.9,
-                alpha=0.6,
-                label="this package, every size" if repeat == 0 else None,
-            )
+            own = curves[setting, repeat]
+            label = "this package, every size" if repeat == 0 else None
+            style = {"color": ORANGE, "linewidth": 0.9, "alpha": 0.6, "label": label}
+            ax.plot(own.k, own.true_positives, **style)
         sizes = np.arange(1, 1001)
-        ax.plot(
-            sizes,
-            np.minimum(sizes, how["k"]),
-            color=GREY,
-            linewidth=1,
-            linestyle=":",
-            label="nothing but the truth",
-        )
+        truth = np.minimum(sizes, how["k"])
+        ax.plot(sizes, truth, ":", color=GREY, label="nothing but the truth")
         if not SHORT:
             spots = theirs.loc[setting].drop(index="L0L1, Algorithm 2")
-            ax.scatter(
-                spots["size"],
-                spots.TP,
-                s=40,
-                color=BLUE,
-                zorder=3,
-                label="the paper's table",
-            )
-            places = {
-                ("1", "L0L2, Algorithm 2"): (-70, 8),
-                ("1", "MCP"): (6, -13),
-                ("1", "NHTP"): (-20, 8),
-                ("1", "GraSP"): (4, -13),
-                ("2", "L0L2, Algorithm 2"): (4, -14),
-            }
+            style = {"s": 40, "color": BLUE, "zorder": 3, "label": "the paper's table"}
+            ax.scatter(spots["size"], spots.TP, **style)
             for name, row in spots.iterrows():
-                ax.annotate(
-                    name,
-                    (row["size"], row.TP),
-                    xytext=places.get((setting, name), (6, 5)),
-                    textcoords="offset points",
-                    fontsize=8.5,
-                    color=BLUE,
-                )
-        ax.set(
-            xscale="log",
-            title=f"setting {setting}: {how['p']} columns, {how['k']} true",
-            xlabel="support size",
-            xlim=(1, 1000),
-            ylim=(-0.5, 1.12 * how["k"]),
-        )
-        ax.minorticks_off()
-        ax.set_xticks(
-            [1, 3, 10, 30, 100, 300, 1000], ["1", "3", "10", "30", "100", "300", "1000"]
-        )
-        ax.title.set(fontsize=10)
+                shift = places.get((setting, name), (6, 5))
+                at = (row["size"], row.TP)
+                beside(ax, name, at, shift, fontsize=8.5, color=BLUE)
+        ax.set(title=f"setting {setting}: {how['p']} features, {how['k']} true")
+        ax.set(xlabel="support size", xscale="log", xlim=(1, 1000))
+        ax.set(ylim=(-0.5, 1.12 * how["k"]))
+        plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300, 1000])
     axes[0].set_ylabel("true positives")
     axes[0].legend(loc="center right")
 
@@ -2398,16 +1798,14 @@ def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
                     mean.index,
                     mean[value],
                     color=color,
-                    marker="o",
-                    markersize=4,
-                    linewidth=1.6,
                     label=name,
                     linestyle="--"
                     if name in ("IHT, long steps", "DIHT, printed")
                     else "-",
+                    **DOTS,
                 )
         axes[0, column].set_title(
-            f"{d} columns {kind}, {kbar} nonzero", fontsize=10, loc="left"
+            f"{d} features {kind}, {kbar} nonzero", fontsize=10, loc="left"
         )
         axes[1, column].set_xlabel("rows n")
     axes[0, 0].set_ylabel("relative error")
@@ -2417,67 +1815,29 @@ def recovery_of_dual_methods(SETTINGS, recovery, METHODS):
 
 def seconds_to_objective(texts, times, CONTESTANTS):
     """Seconds until each method reaches the objective of IHT."""
-    fig, axes = plt.subplots(
-        len(texts),
-        4,
-        figsize=(12, 3.0 * len(texts)),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-    )
+    grid = {"sharex": True, "sharey": "row", "squeeze": False}
+    fig, axes = plt.subplots(len(texts), 4, figsize=(12, 3.0 * len(texts)), **grid)
+    panels = [
+        (w, lam) for w in ("smoothed hinge", "near hinge") for lam in (2e-3, 2e-4)
+    ]
     for line, name in zip(axes, texts, strict=True):
-        for ax, (what, lam) in zip(
-            line,
-            (
-                (what, lam)
-                for what in ("smoothed hinge", "near hinge")
-                for lam in (2e-3, 2e-4)
-            ),
-            strict=True,
-        ):
-            part = times[
-                (times.data == name) & (times.loss == what) & (times["lambda"] == lam)
-            ]
+        for ax, (what, lam) in zip(line, panels, strict=True):
+            rows = (times.data == name) & (times.loss == what)
+            part = times[rows & (times["lambda"] == lam)]
             for method, (color, _) in CONTESTANTS.items():
                 curve = part[part.method == method].set_index("k")
+                ends = curve.seconds.fillna(curve["all"])
+                ax.semilogy(ends, color=color, linewidth=1.5, label=method)
                 reached = curve.seconds.notna()
-                ax.semilogy(
-                    curve.index,
-                    curve.seconds.fillna(curve["all"]),
-                    color=color,
-                    linewidth=1.5,
-                    label=method,
-                )
-                ax.scatter(
-                    curve.index[reached], curve.seconds[reached], color=color, s=22
-                )
-                ax.scatter(
-                    curve.index[~reached],
-                    curve["all"][~reached],
-                    color=color,
-                    marker="x",
-                    s=36,
-                )
+                ax.plot(ends[reached], "o", color=color, markersize=4.7)
+                ax.plot(ends[~reached], "x", color=color, markersize=6)
             ax.set_title(f"{name}, {what}, {lam:g}", fontsize=8.5, loc="left")
         line[0].set_ylabel("seconds to IHT's objective")
     for ax in axes[-1]:
         ax.set_xlabel("k")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=5,
-        loc="outside lower center",
-    )
-    fig.suptitle(
-        (
-            "number in the titles: lambda; crosses: not reached, drawn at the end of "
-            "the run"
-        ),
-        x=0.01,
-        ha="left",
-        fontsize=9,
-        color=GREY,
-    )
+    legend_outside(fig, axes[0, 0], 5, "lower")
+    head = "number in the titles: lambda; crosses: not reached, drawn at the end"
+    fig.suptitle(head, x=0.01, ha="left", fontsize=9, color=GREY)
 
 
 def gaps_over_time(texts, gaps, KS, CONTESTANTS):
@@ -2513,12 +1873,7 @@ def gaps_over_time(texts, gaps, KS, CONTESTANTS):
         )
         ax.set_xlabel("seconds")
     axes[0, 0].set_ylabel("relative gap")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        fontsize=9,
-        ncols=4,
-        loc="outside upper center",
-    )
+    legend_outside(fig, axes[0, 0], 4)
 
 
 # -------------------- several_classes
@@ -2535,50 +1890,30 @@ def errors_of_classes(scores):
         ("deviance (twice the log loss)", "share of wrong classes"),
         strict=True,
     ):
-        ax.errorbar(
-            scores["k"],
-            scores[name],
-            yerr=scores[f"{name}_se"],
-            color=GREY,
-            marker="o",
-            markersize=4,
-            capsize=2,
-            linewidth=1,
-        )
+        own = scores.rename(columns={name: "cv_mean", f"{name}_se": "cv_se"})
+        errors_by_size(ax, own, GREY)
         ax.axvline(6, color=ORANGE, linestyle=":", linewidth=1)
         ax.set(xlabel="genes", title=title, ylim=(0, None))
 
 
 def genes_and_classes(X, y, genes):
     """The expression of each gene by class, and its coefficients."""
-    rng, columns = np.random.default_rng(0), list(genes.index)
-    _, axes = plt.subplots(
-        len(columns),
-        2,
-        figsize=(9, 0.85 * len(columns)),
-        width_ratios=(3, 1),
-        squeeze=False,
-    )
-    for (left, right), gene in zip(axes, columns, strict=True):
-        for place, label in enumerate(TUMOURS):
-            here = (y == label).to_numpy()
-            left.plot(
-                X.loc[here, gene],
-                place + rng.uniform(-0.25, 0.25, here.sum()),
-                "o",
-                markersize=3.5,
-                color=TUMOURS[label],
-                alpha=0.8,
-            )
+    rng, shape = np.random.default_rng(0), (len(genes), 2)
+    size = {"figsize": (9, 0.72 * len(genes)), "width_ratios": (3, 1)}
+    _, axes = plt.subplots(*shape, squeeze=False, **size)
+    for (left, right), gene in zip(axes, genes.index, strict=True):
+        for place, (label, color) in enumerate(TUMOURS.items()):
+            values = X.loc[(y == label).to_numpy(), gene]
+            at = place + rng.uniform(-0.25, 0.25, len(values))
+            left.plot(values, at, "o", markersize=3.5, color=color, alpha=0.8)
         left.set_yticks(range(4), list(TUMOURS))
-        left.invert_yaxis()
-        left.set_ylabel(
-            str(gene), rotation=0, ha="right", va="center", labelpad=32, fontsize=8
-        )
+        where = {"rotation": 0, "ha": "right", "va": "center", "labelpad": 32}
+        left.set_ylabel(str(gene), fontsize=8, **where)
         scaled = genes.loc[gene, list(TUMOURS)] * X[gene].std()
         right.barh(range(4), scaled, color=list(TUMOURS.values()), height=0.7)
         right.axvline(0, color=GREY, linewidth=0.7)
         right.set_yticks([])
+        left.invert_yaxis()
         right.invert_yaxis()
     axes[0, 0].set_title("expression of a tumour", fontsize=10)
     axes[0, 1].set_title("coefficient per sd", fontsize=10)
@@ -2668,40 +2003,20 @@ def joint_and_separate(sizes, share):
     """The share of true features among the chosen ones, by the number of rows."""
     _, ax = plt.subplots(figsize=(6, 3.2))
     for (name, values), color in zip(share.items(), (BLUE, ORANGE), strict=True):
-        ax.plot(
-            sizes,
-            values,
-            "o-",
-            color=color,
-            markersize=4,
-            label=name,
-        )
+        ax.plot(sizes, values, "o-", color=color, markersize=4, label=name)
     ax.set(xlabel="rows", ylabel="true among the chosen", ylim=(0, 1.03), xscale="log")
-    ax.set_xticks(sizes, sizes)
-    ax.minorticks_off()
-    _ = ax.legend()
+    plain_ticks(ax.xaxis, sizes)
+    ax.legend()
 
 
 def spectra_and_slopes(data, slopes):
     """Spectra and their slopes, colored by the share of fat."""
-    Y, X = data.y, slopes
-    wavelength = np.array([float(name[2:]) for name in X.columns])
-    fig, axes = plt.subplots(1, 2, figsize=(9, 3))
-    order = np.argsort(Y["fat"].to_numpy())[:: 10 if SHORT else 3]
-    for ax, table, title in zip(
-        axes, (data.X.iloc[:, 1:], X), ("absorbance", "slope"), strict=True
-    ):
-        for i in order:
-            ax.plot(
-                wavelength,
-                table.iloc[i],
-                color=plt.cm.viridis(Y["fat"].iloc[i] / 50),
-                linewidth=0.8,
-            )
-        ax.set(xlabel="wavelength (nm)", title=title)
-    fig.colorbar(
-        plt.cm.ScalarMappable(plt.Normalize(0, 50), "viridis"), ax=axes, label="fat (%)"
-    )
+    wavelength = np.array([float(name[2:]) for name in slopes.columns])
+    _, axes = plt.subplots(1, 2, figsize=(8, 2.6))
+    tables, every = (data.X.iloc[:, 1:], slopes), 10 if SHORT else 3
+    spectra_by_content(axes, (wavelength, wavelength), tables, data.y["fat"], every)
+    for ax, title in zip(axes, ("absorbance", "slope"), strict=True):
+        ax.set(title=title)
 
 
 def errors_of_contents(X, Y, joint, separate, sizes):
@@ -2751,16 +2066,7 @@ def slopes_by_size(path, k, coef):
     )
     top.set_xticks(range(k), [f"{name[2:]} nm" for name in shown.index])
     top.set_yticks(range(3), shown.columns)
-    for (j, i), value in np.ndenumerate(shown.to_numpy()):
-        top.text(
-            j,
-            i,
-            f"{value:.1f}",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if abs(value) > 0.6 * limit else "black",
-        )
+    written_in(top, shown.T, "{:.1f}".format, lambda value: abs(value) > 0.6 * limit)
     fig.colorbar(image, ax=top, label="per sd of both")
     for s in range(1, len(path)):
         low.plot(
@@ -2786,6 +2092,16 @@ def persons(rng, count=40, times=10, traits=30):
     X["dose"] = rng.normal(size=count * times)
     level = rng.normal(size=count)
     return X, level[person] + 0.8 * X.dose + rng.normal(size=count * times), person
+
+
+def wages_by_year(wages):
+    """Log wages of some men over the years, and the mean of all men."""
+    _, ax = plt.subplots(figsize=(7.2, 3))
+    table = wages.reset_index().pivot(index="year", columns="person", values="log_wage")
+    ax.plot(table.iloc[:, ::14], color=BLUE, linewidth=0.7, alpha=0.5)
+    ax.plot(table.mean(axis=1), color=ORANGE, linewidth=2.5, label="mean of all men")
+    ax.set(xlabel="year", ylabel="log wage", ylim=table.stack().quantile([0.002, 1]))
+    ax.legend(loc="lower right")
 
 
 def p_values_of_traits(repeats):
@@ -2826,40 +2142,13 @@ def split_by_persons(X, y, person, n_splits):
 
 def two_kinds_of_folds(by_rows, by_persons):
     """Held-out errors by folds of rows and by folds of persons."""
-    _, ax = plt.subplots(figsize=(7.5, 4))
-    for name, cv, color in (
-        ("folds of rows", by_rows, ORANGE),
-        ("folds of persons", by_persons, BLUE),
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    for ax, name, cv in (
+        (axes[0], "folds of rows", by_rows),
+        (axes[1], "folds of persons", by_persons),
     ):
-        ax.fill_between(
-            cv.scores.k,
-            cv.scores.cv_mean - cv.scores.cv_se,
-            cv.scores.cv_mean + cv.scores.cv_se,
-            color=color,
-            alpha=0.15,
-            linewidth=0,
-        )
-        ax.plot(
-            cv.scores.k, cv.scores.cv_mean, "o-", color=color, markersize=4, label=name
-        )
-    ax.axvline(1, color=GREY, linestyle=":")
-    ax.annotate(
-        "the truth: one column",
-        (1, ax.get_ylim()[1]),
-        xytext=(6, -4),
-        textcoords="offset points",
-        color=GREY,
-        va="top",
-    )
-    ax.set(
-        xlabel="columns in the model, k",
-        ylabel="held-out squared error",
-        yscale="log",
-        yticks=[2, 5, 10, 20],
-        yticklabels=["2", "5", "10", "20"],
-    )
-    ax.minorticks_off()
-    ax.legend(loc="upper left", bbox_to_anchor=(0.05, 0.85))
+        cv.plot(ax=ax, log=True).set(xlabel=f"features in the model, {name}")
+    axes[1].set(ylabel="")
 
 
 def distribution_of_p_values(p_values):
@@ -2991,72 +2280,37 @@ def effects_of_words(model, X, words):
     """The stars that each word adds or takes, and how often it occurs."""
     effect = model.coef.drop("(Intercept)").sort_values()
     often = pd.Series(np.asarray((X > 0).sum(axis=0)).ravel(), index=words)
-    _, ax = plt.subplots(figsize=(8.5, 5.2))
-    ax.barh(
-        range(len(effect)), effect, color=np.where(effect < 0, ORANGE, BLUE), height=0.7
-    )
-    ax.set_yticks(range(len(effect)), effect.index, fontsize=8)
-    ax.set_ylim(-1, len(effect))
-    for place, (name, value) in enumerate(effect.items()):
-        ax.annotate(
-            f"{often[name]}",
-            (value, place),
-            xytext=(4 if value > 0 else -4, 0),
-            textcoords="offset points",
-            ha="left" if value > 0 else "right",
-            va="center",
-            fontsize=7,
-            color=GREY,
-        )
+    _, ax = plt.subplots(figsize=(8, 4.8))
+    place = range(len(effect))
+    ax.barh(place, effect, color=np.where(effect < 0, ORANGE, BLUE), height=0.7)
+    ax.set_yticks(place, effect.index, fontsize=8)
+    for at, (name, value) in enumerate(effect.items()):
+        side = {"ha": "left" if value > 0 else "right", "va": "center"}
+        shift = (4 if value > 0 else -4, 0)
+        beside(ax, often[name], (value, at), shift, fontsize=7, color=GREY, **side)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set(
         xlabel="stars for each mention; small numbers: in how many training reviews",
         xlim=(1.15 * effect.min(), max(1.15 * effect.max(), 0.3 * -effect.min())),
+        ylim=(-1, len(effect)),
     )
 
 
 def words_and_lasso(ours, ridged, rival, cv):
     """R2 on reviews kept aside, of best subsets and of the lasso."""
-    _, ax = plt.subplots(figsize=(8, 4.2))
-    ax.plot(
-        ours.k[1:], ours.cv_mean[1:], color=ORANGE, linewidth=1.8, label="best subsets"
-    )
-    ax.plot(
-        ridged.k[1:],
-        ridged.cv_mean[1:],
-        color=ORANGE,
-        linewidth=1.8,
-        linestyle="--",
-        label="best subsets, lambda2 = 0.3",
-    )
-    ax.plot(
-        rival.k,
-        rival.r2,
-        color=GREEN,
-        linewidth=1.8,
-        marker="o",
-        markersize=3.5,
-        label="lasso",
-    )
+    _, ax = plt.subplots(figsize=(7.2, 3.8))
+    ax.plot(ours.k[1:], ours.cv_mean[1:], color=ORANGE, label="best subsets")
+    what = "best subsets, lambda2 = 0.3"
+    ax.plot(ridged.k[1:], ridged.cv_mean[1:], "--", color=ORANGE, label=what)
+    ax.plot(rival.k, rival.r2, "o-", color=GREEN, markersize=3.5, label="lasso")
     for which, height in (("1se", 0.1), ("min", 0.2)):
         k = cv.model(which).k
         ax.axvline(k, color=GREY, linewidth=0.8, linestyle=":")
-        ax.text(
-            k,
-            height * ours.cv_mean.max(),
-            f' "{which}": {k} ',
-            fontsize=9,
-            color=GREY,
-            ha="right",
-        )
-    ax.set(
-        xlabel="words in the model",
-        ylabel="R2 on reviews kept aside",
-        xscale="log",
-        ylim=(0, None),
-    )
-    ax.minorticks_off()
-    ax.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+        at = height * ours.cv_mean.max()
+        ax.text(k, at, f' "{which}": {k} ', fontsize=9, color=GREY, ha="right")
+    ax.set(xlabel="words in the model", ylabel="R2 on reviews kept aside")
+    ax.set(xscale="log", ylim=(0, None))
+    plain_ticks(ax.xaxis, [1, 3, 10, 30, 100, 300])
     ax.legend(loc="upper left")
 
 
@@ -3104,47 +2358,33 @@ def births_with_factors():
 
 def weights_by_factor(births):
     """Mean weights by smoking and another factor."""
-    _, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
+    _, axes = plt.subplots(1, 3, figsize=(9, 3.1), sharey=True)
+    levels = births.smoking.cat.categories
     for ax, factor in zip(axes, ("sex", "ethnicity", "school"), strict=True):
-        means = births.groupby([factor, "smoking"], observed=True).weight.agg(
-            ["mean", "sem"]
-        )
-        levels = births[factor].astype("category").cat.categories
-        for shift, (level, color) in enumerate(
-            zip(levels, (BLUE, ORANGE, GREEN, GREY), strict=False)
-        ):
-            one = means.loc[level]
-            ax.errorbar(
-                np.arange(3) + 0.07 * shift,
-                one["mean"],
-                one["sem"],
-                fmt="o-",
-                color=color,
-                capsize=3,
-                label=level,
-            )
-        ax.set(
-            xlabel="cigarettes per day",
-            title=factor,
-            xticks=range(3),
-            xticklabels=["none", "1 to 10", "more"],
-        )
+        groups = births.groupby([factor, "smoking"], observed=True).weight
+        means, errors = (getattr(groups, of)().unstack() for of in ("mean", "sem"))
+        colors = zip(means.index, (BLUE, ORANGE, GREEN, GREY), strict=False)
+        for shift, (level, color) in enumerate(colors):
+            at, style = np.arange(3) + 0.07 * shift, {"capsize": 3, "label": level}
+            ax.errorbar(at, means.loc[level], errors.loc[level], color=color, **style)
+        ax.set(xlabel="cigarettes per day", title=factor)
+        ax.set(xticks=range(3), xticklabels=levels)
         ax.legend()
-    axes[0].set_ylabel("mean weight, ounces (one standard error)")
+    axes[0].set_ylabel("mean weight, ounces (± one se)")
 
 
-def products_beside_terms(beside):
+def products_beside_terms(cv):
     """Criteria and held-out errors of models with products."""
-    change, criteria = beside.folds - beside.folds.iloc[0], beside.score_table()
+    change, criteria = cv.folds - cv.folds.iloc[0], cv.score_table()
     error = change.std(axis=1, ddof=1) / np.sqrt(change.shape[1])
     _, axes = plt.subplots(1, 2, figsize=(11, 3.2))
     for name, color in (("bic", ORANGE), ("aic", BLUE)):
         value = criteria[name] - criteria[name].iloc[0]
-        axes[0].plot(beside.scores.k, value, "o-", color=color, label=name.upper())
+        axes[0].plot(cv.scores.k, value, "o-", color=color, label=name.upper())
     axes[0].legend()
     axes[0].set(ylabel="difference from none")
     axes[1].errorbar(
-        beside.scores.k, change.mean(axis=1), error, fmt="o-", color=BLUE, capsize=3
+        cv.scores.k, change.mean(axis=1), error, fmt="o-", color=BLUE, capsize=3
     )
     axes[1].set(ylabel="held-out error, difference from none")
     for ax in axes:
@@ -3156,17 +2396,12 @@ def intervals_both_ways(results, split):
     """Intervals of the rows that chose, and of splits."""
     names = results.params.index.drop("(Intercept)")
     naive, order = results.conf_int().loc[names], np.arange(len(names))[::-1]
-    low, high = split.ci_low[names], split.ci_high[names]
-    _, ax = plt.subplots(figsize=(7.5, 3.6))
-    ax.hlines(
-        order + 0.14,
-        naive.lower,
-        naive.upper,
-        color=ORANGE,
-        linewidth=3,
-        label="on the rows that chose",
-    )
-    ax.hlines(order - 0.14, low, high, color=BLUE, linewidth=3, label="by splitting")
+    _, ax = plt.subplots(figsize=(7.2, 3.4))
+    for shift, low, high, color, label in (
+        (0.14, naive.lower, naive.upper, ORANGE, "on the rows that chose"),
+        (-0.14, split.ci_low[names], split.ci_high[names], BLUE, "by splitting"),
+    ):
+        ax.hlines(order + shift, low, high, color=color, linewidth=3, label=label)
     ax.plot(results.params[names], order + 0.14, "o", color=ORANGE)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.set(yticks=order, yticklabels=names, xlabel="ounces, with intervals of 95 %")

@@ -545,7 +545,7 @@ print(
     f"least deviance: lambda2 = {best.details['lambda2']:.2g}, k = {best.k}; note: "
     f"{'; '.join(scan['deviance'].notes) or 'none'}"
 )
-scores_of_ridges(grid, scan)
+scores_of_ridges(scan)
 
 # %%
 errors = scan["misclassification"].scores

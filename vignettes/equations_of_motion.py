@@ -29,23 +29,19 @@ from scipy.integrate import solve_ivp
 from sklearn.preprocessing import PolynomialFeatures
 
 from common import (
-    SHORT,
     lorenz,
-    recovery_by_noise,
     share_not_explained,
-    shares_recovered,
     smoothed,
     trajectory_and_series,
     true_and_fitted,
 )
 
 # %% [markdown]
-# # A trajectory, with noise
+# ## A trajectory, with noise
 #
-# The Lorenz system is $x' = 10 (y - x)$, $y' = x (28 - z) - y$, $z' = x y -
-# \tfrac{8}{3} z$: seven terms in all. We record 4000 points over eight units of time
-# and add noise of standard deviation 0.5 to each coordinate, a sixteenth of the spread
-# of $x$.
+# The Lorenz system has seven terms in all: $x' = 10 (y - x)$, $y' = x (28 - z) - y$,
+# $z' = x y - \tfrac{8}{3} z$. We record 4000 points over eight units of time and add
+# noise of standard deviation 0.5 to each coordinate, a sixteenth of the spread of $x$.
 
 # %% tags=["thumbnail"]
 step = 0.002
@@ -56,7 +52,7 @@ noisy = clean + 0.5 * np.random.default_rng(0).standard_normal(clean.shape)
 trajectory_and_series(times, clean, noisy)
 
 # %% [markdown]
-# # Derivatives and a library
+# ## Derivatives and a library
 #
 # Derivatives come from local polynomials (a filter of Savitzky and Golay), which
 # smooths the noise away and leaves the ends out. The library has all 35 products of x,
@@ -74,7 +70,7 @@ off = np.abs(R[np.triu_indices(len(R), 1)])
 print(f"{(off > 0.95).mean():.0%} of all pairs of terms have a correlation above 0.95")
 
 # %% [markdown]
-# # The best terms of every size
+# ## The best terms of every size
 #
 # `L0Equations` fits each derivative by best subsets. A path says how the error falls
 # with the number of terms, and where it stops to matter. Rows of `path.details` that
@@ -99,7 +95,7 @@ print("proven:", model.proven_)
 found.loc[:, (found != 0).any()]
 
 # %% [markdown]
-# # What the equations predict
+# ## What the equations predict
 #
 # The fitted equations are integrated from the true start. The Lorenz system is chaotic,
 # so any error grows; what counts is how long the two stay together, and that both go
@@ -116,27 +112,7 @@ again = solve_ivp(
 true_and_fitted(times, clean, again)
 
 # %% [markdown]
-# # Against thresholds
-#
-# The usual search is sequentially thresholded least squares: fit all terms, set small
-# coefficients to zero, fit the rest again, and so on. It needs a threshold, and its
-# choice depends on how terms are scaled. We count how often each method finds the seven
-# terms and no other, over levels of noise; the thresholds are the best of a grid in
-# hindsight, and best subsets are told the number of terms.
-
-# %%
-right = (["x", "y"], ["x", "y", "x z"], ["z", "x y"])
-truth = np.array([terms.columns.isin(which) for which in right])
-levels, draws = ([0.1, 0.6], 1) if SHORT else ([0.1, 0.2, 0.4, 0.6, 0.8, 1.0], 5)
-recovery_by_noise(shares_recovered(clean, step, library, truth, levels, draws))
-
-# %% [markdown]
-# A proof is about the data at hand. Where noise in the coordinates goes into the terms
-# themselves, least squares prefers other terms from some level on, and the proven best
-# three terms of $y'$ are no longer the true ones. Better data or better derivatives
-# help there, a longer search does not.
-#
-# # With PySINDy
+# ## With PySINDy
 #
 # PySINDy has libraries, ways to differentiate, and much else. `L0Equations` is an
 # optimizer for it: `pysindy.SINDy(optimizer=l0path.L0Equations(k=[2, 3, 2]))`. Where

@@ -21,44 +21,38 @@
 # set, with the words that the numbers allow, and ends with a list of what not to write.
 
 # %%
-import os
-import platform
-
 import l0path
 import pandas as pd
 from l0path.datasets import load_diabetes
 
-from common import SHORT, p_values_both_ways
+from common import SHORT
 
 # %% [markdown]
-# # What was searched
+# ## What was searched
 #
-# 442 patients with diabetes, the progression of the disease in a year, and 64 columns:
+# 442 patients with diabetes, the progression of the disease in a year, and 64 features:
 # ten measurements, their squares and their products (Efron and others 2004). Say how
-# many columns there were *before* any screening, and which were forced in.
+# many features there were *before* any screening, and which were forced in.
 
 # %%
 data = load_diabetes(expansion=True)
 cv = l0path.cv_fit(data.X, data.y, cv=5 if SHORT else 10, random_state=1, lambda2=0)
-cv
+print(f"{len(data.y)} rows, {cv.p} features, sizes up to {cv.table.k.max()}")
 
 # %% [markdown]
-# # How the size was chosen
+# ## How the size was chosen
 #
 # The rule, the folds, the seed, and that the whole search was repeated in every fold. A
 # figure of all sizes shows at a glance how much the choice matters.
 
 # %% tags=["thumbnail"]
-ax = cv.plot(k=20)
-
-# %%
+cv.plot(k=20).figure.set_size_inches(7.2, 3)
 model = cv.model("1se")
-print(model)
 
 # %% [markdown]
-# # What may be claimed about the model
+# ## What may be claimed about the model
 #
-# `refit_swap` says that no exchange of one column for another improves the model. That
+# `refit_swap` says that no exchange of one feature for another improves the model. That
 # is a check, not a proof. A proof is one call more:
 
 # %%
@@ -67,21 +61,22 @@ print(model.certify(n_best=3))
 # %% [markdown]
 # | the output says | the report says |
 # |---|---|
-# | `optimality` is `global`, or the certificate is `proven` | "the model of seven columns with the smallest residual sum of squares" |
+# | `optimality` is `global`, or the certificate is `proven` | "the model of seven features with the smallest residual sum of squares" |
 # | `unique` too | "the only one" |
 # | a gap of 3 % | "no model of this size has a residual sum of squares more than 3 % smaller" |
-# | `refit_swap` | "a model that no exchange of a column improves" |
+# | `refit_swap` | "a model that no exchange of a feature improves" |
 #
-# Then say how close the next ones come. A reader takes a list of columns for *the*
-# columns otherwise.
+# Then say how close the next ones come. A reader takes a list of features for *the*
+# features otherwise.
 
 # %%
 near = model.alternatives(n=200)
-print((near.relative < 0.01).sum(), "exchanges cost less than 1 % of the objective")
-near.head(4)[["dropped", "added", "relative"]]
+first = near.iloc[0]
+print((near.relative < 0.01).sum(), "exchanges cost less than 1 % of the objective;")
+print(f"the first: {first.added} for {first.dropped}, {first.relative:.2%}")
 
 # %% [markdown]
-# # How well it predicts
+# ## How well it predicts
 #
 # Three numbers are easily confused. On the rows of the fit the share of explained
 # variance is too high. The held-out score of the chosen size is better, but the size
@@ -96,69 +91,45 @@ print(f"held out, size chosen by it: {1 - held_out / null:.3f}")
 print(f"nested:                      {1 - nested.mean / null:.3f}")
 
 # %% [markdown]
-# # Which p-values hold
+# ## Which p-values hold
 #
 # A refit gives coefficients and standard errors, and its summary says "conditional on
-# selection": the same rows have chosen the columns. Splitting gives p-values that hold.
-# Both belong into the table, each under its name.
+# selection": the same rows have chosen the features. Splitting gives p-values that
+# hold. Both belong into the table, each under its name.
 
 # %%
-refit, names = model.refit(), model.features
-split = l0path.split_inference(
-    data.X, data.y, n_splits=20 if SHORT else 100, random_state=1
-)
-table = pd.DataFrame(
-    {
-        "coef": refit.params[names],
-        "std. error": refit.bse[names],
-        "p, same rows": refit.pvalues[names],
-        "chosen in": split.selected[names],
-        "p, splitting": split.p_value[names],
-    }
-)
-p_values_both_ways(names, table)
-table.round(4)
+refit, repeats = model.refit(), 20 if SHORT else 100
+split = l0path.split_inference(data.X, data.y, n_splits=repeats, random_state=1)
+columns = {"coef": refit.params, "std. error": refit.bse, "p, same rows": refit.pvalues}
+columns |= {"chosen in": split.selected, "p, splitting": split.p_value}
+pd.DataFrame(columns).loc[model.features].round(4)
 
 # %% [markdown]
-# # The table of models
+# ## What others need to repeat it
 #
-# Models side by side, as economists print them, in the format that the journal takes:
-
-# %%
-print(cv.compare([5, model.k]).to_latex())
-
-# %% [markdown]
-# # What others need to repeat it
+# `cv.compare([5, model.k]).to_latex()` is the table of models in the format of
+# journals. `cv.save("report.npz")` keeps all models and what was claimed about them for
+# a supplement; `l0path.load` reads it. Versions and seeds go into the text.
 #
-# The path file has the data's names, all models and what was claimed about them;
-# `l0path.load` reads it. Versions and seeds go into the text.
-
-# %%
-cv.save("report.npz")
-print(l0path.load("report.npz").model(k=model.k).features == model.features)
-os.remove("report.npz")
-print(f"l0path {l0path.__version__}, Python {platform.python_version()}")
-
-# %% [markdown]
-# # The paragraph
+# ## The paragraph
 #
-# > We searched all subsets of 64 columns (ten measurements, their squares and products)
-# > for least squares models of every size from 0 to 64 (l0path 0.2, local search). The
-# > size was chosen by ten-fold cross-validation with the one-standard-error rule, the
-# > search being repeated in every fold (seed 1). The chosen model has seven columns; it
-# > was proven by leaps and bounds to have the smallest residual sum of squares of all
-# > models of seven columns. It explains 53 % of the variance on the rows of the fit and
-# > some 48 % by nested cross-validation. Coefficients and standard errors are those of
-# > least squares on the chosen columns and do not account for the choice. The p-values
-# > do: they are from 100 random splits of the rows (Meinshausen, Meier and Buhlmann
-# > 2009).
+# > We searched all subsets of 64 features (ten measurements, their squares and
+# > products) for least squares models of every size from 0 to 64 (l0path 0.2, local
+# > search). The size was chosen by ten-fold cross-validation with the
+# > one-standard-error rule, the search being repeated in every fold (seed 1). The
+# > chosen model has seven features; it was proven by leaps and bounds to have the
+# > smallest residual sum of squares of all models of seven features. It explains 53 %
+# > of the variance on the rows of the fit and some 48 % by nested cross-validation.
+# > Coefficients and standard errors are those of least squares on the chosen features
+# > and do not account for the choice. The p-values do: they are from 100 random splits
+# > of the rows (Meinshausen, Meier and Buhlmann 2009).
 #
-# # What not to write
+# ## What not to write
 #
 # | not | but |
 # |---|---|
 # | "the optimal model" | optimal for what, among which, and proven or not |
-# | "the variables that determine y" | the columns of one good model; see the exchanges |
+# | "the variables that determine y" | the features of one good model; see the exchanges |
 # | "X was not significant and was removed" | "X is not in the best model of this size" |
 # | "p < 0.001" from a refit | the p-value by splitting, or that the choice is ignored |
 # | "R squared 0.53" alone | with the nested one beside it |

@@ -13,7 +13,7 @@
 # ---
 
 # %% [markdown]
-# # A file larger than memory: from raw rows to a cross-validated model
+# # A file that is larger than memory
 #
 # A path of best subsets needs all of X again and again, and X may not fit. This page
 # takes a file that is several times larger than the memory we allow, turns it into one
@@ -42,17 +42,14 @@ from common import (
 )
 
 # %% [markdown]
-# # The data, and what is made up about them
+# ## The data, and what is made up about them
 #
-# The diabetes study (Efron et al., 2004): 442 patients, the progression of the disease
-# after a year, and 64 columns, namely ten measurements with their squares and products.
-# **These 64 columns are real. All others are shuffled copies**: the values of a real
-# column, dealt to the patients anew at random. A shuffled column has the distribution
-# of a real one, and by construction nothing to do with the response. This is not how
-# large data come about, but it has a merit: of every column that a model picks we know
-# whether it can mean anything.
-#
-# The file is laid out as an instrument would leave it, one patient after another.
+# The diabetes study (Efron et al., 2004): 442 patients and 64 features, ten
+# measurements with their squares and products. **These 64 features are real. All others
+# are shuffled copies** of real ones, dealt to the patients anew at random, with nothing
+# to do with the response. So of every feature that a model picks we know whether it can
+# mean anything. The file is laid out as an instrument would leave it, one patient after
+# another.
 
 # %%
 study = load_diabetes(expansion=True)
@@ -64,16 +61,16 @@ write_rows(folder / "rows.npy", real, P)
 print(f"{n} rows, {P:,} columns, {4 * n * P / 1e6:,.0f} MB; allowed: {limit}")
 
 # %% [markdown]
-# A thread looks at the memory of this process fifty times a second. It counts from here
-# on: what Python, the libraries and the compiled kernels take (a few hundred MB,
-# whatever the data) is not the subject, so a small fit comes first, which loads them.
+# A thread looks at the memory of this process fifty times a second. What Python and the
+# compiled kernels take (a few hundred MB, whatever the data) is not the subject, so a
+# small fit comes first, which loads them.
 
 # %%
 warm_up(folder, limit)
 watch = MemoryWatch()
 
 # %% [markdown]
-# # Convert once
+# ## Convert once
 #
 # Subset selection reads columns. In a file of rows, the entries of one column are far
 # apart, and to read one column is to read them all. `convert` writes a second file,
@@ -86,7 +83,7 @@ with watch.stage("convert"):
     l0path.designs.convert(folder / "rows.npy", folder / "X.npy", memory_limit=limit)
 
 # %% [markdown]
-# # Fit
+# ## Fit
 #
 # `blocks` makes a design of the file: an X for `fit`, `cv_fit`, `predict` and
 # everything else that takes one. `memory_limit` is for what comes from the file: blocks
@@ -97,15 +94,14 @@ X = l0path.designs.blocks(folder / "X.npy", memory_limit=limit)
 with watch.stage("fit"):
     path = l0path.fit(X, y, max_k=10)
 print(f"{X.passes:.0f} passes over the file for {len(path)} models")
-path.table[["k", "objective", "deviance_ratio", "optimality"]]
+path.table[["k", "objective", "deviance_ratio", "optimality"]].tail(3)
 
 # %% [markdown]
-# Eleven sizes do not cost eleven passes. The search works on a small set of columns
-# that is in memory; a pass then asks about all sizes at once whether any column outside
-# would improve any model by an addition or an exchange. `optimality` is `refit_swap`
-# where the answer was no: over all columns of the file, not over a sample.
+# Eleven sizes do not cost eleven passes: one pass asks about all sizes at once whether
+# any column outside would improve a model by an addition or an exchange. `optimality`
+# is `refit_swap` where the answer was no, over all columns of the file.
 #
-# # Choose a size
+# ## Choose a size
 #
 # Cross-validation makes no copies of training rows either: a fold is the same file with
 # some weights zero. Here each of the five folds makes passes of its own; with a larger
@@ -121,25 +117,18 @@ with watch.stage("predict"):
 watch.stop()
 print(f"{X.passes - passes:.0f} passes for five folds, the fit and the predictions")
 promises_and_true_columns(path, cv, width)
-for k in (cv.model("min").k, 5, 10):
-    real = path.support(k=k) < width
-    print(f"k = {k}: {real.sum()} real columns, {(~real).sum()} shuffled")
 
 # %% [markdown]
-# Larger models fit ever better, on these patients, and from some size on they owe it to
-# columns that are noise by construction: among so many, some fit the residuals of 442
+# Larger models fit these patients ever better, and from some size on they owe it to
+# features that are noise by construction: among so many, some fit the residuals of 442
 # patients by chance. No care in the search helps; these models *are* the best of their
-# size. Held-out patients tell, and cross-validation stops in time. A real column can be
-# left out for the same reason: what it is worth is less than what the luckiest of the
-# others pretends to be.
+# size. Held-out patients tell, and cross-validation stops in time.
 #
-# # What it took
+# ## What it took
 
 # %%
 size = 4 * n * P / 1e6
 memory_over_time(watch, size, float(limit[:-2]))
-print(f"X as float64 {2 * size:,.0f} MB; a vector of length p {8 * P / 1e6:.1f} MB")
-watch.table(size)
 
 # %% [markdown]
 # The curve goes above the dashed line, and it should: the limit is a promise about X
@@ -152,14 +141,8 @@ watch.table(size)
 #   together;
 # * what the allocator of the system has not given back.
 #
-# The first grows with what you allow; only the second with p. With 442 rows of float32
-# a column of the file takes as much room as 221 of the numbers that vectors are made
-# of, and the vectors have 25 numbers a column; with ten times the rows they would not
-# be worth mentioning.
-#
-# # The same answer
-#
-# This file is small enough to be read whole, after all. Is the path the same?
+# The first grows with what you allow; only the second with p. This file is small enough
+# to be read whole, after all. Is the path the same?
 
 # %%
 whole = l0path.fit(np.load(folder / "X.npy"), y, max_k=10)
@@ -173,7 +156,5 @@ shutil.rmtree(folder)
 #   limit, sizes are checked in several passes. `X.passes` tells what you pay for.
 # * **More machines.** `blocks(file, client=...)` leaves the columns on the workers of a
 #   Dask cluster; residuals travel, and so do the winners (`docs/distributed.md`).
-# * **More columns than are worth storing.** Squares and products need no file:
-#   `l0path.designs.polynomial` makes them while it sums.
-# * **Genotypes.** A PLINK .bed file is read as it is, at two bits a number; it needs no
-#   conversion.
+# * **No file at all.** `l0path.designs.polynomial` makes squares and products while it
+#   sums; a PLINK .bed file is read as it is.

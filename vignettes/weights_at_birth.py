@@ -13,12 +13,12 @@
 # ---
 
 # %% [markdown]
-# # From a question to a methods paragraph: weights at birth
+# # Weights at birth: from a question to a paragraph
 #
 # How does smoking during pregnancy go with the weight of the child, and does it matter
-# for whom? A small data set with factors, and the whole way of an analysis: the terms,
-# all subsets of them, interactions and what they contain, p-values that hold although
-# the terms were chosen, the table, the figure and the paragraph.
+# for whom? A small data set with factors, and the way to a paragraph that one can
+# print: the terms, all subsets of them, p-values that hold although the terms were
+# chosen. Interactions are the subject of `products_and_terms.py`.
 
 # %%
 import l0path
@@ -28,12 +28,11 @@ from common import (
     SHORT,
     births_with_factors,
     intervals_both_ways,
-    products_beside_terms,
     weights_by_factor,
 )
 
 # %% [markdown]
-# # The data
+# ## The data
 #
 # 1387 births in the United States (Mullahy, Review of Economics and Statistics 79,
 # 1997), the weight in ounces; 16 ounces are 454 grams. Cigarettes per day, years of
@@ -44,13 +43,12 @@ from common import (
 # %%
 births = births_with_factors()
 weights_by_factor(births)
-births.groupby("smoking", observed=True).weight.agg(["size", "mean", "std"])
 
 # %% [markdown]
 # Children of smokers are lighter in every group. The lines are not quite parallel, and
 # with that many groups some would not be even if nothing but chance were at work.
 #
-# # All subsets of the terms
+# ## All subsets of the terms
 #
 # Six terms have 64 subsets. The path has the best one of each size and says so:
 # `global` means that all others of that size were compared or refuted. A factor enters
@@ -79,40 +77,7 @@ near[["dropped", "added", "relative"]].assign(of_gain=near.relative / gain)
 # that, one for smoking far more: weights of children vary for many reasons that are not
 # in the table, so even the best model is short of most of them.
 #
-# # Interactions, and what they contain
-#
-# Does smoking matter more for some? Fifteen products of two terms are candidates now. A
-# product of factors means something only beside the terms that it contains. Without
-# them the model depends on which level comes first, as the following shows: the same
-# data, with two codings of smoking, and `heredity=None`, which lets everything in.
-
-# %%
-PRODUCTS = f"weight ~ ({' + '.join(TERMS)})**2"
-for levels in (["none", "1 to 10", "more"], ["more", "none", "1 to 10"]):
-    coded = births.assign(smoking=births.smoking.cat.reorder_categories(levels))
-    for heredity in (None, "strong"):
-        model = l0path.fit(PRODUCTS, coded, heredity=heredity, max_k=2).model(k=2)
-        print(f"{levels[0]} first, heredity {heredity}: {' + '.join(model.groups)}")
-
-# %% [markdown]
-# With `heredity="strong"`, the default where an interaction contains a factor, the
-# answer does not depend on the coding. So the question is: what does a product add to a
-# model that has all six terms? They are put into every model, `k` counts what comes on
-# top, and the folds say whether it helps births that the fit has not seen. The same
-# folds are used for all sizes, so the differences are sharper than the standard errors.
-
-# %%
-options = {"always_include": TERMS, "max_k": 6, "random_state": 1}
-folds = {"cv": 5, "n_repeats": 1} if SHORT else {"cv": 10, "n_repeats": 3}
-beside = l0path.cv_fit(PRODUCTS, births, lambda2=0, **folds, **options)
-products_beside_terms(beside)
-print("the best product:", beside.model(k=1).groups[-1])
-
-# %% [markdown]
-# No criterion and no fold wants a product. "No interaction was found" is what may be
-# said; that there is none would need more births.
-#
-# # p-values that hold
+# ## p-values that hold
 #
 # The model with the five terms of AIC, in the usual table of an analysis of variance.
 # All its p-values are small, and too small: the rows have also chosen the terms.
@@ -126,13 +91,8 @@ anova_lm(results, typ=2)
 # them, many times over. The same five terms are asked for.
 
 # %%
-split = l0path.split_inference(
-    f"weight ~ {' + '.join(TERMS)}",
-    births,
-    k=5,
-    n_splits=20 if SHORT else 100,
-    random_state=1,
-)
+how = {"k": 5, "n_splits": 20 if SHORT else 100, "random_state": 1}
+split = l0path.split_inference(f"weight ~ {' + '.join(TERMS)}", births, **how)
 intervals_both_ways(results, split)
 split.assign(naive=results.pvalues)[["selected", "naive", "p_value"]].dropna().round(4)
 
@@ -143,7 +103,7 @@ split.assign(naive=results.pvalues)[["selected", "naive", "p_value"]].dropna().r
 # larger studies know. So a large honest p-value is no proof of no effect, and a small
 # naive one is no proof of one.
 #
-# # The paragraph
+# ## The paragraph
 #
 # > Birth weight was modelled by least squares on six candidate terms (cigarettes per
 # > day in three classes, education of the mother in four, birth order in three, sex,

@@ -190,6 +190,7 @@ class L0Equations(RegressorMixin, MultiOutputMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             always_include=self.always_include,
             sample_weight=weights,
+            feature_names=getattr(self, "feature_names_in_", None),
         )
         last = path._solutions[-1].k
         model = path.model(self.criterion) if size is None else path.model(min(size, last))

@@ -99,7 +99,7 @@ def all_exchanges(fit, quadratic, lambda2, skip, locked):
 class ResponseState(NamedTuple):
     """One support under q responses on w working columns."""
 
-    plain: table.State  # a state without a response, whose arrays are the fields S to count
+    plain: table.State  # a state without a response, whose arrays are the fields S to holding
     S: np.ndarray  # (capacity,), the support
     member: np.ndarray  # (w,), bool
     B: np.ndarray  # (capacity, capacity), inverse
@@ -107,6 +107,7 @@ class ResponseState(NamedTuple):
     s: np.ndarray  # (w,), curvature that is left
     scratch: np.ndarray  # (5, max(w, capacity)), work space
     count: np.ndarray  # (2,), size k, and rank-one changes since the last build
+    holding: np.ndarray  # (w,), how many members need a column
     b: np.ndarray  # (q, capacity), coefficients
     c: np.ndarray  # (w, q), gradients
     products: np.ndarray  # (w, q), of the columns with the responses
@@ -118,7 +119,7 @@ def new_state(products, capacity):
     """
     products = np.ascontiguousarray(products)
     plain, b = table.new_state(len(products), capacity), np.zeros((products.shape[1], capacity))
-    arrays = (getattr(plain, name) for name in ResponseState._fields[1:8])
+    arrays = (getattr(plain, name) for name in ResponseState._fields[1:9])
     return ResponseState(plain, *arrays, b, products.copy(), products)
 
 
