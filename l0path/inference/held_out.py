@@ -17,7 +17,7 @@ from ..working_set.limits import separation_of
 
 
 class Split(NamedTuple):
-    """One split. Each column has as many tests, one after another: arrays of tests are (m tests,)."""
+    """One split. Each column has as many tests, one after another: arrays are (m tests,)."""
 
     support: np.ndarray  # (m,), the columns chosen
     estimate: np.ndarray  # on the held-out rows; NaN where these do not identify it
