@@ -52,6 +52,7 @@ NEAR = 1e-6  # of the level: after a step that promised no more, the Hessian sta
 NO_PROMISE = 1e-11  # of the level: after a step that promised no more, a fit has converged
 NO_PROMISE_STALE = 1e-15  # the same, with a Hessian from the step before
 NO_PROMISE_LEFT = 1e-14  # the same, where steps no longer gain
+FLAT = 1e-4  # of the scale of slopes: a violation beyond it is no optimum, whatever is promised
 NO_VIOLATION = 1e-11  # of the scale of slopes, where steps no longer gain
 LITTLE_VIOLATION = 1e-7  # of the scale of slopes, where no step lowers F: a fit has converged
 NEAR_BY = 10.0  # |eta - offset|; farther out a fit may be on its way to separation
@@ -310,13 +311,15 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
             if far <= ETA_CAP:
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
-        # quadratically, and with a Hessian from one step before nearly so
+        # quadratically, and with a Hessian from one step before nearly so; where F hardly depends
+        # on b (weights that are far apart) the slopes have to be small, too
         promised_little = NO_PROMISE_STALE if stale else NO_PROMISE
-        converged = quiet and promised <= promised_little * about
+        flat = worst <= FLAT * scale
+        converged = quiet and flat and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
         little = worst <= NO_VIOLATION * scale
-        little |= promised <= NO_PROMISE_LEFT * level and not damped
+        little |= flat and promised <= NO_PROMISE_LEFT * level and not damped
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
