@@ -239,7 +239,7 @@ def foretell(quadratic, growth, chains, present, widest, values):
         gain = _grow(quadratic, growth, columns, work)
         number, count = chains.at[e + 1] - chains.at[e], columns.size
         if gain < 0.0:
-            for i in range(number + 1):
+            for i in range(values.shape[1]):
                 values[e, i] = -np.inf
             continue
         values[e, 0] = -gain

@@ -110,6 +110,7 @@ class ResponseState(NamedTuple):
     s: np.ndarray
     scratch: np.ndarray
     count: np.ndarray
+    holding: np.ndarray
     b: np.ndarray
     c: np.ndarray
     products: np.ndarray
@@ -121,7 +122,7 @@ def new_state(products, capacity):
     """
     products = np.ascontiguousarray(products)
     plain, b = table.new_state(len(products), capacity), np.zeros((products.shape[1], capacity))
-    arrays = (getattr(plain, name) for name in ResponseState._fields[1:8])
+    arrays = (getattr(plain, name) for name in ResponseState._fields[1:9])
     return ResponseState(plain, *arrays, b, products.copy(), products)
 
 

@@ -135,7 +135,7 @@ class Move(NamedTuple):
     """A move of `make_move`: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
     unforced columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by
     the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers;
-    CHECK, swaps and the best addition from each size, built anew.
+    CHECK, swaps of each size and the best addition to it.
     """
 
     kind: int
@@ -390,11 +390,7 @@ def _check(state, best, columns, limits, start):
             return k
         held = best.value[k] < np.inf
         if held:
-            size = k + limits.forced
-            for i in range(size):
-                state.S[i] = best.S[k, i]
-            build(state, columns, size)
-            best.counters[WORK] += (0.5 * size + 2.0) * size * columns.w
+            _move_to(state, best, columns, limits, k)
             _record_best(state, best, columns, limits, held)
             if k < best.counters[LAST] and add_best(state, columns, _tie(state, columns, limits)):
                 _record_best(state, best, columns, limits, not held)

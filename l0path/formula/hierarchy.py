@@ -96,18 +96,25 @@ class Hierarchy(NamedTuple):
             inside = inside & self.met(inside)
         return inside
 
-    def chains(self, g, inside, free):
-        """Ways to bring unit g into a closed set by units that are `free` (G,): arrays of the units
-        that are missing, with g. Under the strong rule there is one way at most, under the weak
-        rule one over each parent.
+    def chains(self, units, inside, free):
+        """Ways to bring one of some units outside into a closed set by units that are `free` (G,):
+        arrays of the units that are missing, with itself. Under the strong rule there is one way at
+        most, under the weak rule one over each parent.
         """
-        lacking = self.needs[g] & ~inside
-        if self.rule == STRONG:
-            lacking[g] = True
-            return [np.flatnonzero(lacking)] if free[lacking].all() else []
+        if self.rule == WEAK:
+            return [way for g in units for way in self._over_parents(g, inside, free)]
+        missing = self.needs[units] & ~inside
+        missing[np.arange(len(units)), units] = True
+        missing = missing[~(missing & ~free).any(axis=1)]
+        every = np.nonzero(missing)[1]
+        return np.split(every, np.cumsum(missing.sum(axis=1))[:-1]) if every.size else []
+
+    def _over_parents(self, g, inside, free):
+        """`chains` of one unit under the weak rule."""
         if self.met(inside)[g]:
             return [np.array([g])]
-        ways = [self.chains(h, inside, free) for h in np.flatnonzero(lacking & free)]
+        lacking = np.flatnonzero(self.needs[g] & ~inside & free)
+        ways = [self._over_parents(h, inside, free) for h in lacking]
         return [np.sort(np.append(min(way, key=len), g)) for way in ways if way]
 
     def less(self, present):

@@ -357,7 +357,7 @@ def test_closed_sets_are_those_of_the_definition(rule):
                         assert found.instead(member, inside)[g] == (swapped.tobytes() in keys)
                     free = rng.random(G) < 0.7
                     free[g] = True
-                    chains = found.chains(g, inside, free)
+                    chains = found.chains(np.array([g]), inside, free)
                     for chain in chains:
                         grown = inside.copy()
                         grown[chain] = True

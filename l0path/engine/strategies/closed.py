@@ -43,9 +43,7 @@ class ClosedExchanges(GroupExchanges):
         self.groups.grow(np.flatnonzero(self.groups.free))
 
     def start(self):
-        """As `GroupExchanges.start`. Where groups of one column each have exact tables, whole sweeps
-        run in kernels.
-        """
+        """As `GroupExchanges.start`; whole sweeps run in kernels where they can."""
         super().start()
         if self._in_kernels():
             self.neighborhood = ClosedGramNeighborhood(
@@ -53,8 +51,8 @@ class ClosedExchanges(GroupExchanges):
             )
 
     def _in_kernels(self):
-        """Whether the groups are single columns that are clearly independent, with exact tables, and
-        each needs all of its parents.
+        """Whether tables are exact and the groups are single columns that are clearly independent,
+        each of which needs all of its parents.
         """
         model, groups = self.model, self.groups
         if not (groups.exact and groups.widest == 1) or self.apart:
@@ -80,16 +78,6 @@ class ClosedExchanges(GroupExchanges):
         new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value
 
-    def ways_out(self):
-        """As `GroupExchanges.ways_out`; random restarts cost little where they run in kernels."""
-        if self.neighborhood.compiled and self.settings.effort != "fast":
-            rng = np.random.default_rng(0)  # a fixed seed: the path depends on the data only
-            perturbation.perturb(
-                self.pool, self.neighborhood, rng, RESTARTS, self.done, self.clock.poll
-            )
-            yield True
-        yield from super().ways_out()
-
     def verify(self, sizes):
         """As `GroupExchanges.verify`; in one move where sweeps run in kernels."""
         if not self.neighborhood.compiled:
@@ -99,8 +87,15 @@ class ClosedExchanges(GroupExchanges):
                 self.mark_verified(k)
 
     def improve(self):
-        """Sweeps, and moves of several groups, until neither improves a size."""
+        """Sweeps, and moves of several groups, until neither improves a size; random restarts first
+        where they run in kernels, in which they cost little.
+        """
+        first = self.first
         super().improve()
+        if first and self.neighborhood.compiled and self.settings.effort != "fast":
+            rng = np.random.default_rng(0)  # a fixed seed: the path depends on the data only
+            poll, search = self.clock.poll, (self.pool, self.neighborhood)
+            perturbation.perturb(*search, rng, RESTARTS, self.done, poll)
         while self._move_sets() and self.settings.effort != "fast":
             self.sweep(self.done)
 
@@ -192,8 +187,7 @@ class ClosedExchanges(GroupExchanges):
             gain = np.full(inside.size, -np.inf)
             gain[[g for _, g in best]] = [-change for change, _ in best]
             lacking = lacking[np.argsort(-gain[lacking], kind="stable")[:WHOLE_MOVES]]
-        free = self.groups.free
-        return [chain for g in lacking for chain in hierarchy.chains(g, inside, free)]
+        return hierarchy.chains(lacking, inside, self.groups.free)
 
     def _additions(self, fit, most):
         """[(change, group)] of the best additions, those too that lack what they need."""
