@@ -17,6 +17,9 @@ TRIED = 10
 FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
 NO_COST = 1e-6  # share of F below which a removal seems to cost nothing
 LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
+# share of what its removal costs by which a swap may seem to lose that is refitted on the way: of
+# 209 logistic swaps that improved none seemed to lose more than 0.03, of 3285 others 80% did 0.1
+DOUBT = 0.1
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
 
@@ -162,23 +165,28 @@ class GroupNeighborhood:
         """
         most = 1 if self.model.exact else self.tried if thorough else min(ON_THE_WAY, self.tried)
         for _ in range(self.settings.max_swaps):
-            better = self._improved(fit, most)
+            better = self._improved(fit, most, np.inf if thorough else DOUBT)
             if better is None:
                 return fit
             fit = better
         return fit
 
-    def _improved(self, fit, most):
-        """The first swap of those ranked best that lowers F, None where none does."""
+    def _improved(self, fit, most, doubt):
+        """The first swap of those ranked best that lowers F, None where none does. Swaps that seem
+        to lose more than the share `doubt` of what the removal costs are not tried.
+        """
         goal, refused = (
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        swaps = [
-            (out, into)
-            for change, out, into in self._swaps(fit)[:most] + self._near_swaps(fit)
-            if (out, into) not in refused and not (self.model.exact and fit.value + change >= goal)
-        ]
+        ranked, far = self._swaps(fit)[:most], FitStatus.SEPARATED in fit.flags
+        if self.model.exact:
+            ranked = [one for one in ranked if fit.value + one[0] < goal]
+        elif ranked and not far and doubt < np.inf:
+            costs = self.costs(fit)
+            ranked = [one for one in ranked if one[0] <= doubt * costs[one[1]]]
+        pairs = [(out, into) for _, out, into in ranked + self._near_swaps(fit)]
+        swaps = [pair for pair in pairs if pair not in refused]
         while swaps:
             e, new = self._first_below(fit, swaps, goal)
             if new is None:
