@@ -15,7 +15,6 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..engine.posing import larger_sizes
 from ..paths import Model, Path
 from ..paths.criteria import RULES
 from ..paths.path import SLICES
@@ -820,7 +819,7 @@ class CVPath(Path):
                     f"the best score is at the {end} {name} tried{finite}, {at:.4g}; widen the "
                     f"grid: {name}=[...]"
                 )
-        if larger_sizes(self, best):
+        if self._larger_sizes(best):
             notes.append(
                 f"the best score is at the largest size tried, k = {best.k}, and larger ones may "
                 f"be better; raise max_k="

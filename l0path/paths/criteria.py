@@ -314,10 +314,8 @@ def of_larger_sizes(path, row, rule):
     """A text where a criterion takes the largest size of the path and the data allow larger ones;
     "" elsewhere.
     """
-    from ..engine.posing import larger_sizes
-
     s = path._solutions[row]
-    if not larger_sizes(path, s):
+    if not path._larger_sizes(s):
         return ""
     return (
         f"{rule.lower()} takes the largest size tried, k = {s.k}, and larger ones may be better; "

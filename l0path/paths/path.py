@@ -323,6 +323,12 @@ class Path:
                 return self, row, "" if "rows" in selector else of_larger_sizes(self, row, rule)
         return self, self.select(rule, **selector), ""
 
+    def _larger_sizes(self, s):
+        """Whether a solution has the largest size tried: `engine.posing.larger_sizes`."""
+        from ..engine.posing import larger_sizes
+
+        return larger_sizes(self, s)
+
     def _best_by(self, names, options):
         """The best models by criteria, of all sets of terms: `inspection.all_models.best_by`."""
         from ..inspection import best_by
