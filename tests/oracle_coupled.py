@@ -12,7 +12,7 @@ from oracle_minimizer import smallest_subgradient
 from scipy.optimize import linprog
 from scipy.special import expit
 
-END = 1e3  # the predictor of a threshold that is not there: its probability is 0 or 1
+END = 1e6  # the predictor of a threshold that is not there: its probability is 0 or 1
 
 
 class Responses(NamedTuple):
@@ -237,4 +237,5 @@ class Composite(NamedTuple):
             G[np.abs(G) < 1e-13] = 0.0  # rounding of the basis
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
         found = linprog(-G.sum(axis=0), A_ub=-G, b_ub=np.zeros(len(G)), bounds=bounds)
-        return bool(-found.fun > 1e-7)
+        ahead = G @ found.x  # what is found is a direction only if it goes back nowhere
+        return bool(-found.fun > 1e-7 and ahead.min() >= -1e-6 * ahead.max())

@@ -124,6 +124,9 @@ def test_no_claim_is_false_in_many_problems(first):
         2457,
         8014,
         10130,
+        19291,
+        19669,
+        19740,
         10451,
         10455,
         10724,
@@ -160,6 +163,9 @@ def test_no_claim_is_false_in_many_problems(first):
         35517,
         35641,
         43073,
+        71677,
+        71701,
+        71719,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -225,7 +225,7 @@ def score(metric, held):
     with np.errstate(over="ignore", invalid="ignore"):
         if metric.rows is None:
             return float(metric.score(held))
-        return float(np.average(metric.rows(held), weights=held.weights))
+        return float(metric.rows(held) @ held.weights / held.weights.sum())
 
 
 def held_out_rows(path, data, solutions, split):

@@ -75,6 +75,9 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
         predicted = None  # opposite columns may differ by a constant
     if model.unclear and model.negligible_ridge(part.lambda2) and fit.support.size:
         optimality = Optimality.UNVERIFIED
+        if problem.loss.traits.recession and np.isin(fit.support, model.near).sum() > 1:
+            # whether the loss falls for ever along their difference is beyond what is computed
+            fit = fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
     if setting.hinge is not None:
         fit = _of_the_hinge(setting, fit, part)
         if optimality != Optimality.UNVERIFIED:
@@ -142,7 +145,8 @@ def below_none(points, tolerance):
     out, smaller = [], []
     for point in sorted(points, key=lambda p: p.k):
         fit = point.fit
-        lower = [f for f in smaller if f.value < fit.value - tolerance(fit.value)]
+        limit = fit.value - tolerance(fit.value)
+        lower = [f for f in smaller if f.value < limit]
         if any(np.isin(f.support, fit.support).all() for f in lower):
             flags = tuple(dict.fromkeys((*fit.flags, FitStatus.NOT_CONVERGED)))
             point = point._replace(fit=fit._replace(flags=flags))

@@ -123,12 +123,15 @@ class Session(NamedTuple):
         Random numbers of perturbations; None for a fixed seed.
     supports : sequence of ndarray
         Supports, or sets of groups, that compete for their sizes.
+    restarts : bool
+        Whether oscillations and random restarts look for ways out of local optima.
     """
 
     clock: Clock
     listener: Callable[[Point], None] = ignore
     rng: np.random.Generator | None = None
     supports: tuple = ()
+    restarts: bool = True
 
 
 class Engine(Protocol):

@@ -147,6 +147,9 @@ def _search(setting, number, earlier, bar):
         return []
     part = Slice(*setting.slices[number], setting.max_k, compare_single=_compares_single(setting))
     starts = earlier[-1].starts if earlier else ()
+    # folds are averaged: there the supports of the slice before are a start that is good enough
+    # (without restarts 3 % of the sizes of further ridges are worse, by .07 % in the median)
+    restarts = not (starts and setting.request.row_counts is not None)
     seen = set()
 
     def listener(point):
@@ -161,7 +164,7 @@ def _search(setting, number, earlier, bar):
         setting,
         setting.working_set,
         part,
-        Session(setting.control.clock, listener, None, starts),
+        Session(setting.control.clock, listener, None, starts, restarts),
     )
     if engine is None:
         return []

@@ -4,6 +4,7 @@ the `Source` that is kept in memory.
 
 import pickle
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -168,10 +169,15 @@ class Meta:
 
 def loss_of(meta):
     """The record of the loss of a `Meta`, one that does not depend on the rows."""
-    argument = meta.traits.parameter
     if meta.loss_numbers:
         return kind_named(meta.loss)(*meta.loss_numbers)
-    return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
+    return _loss_of_package(meta.loss, meta.traits.parameter, meta.loss_parameter)
+
+
+@cache
+def _loss_of_package(name, argument, parameter):
+    """The record of a loss of the package, which scores ask for once for each model."""
+    return make_loss(name, **({argument: parameter} if argument else {}))
 
 
 def loss_asked(meta):

@@ -65,6 +65,11 @@ def independent_count(length):
     return np.count_nonzero(length > NO_LENGTH)
 
 
+def condition_claimed(loss):
+    """The condition of columns beyond which nothing is claimed of models with a loss."""
+    return CLAIMED_BESIDE_RECESSION if loss.traits.recession else CLAIMED
+
+
 class WorkingColumns:
     """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a
     row.
@@ -81,8 +86,7 @@ class WorkingColumns:
         self.boxed, self.near = problem.boxed, None
         self.paired, self.compared = np.empty(0, dtype=np.int64), 0  # by `_paired`
         # the condition beyond which nothing is claimed; whether some of `near` are beyond it
-        runs_off = problem.loss.traits.recession
-        self.claimed = CLAIMED_BESIDE_RECESSION if runs_off else CLAIMED
+        self.claimed = condition_claimed(problem.loss)
         self.unclear = False
 
     def remember_slopes(self):
@@ -191,7 +195,8 @@ class WorkingColumns:
         order = few[order - 1]
         A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
         c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
-        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+        left = A[:, rank:] - A[:, :rank] @ c
+        gap = np.linalg.norm(left, axis=0)
         size = 1.0 + np.abs(c).sum(axis=0)
         near = gap > size * max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
         if near.any():
@@ -200,7 +205,9 @@ class WorkingColumns:
             if few.size < paired.size:
                 found = self.W[paired]
             self.near = np.union1d(found, found if self.near is None else self.near)
-            self.unclear |= bool((near & (gap <= 2.0 * size / self.claimed)).any())
+            # what several keep can be close to each other again
+            least = np.linalg.svd(left[:, near], compute_uv=False)[-1]
+            self.unclear |= bool(least <= 2.0 * size[near].max() / self.claimed)
         return bool(near.any())
 
     def _paired(self, G, unit):

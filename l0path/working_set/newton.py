@@ -295,12 +295,14 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
             if far <= ETA_CAP:
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
-        # quadratically, and with a Hessian from one step before nearly so
+        # quadratically, and with a Hessian from one step before nearly so; where F hardly depends
+        # on b (weights that are far apart) the slopes have to be small, too
         promised_little = 1e-15 if stale else 1e-11
-        converged = quiet and promised <= promised_little * about
+        flat = worst <= 1e-4 * scale
+        converged = quiet and flat and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
-        little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and not damped)
+        little = worst <= 1e-11 * scale or (flat and promised <= 1e-14 * level and not damped)
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break

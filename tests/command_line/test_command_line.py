@@ -368,3 +368,12 @@ def test_large_numbers_of_the_table_have_no_exponents(capsys, tmp_path):
     )
     first = next(line for line in said.splitlines() if line.split()[:1] == ["0"])
     assert code == 0 and "101367" in first and "e+" not in said
+
+
+def test_a_choice_of_the_largest_size_names_the_option_that_allows_more(table, tmp_path, capsys):
+    options = ("fit", table, "--response", "y", "--drop", "sick", "--no-plots")
+    code, out, _ = run(capsys, *options, "--max-k", "1", "--out", tmp_path / "o")
+    said = "takes the largest size tried, k = 1, and larger ones may be better; raise --max-k"
+    assert code == 0 and out.count(said) == 1
+    code, out, _ = run(capsys, *options, "--out", tmp_path / "o")
+    assert code == 0 and "largest size tried" not in out

@@ -90,7 +90,7 @@ class ColumnExchanges(ExchangeStrategy):
         """
         pool, model, poll = self.pool, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
-        if self.settings.effort != "fast":
+        if self.settings.effort != "fast" and self.session.restarts:
             share = 1.0 if self.exact else OSCILLATED
             perturbation.oscillate(pool, self.neighborhood, poll, share)
             if self.exact:  # with a fixed seed: the default path depends on the data only

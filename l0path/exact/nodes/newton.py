@@ -51,6 +51,11 @@ class NodeNewton:
             if turn == 0:
                 eta = self._predictor(self.b)
                 a, shift, value = self._at(eta, self.b, s, shift)
+                if not np.isfinite(a).all():  # losses overflow at the solution of the node above
+                    penalty = self.work.penalty
+                    self.b[:] = np.clip(0.0, penalty.lower, penalty.upper)
+                    eta = self._predictor(self.b)
+                    a, shift, value = self._at(eta, self.b, s, 0.0)
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
             target = (
