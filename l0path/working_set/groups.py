@@ -144,6 +144,7 @@ class GroupModel:
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
         self.alone = groups.alone(self.free, self.forced)
         self.widest = int(sizes.max(initial=1))
+        self.single = bool((sizes == 1).all())  # whether every group is one column
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
@@ -169,6 +170,8 @@ class GroupModel:
         and the positions among these of the groups that they belong to.
         """
         groups = np.asarray(groups, dtype=np.int64)
+        if self.single:
+            return groups, np.arange(groups.size)
         first, sizes = self.start[groups], self.start[groups + 1] - self.start[groups]
         before = np.cumsum(sizes) - sizes
         return np.repeat(first - before, sizes) + np.arange(sizes.sum()), np.repeat(
@@ -259,7 +262,7 @@ class GroupModel:
         """
         if self.problem.quadratic or FitStatus.SEPARATED in start.flags:
             return self.first_of(sets, start, target)
-        for groups in sets:
+        for groups in sets if not self.whole else ():
             self.grow(groups)
         supports, first = [self.union(groups) for groups in sets], 0
         while first < len(sets):  # as many as have equally many columns at a time

@@ -16,7 +16,11 @@ NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
 
 def exchanged(support, out, into):
     """The sorted support without `out` and with `into` (-1: none)."""
-    return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
+    kept = support[support != out]
+    if into < 0:
+        return kept
+    at = kept.searchsorted(into)
+    return np.concatenate((kept[:at], (into,), kept[at:]))
 
 
 class RefitNeighborhood:
