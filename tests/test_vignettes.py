@@ -108,6 +108,14 @@ def test_a_vignette_that_teaches_one_idea_has_few_pictures(file):
     assert pictures <= (MOST_PICTURES if file.stem not in TOURS else 2 * MOST_PICTURES)
 
 
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
+def test_no_function_returns_its_figure(file):
+    """A cell that ends with it would show the picture twice."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
+            assert node.value.id not in ("fig", "figure"), node.lineno
+
+
 def test_pictures_are_counted():
     assert draws("ax = path.plot('coef')") and draws("fig, ax = plt.subplots()")
     assert draws("spectra(y, nm, raw, wave, X)")

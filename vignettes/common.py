@@ -2148,7 +2148,8 @@ def two_kinds_of_folds(by_rows, by_persons):
         (axes[1], "folds of persons", by_persons),
     ):
         cv.plot(ax=ax, log=True).set(xlabel=f"features in the model, {name}")
-    axes[1].set(ylabel="")
+    seen = pd.concat([by_rows.scores.cv_mean, by_persons.scores.cv_mean])
+    axes[1].set(ylabel="", ylim=(0.8 * seen.min(), 1.5 * seen.max()))
 
 
 def distribution_of_p_values(p_values):

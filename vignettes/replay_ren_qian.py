@@ -251,7 +251,6 @@ def draw(table, panels, groups):
     fig.legend(
         handles, labels, ncols=len(METHODS), fontsize=9, loc="outside upper center"
     )
-    return fig
 
 
 rng = np.random.default_rng(0)

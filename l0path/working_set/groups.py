@@ -45,23 +45,18 @@ class GroupFit(NamedTuple):
 
 
 class GroupQuadratic(NamedTuple):
-    """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
-    members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
+    """A quadratic at a fit, with K independent columns of its support."""
 
-    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss. eta (n,), coupled (K,
-    r): the predictor, and what a coupled loss takes off, see `RowModel.coupled`.
-    """
-
-    at: np.ndarray
-    members: np.ndarray
-    ids: np.ndarray
-    B: np.ndarray
-    b: np.ndarray
-    ZV: np.ndarray | None = None
-    slopes: np.ndarray | None = None
-    v: np.ndarray | None = None
-    eta: np.ndarray | None = None
-    coupled: np.ndarray | None = None
+    at: np.ndarray  # (K,), the columns, positions in W, those of members first
+    members: np.ndarray  # member i has the columns members[i] .. members[i + 1]
+    ids: np.ndarray  # ids[i] is the group of member i
+    B: np.ndarray  # (K, K), inverse Hessian
+    b: np.ndarray  # (K,), coefficients
+    ZV: np.ndarray | None = None  # (K, n), the columns times the curvatures
+    slopes: np.ndarray | None = None  # (n,), -dF by rows
+    v: np.ndarray | None = None  # (n,), curvatures; None for the squared loss
+    eta: np.ndarray | None = None  # (n,), predictor
+    coupled: np.ndarray | None = None  # (K, r), what a coupled loss takes off, see RowModel.coupled
 
 
 class GroupBlocks(NamedTuple):
@@ -149,6 +144,7 @@ class GroupModel:
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
         self.alone = groups.alone(self.free, self.forced)
         self.widest = int(sizes.max(initial=1))
+        self.single = bool((sizes == 1).all())  # whether every group is one column
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
@@ -174,6 +170,8 @@ class GroupModel:
         and the positions among these of the groups that they belong to.
         """
         groups = np.asarray(groups, dtype=np.int64)
+        if self.single:
+            return groups, np.arange(groups.size)
         first, sizes = self.start[groups], self.start[groups + 1] - self.start[groups]
         before = np.cumsum(sizes) - sizes
         return np.repeat(first - before, sizes) + np.arange(sizes.sum()), np.repeat(
@@ -264,7 +262,7 @@ class GroupModel:
         """
         if self.problem.quadratic or FitStatus.SEPARATED in start.flags:
             return self.first_of(sets, start, target)
-        for groups in sets:
+        for groups in sets if not self.whole else ():
             self.grow(groups)
         supports, first = [self.union(groups) for groups in sets], 0
         while first < len(sets):  # as many as have equally many columns at a time

@@ -37,10 +37,12 @@ class ClosedNeighborhood(GroupNeighborhood):
         return [(x, g) for x, g in super().drops(fit) if may_leave[g]]
 
     def _near(self, fit):
+        near = self.model.near_groups()
+        if not near:
+            return near
         inside = self.inside(fit.groups)
         met = self.hierarchy.met(inside)
-        near = [g for g in self.model.near_groups() if met[g] and not inside[g]]
-        return near[: self.tried]
+        return [g for g in near if met[g] and not inside[g]][: self.tried]
 
     def _near_swaps(self, fit):
         pairs = super()._near_swaps(fit)

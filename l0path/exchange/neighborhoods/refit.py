@@ -16,7 +16,11 @@ NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
 
 def exchanged(support, out, into):
     """The sorted support without `out` and with `into` (-1: none)."""
-    return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
+    kept = support[support != out]
+    if into < 0:
+        return kept
+    at = kept.searchsorted(into)
+    return np.concatenate((kept[:at], (into,), kept[at:]))
 
 
 class RefitNeighborhood:
@@ -27,13 +31,11 @@ class RefitNeighborhood:
     compiled = False
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
-        self.model, self.lambda1, self.lambda2, self.scale, self.settings = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            scale,
-            settings,
-        )
+        self.model = model
+        self.lambda1 = float(lambda1)
+        self.lambda2 = float(lambda2)
+        self.scale = scale
+        self.settings = settings
         # whether predicted changes, with the whole curvature of the fit, are so close to those of
         # refits that few of these decide; Cox's loss bends more on the way
         self.sharp = model.problem.loss.traits.response == "ordered"
