@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from .compiled import cache, processes
 from .core.types import Matrix
 from .engine.costs import FitCost, cost_of
+from .engine.costs.kernels import kinds_of_kernels
 from .engine.request import request
-from .engine.run import kinds_of_kernels
 
 
 def fit_cost(

@@ -12,7 +12,7 @@ from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.sparse import SparseSizes
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 def problem_of(d):

@@ -15,7 +15,7 @@ from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.errors import ConvergenceWarning
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 def least(X, y, k, intercept):

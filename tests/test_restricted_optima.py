@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 import l0path
 from l0path.problem import losses
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 GAMMA = 0.25
 LOSSES = ("logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")

@@ -179,11 +179,9 @@ class ShortCompiler(Compiler):
 
 def _shortened(pipeline, lowering):
     """A pipeline without the passes that plain loops do not need."""
-    instead, passes, seen = (
-        {NopythonRewrites: RewritesWherePossible, NativeLowering: lowering},
-        [],
-        set(),
-    )
+    instead = {NopythonRewrites: RewritesWherePossible, NativeLowering: lowering}
+    passes = []
+    seen = set()
     for step, text in pipeline.passes:
         if step.__name__ not in SKIPPED_PASSES and not (
             step.__name__ == PASS_RUN_ONCE and PASS_RUN_ONCE in seen

@@ -10,16 +10,51 @@ A kernel that is called both by Python and by kernels is compiled for each of th
 not stored on disk: they are in what is stored of their callers.
 
 Of numba this file uses pipelines of passes, which are documented, and `JITCodeLibrary`,
-`NativeLowering` and the flags of a compilation, which are not. Where a release has none of them,
-callees are compiled numba's way.
+`NativeLowering` and the flags of a compilation, which are not. A release that has changed them need
+not fail: it may make kernels that compute something else. So only releases that were tested are
+compiled with in this way; under others, and where one has none of these, kernels are compiled
+numba's own way.
 """
 
+import os
+import re
+import sys
 from functools import cache
 
+import numba
 from llvmlite import binding as llvm
 from numba.core import config
 
+LOWEST, ABOVE = "0.61", "0.69"  # versions of numba that were tested; pyproject.toml asks for them
+ANY_VARIABLE = "L0PATH_ANY_NUMBA"  # set where a newer release is to be tried in this way too
+
+
+def tested(version):
+    """Whether a version of numba, such as "0.68.1", is one of those that were tested."""
+    lowest, this, above = (
+        tuple(map(int, re.findall(r"\d+", text)[:2])) for text in (LOWEST, version, ABOVE)
+    )
+    return lowest <= this < above
+
+
+def may_be_shortened():
+    """Whether the numba at hand is one of those that were tested, or to be tried; else one line on
+    stderr says what follows from it.
+    """
+    if tested(numba.__version__) or os.environ.get(ANY_VARIABLE):
+        return True
+    if not os.environ.get("L0PATH_QUIET"):
+        print(
+            f"l0path: numba {numba.__version__} is not one of the versions tested, {LOWEST} and "
+            f"later, below {ABOVE}: kernels are compiled numba's own way, three times as slowly",
+            file=sys.stderr,
+        )
+    return False
+
+
 try:
+    if not may_be_shortened():
+        raise ImportError
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler_machinery import register_pass
 

@@ -6,11 +6,9 @@ import numpy as np
 
 from .dispatch import njit
 
-LOG2E, LN2_HIGH, LN2_LOW = (
-    1.4426950408889634,
-    6.93147180369123816490e-01,
-    1.90821492927058770002e-10,
-)
+LOG2E = 1.4426950408889634
+LN2_HIGH = 6.93147180369123816490e-01
+LN2_LOW = 1.90821492927058770002e-10
 HALVES = 2.0 ** -np.arange(1100.0)
 SERIES = tuple(1.0 / math.factorial(k) for k in range(14))  # of exp
 

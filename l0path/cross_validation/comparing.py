@@ -115,10 +115,8 @@ def metrics(
             warnings.warn(f"{one} is NaN: {error}", stacklevel=2)
             out[one] = out[f"{one}_se"] = np.nan
             continue
-        out[again._scoring], out[f"{again._scoring}_se"] = (
-            again.scores["cv_mean"],
-            again.scores["cv_se"],
-        )
+        out[again._scoring] = again.scores["cv_mean"]
+        out[f"{again._scoring}_se"] = again.scores["cv_se"]
     return Table(out)
 
 

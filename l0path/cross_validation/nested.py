@@ -92,12 +92,10 @@ class NestedCV:
         self._y, self._weights = y, weights
         self.table, self.models = Table(table), models
         self.splits, self.held_out = splits, held_out
-        self.scoring, self.greater_is_better, self.rule, self.random_state = (
-            metric.name,
-            metric.greater_is_better,
-            rule,
-            random_state,
-        )
+        self.scoring = metric.name
+        self.greater_is_better = metric.greater_is_better
+        self.rule = rule
+        self.random_state = random_state
 
     @property
     def mean(self) -> float:

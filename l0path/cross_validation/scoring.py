@@ -92,14 +92,12 @@ class Metric(NamedTuple):
 
 
 class HeldOutRows(NamedTuple):
-    """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
-    eta, sample weights, and the path whose loss and classes they belong to.
-    """
+    """Rows that a fit has not seen."""
 
-    y: np.ndarray
-    eta: np.ndarray
-    weights: np.ndarray
-    path: Any
+    y: np.ndarray  # (n,), as the loss takes it (-1 and 1 for classes)
+    eta: np.ndarray  # (n,), linear predictor
+    weights: np.ndarray  # (n,), of the samples
+    path: Any  # whose loss and classes they belong to
     times: Any = None  # `coupled.scores.ScoredTimes`, of survival times
 
     @property

@@ -27,18 +27,16 @@ BY_ROW = ("sample_weight", "freq_weight", "trials", "offset", "strata")
 
 
 class UnseenRows(NamedTuple):
-    """Rows that a fit has not seen: design, y as the loss takes it; weights, counts, trials (n,)
-    and importance, as those of `Data`; offset or None, and for survival times their loss.
-    """
+    """Rows that a fit has not seen."""
 
     design: Any
-    y: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray | None
-    trials: np.ndarray | None
-    importance: bool
-    offset: np.ndarray | None
-    loss: Any
+    y: np.ndarray  # (n,), as the loss takes it
+    weights: np.ndarray  # (n,), as those of `Data`
+    counts: np.ndarray | None  # (n,), as those of `Data`
+    trials: np.ndarray | None  # (n,), as those of `Data`
+    importance: bool  # as that of `Data`
+    offset: np.ndarray | None  # (n,)
+    loss: Any  # of survival times; None for others
 
 
 def new_rows(path, X, y, **by_row):

@@ -140,10 +140,8 @@ class Csc:
         column. Stored zeros count as zeros.
         """
         for j in J:
-            data, indices = (
-                self.data[self.indptr[j] : self.indptr[j + 1]],
-                self.indices[self.indptr[j] : self.indptr[j + 1]],
-            )
+            data = self.data[self.indptr[j] : self.indptr[j + 1]]
+            indices = self.indices[self.indptr[j] : self.indptr[j + 1]]
             if not data.all():
                 data, indices = data[data != 0], indices[data != 0]
             constant = data.size == 0 or (data.size == self.n and (data == data[0]).all())

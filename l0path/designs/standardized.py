@@ -51,10 +51,8 @@ class Standardized:
         self, design: Design, center: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None
     ) -> None:
         self.design, self.traits = design, traits_of(design)
-        self.center, self.scale = (
-            np.asarray(center, dtype=np.float64),
-            np.asarray(scale, dtype=np.float64),
-        )
+        self.center = np.asarray(center, dtype=np.float64)
+        self.scale = np.asarray(scale, dtype=np.float64)
         self.rows = None if rows is None else np.asarray(rows, dtype=np.intp)
         self.n, self.p = design.n if rows is None else self.rows.size, design.p
         self._far = np.abs(self.center) > FAR_FROM_ORIGIN * self.scale
@@ -203,10 +201,8 @@ class Standardized:
         if self.rows is not None:
             out = out[self.rows]
         if self._any_far:
-            far, width = (
-                np.flatnonzero(self._far[J]),
-                max(1, BLOCK_ENTRIES // max(self.design.n, 1)),
-            )
+            far = np.flatnonzero(self._far[J])
+            width = max(1, BLOCK_ENTRIES // max(self.design.n, 1))
             for start in range(0, far.size, width):
                 block = far[start : start + width]
                 out += self.columns(J[block]) @ b[block]

@@ -135,14 +135,12 @@ class AllRows:
         rows: np.ndarray | None = None,
         jobs: int = 1,
     ) -> None:
-        self.X, self.weights, self.square, self.intercept, self.y, self.products = (
-            X,
-            weights,
-            square,
-            intercept,
-            y,
-            products,
-        )
+        self.X = X
+        self.weights = weights
+        self.square = square
+        self.intercept = intercept
+        self.y = y
+        self.products = products
         self.mean = X.correlate(weights) if intercept else np.zeros(X.p)  # what rounding left of it
         self.full = (
             weights
@@ -253,10 +251,8 @@ class HeldOut:
         """
         X, intercept = self.all_rows.X, self.all_rows.intercept
         middle, second = self.block.moments(share, intercept)
-        off, width = (
-            np.flatnonzero(np.abs(X.center) > OFF * X.scale),
-            max(1, BLOCK_ENTRIES // share.size),
-        )
+        off = np.flatnonzero(np.abs(X.center) > OFF * X.scale)
+        width = max(1, BLOCK_ENTRIES // share.size)
         for start in range(0, off.size, width):
             J = off[start : start + width]
             middle[J], second[J] = Dense(self.block.columns(J)).moments(share, intercept)

@@ -23,10 +23,10 @@ from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from ..working_set.ties import Twins
 from .grids import Grid
-from .posing import selectable, unit
+from .posing import unit
 from .protocols import Point, Slice
 from .reported import Reporting
 
@@ -368,7 +368,7 @@ def near_note(model, names):
 
 def end_notes(setting, number, result):
     """Notes on why a slice of sizes ends."""
-    short = result.last < min(setting.max_k, selectable(setting.problem))
+    short = result.last < min(setting.max_k, setting.problem.units_to_choose)
     if result.end == End.SATURATED and short:
         return (f"slice {number}: {_why_saturated(result, setting.problem)}",)
     return ()

@@ -26,7 +26,7 @@ from ..problem.problem import (
     with_loss,
 )
 from ..problem.problem import constant as constant_up_to_rounding
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from ..working_set.starts import null_gradient
 from .grids import Grid, Ridges
 from .registry import newton_steps, search_settings
@@ -34,13 +34,6 @@ from .request import Arguments, Plan, Request, data_of
 from .strategies.pilots import pilot_loss
 
 MOST_LOOKED_INTO = 64  # columns that count as constant, whose values are looked at
-
-
-def selectable(problem):
-    """Number of columns, or groups, that may be chosen."""
-    if problem.groups is not None:
-        return int(problem.groups.selectable(problem.usable).sum())
-    return int(problem.usable.sum()) - problem.forced.size
 
 
 def unit(problem):
@@ -195,7 +188,7 @@ def _any_ridge(request):
 def prepared(request, control):
     """The `Setting` of a run: the problem, sizes, slices, and the columns at hand."""
     request, problem = resolved(request, control.clock)
-    plan, free = request.plan, selectable(problem)
+    plan, free = request.plan, problem.units_to_choose
     want = plan.max_k
     if want is None:
         want = default_max_k(request.data.groups, problem.X.p, problem.n_eff)

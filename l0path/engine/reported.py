@@ -9,7 +9,8 @@ from ..problem.responses import reported
 from ..problem.solution import FEWER, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
-from ..working_set.hinge import make_model, restricted_optimum
+from ..working_set.hinge import restricted_optimum
+from ..working_set.model import make_model
 
 
 class Reporting:

@@ -119,9 +119,10 @@ class Request:
         The name of the response, and of the column of the user's table that is the offset.
     formula : Formula, optional
         What the columns were made by.
-    resolved, pilot : bool
-        Whether the data hold what X decides (copies of columns, the threshold of the Huber loss),
-        and whether that threshold is still to be found.
+    resolved : bool
+        Whether what X decides (copies of columns, the threshold of the Huber loss) is in the data.
+    pilot : bool
+        Whether the threshold of the Huber loss is still to be found.
     certify, progress, on_solution, n_jobs
         As in `l0path.fit`.
     row_counts : ndarray of shape (n,), optional

@@ -17,12 +17,12 @@ from ..core.progress import Bar
 from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exchange.local_search import LocalSearch, flat
+from ..exchange.local_search import flat
 from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.records import Source
 from ..paths.separation import SEPARATION_REMEDY, consequence, story
-from ..problem.losses import OWN_LOSSES, SEVERAL, name_of
+from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import (
     bound_by_slopes,
@@ -34,12 +34,13 @@ from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
 from .costs import cost_of, refuse_too_large
+from .costs.kernels import kinds_of_kernels
 from .grids import Ridges
 from .lambda0.path import Lambda0Path
 from .mixing import with_mixtures
-from .posing import prepared, selectable, unit
+from .posing import prepared, unit
 from .protocols import Point, Session, Slice
-from .proving.proofs import all_sizes, asked_by_default, is_proven, one_by_one
+from .proving.proofs import all_sizes, is_proven, one_by_one
 from .registry import algorithm_of
 from .strategies.generating import relaxation_bounds
 
@@ -117,21 +118,6 @@ def _raise_lost(setting, slices, solutions, notes):
     raise error
 
 
-def kinds_of_kernels(request):
-    """The kinds of fits whose kernels other processes may compile: those of a default fit are known
-    beforehand. See `warm.recipes`.
-    """
-    data, default = request.data, request.plan.settings == LocalSearch()
-    name = name_of(data.loss)
-    several = data.responses is not None and name not in SEVERAL
-    if not default or request.resolved or several or name in OWN_LOSSES:
-        return ()
-    kinds = [name if data.groups is None else f"{name}:groups"]
-    if name == "squared" and data.groups is None and asked_by_default(request, data.design.p):
-        kinds.append(f"{name}:sizes")
-    return (*kinds, f"{name}:certify") if request.certify is True else tuple(kinds)
-
-
 # -------------------- search
 
 
@@ -206,7 +192,7 @@ def _engine(setting, model, part, session):
     own = isinstance(seed, np.random.Generator)
     rng = seed if own else np.random.default_rng(0 if seed is None else seed)
     with setting.control.stage():
-        most = min(setting.max_k, selectable(model.problem))
+        most = min(setting.max_k, model.problem.units_to_choose)
         session = session._replace(rng=rng, supports=tuple(session.supports))
         make = algorithm_of(setting.route.settings).engine
         engine = make(model, setting.route, part._replace(max_k=most), session)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.status import End, FitStatus, Optimality
+from ..exact.single_units import compare_all
 from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
-from .single_units import compare_all
 
 
 def closed_form(problem, lambda1: float) -> bool:

@@ -14,7 +14,7 @@ from ..core.types import Bound, Columns, Seed, Settings
 from ..engine.grids import Lambda
 from ..problem.specified import LossRecord
 from .predicting import ClassifierMethods
-from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
+from .selecting import ModelOfBestScore, ModelOfOneSize
 
 
 class L0Classifier(ClassifierMethods, ModelOfOneSize):
@@ -128,7 +128,28 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
-        keep_parameters(self, locals())
+        self.k = k
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.loss = loss
+        self.class_weight = class_weight
+        self.pos_label = pos_label
+        self.max_k = max_k
+        self.memory = memory
+        self.algorithm = algorithm
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.lower = lower
+        self.upper = upper
+        self.always_include = always_include
+        self.exclude = exclude
+        self.penalty_factor = penalty_factor
+        self.groups = groups
+        self.offset = offset
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
 
 class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
@@ -239,4 +260,28 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
-        keep_parameters(self, locals())
+        self.max_k = max_k
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_repeats = n_repeats
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.relax = relax
+        self.loss = loss
+        self.class_weight = class_weight
+        self.pos_label = pos_label
+        self.algorithm = algorithm
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.lower = lower
+        self.upper = upper
+        self.always_include = always_include
+        self.exclude = exclude
+        self.penalty_factor = penalty_factor
+        self.groups = groups
+        self.offset = offset
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state

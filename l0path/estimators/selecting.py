@@ -102,15 +102,6 @@ def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
     return pickle.loads(stored(X, y, sample_weight, arguments, n_jobs, key))
 
 
-def keep_parameters(self, parameters):
-    """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn
-    needs it.
-    """
-    for name, value in parameters.items():
-        if name != "self":
-            setattr(self, name, value)
-
-
 class SelectedColumns(SelectorMixin, BaseEstimator):
     """Base class of the estimators: checked data, and a model of a path as fitted
     attributes.

@@ -216,10 +216,8 @@ class Bounding:
         dual, target = self.last
         if dual.split is None or not (self.penalized or s.lambda1 or s.lambda2):
             return
-        bare, fit = (
-            replace(dual, lambda1=0.0, ridge=0.5 * dual.split),
-            standardized(dual.problem, s),
-        )
+        bare = replace(dual, lambda1=0.0, ridge=0.5 * dual.split)
+        fit = standardized(dual.problem, s)
         target = {"lambda0": np.zeros(1)} if self.penalized else target
         found = relaxation.improve(
             bare,

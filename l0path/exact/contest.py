@@ -5,7 +5,7 @@ models can still be better, and keeps the best ones met.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -54,7 +54,8 @@ class BranchAndBound:
 
     gap: float = 1e-6
     node_limit: int | None = None
-    start = LocalSearch()  # of the path whose models the searches start from
+    # the algorithm of the path whose models the searches start from
+    start: ClassVar[LocalSearch] = LocalSearch()
 
     def __post_init__(self):
         if (

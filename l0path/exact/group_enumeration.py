@@ -11,7 +11,7 @@ import numpy as np
 from ..core.status import FitStatus, SearchEnd
 from ..formula.hierarchy import STRONG
 from ..working_set.groups import GroupFit
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .all_sizes.choice import union
 from .all_sizes.nested import refits_bound
 from .contest import Contest

@@ -30,7 +30,7 @@ from ..exchange.local_search import LocalSearch
 from ..problem.losses import Hinge
 from ..problem.problem import Fit
 from ..relaxation import dual_problem
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .contest import BranchAndBound
 from .hinge_tree import NARROWEST, HingeTree
 from .programs import BestSubset, Program
@@ -89,15 +89,13 @@ class IntegralityGeneration:
 
 
 class Round(NamedTuple):
-    """One program: size of I, lower bound and best model after it, fractional z of its solution
-    outside I, seconds since the start.
-    """
+    """One program, and what is known after it."""
 
-    binary: int
-    lower: float
-    upper: float
-    fractional: int
-    seconds: float
+    binary: int  # size of I
+    lower: float  # lower bound
+    upper: float  # value of the best model
+    fractional: int  # fractional z of its solution outside I
+    seconds: float  # since the start
 
 
 class GenerationResult(NamedTuple):
@@ -289,11 +287,9 @@ class _Programs(_Search):
         best, seen = None, {}
         for support in [self.problem.forced, *self.fits]:
             best = self.better(best, seen, support)
-        self.binary, lower, status = (
-            np.setdiff1d(best[1].support, self.problem.forced),
-            -math.inf,
-            SearchEnd.STOPPED,
-        )
+        self.binary = np.setdiff1d(best[1].support, self.problem.forced)
+        lower = -math.inf
+        status = SearchEnd.STOPPED
         while not self.over():
             left = (
                 math.inf if self.time_limit is None else max(self.time_limit - self.seconds(), 1e-2)

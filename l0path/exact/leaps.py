@@ -141,31 +141,31 @@ class Worker:
     def __init__(self, m, size, levels, delta):
         rows, matrices = (levels, m), (levels, m, m)
         self.stack = Stack(
-            np.zeros(matrices),
-            np.zeros(matrices),
-            np.zeros(rows),
-            np.zeros(rows),
-            np.zeros(rows),
-            np.zeros(rows, dtype=np.int64),
-            np.zeros(levels),
-            np.zeros(levels),
-            np.zeros(levels),
-            np.full(levels, math.inf),
-            np.zeros(levels, dtype=np.int64),
-            np.full(levels, -1),
-            np.full(size, -1),
+            S=np.zeros(matrices),
+            B=np.zeros(matrices),
+            c=np.zeros(rows),
+            b=np.zeros(rows),
+            entry_cost=np.zeros(rows),
+            ident=np.zeros(rows, dtype=np.int64),
+            F=np.zeros(levels),
+            R=np.zeros(levels),
+            member_cost=np.zeros(levels),
+            least=np.full(levels, math.inf),
+            m=np.zeros(levels, dtype=np.int64),
+            took=np.full(levels, -1),
+            into=np.full(size, -1),
         )
         notes = m * (m + 1) + 64
         self.space = Space(
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m + 1, dtype=np.int64),
-            np.zeros(m + 1),
-            delta,
-            np.zeros((notes, size), dtype=np.int16),
-            np.zeros(notes),
+            w=np.zeros(m),
+            d=np.zeros(m),
+            e=np.zeros(m),
+            cost=np.zeros(m),
+            top=np.zeros(m + 1, dtype=np.int64),
+            largest=np.zeros(m + 1),
+            delta=delta,
+            found=np.zeros((notes, size), dtype=np.int16),
+            value=np.zeros(notes),
         )
         self.base, self.f, self.nodes = 0, -1, 0
 
@@ -180,29 +180,18 @@ class Worker:
     def push(self, task):
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
-        (
-            s.S[f, :m, :m],
-            s.B[f, :m, :m],
-            s.c[f, :m],
-            s.b[f, :m],
-            s.entry_cost[f, :m],
-            s.ident[f, :m],
-        ) = (
-            task.S,
-            task.B,
-            task.c,
-            task.b,
-            task.entry_cost,
-            task.ident,
-        )
-        s.F[f], s.R[f], s.member_cost[f], s.least[f], s.m[f], s.took[f] = (
-            task.full,
-            task.value,
-            task.member_cost,
-            task.least,
-            m,
-            -1,
-        )
+        s.S[f, :m, :m] = task.S
+        s.B[f, :m, :m] = task.B
+        s.c[f, :m] = task.c
+        s.b[f, :m] = task.b
+        s.entry_cost[f, :m] = task.entry_cost
+        s.ident[f, :m] = task.ident
+        s.F[f] = task.full
+        s.R[f] = task.value
+        s.member_cost[f] = task.member_cost
+        s.least[f] = task.least
+        s.m[f] = m
+        s.took[f] = -1
         s.into[:f] = task.into
         self.base = self.f = f
 
@@ -276,14 +265,12 @@ class Leaps(Contest):
         reason = searchable(dual)
         if reason:
             raise ValueError(f"{reason}; search by branch and bound")
-        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
-            dual,
-            size,
-            lambda0,
-            refit,
-            settings,
-            n_best,
-        )
+        self.dual = dual
+        self.size = size
+        self.lambda0 = lambda0
+        self.refit = refit
+        self.settings = settings
+        self.n_best = n_best
         self.best, self.seen, self.nodes, self.portion = [], set(), 0, portion
         with one_blas_thread():
             S, c, value = self._products()

@@ -66,6 +66,15 @@ def candidates(problem):
     return np.flatnonzero(free)
 
 
+def less_projection(A, basis):
+    """A (m,) or (m, q), which is overwritten, less its projection on the orthonormal columns of
+    basis (m, r), twice for rounding.
+    """
+    for _ in range(2 if basis.shape[1] else 0):
+        A -= basis @ (basis.T @ A)
+    return A
+
+
 def _unclear(square, rounding_scale):
     """Whether lengths are more than rounding, but too little for any claim."""
     length = np.sqrt(square)
@@ -122,14 +131,8 @@ class PairScan(Contest):
         self.basis = Q[:, np.abs(np.diagonal(R)) > ROUNDED * math.sqrt(A.shape[0])]
         y = self.root * problem.y
         self.half = 0.5 * float(y @ y)
-        self.y = self._residual(np.append(y, np.zeros(F.size)))
+        self.y = less_projection(np.append(y, np.zeros(F.size)), self.basis)
         self.value = 0.5 * float(self.y @ self.y)
-
-    def _residual(self, A):
-        """A less its projection on the forced columns, twice for rounding."""
-        for _ in range(2 if self.basis.shape[1] else 0):
-            A = A - self.basis @ (self.basis.T @ A)
-        return A
 
     def _block(self, start):
         """(U, t, share, rough) of a block: columns scaled by 1 / sqrt(s_j), 0 where they add
@@ -141,7 +144,8 @@ class PairScan(Contest):
         J, X = self.J[start : start + PAIR_BLOCK], self.problem.X
         Z = self.root[:, None] * X.columns(J)
         rounding_scale = np.sqrt((Z**2).sum(axis=0)) + np.abs(X.center[J]) / X.scale[J]
-        A = self._residual(np.vstack([Z, np.zeros((self.problem.forced.size, J.size))]))
+        A = np.vstack([Z, np.zeros((self.problem.forced.size, J.size))])
+        A = less_projection(A, self.basis)
         square = (A**2).sum(axis=0)
         some = np.sqrt(square) > ROUNDED * rounding_scale
         unclear = _unclear(square + 2.0 * self.lambda2, rounding_scale)

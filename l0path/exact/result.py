@@ -42,28 +42,22 @@ MOST_NAMES = 5  # names in a message
 
 
 class CertificateResult(NamedTuple):
-    """The result of a search, in units of the problem.
+    """The result of a search, in units of the problem."""
 
-    fit: a better model than the given one, None for none; lower: of the objective of every model;
-        loss: no best model has a smaller mean loss; best: the n_best best models, where several
-        are wanted; into, out: masks of the units that every best model has, and that none has.
-    status: "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",
-        "gap_not_closed". conditional: it holds for models within an assumed box; unique: there is
-        one best model; searched: what was searched, "" where the bound alone decided.
-    """
-
-    fit: Fit | None
-    lower: float
-    loss: float
-    best: list
-    nodes: int
+    fit: Fit | None  # a better model than the given one
+    lower: float  # of the objective of every model
+    loss: float  # no best model has a smaller mean loss
+    best: list  # the n_best best models, where several are wanted
+    nodes: int  # solved
+    # "optimal", or what ended the search: "time_limit", "node_limit", "interrupted" or
+    # "gap_not_closed"
     status: str
-    unique: bool
-    conditional: bool
+    unique: bool  # whether there is one best model
+    conditional: bool  # whether it holds for models within an assumed box only
     assumptions: list
-    into: np.ndarray
-    out: np.ndarray
-    searched: str
+    into: np.ndarray  # units that every best model has
+    out: np.ndarray  # units that no best model has
+    searched: str  # what was searched, "" where the bound alone decided
 
 
 def hidden(problem, lambda2, length=HIDDEN):

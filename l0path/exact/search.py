@@ -16,7 +16,7 @@ from ..core.status import GLOBAL_GAP, End, FitStatus, SearchEnd
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
 from ..relaxation.path_bounds import relative_gap
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served
 from .all_sizes.enumeration import models_of

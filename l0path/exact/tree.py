@@ -401,10 +401,8 @@ class Tree(Contest):
             # a column enters that takes more off than the last of those counted would, were W all
             # there is
             known = np.sort(g[work.W])[::-1]
-            value, above = (
-                start - top[:left].sum(),
-                g - max(known[left - 1] if left <= known.size else 0.0, 1e-300),
-            )
+            value = start - top[:left].sum()
+            above = g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > JOINING:

@@ -15,55 +15,47 @@ SECANTS = 4  # steps from which the next one learns
 
 
 class LocalTable(NamedTuple):
-    """The quadratic at a fit from which chord steps start: its support S (k,) as positions in W, b
-    (k,), b0, lambda2; c (w,) = -dF/db; rows[index[l], j] and diagonal (w,), times `scale`: centered
-    second derivatives with member l and along j; mean (w,), total: means for the curvatures and
-    their sum; curvatures (n,), times `scale`: those of rows; B (k, k) = (scale G_SS + 2
-    lambda2)^-1.
+    """The quadratic at a fit from which chord steps start. Second derivatives and curvatures are
+    to be multiplied by `scale`.
     """
 
-    S: np.ndarray
-    b: np.ndarray
-    b0: float
+    S: np.ndarray  # (k,), the support, as positions in W
+    b: np.ndarray  # (k,), coefficients
+    b0: float  # intercept
     lambda2: float
-    B: np.ndarray
-    c: np.ndarray
-    rows: np.ndarray
-    index: np.ndarray
-    diagonal: np.ndarray
-    mean: np.ndarray
+    B: np.ndarray  # (k, k), (scale G_SS + 2 lambda2)^-1
+    c: np.ndarray  # (w,), -dF/db
+    rows: np.ndarray  # rows[index[l], j]: second derivative with member l and along j, centered
+    index: np.ndarray  # (k,)
+    diagonal: np.ndarray  # (w,), second derivatives, centered
+    mean: np.ndarray  # (w,), means of the columns for the curvatures
     scale: float
-    total: float
-    curvatures: np.ndarray
+    total: float  # sum of the curvatures
+    curvatures: np.ndarray  # (n,), of rows
 
 
 class Exchange(NamedTuple):
-    """One exchange: position i dropped, working column j added (-1: none), of which s of its
-    curvature is left given the other members T; u (k,) = B_T G_Tj.
-    """
+    """One exchange."""
 
-    i: int
-    j: int
-    s: float
-    u: np.ndarray
+    i: int  # position in the support that is dropped
+    j: int  # working column that is added, -1 for none
+    s: float  # what the other members T leave of its curvature
+    u: np.ndarray  # (k,), B_T G_Tj
 
 
 class Trial(NamedTuple):
-    """The arrays of a trial. Of length k + 1, the last for the column added: coefficients x,
-    gradient r, chord step z. Of length n: predictor eta, slopes. secants: see `learn`. For a dual
-    point: end, move (k + 1,), ahead, dual (n,).
-    """
+    """The arrays of a trial; the last of k + 1 entries is that of the column added."""
 
-    x: np.ndarray
-    r: np.ndarray
-    z: np.ndarray
-    eta: np.ndarray
-    slopes: np.ndarray
-    secants: np.ndarray
-    end: np.ndarray
-    move: np.ndarray
-    ahead: np.ndarray
-    dual: np.ndarray
+    x: np.ndarray  # (k + 1,), coefficients
+    r: np.ndarray  # (k + 1,), gradient
+    z: np.ndarray  # (k + 1,), chord step
+    eta: np.ndarray  # (n,), predictor
+    slopes: np.ndarray  # (n,)
+    secants: np.ndarray  # (2 SECANTS + 3, k + 2), see learn
+    end: np.ndarray  # (k + 1,), coefficients of a dual point
+    move: np.ndarray  # (k + 1,), step to a dual point
+    ahead: np.ndarray  # (n,), predictor of a dual point
+    dual: np.ndarray  # (n,), the dual point
 
 
 @njit

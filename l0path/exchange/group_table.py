@@ -87,32 +87,28 @@ class Removals(NamedTuple):
 
 
 class BestOfGroups(NamedTuple):
-    """Room for the best exchanges, ascending: gain and added group of additions; change, group and
-    number of the member that goes of swaps; by how much changes may differ that count as equal.
-    """
+    """Room for the best exchanges of groups, ascending."""
 
-    gain: np.ndarray
-    added: np.ndarray
-    change: np.ndarray
-    group: np.ndarray
-    member: np.ndarray
-    tie: float
+    gain: np.ndarray  # of additions
+    added: np.ndarray  # the group that additions add
+    change: np.ndarray  # by swaps
+    group: np.ndarray  # that swaps add
+    member: np.ndarray  # number of the member that goes
+    tie: float  # by how much changes may differ that count as equal
 
 
 class Work(NamedTuple):
-    """A group at a time: A = G_gg + 2 lambda2 I, M = G_gS B G_Sg, s = A - M and their factors and
-    copies, all (widest group)^2; E (widest group, widest of all), x and scale = diag A.
-    """
+    """Work space for a group at a time; d is the widest group."""
 
-    A: np.ndarray
-    M: np.ndarray
-    s: np.ndarray
-    L: np.ndarray
-    LA: np.ndarray
-    T: np.ndarray
-    E: np.ndarray
-    x: np.ndarray
-    scale: np.ndarray
+    A: np.ndarray  # (d, d), G_gg + 2 lambda2 I
+    M: np.ndarray  # (d, d), G_gS B G_Sg
+    s: np.ndarray  # (d, d), A - M
+    L: np.ndarray  # (d, d), factor of s
+    LA: np.ndarray  # (d, d), factor of A
+    T: np.ndarray  # (d, d), a copy
+    E: np.ndarray  # (d, widest of all)
+    x: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,), diagonal of A
 
 
 @njit

@@ -59,17 +59,14 @@ class Roles(NamedTuple):
 
 
 class ExchangeRule(NamedTuple):
-    """The rule by which exchanges are compared: lambda1, lambda2, whether combinations of a support
-    count; by how much an addition must lower F beside the cost of its column, below which value the
-    change by a swap must be; by how much changes may differ that count as equal.
-    """
+    """The rule by which exchanges are compared."""
 
     lambda1: float
     lambda2: float
-    dependent: bool
-    target: float
-    ceiling: float
-    tie: float
+    dependent: bool  # whether combinations of a support count
+    target: float  # by how much an addition must lower F, beside the cost of its column
+    ceiling: float  # below which the change by a swap must be
+    tie: float  # by how much changes may differ that count as equal
 
 
 class Bounds(NamedTuple):

@@ -97,23 +97,20 @@ def all_exchanges(fit, quadratic, lambda2, skip, locked):
 
 
 class ResponseState(NamedTuple):
-    """One support under q responses: `plain`, a `table.State` without a response, whose arrays are
-    fields here too; coefficients b (q, capacity), gradients c (w, q), products (w, q) with the
-    columns.
-    """
+    """One support under q responses on w working columns."""
 
-    plain: table.State
-    S: np.ndarray
-    member: np.ndarray
-    B: np.ndarray
-    V: np.ndarray
-    s: np.ndarray
-    scratch: np.ndarray
-    count: np.ndarray
-    holding: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    products: np.ndarray
+    plain: table.State  # a state without a response, whose arrays are the fields S to holding
+    S: np.ndarray  # (capacity,), the support
+    member: np.ndarray  # (w,), bool
+    B: np.ndarray  # (capacity, capacity), inverse
+    V: np.ndarray  # (w, capacity)
+    s: np.ndarray  # (w,), curvature that is left
+    scratch: np.ndarray  # (5, max(w, capacity)), work space
+    count: np.ndarray  # (2,), size k, and rank-one changes since the last build
+    holding: np.ndarray  # (w,), how many members need a column
+    b: np.ndarray  # (q, capacity), coefficients
+    c: np.ndarray  # (w, q), gradients
+    products: np.ndarray  # (w, q), of the columns with the responses
 
 
 def new_state(products, capacity):
@@ -300,37 +297,37 @@ def _refine(state, columns):
 
 
 @table_sweeps.build.register(ResponseState)
-def _(state, columns, k):
+def response_state_build(state, columns, k):
     _build(state, columns, k)
 
 
 @table_sweeps.add.register(ResponseState)
-def _(state, columns, j0):
+def response_state_add(state, columns, j0):
     _add(state, columns, j0)
 
 
 @table_sweeps.drop.register(ResponseState)
-def _(state, columns, i0):
+def response_state_drop(state, columns, i0):
     _drop(state, columns, i0)
 
 
 @table_sweeps.add_best.register(ResponseState)
-def _(state, columns, tie):
+def response_state_add_best(state, columns, tie):
     return _add_best(state, columns, tie)
 
 
 @table_sweeps.cheapest_drop.register(ResponseState)
-def _(state, columns, tie):
+def response_state_cheapest_drop(state, columns, tie):
     return _cheapest_drop(state, columns, tie)
 
 
 @table_sweeps.polish.register(ResponseState)
-def _(state, columns, tolerance, max_swaps):
+def response_state_polish(state, columns, tolerance, max_swaps):
     return _polish(state, columns, tolerance, max_swaps)
 
 
 @table_sweeps.fitted_part.register(ResponseState)
-def _(state, columns):
+def response_state_fitted_part(state, columns):
     t = 0.0
     for i in range(state.count[0]):
         for r in range(state.b.shape[0]):
@@ -339,17 +336,17 @@ def _(state, columns):
 
 
 @table_sweeps.refine.register(ResponseState)
-def _(state, columns):
+def response_state_refine(state, columns):
     return _refine(state, columns)
 
 
 @table_sweeps.coefficient_size.register(ResponseState)
-def _(state, i):
+def response_state_coefficient_size(state, i):
     return math.sqrt(_square(state, i))
 
 
 @table_sweeps.copy_coefficients.register(ResponseState)
-def _(state, out):
+def response_state_copy_coefficients(state, out):
     for i in range(state.count[0]):
         for r in range(state.b.shape[0]):
             out[i, r] = state.b[r, i]

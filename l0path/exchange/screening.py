@@ -14,17 +14,14 @@ BOUNDED = 512  # columns whose bounds are computed together
 
 
 class Some(NamedTuple):
-    """Some columns of a block, side by side: column, and of each the rows g, u (k, TOGETHER), u = B
-    g, what is left of its curvature, the lowest change and the position that gives way for it (-1:
-    none, -2: no exchange).
-    """
+    """Some columns of a block, side by side."""
 
-    column: np.ndarray
-    g: np.ndarray
-    u: np.ndarray
-    left: np.ndarray
-    best: np.ndarray
-    position: np.ndarray
+    column: np.ndarray  # their numbers
+    g: np.ndarray  # (k, TOGETHER), their rows
+    u: np.ndarray  # (k, TOGETHER), B g
+    left: np.ndarray  # what is left of their curvature
+    best: np.ndarray  # the lowest change
+    position: np.ndarray  # that gives way for it; -1: none, -2: no exchange
 
 
 class Screen(NamedTuple):

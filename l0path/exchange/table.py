@@ -50,37 +50,31 @@ def in_order(tie):
 
 
 class State(NamedTuple):
-    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
-    capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
-    capacity)), count = (size k, rank-one changes since the last `build`); lacking, holding (w,):
-    how many columns that a column needs are outside, how many members need it.
-    """
+    """One support on w working columns: see the head of this module."""
 
-    S: np.ndarray
-    member: np.ndarray
-    B: np.ndarray
-    b: np.ndarray
-    V: np.ndarray
-    c: np.ndarray
-    s: np.ndarray
-    scratch: np.ndarray
-    count: np.ndarray
-    lacking: np.ndarray
-    holding: np.ndarray
+    S: np.ndarray  # (capacity,), the support
+    member: np.ndarray  # (w,), bool
+    B: np.ndarray  # (capacity, capacity), inverse
+    b: np.ndarray  # (capacity,), coefficients
+    V: np.ndarray  # (w, capacity)
+    c: np.ndarray  # (w,), gradients
+    s: np.ndarray  # (w,), curvature that is left
+    scratch: np.ndarray  # (5, max(w, capacity)), work space
+    count: np.ndarray  # (2,), size k, and rank-one changes since the last build
+    lacking: np.ndarray  # (w,), how many columns that a column needs are outside
+    holding: np.ndarray  # (w,), how many members need a column
 
 
 class Columns(NamedTuple):
-    """The quadratic on the w working columns: G (w, w) at least, q (w,), ridge_diag = 2 lambda2;
-    locked (w,): never dropped; cost (w,): what a column costs by being in (1e300: it may not
-    enter); needs (w, w): which columns each needs beside it in a support, (0, 0) where none does.
-    """
+    """The quadratic on the w working columns."""
 
-    G: np.ndarray
-    q: np.ndarray
-    ridge_diag: float
+    G: np.ndarray  # (w, w) at least
+    q: np.ndarray  # (w,)
+    ridge_diag: float  # 2 lambda2
     w: int
-    locked: np.ndarray
-    cost: np.ndarray
+    locked: np.ndarray  # (w,), bool: never dropped
+    cost: np.ndarray  # (w,), of being in; 1e300: it may not enter
+    # (w, w), bool: which columns each needs beside it in a support; (0, 0) where none does
     needs: np.ndarray = np.zeros((0, 0), np.bool_)
 
 

@@ -104,31 +104,26 @@ def copy_coefficients(state, out):
 
 
 class BestSupports(NamedTuple):
-    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, of q
-    responses (K + 1, capacity, q); value (K + 1,) F, inf where there is none; fresh (3, K + 1): no
-    step up, no step down was taken from it, Python has not seen it; counters = (a size improved,
-    entries touched, tables of swaps, last size that is searched, no column was independent of the
-    last support).
-    """
+    """The best support of each of the sizes 0 .. K."""
 
-    S: np.ndarray
-    b: np.ndarray
-    value: np.ndarray
-    fresh: np.ndarray
+    S: np.ndarray  # (K + 1, capacity), positions in W
+    b: np.ndarray  # (K + 1, capacity), coefficients; of q responses (K + 1, capacity, q)
+    value: np.ndarray  # (K + 1,), F; inf where there is none
+    fresh: np.ndarray  # (3, K + 1): no step up, no step down was taken from it; not seen by Python
+    # whether a size improved; entries touched; tables of swaps; the last size that is searched;
+    # whether no column was independent of the last support
     counters: np.ndarray
 
 
 class Limits(NamedTuple):
-    """F of the empty quadratic, what counts as an improvement at F (relative, and at least), F of a
-    perfect fit, number of forced columns, most swaps in a polish.
-    """
+    """The numbers by which values are compared, and the work is limited."""
 
-    empty: float
-    relative: float
-    least: float
-    perfect: float
-    forced: int
-    max_swaps: int
+    empty: float  # F of the empty quadratic
+    relative: float  # share of F that counts as an improvement
+    least: float  # least improvement
+    perfect: float  # F of a perfect fit
+    forced: int  # number of forced columns
+    max_swaps: int  # most swaps in a polish
 
 
 class Move(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.verbs import fenchel_gap
+from ..problem.verbs import dual_gain, fenchel_gap
 from ..working_set.linear_algebra import copy
 from .chord_steps import (
     SECANTS,
@@ -185,19 +185,16 @@ def _dual_gain(rows, table, exchange, trial):
     ahead, dual = trial.ahead, trial.dual
     gain, left, moved, k = 0.0, 0.0, 0, table.S.size
     for m in range(y.size):  # without branches, for vector units: mostly all rows are within
-        w = weights[m]
-        inverse = 1.0 / w
-        gap = fenchel_gap(loss, y[m], eta[m], slopes[m] * inverse, dual[m] * inverse)
-        gain += dual[m] * (ahead[m] - eta[m]) - w * gap
+        move = ahead[m] - eta[m]
+        gain += dual_gain(loss, y[m], weights[m], eta[m], slopes[m], dual[m], move)
     if abs(gain) < np.inf:
         return gain, left, moved
     gain = 0.0
     for m in range(y.size):
-        w = weights[m]
-        inverse = 1.0 / w
-        gap = fenchel_gap(loss, y[m], eta[m], slopes[m] * inverse, dual[m] * inverse)
-        if gap < np.inf:
-            gain += dual[m] * (ahead[m] - eta[m]) - w * gap
+        w, move = weights[m], ahead[m] - eta[m]
+        more = dual_gain(loss, y[m], w, eta[m], slopes[m], dual[m], move)
+        if more > -np.inf:
+            gain += more
             continue
         moved += 1
         away = slopes[m] - dual[m]

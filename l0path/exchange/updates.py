@@ -20,94 +20,83 @@ RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 
 class Supports(NamedTuple):
-    """The e supports to be checked, by numbers among their r members.
+    """The e supports to be checked, by numbers among their r members."""
 
-    S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
-    sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
-    must reach (RANKING: every pair counts); tie (e,): what counts as equal; norm (e,) >= ||B||_2,
-    inf where nothing is to be pruned; index, row, locked, member_cost (r,): columns of the members,
-    where their Gram rows stand, who stays, what each costs; dependent: combinations of a support
-    count too.
-    """
-
-    S: np.ndarray
+    S: np.ndarray  # (e, K), members
+    # (e, K + 1), coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go
     b: np.ndarray
-    size: np.ndarray
-    target: np.ndarray
-    ceiling: np.ndarray
-    tie: np.ndarray
-    norm: np.ndarray
-    index: np.ndarray
-    row: np.ndarray
-    locked: np.ndarray
-    member_cost: np.ndarray
-    dependent: bool
+    size: np.ndarray  # (e,), how many members
+    target: np.ndarray  # (e,), what an addition must gain
+    ceiling: np.ndarray  # (e,), what a swap must reach; RANKING: every pair counts
+    tie: np.ndarray  # (e,), by how much changes may differ that count as equal
+    norm: np.ndarray  # (e,), >= ||B||_2; inf where nothing is to be pruned
+    index: np.ndarray  # (r,), columns of the members
+    row: np.ndarray  # (r,), where their Gram rows stand
+    locked: np.ndarray  # (r,), bool: who stays
+    member_cost: np.ndarray  # (r,)
+    dependent: bool  # whether combinations of a support count too
 
 
 class UpdateRecord(NamedTuple):
-    """T steps: kind (T,); what (T,), the member that is added, the position that is dropped, or the
-    number of the support; size (T,) before the step; x, y, z (T, K) and number (T, 2), the numbers
-    by which a column is updated; B (e, K, K), inverses where a support is built anew.
+    """T steps, and the numbers by which each updates a column.
+
+    BUILD  x = b, y = the members, and B of the support
+    ADD    x = V_j, y = G_jS, number = (c_j, 1) / s_j of the member j that is added
+    DROP   x = B_i / B_ii, number = (b_i, 1) / B_ii of the position i that is dropped
+    CHECK  x = b_i / B_ii, 0 where i stays; y = 1 / B_ii; z = b_i^2 / B_ii less twice the cost of i
     """
 
-    kind: np.ndarray
-    what: np.ndarray
-    size: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    number: np.ndarray
-    B: np.ndarray
+    kind: np.ndarray  # (T,), BUILD, ADD, DROP or CHECK
+    what: np.ndarray  # (T,), member added, position dropped, or number of the support
+    size: np.ndarray  # (T,), before the step
+    x: np.ndarray  # (T, K)
+    y: np.ndarray  # (T, K)
+    z: np.ndarray  # (T, K)
+    number: np.ndarray  # (T, 2)
+    B: np.ndarray  # (e, K, K), inverses where a support is built anew
 
 
 class AllColumns(NamedTuple):
-    """All p columns that are checked: Gram rows (r, p), products with y (p,), mean squares (p,),
-    whether they are usable (p,), and what they cost (p,).
-    """
+    """All p columns that are checked."""
 
-    rows: np.ndarray
-    q: np.ndarray
-    square: np.ndarray
-    usable: np.ndarray
-    cost: np.ndarray
+    rows: np.ndarray  # (r, p), Gram rows
+    q: np.ndarray  # (p,), products with y
+    square: np.ndarray  # (p,), mean squares
+    usable: np.ndarray  # (p,), bool
+    cost: np.ndarray  # (p,), of being in
 
 
 class UpdateSequence(NamedTuple):
-    """The supports, the `steps` updates that lead through them, ridge_diag = 2 lambda2, and
-    lambda1.
-    """
+    """Supports and the updates that lead through them."""
 
     supports: Supports
     record: UpdateRecord
-    steps: int
-    ridge_diag: float
+    steps: int  # number of updates
+    ridge_diag: float  # 2 lambda2
     lambda1: float
 
 
 class BestExchanges(NamedTuple):
-    """The best exchanges of each of e supports, (e, capacity) each, and how many there are (e,)."""
+    """The best exchanges of each of e supports."""
 
-    change: np.ndarray
-    column: np.ndarray
-    position: np.ndarray
-    count: np.ndarray
+    change: np.ndarray  # (e, capacity), ascending
+    column: np.ndarray  # (e, capacity)
+    position: np.ndarray  # (e, capacity), -1 for an addition
+    count: np.ndarray  # (e,), how many there are
 
 
 class Part(NamedTuple):
-    """m columns to which updates are applied: their numbers, Gram rows of the members G (r, m), V
-    (K, m), and of shape (m,) A = a + 2 lambda2, c, s, the work arrays rho and score, and extra =
-    twice the cost.
-    """
+    """m columns to which updates are applied."""
 
-    columns: np.ndarray
-    G: np.ndarray
-    V: np.ndarray
-    A: np.ndarray
-    c: np.ndarray
-    s: np.ndarray
-    rho: np.ndarray
-    score: np.ndarray
-    extra: np.ndarray
+    columns: np.ndarray  # (m,), their numbers
+    G: np.ndarray  # (r, m), Gram rows of the members
+    V: np.ndarray  # (K, m)
+    A: np.ndarray  # (m,), a + 2 lambda2
+    c: np.ndarray  # (m,), gradients
+    s: np.ndarray  # (m,), curvature that is left
+    rho: np.ndarray  # (m,), work space
+    score: np.ndarray  # (m,), work space
+    extra: np.ndarray  # (m,), twice the cost
 
 
 def new_record(supports):

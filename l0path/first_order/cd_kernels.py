@@ -61,36 +61,36 @@ class StopRule(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """b (w,), and eta, slopes, curvatures (n,) there; trial (n,) is scratch."""
+    """Coefficients, and the loss there."""
 
-    b: np.ndarray
-    eta: np.ndarray
-    slopes: np.ndarray
-    curvatures: np.ndarray
-    trial: np.ndarray
+    b: np.ndarray  # (w,)
+    eta: np.ndarray  # (n,)
+    slopes: np.ndarray  # (n,)
+    curvatures: np.ndarray  # (n,)
+    trial: np.ndarray  # (n,), work space
 
 
 class Leaving(NamedTuple):
-    """Members that may leave, (k,) each: what P loses with them is rho (infinite: stays), less
-    `member_cost`. Without member i the correlation of column j is c_j + scale_i rows[index_i, j].
+    """Members that may leave. Without member i the correlation of column j is c_j + scale_i
+    rows[index_i, j].
     """
 
     rows: np.ndarray
-    index: np.ndarray
-    scale: np.ndarray
-    rho: np.ndarray
-    member_cost: np.ndarray
+    index: np.ndarray  # (k,)
+    scale: np.ndarray  # (k,)
+    rho: np.ndarray  # (k,), what P loses with each; infinite: it stays
+    member_cost: np.ndarray  # (k,), what leaving saves
 
 
 class Entering(NamedTuple):
-    """Columns that may enter, (m,) each: c, curvature a, which to skip, factor and box."""
+    """Columns that may enter."""
 
-    c: np.ndarray
-    a: np.ndarray
-    skip: np.ndarray
-    factor: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    c: np.ndarray  # (m,), correlations
+    a: np.ndarray  # (m,), curvatures
+    skip: np.ndarray  # (m,), bool
+    factor: np.ndarray  # (m,), penalty factors
+    lower: np.ndarray  # (m,), the box
+    upper: np.ndarray  # (m,), the box
 
 
 class BestSwaps(NamedTuple):

@@ -69,18 +69,17 @@ def entry_gains(correlation, curvature, lambda1, lambda2, lower=None, upper=None
 
 
 class Sides(NamedTuple):
-    """Both sides of swaps of a fit with columns J (slice or indices), c, a (m,) about these: the
-    correlation on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j;
-    rho (k,): what P without the costs loses with each member.
+    """Both sides of swaps of a fit with columns J. Without member i the correlation on column j is
+    c_j + scale_i rows[index_i, j].
     """
 
     rows: np.ndarray
-    index: np.ndarray
-    scale: np.ndarray
-    c: np.ndarray
-    a: np.ndarray
-    rho: np.ndarray
-    J: Any
+    index: np.ndarray  # (k,)
+    scale: np.ndarray  # (k,)
+    c: np.ndarray  # (m,), correlations
+    a: np.ndarray  # (m,), curvatures
+    rho: np.ndarray  # (k,), what P without the costs loses with each member
+    J: Any  # slice or indices of the m columns
 
 
 class CoordinateSolver:

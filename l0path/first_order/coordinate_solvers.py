@@ -206,10 +206,3 @@ def make_descent(model, lambda1, lambda2, settings=None, scale=None):
         scale = max(abs(model.null(lambda1, lambda2).value), 1e-300)
     kind = GramSolver if model.problem.quadratic else RowSolver
     return kind(model, lambda1, lambda2, settings or CoordinateDescent(), scale)
-
-
-def solve_point(model, lambda0, lambda1, lambda2, start, settings=None):
-    """A stationary point of (P) on the working columns of a model, from a Fit on some of them that
-    is the optimum on its support.
-    """
-    return make_descent(model, lambda1, lambda2, settings).solve(lambda0, start)

@@ -234,10 +234,8 @@ class SizeAscent:
         """Let the best multiple s a compete: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared
         loss without lambda1 and box.
         """
-        linear, bend = (
-            float(self.p.weights @ (self.p.y * a)),
-            float(self.p.weights @ (a * a)) + 2.0 * total,
-        )
+        linear = float(self.p.weights @ (self.p.y * a))
+        bend = float(self.p.weights @ (a * a)) + 2.0 * total
         if bend > 0.0 and 0.5 * linear * linear / bend > self.best:
             self.best, self.best_a = 0.5 * linear * linear / bend, a * (-linear / bend)
 

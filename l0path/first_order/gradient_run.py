@@ -19,14 +19,12 @@ class GradientRun:
     """One size: the loop's state, and the moves that all variants share."""
 
     def __init__(self, solver, k, poll, watch):
-        self.solver, self.view, self.settings, self.k, self.poll, self.watch = (
-            solver,
-            solver.view,
-            solver.settings,
-            k,
-            poll,
-            watch,
-        )
+        self.solver = solver
+        self.view = solver.view
+        self.settings = solver.settings
+        self.k = k
+        self.poll = poll
+        self.watch = watch
         self.floor = (0.999 if self.settings.paper_defaults else 0.99) / self.view.lipschitz
         self.noise = 1e-14 * solver.scale
         # the next step

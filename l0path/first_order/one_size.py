@@ -31,10 +31,8 @@ def outside(model, solver, outcomes):
         for i, outcome in enumerate(outcomes):
             score = np.where(out, solver.scores(outcome, correlations[i], block), -1.0)
             over = np.flatnonzero(score > edges[i])
-            score, J = (
-                np.concatenate([found[i][0], score[over]]),
-                np.concatenate([found[i][1], start + over]),
-            )
+            score = np.concatenate([found[i][0], score[over]])
+            J = np.concatenate([found[i][1], start + over])
             best = np.lexsort((J, -score))[
                 : max(solver.traits.max_entering, outcome.fit.support.size)
             ]

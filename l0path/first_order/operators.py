@@ -52,18 +52,13 @@ class SizeOutcome(NamedTuple):
 
 
 class SolverTraits(NamedTuple):
-    """The declaration of a solver to the path of all sizes. all_columns: it works on all p columns
-    and needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
-    above; max_entering: columns that may join for one size at a time; proposes: the cheapest
-    removal and the best addition compete for the sizes beside; prunes: its `reach` bounds the
-    products that matter.
-    """
+    """The declaration of a solver to the path of all sizes."""
 
-    all_columns: bool = False
-    both_ways: bool = False
-    max_entering: int = 60
-    proposes: bool = False
-    prunes: bool = False
+    all_columns: bool = False  # it works on all p columns and needs no check
+    both_ways: bool = False  # it ends where its start leads it: sizes are also entered from above
+    max_entering: int = 60  # columns that may join for one size at a time
+    proposes: bool = False  # best addition and cheapest removal compete for the sizes beside
+    prunes: bool = False  # its `reach` bounds the products that matter
 
 
 def largest(score, count, index):
@@ -96,9 +91,9 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
         for _turn in range(2):
             for u in basis:
                 v = v - (u @ v) * u
-        old, found = (
-            found,
-            float(np.linalg.eigvalsh(np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1))[-1]),
+        old = found
+        found = float(
+            np.linalg.eigvalsh(np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1))[-1]
         )
         length = float(np.linalg.norm(v))
         if length <= 1e-12 * found or abs(found - old) <= tol * found:
@@ -276,11 +271,9 @@ class GramView(View):
 
     def __init__(self, model, lambda1, lambda2):
         super().__init__(model.problem, model.W, lambda1, lambda2)
-        self.G, self.q, self.half_square = (
-            model.G[: model.width, : model.width],
-            model.q,
-            model.half_square,
-        )
+        self.G = model.G[: model.width, : model.width]
+        self.q = model.q
+        self.half_square = model.half_square
         self.where = model.where
 
     def position(self, support):

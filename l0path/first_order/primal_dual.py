@@ -86,18 +86,16 @@ class PrimalDual:
 
 
 class Certified(NamedTuple):
-    """A solution for one lambda0: fit, objective P, bound <= P of every b (NaN: not asked for),
-    iterations, status; alpha (n,); excluded (p,) columns that no optimum uses; reads of X.
-    """
+    """A solution for one lambda0."""
 
     fit: Fit
-    objective: float
-    bound: float
+    objective: float  # P
+    bound: float  # at most P of every b; NaN: not asked for
     iterations: int
     status: str
-    alpha: Any
-    excluded: np.ndarray
-    reads: int
+    alpha: Any  # (n,), dual point
+    excluded: np.ndarray  # (p,), columns that no optimum uses
+    reads: int  # of X
 
     @property
     def gap(self):
@@ -153,14 +151,12 @@ class PrimalDualSolver:
         """
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
-        excluded, bound, alpha, steps, status, reads = (
-            np.zeros(p.X.p, dtype=bool),
-            -np.inf,
-            self.a,
-            0,
-            "max_rounds",
-            0,
-        )
+        excluded = np.zeros(p.X.p, dtype=bool)
+        bound = -np.inf
+        alpha = self.a
+        steps = 0
+        status = "max_rounds"
+        reads = 0
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)

@@ -120,13 +120,11 @@ class GradientSolver:
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
-        self.model, self.lambda1, self.lambda2, self.settings, self.scale = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            settings,
-            scale,
-        )
+        self.model = model
+        self.lambda1 = float(lambda1)
+        self.lambda2 = float(lambda2)
+        self.settings = settings
+        self.scale = scale
         self.traits = SolverTraits(settings.paper_defaults, both_ways=True, max_entering=20)
         self.width, self.view, self.bounds = -1, None, {}
 

@@ -68,17 +68,15 @@ class Formula:
         index=None,
         output="pandas",
     ):
-        (
-            self.text,
-            self.columns,
-            self.env,
-            self.own,
-            self.state,
-            self.names,
-            self.n_dropped,
-            self.index,
-            self.output,
-        ) = text, list(columns), env, tuple(own), state, list(names), n_dropped, index, output
+        self.text = text
+        self.columns = list(columns)
+        self.env = env
+        self.own = tuple(own)
+        self.state = state
+        self.names = list(names)
+        self.n_dropped = n_dropped
+        self.index = index
+        self.output = output
         self.terms, self._parsed, self._spec = [], None, None
         self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
         self.table, self.by_row = None, {}

@@ -17,20 +17,15 @@ from ..working_set.limits import separation_of
 
 
 class Split(NamedTuple):
-    """One split: the columns chosen (m,), their estimates, standard errors and p-values on the
-    held-out rows (NaN where these do not identify a coefficient), the degrees of freedom (inf:
-    normal), and whether the columns separate the classes of the held-out rows (coefficients whose
-    estimates are infinite are then not identified). The arrays are (m tests,): each column has as
-    many tests, one after another.
-    """
+    """One split. Each column has as many tests, one after another: arrays are (m tests,)."""
 
-    support: np.ndarray
-    estimate: np.ndarray
-    error: np.ndarray
-    p_value: np.ndarray
-    freedom: float
-    separated: bool = False
-    tests: int = 1
+    support: np.ndarray  # (m,), the columns chosen
+    estimate: np.ndarray  # on the held-out rows; NaN where these do not identify it
+    error: np.ndarray  # standard errors, likewise
+    p_value: np.ndarray  # likewise
+    freedom: float  # degrees of freedom; inf: normal
+    separated: bool = False  # whether the columns separate the classes of the held-out rows
+    tests: int = 1  # of a column
 
 
 def tested(path, s, data, held):

@@ -81,20 +81,16 @@ class KnockoffFilter(ShowingCompetition):
         random_state: int | None,
         status: str,
     ) -> None:
-        self.statistic, self.threshold, self.fdr, self.plus, self.kind = (
-            statistic,
-            threshold,
-            fdr,
-            plus,
-            kind,
-        )
-        self.s, self.knockoffs, self.path, self.random_state, self.status = (
-            s,
-            knockoffs,
-            path,
-            random_state,
-            status,
-        )
+        self.statistic = statistic
+        self.threshold = threshold
+        self.fdr = fdr
+        self.plus = plus
+        self.kind = kind
+        self.s = s
+        self.knockoffs = knockoffs
+        self.path = path
+        self.random_state = random_state
+        self.status = status
         chosen = statistic[statistic >= threshold]
         self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
 

@@ -348,21 +348,17 @@ def combine(splits, labels, level):
     q = max(one.tests for one in splits)
     places = [(one.support[:, None] * q + np.arange(q)).ravel() for one in splits]
     ever = np.unique(np.concatenate(places)).astype(np.int64)
-    estimate, error, adjusted = (
-        np.zeros((B, ever.size)),
-        np.full((B, ever.size), np.inf),
-        np.ones((B, ever.size)),
-    )
+    estimate = np.zeros((B, ever.size))
+    error = np.full((B, ever.size), np.inf)
+    adjusted = np.ones((B, ever.size))
     count = np.zeros(p)
     for b, (one, place) in enumerate(zip(splits, places, strict=True)):
         count[place] += 1
         ok = np.isfinite(one.p_value)
         at = np.searchsorted(ever, place[ok])
-        estimate[b, at], error[b, at], adjusted[b, at] = (
-            one.estimate[ok],
-            one.error[ok],
-            np.minimum(1.0, place.size * one.p_value[ok]),
-        )
+        estimate[b, at] = one.estimate[ok]
+        error[b, at] = one.error[ok]
+        adjusted[b, at] = np.minimum(1.0, place.size * one.p_value[ok])
     freedom = np.array([one.freedom for one in splits])
     low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
     p_value[ever] = aggregate_p_values(adjusted)

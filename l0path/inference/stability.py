@@ -83,14 +83,12 @@ class StabilitySelection(ShowingFrequencies):
         status: str,
         reached: Sequence[int] | None = None,
     ) -> None:
-        self.k, self.threshold, self.fraction, self.bootstrap, self.random_state, self.status = (
-            k,
-            threshold,
-            fraction,
-            bootstrap,
-            random_state,
-            status,
-        )
+        self.k = k
+        self.threshold = threshold
+        self.fraction = fraction
+        self.bootstrap = bootstrap
+        self.random_state = random_state
+        self.status = status
         self.n_subsamples, self.n_competing = len(sets), competing
         self.n_reached = len(sets) if reached is None else sum(size >= k for size in reached)
         self.supports = [one[k - 1] for one in sets]

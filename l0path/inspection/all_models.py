@@ -26,7 +26,6 @@ from ..exact.all_sizes.choice import (
     few_columns,
     make_search,
     refits,
-    units_to_choose,
 )
 from ..exact.all_sizes.enumeration import Enumeration, enumerable
 from ..exact.all_sizes.nested import servable_nested
@@ -63,7 +62,8 @@ from ..paths.criteria import (
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import bounded, relative_gap
-from ..working_set.hinge import NOT_UNIQUE, make_model
+from ..working_set.hinge import NOT_UNIQUE
+from ..working_set.model import make_model
 from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbors import fit_data
@@ -74,17 +74,15 @@ AGREEING = 1e-6  # of an objective: the models of two searches may differ by les
 
 
 class BestModels(NamedTuple):
-    """Result of a search for the best sets: models, the best first, and their scores; bound: no
-    other set has a smaller score; ended; nodes; searched: what was searched, as a text.
-    """
+    """Result of a search for the best sets."""
 
-    models: list
-    scores: np.ndarray
-    bound: float
+    models: list  # the best first
+    scores: np.ndarray  # theirs
+    bound: float  # no other set has a smaller score
     ended: SearchEnd
-    full: bool
+    full: bool  # whether there are more than are kept
     nodes: int
-    searched: str
+    searched: str  # what was searched, as a text
 
 
 def best_subset(
@@ -472,7 +470,7 @@ class SetSearch:
         self.model, self.listed = make_model(self.problem), not searched
         if searched and not self.tree:
             self.model.grow(np.flatnonzero(self.problem.usable))
-        self.most, self.counts = units_to_choose(self.problem), None
+        self.most, self.counts = self.problem.units_to_choose, None
 
     def of_size(self, k):
         """The objective of models of k columns, or groups."""

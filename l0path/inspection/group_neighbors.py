@@ -8,46 +8,30 @@ the slopes c of the fit without the member that it replaces (`verification.group
 import numpy as np
 
 from ..core.status import FitStatus
-from ..engine.reported import Reporting
 from ..exchange.verification.groups import scores
-from ..problem.problem import pose, row_weights
 from ..working_set.groups import GroupFit, GroupModel
-from ..working_set.hinge import make_model
-from .neighbors import ExchangePairs, check_refitted, fit_data, value_at
+from ..working_set.model import make_model
+from .neighbors import Around, ExchangePairs
 
 # columns up to which every exchange may be refitted: their Gram matrix is held then
 GRAM_COLUMNS = 2000
 
 
-class GroupNeighbors:
-    """The exchanges around solution `index` of a path with groups, as `Neighbors` has them for
-    columns; units are numbers of groups.
-    """
+class GroupNeighbors(Around):
+    """The exchanges of groups; units are their numbers."""
 
-    exact = False
-
-    def __init__(self, path, index, X=None, y=None):
-        data = fit_data(path, X, y)
-        self.solution = s = path._solutions[index]
-        self.problem, self.names = pose(data), path._meta.groups.labels
+    def prepare(self):
+        """See `Around`."""
+        s = self.solution
         self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
-        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.value = s.loss + s.shrinkage
-        center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
         self.model.grow(s.groups)
-        here = GroupFit(
-            s.support,
-            s.beta * self.problem.X.scale[s.support],
-            float(s.intercept + center @ s.beta),
-            self.value,
-            s.flags,
-            s.groups,
-        )
-        self.reporting = Reporting(self.problem, data, row_weights(data))
+        self._take_groups()
+        here = GroupFit(*self.found(), s.groups)
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
-        self.value = value_at(s, self.fit)
-        check_refitted(path, self.fit, self.value)
-        self.units = s.groups
+
+    def _take_groups(self):
+        """Set the members, those that stay, and the groups `outside` that may come in."""
+        self.units = self.solution.groups
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()
         free[self.units] = False
@@ -121,14 +105,6 @@ class GroupNeighbors:
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""
         return self._refit(np.sort(np.append(self.units[self.units != out], into)), target)
-
-    def cost_change(self, out, into):
-        """Change of lambda0 sum f by an exchange; 0 on a support grid."""
-        return (
-            self.lambda0 * (self.problem.groups.factor[into] - self.problem.groups.factor[out])
-            if self.lambda0
-            else 0.0
-        )
 
     def _scores(self, fits):
         """Scores (m, G) of all groups at m fits."""

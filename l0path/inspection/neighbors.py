@@ -14,7 +14,7 @@ from ..core.status import FitStatus
 from ..engine.reported import Reporting
 from ..exchange.table import COLLINEAR
 from ..problem.problem import Fit, pose, row_weights
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 
 TABLE_ENTRIES = 1 << 22  # entries of the table of changes made at a time: 32 MB
 PROGRAM = 1e6  # operations that a linear program counts for
@@ -66,35 +66,55 @@ def check_refitted(path, fit, value):
         )
 
 
-class Neighbors:
-    """The exchanges around solution `index` of a path. `exact`: the table decides by itself;
-    `value`: objective of the solution; `fit`: its restricted optimum; `units`: its columns, of
-    `names`.
+class Around:
+    """The exchanges around solution `index` of a path, whatever its units are.
+
+    `units`: its members; `locked`: those that stay; `names`: of all units; `factor`: their penalty
+    factors; `fit`: its restricted optimum; `value`: its objective; `exact`: whether the table of
+    exchanges decides by itself. A subclass has `prepare`.
     """
+
+    exact = False
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
         self.solution = s = path._solutions[index]
-        self.problem, self.names = pose(data), path._meta.names
-        self.model = make_model(self.problem)
-        self.model.grow(s.support)
-        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
-        self.value = s.loss + s.shrinkage
-        center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
-        here = Fit(
-            s.support,
-            s.beta * self.problem.X.scale[s.support],
-            float(s.intercept + center @ s.beta),
-            self.value,
-            s.flags,
-        )
+        self.problem, groups = pose(data), path._meta.groups
+        self.names = path._meta.names if groups is None else groups.labels
+        self.factor = (self.problem if groups is None else self.problem.groups).factor
         self.reporting = Reporting(self.problem, data, row_weights(data))
-        self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
+        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
+        self.prepare()
         self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
-        self.units = s.support
-        self.locked = np.isin(s.support, self.problem.forced)
+
+    def prepare(self):
+        """Set the working columns `model`, `units`, `locked` and `fit`."""
+        raise NotImplementedError
+
+    def found(self):
+        """The `Fit` of the solution as the search found it, by its own coefficients."""
+        s, X = self.solution, self.problem.X
+        center = X.center[s.support] if self.problem.intercept else np.zeros(s.support.size)
+        b, b0 = s.beta * X.scale[s.support], float(s.intercept + center @ s.beta)
+        return Fit(s.support, b, b0, s.loss + s.shrinkage, s.flags)
+
+    def cost_change(self, out, into):
+        """Change of lambda0 sum f by an exchange; 0 on a support grid."""
+        return self.lambda0 * (self.factor[into] - self.factor[out]) if self.lambda0 else 0.0
+
+
+class Neighbors(Around):
+    """The exchanges of columns."""
+
+    def prepare(self):
+        """See `Around`."""
+        s = self.solution
+        self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
+        self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
+        self.model, here = make_model(self.problem), self.found()
+        self.model.grow(s.support)
+        self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
 
     @property
     def total(self):
@@ -159,14 +179,6 @@ class Neighbors:
         """The Fit after an exchange."""
         support = self.fit.support
         return self.refit(np.sort(np.append(support[support != out], into)), target=target)
-
-    def cost_change(self, out, into):
-        """Change of lambda0 sum f by an exchange; 0 on a support grid."""
-        return (
-            self.lambda0 * (self.problem.factor[into] - self.problem.factor[out])
-            if self.lambda0
-            else 0.0
-        )
 
     def _quadratic(self):
         """(first column, rows (k, m), gradient (m,), diagonal (m,), B (k, k)) for ranges of columns

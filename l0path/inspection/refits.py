@@ -169,14 +169,12 @@ def _rows(path, X, y, by_row):
 
 
 class RefitTable(NamedTuple):
-    """The input of statsmodels: response (successes and failures: two columns), columns, weights of
-    mean 1 or None, how many rows each row stands for or None, offset or None.
-    """
+    """The input of statsmodels."""
 
-    endog: pd.Series
-    exog: pd.DataFrame
-    weights: np.ndarray | None
-    counts: np.ndarray | None
+    endog: pd.Series  # response; successes and failures: two columns
+    exog: pd.DataFrame  # columns
+    weights: np.ndarray | None  # of mean 1
+    counts: np.ndarray | None  # how many rows each row stands for
     offset: np.ndarray | None
 
 
@@ -307,7 +305,7 @@ def weighting(table):
 
 
 @fitted.register(Squared)
-def _(loss, sm, path, s, table, how):
+def squared_fitted(loss, sm, path, s, table, how):
     if table.counts is not None:  # too many to repeat the rows
         return sm.GLM(table.endog, table.exog, **weighting(table)).fit(**{"use_t": True, **how})
     if table.weights is None:
@@ -316,7 +314,7 @@ def _(loss, sm, path, s, table, how):
 
 
 @fitted.register(Huber)
-def _(loss, sm, path, s, table, how):
+def huber_fitted(loss, sm, path, s, table, how):
     if table.weights is not None:
         raise ValueError(
             "statsmodels has no weighted robust regression: refit of loss='huber' takes no "
@@ -336,27 +334,27 @@ def glm_family(loss, sm):
 
 @glm_family.register(Binomial)
 @glm_family.register(Logistic)
-def _(loss, sm):
+def binomial_glm_family(loss, sm):
     return sm.families.Binomial()
 
 
 @glm_family.register(Poisson)
-def _(loss, sm):
+def poisson_glm_family(loss, sm):
     return sm.families.Poisson()
 
 
 @glm_family.register(Gamma)
-def _(loss, sm):
+def gamma_glm_family(loss, sm):
     return sm.families.Gamma(sm.families.links.Log())
 
 
 @glm_family.register(Tweedie)
-def _(loss, sm):
+def tweedie_glm_family(loss, sm):
     return sm.families.Tweedie(sm.families.links.Log(), var_power=loss.power)
 
 
 @fitted.register(NegativeBinomial)
-def _(loss, sm, path, s, table, how):
+def negative_binomial_fitted(loss, sm, path, s, table, how):
     """NB2 with theta = 1 / alpha estimated anew."""
     if how.get("scale") is not None:
         raise ValueError(
@@ -396,7 +394,7 @@ def _negative_binomial(sm, table):
 
 
 @fitted.register(Quantile)
-def _(loss, sm, path, s, table, how):
+def quantile_fitted(loss, sm, path, s, table, how):
     """The check loss as it is: QuantReg, with the coefficients of its linear program, which its
     iterations come near to. They may end in a cycle, which then says nothing. A row times a weight
     has its check loss times the weight, which is how R's `rq` takes weights.
@@ -448,7 +446,7 @@ def _quantile_coefficients(Z, y, quantile):
 
 @fitted.register(Multinomial)
 @fitted.register(Ordinal)
-def _(loss, sm, path, s, table, how):
+def multinomial_fitted(loss, sm, path, s, table, how):
     return (fit_ordered if path._meta.ordered else fit_classes)(path, s, table, how)
 
 

@@ -4,34 +4,24 @@ of `l0path.exchange.response_table`, which decides under the squared loss; refit
 
 import numpy as np
 
-from ..engine.reported import Reporting
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
-from ..problem.problem import pose, row_weights
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbors import GroupNeighbors
-from .neighbors import TABLE_ENTRIES, Neighbors, check_refitted, fit_data, value_at
+from .neighbors import TABLE_ENTRIES, Neighbors
 
 
 class ResponseNeighbors(Neighbors):
-    """The exchanges around solution `index` of a path of several responses or classes, as
-    `Neighbors` has them for one.
-    """
+    """The exchanges of columns under several responses or classes."""
 
-    def __init__(self, path, index, X=None, y=None):
-        data = fit_data(path, X, y)
-        self.solution = s = path._solutions[index]
-        self.problem, self.names = pose(data), path._meta.names
-        self.reporting = Reporting(self.problem, data, row_weights(data))
-        self.model = make_model(self.problem)
-        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.exact, self.fit = self.problem.quadratic, None
+    def prepare(self):
+        """See `Around`."""
+        s = self.solution
+        self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
+        self.exact, self.model = self.problem.quadratic, make_model(self.problem)
+        self.fit = None
         self.fit = self.refit(s.support)
-        self.value = value_at(s, self.fit)
-        check_refitted(path, self.fit, self.value)
-        self.units = s.support
-        self.locked = np.isin(s.support, self.problem.forced)
 
     def refit(self, support, start=None, target=np.inf):
         """The Fit on a sorted support; None once `target` is out of reach."""
@@ -64,22 +54,14 @@ class ResponseNeighbors(Neighbors):
 
 
 class ResponseGroupNeighbors(GroupNeighbors):
-    """The exchanges of groups around solution `index` of a path of several responses or classes."""
+    """The exchanges of groups under several responses or classes."""
 
-    def __init__(self, path, index, X=None, y=None):
-        data = fit_data(path, X, y)
-        self.solution = s = path._solutions[index]
-        self.problem, self.names = pose(data), path._meta.groups.labels
-        self.reporting = Reporting(self.problem, data, row_weights(data))
+    def prepare(self):
+        """See `Around`."""
+        s = self.solution
         self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
-        self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
-        self.fit, self.units = self.model.refit(s.groups), s.groups
-        self.value = value_at(s, self.fit)
-        check_refitted(path, self.fit, self.value)
-        self.locked = np.isin(self.units, self.model.forced)
-        free = self.model.free.copy()
-        free[self.units] = False
-        self.outside = np.flatnonzero(free)
+        self.fit = self.model.refit(s.groups)
+        self._take_groups()
 
     def _scores(self, fits):
         """As `GroupNeighbors._scores`."""

@@ -20,7 +20,7 @@ from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
-from ..working_set.hinge import make_model
+from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,
     WEIGHTED,
@@ -147,18 +147,15 @@ def survival_rows(path, X, y, **by_row):
 
 
 class CoupledRows(NamedTuple):
-    """Rows of survival times or ordered classes, all of positive weight: columns A (n, k), their
-    names, y (n,) (events, or codes of classes), the loss, weights (n,) and counts (n,) or None as
-    those of `Data`, offset (n,) or None.
-    """
+    """Rows of survival times or ordered classes, all of positive weight."""
 
-    A: np.ndarray
-    names: list
-    y: np.ndarray
+    A: np.ndarray  # (n, k), columns
+    names: list  # of the columns
+    y: np.ndarray  # (n,), events, or codes of classes
     loss: Any
-    weights: np.ndarray
-    counts: np.ndarray | None
-    offset: np.ndarray | None
+    weights: np.ndarray  # (n,), as those of `Data`
+    counts: np.ndarray | None  # (n,), as those of `Data`
+    offset: np.ndarray | None  # (n,)
 
     @property
     def copies(self):
@@ -172,16 +169,13 @@ class CoupledRows(NamedTuple):
 
 
 class Maximum(NamedTuple):
-    """The maximum of a likelihood, by the Newton steps of the paths: coefficients (k,), the inverse
-    of their information (k, k), which of them the rows determine (k,), the predictor (n,), and
-    whether there is a maximum.
-    """
+    """The maximum of a likelihood, by the Newton steps of the paths."""
 
-    params: np.ndarray
-    covariance: np.ndarray
-    known: np.ndarray
-    eta: np.ndarray
-    attained: bool
+    params: np.ndarray  # (k,), coefficients
+    covariance: np.ndarray  # (k, k), the inverse of their information
+    known: np.ndarray  # (k,), bool: which of them the rows determine
+    eta: np.ndarray  # (n,), predictor
+    attained: bool  # whether there is a maximum
 
 
 def maximum_likelihood(rows):

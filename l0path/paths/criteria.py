@@ -445,15 +445,13 @@ def _full_variance(data):
 def _has_likelihood(meta):
     if meta.traits.likelihood:
         return
-    loss, why = (
-        meta.loss,
-        (
-            "is your own"
-            if meta.loss in OWN_LOSSES
-            else "is a margin loss"
-            if not meta.traits.link
-            else f"has a scale ({meta.traits.pilot or 'of its own'}) that no likelihood estimates"
-        ),
+    loss = meta.loss
+    why = (
+        "is your own"
+        if meta.loss in OWN_LOSSES
+        else "is a margin loss"
+        if not meta.traits.link
+        else f"has a scale ({meta.traits.pilot or 'of its own'}) that no likelihood estimates"
     )
     raise ValueError(
         f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "

@@ -500,10 +500,8 @@ class Path:
             raise TypeError(f"k={k!r} must be a whole number, the size of a model")
         sized = [i for i in rows if self._solutions[i].k == k]
         if not sized:
-            below, above = (
-                [self._solutions[i].k for i in rows if self._solutions[i].k < k],
-                [self._solutions[i].k for i in rows if self._solutions[i].k > k],
-            )
+            below = [self._solutions[i].k for i in rows if self._solutions[i].k < k]
+            above = [self._solutions[i].k for i in rows if self._solutions[i].k > k]
             near = [
                 f"k={max(below)}" if below else "",
                 f"k={min(above)}" if above else "",

@@ -76,10 +76,8 @@ def plot_recovery(
         part = _between(table, k)
         for column in columns:
             number = len(ends)
-            color, dash = (
-                style.PALETTE[number % len(style.PALETTE)],
-                style.DASHES[number % len(style.DASHES)],
-            )
+            color = style.PALETTE[number % len(style.PALETTE)]
+            dash = style.DASHES[number % len(style.DASHES)]
             shown, value = _values(part, column, k)
             hit = _draw(ax, shown["k"].to_numpy(), value, shown["exact"], (color, dash))
             said = column.replace("_", " ") if len(columns) > 1 or not name else ""

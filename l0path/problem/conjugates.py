@@ -50,7 +50,7 @@ def smooth(loss):
 
 
 @smooth.register(Hinge)
-def _(loss):
+def hinge_smooth(loss):
     return SmoothedHinge(loss.width)
 
 
@@ -76,61 +76,61 @@ def interval(loss, y):
 
 @conjugate.register(Squared)
 @conjugate.register(Huber)
-def _(loss, y, r):
+def squared_conjugate(loss, y, r):
     return r * (0.5 * r + y)
 
 
 @conjugate.register(Poisson)
-def _(loss, y, r):
+def poisson_conjugate(loss, y, r):
     t = np.maximum(r + y, 0.0)
     return scipy.special.xlogy(t, t) - t
 
 
 @conjugate.register(Logistic)
-def _(loss, y, r):
+def logistic_conjugate(loss, y, r):
     q = np.clip(-y * r, 0.0, 1.0)
     return scipy.special.xlogy(q, q) + scipy.special.xlog1py(1.0 - q, -q)
 
 
 @conjugate.register(SquaredHinge)
-def _(loss, y, r):
+def squared_hinge_conjugate(loss, y, r):
     return y * r + 0.25 * r * r
 
 
 @conjugate.register(SmoothedHinge)
-def _(loss, y, r):
+def smoothed_hinge_conjugate(loss, y, r):
     return y * r + 0.5 * loss.gamma * r * r
 
 
 @conjugate.register(Hinge)
-def _(loss, y, r):
+def hinge_conjugate(loss, y, r):
     return y * r
 
 
 @interval.register(Squared)
-def _(loss, y):
+def squared_interval(loss, y):
     return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
 
 
 @interval.register(Huber)
-def _(loss, y):
+def huber_interval(loss, y):
     return np.full(y.shape, -loss.delta), np.full(y.shape, loss.delta)
 
 
 @interval.register(Poisson)
-def _(loss, y):
+def poisson_interval(loss, y):
     return -y, np.full(y.shape, np.inf)
 
 
 @interval.register(Logistic)
 @interval.register(SmoothedHinge)
 @interval.register(Hinge)
-def _(loss, y):
+def logistic_interval(loss, y):
     return np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)
 
 
 @interval.register(SquaredHinge)
-def _(loss, y):
+def squared_hinge_interval(loss, y):
     return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
 
 
@@ -144,23 +144,23 @@ def conjugate_slope(loss, y, r):
 
 @conjugate_slope.register(Squared)
 @conjugate_slope.register(Huber)
-def _(loss, y, r):
+def squared_conjugate_slope(loss, y, r):
     return r + y
 
 
 @conjugate_slope.register(Logistic)
-def _(loss, y, r):
+def logistic_conjugate_slope(loss, y, r):
     q = np.clip(-y * r, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
     return -y * np.log(q / (1.0 - q))
 
 
 @conjugate_slope.register(SquaredHinge)
-def _(loss, y, r):
+def squared_hinge_conjugate_slope(loss, y, r):
     return y + 0.5 * r
 
 
 @conjugate_slope.register(SmoothedHinge)
-def _(loss, y, r):
+def smoothed_hinge_conjugate_slope(loss, y, r):
     return y + loss.gamma * r
 
 
@@ -249,11 +249,9 @@ def tangents(loss, y, weights, eta, intercept, shift):
     Poisson rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
     """
     loss = smooth(loss)
-    a, total, shift = (
-        np.empty(eta.shape, order="F"),
-        np.empty(eta.shape[1]),
-        np.array(shift, dtype=float),
-    )
+    a = np.empty(eta.shape, order="F")
+    total = np.empty(eta.shape[1])
+    shift = np.array(shift, dtype=float)
     if isinstance(loss, Squared):
         r = eta - y[:, None]
         if intercept:

@@ -23,16 +23,13 @@ LABEL_TYPES = (str, bool, int, float, np.generic)
 
 
 class Groups(NamedTuple):
-    """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending;
-    factor (G,) multiplies lambda0: 0 always in, inf: never. Every column is in one group or more.
-    hierarchy: which groups need others in a model, None for none.
-    """
+    """G groups. Every column is in one group or more."""
 
-    labels: list
-    columns: np.ndarray
-    start: np.ndarray
-    factor: np.ndarray
-    hierarchy: Hierarchy | None = None
+    labels: list  # [G]
+    columns: np.ndarray  # group g has columns[start[g] : start[g + 1]], ascending
+    start: np.ndarray  # (G + 1,)
+    factor: np.ndarray  # (G,), multiplies lambda0; 0: always in, inf: never
+    hierarchy: Hierarchy | None = None  # which groups need others in a model
 
     def of(self, g):
         """Columns of a group."""
@@ -240,10 +237,8 @@ def with_factors(groups, factor, always_include, exclude, by_columns):
     labels, rest = _split(always_include, groups)
     inside = np.union1d(groups.having(by_columns(rest, "always_include")), labels).astype(np.int64)
     labels, rest = _split(exclude, groups)
-    outside, out = (
-        np.union1d(np.flatnonzero(np.isinf(factor)), labels).astype(np.int64),
-        by_columns(rest, "exclude"),
-    )
+    outside = np.union1d(np.flatnonzero(np.isinf(factor)), labels).astype(np.int64)
+    out = by_columns(rest, "exclude")
     inside = np.union1d(inside, np.flatnonzero(factor == 0)).astype(np.int64)
     both = np.intersect1d(
         inside,

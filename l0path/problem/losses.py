@@ -104,126 +104,126 @@ ETA_CAP = 30.0  # |eta| of a separated or diverging fit stops here: exp(30) = 1e
 
 
 @value.register(Squared)
-def _(loss, y, eta):
+def squared_value(loss, y, eta):
     return 0.5 * (y - eta) * (y - eta)
 
 
 @slope.register(Squared)
-def _(loss, y, eta):
+def squared_slope(loss, y, eta):
     return eta - y
 
 
 @curvature.register(Squared)
-def _(loss, y, eta):
+def squared_curvature(loss, y, eta):
     return 1.0
 
 
 @value.register(Logistic)
-def _(loss, y, eta):
+def logistic_value(loss, y, eta):
     m = y * eta
     return log1p_unit(exp_minus(abs(m))) + (0.0 if m > 0.0 else -m)
 
 
 @slope.register(Logistic)
-def _(loss, y, eta):
+def logistic_slope(loss, y, eta):
     m = y * eta
     e = exp_minus(abs(m))
     return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
 
 
 @curvature.register(Logistic)
-def _(loss, y, eta):
+def logistic_curvature(loss, y, eta):
     e = exp_minus(abs(eta))
     return e / ((1.0 + e) * (1.0 + e))
 
 
 @value.register(SquaredHinge)
-def _(loss, y, eta):
+def squared_hinge_value(loss, y, eta):
     gap = max(1.0 - y * eta, 0.0)
     return gap * gap
 
 
 @slope.register(SquaredHinge)
-def _(loss, y, eta):
+def squared_hinge_slope(loss, y, eta):
     return -2.0 * y * max(1.0 - y * eta, 0.0)
 
 
 @curvature.register(SquaredHinge)
-def _(loss, y, eta):
+def squared_hinge_curvature(loss, y, eta):
     return 2.0 if y * eta < 1.0 else 0.0
 
 
 @value.register(SmoothedHinge)
-def _(loss, y, eta):
+def smoothed_hinge_value(loss, y, eta):
     gap = max(1.0 - y * eta, 0.0)
     return 0.5 * gap * gap / loss.gamma if gap < loss.gamma else gap - 0.5 * loss.gamma
 
 
 @slope.register(SmoothedHinge)
-def _(loss, y, eta):
+def smoothed_hinge_slope(loss, y, eta):
     return -y * min(max((1.0 - y * eta) / loss.gamma, 0.0), 1.0)
 
 
 @curvature.register(SmoothedHinge)
-def _(loss, y, eta):
+def smoothed_hinge_curvature(loss, y, eta):
     gap = 1.0 - y * eta
     return 1.0 / loss.gamma if gap > 0.0 and gap < loss.gamma else 0.0
 
 
 @value.register(Huber)
-def _(loss, y, eta):
+def huber_value(loss, y, eta):
     r = abs(eta - y)
     return 0.5 * r * r if r <= loss.delta else loss.delta * r - 0.5 * loss.delta * loss.delta
 
 
 @slope.register(Huber)
-def _(loss, y, eta):
+def huber_slope(loss, y, eta):
     return min(max(eta - y, -loss.delta), loss.delta)
 
 
 @curvature.register(Huber)
-def _(loss, y, eta):
+def huber_curvature(loss, y, eta):
     return 1.0 if abs(eta - y) <= loss.delta else 0.0
 
 
 @value.register(Poisson)
-def _(loss, y, eta):
+def poisson_value(loss, y, eta):
     return exponential(eta) - y * eta
 
 
 @slope.register(Poisson)
-def _(loss, y, eta):
+def poisson_slope(loss, y, eta):
     return exponential(eta) - y
 
 
 @curvature.register(Poisson)
-def _(loss, y, eta):
+def poisson_curvature(loss, y, eta):
     return exponential(eta)
 
 
 @value.register(Hinge)
-def _(loss, y, eta):
+def hinge_value(loss, y, eta):
     return max(1.0 - y * eta, 0.0)
 
 
 @slope.register(Hinge)
-def _(loss, y, eta):
+def hinge_slope(loss, y, eta):
     return -y if y * eta < 1.0 else 0.0
 
 
 @fenchel_gap.register(Logistic)
-def _(loss, y, eta, at, dual):
+def logistic_fenchel_gap(loss, y, eta, at, dual):
     return binary_gap(-y * at, y * (at - dual))
 
 
 @fenchel_gap.register(SquaredHinge)
-def _(loss, y, eta, at, dual):
+def squared_hinge_fenchel_gap(loss, y, eta, at, dual):
     s, gap = -y * dual, 1.0 - y * eta
     return math.inf if s < 0.0 else 0.25 * s * s - s * gap + max(gap, 0.0) ** 2
 
 
 @fenchel_gap.register(SmoothedHinge)
-def _(loss, y, eta, at, dual):
+def smoothed_hinge_fenchel_gap(loss, y, eta, at, dual):
     s, gap = -y * dual, 1.0 - y * eta
     return (
         math.inf if s < 0.0 or s > 1.0 else 0.5 * loss.gamma * s * s - s * gap + value(loss, y, eta)
@@ -231,7 +231,7 @@ def _(loss, y, eta, at, dual):
 
 
 @fenchel_gap.register(Huber)
-def _(loss, y, eta, at, dual):
+def huber_fenchel_gap(loss, y, eta, at, dual):
     return (
         math.inf
         if abs(dual) > loss.delta
@@ -240,7 +240,7 @@ def _(loss, y, eta, at, dual):
 
 
 @fenchel_gap.register(Poisson)
-def _(loss, y, eta, at, dual):
+def poisson_fenchel_gap(loss, y, eta, at, dual):
     mean = at + y
     if dual + y < 0.0 or mean <= 0.0:
         return math.inf
@@ -322,7 +322,7 @@ def smoothness(loss):
 
 
 @smoothness.register(SmoothedHinge)
-def _(loss):
+def smoothed_hinge_smoothness(loss):
     return 1.0 / loss.gamma
 
 

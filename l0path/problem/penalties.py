@@ -55,7 +55,7 @@ def threshold(penalty, correlation, curvature, factor, bounds, current):
 
 
 @entry.register(Separable)
-def _(penalty, correlation, curvature, bounds):
+def separable_entry(penalty, correlation, curvature, bounds):
     """b = clip(soft(correlation, lambda1) / s), s = curvature + 2 lambda2;  gain = correlation b -
     s b^2 / 2 - lambda1 |b|  (clipping is exact: the cost is convex in b).
     """
@@ -66,7 +66,7 @@ def _(penalty, correlation, curvature, bounds):
 
 
 @threshold.register(Separable)
-def _(penalty, correlation, curvature, factor, bounds, current):
+def separable_threshold(penalty, correlation, curvature, factor, bounds, current):
     """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a cost lambda0
     f; a box without 0 leaves no choice.
     """

@@ -75,16 +75,13 @@ class Data:
 
 
 class Fit(NamedTuple):
-    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
-    value = loss + shrinkage, and flags (`core.status.FitStatus`). With q responses b is (k, q), and
-    b0 (r,) in the user's units.
-    """
+    """Coefficients on a support. With q responses b is (k, q), and b0 (r,) in the user's units."""
 
-    support: np.ndarray
-    b: np.ndarray
-    b0: float
-    value: float
-    flags: tuple = ()
+    support: np.ndarray  # (k,), sorted column indices, forced ones included
+    b: np.ndarray  # (k,)
+    b0: float  # intercept
+    value: float  # loss + shrinkage
+    flags: tuple = ()  # of `core.status.FitStatus`
 
     @property
     def units(self):
@@ -179,6 +176,13 @@ class Problem:
         out = self.usable.copy()
         out[self.forced] = False
         return out
+
+    @property
+    def units_to_choose(self):
+        """How many columns, or groups, may be chosen."""
+        if self.groups is None:
+            return int(self.selectable.sum())
+        return int(self.groups.selectable(self.usable).sum())
 
 
 def codes_of(data):

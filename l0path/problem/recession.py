@@ -39,18 +39,14 @@ SAME_SPAN = 1e-10  # share of the largest singular value below which functions a
 
 
 class Functions(NamedTuple):
-    """The linear functions of the terms of a loss: A (m, q), in parameters of columns of unit mean
-    square, held (m,) those that may not change, at (m,) their values at x = 0, low and high (q,)
-    the signs that a direction may have (0 or infinity), and unit (q,), what x is divided by in the
-    units of the columns.
-    """
+    """The linear functions of the terms of a loss, in parameters of columns of unit mean square."""
 
-    A: np.ndarray
-    held: np.ndarray
-    at: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    unit: np.ndarray
+    A: np.ndarray  # (m, q)
+    held: np.ndarray  # (m,), bool: those that may not change
+    at: np.ndarray  # (m,), their values at x = 0
+    low: np.ndarray  # (q,), the least sign that a direction may have, -1 or 0
+    high: np.ndarray  # (q,), the largest, 0 or 1
+    unit: np.ndarray  # (q,), what x is divided by in the units of the columns
 
 
 class Face(NamedTuple):

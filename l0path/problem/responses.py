@@ -25,7 +25,7 @@ def null_start(loss, y, offset, weights):
 
 
 @null_start.register(Logistic)
-def _(loss, y, offset, weights):
+def logistic_null_start(loss, y, offset, weights):
     mean = float(weights @ y)
     if abs(mean) < 1.0:
         return float(np.log((1 + mean) / (1 - mean)))
@@ -33,7 +33,7 @@ def _(loss, y, offset, weights):
 
 
 @null_start.register(Poisson)
-def _(loss, y, offset, weights):
+def poisson_null_start(loss, y, offset, weights):
     return poisson_start(y, offset, weights)
 
 
@@ -45,7 +45,7 @@ def poisson_start(y, offset, weights):
 
 
 @null_start.register(Huber)
-def _(loss, y, offset, weights):
+def huber_null_start(loss, y, offset, weights):
     return float(np.median(y - offset))
 
 
@@ -76,7 +76,7 @@ def saturated(loss, y):
 
 
 @saturated.register(Poisson)
-def _(loss, y):
+def poisson_saturated(loss, y):
     return y - y * np.log(np.where(y > 0, y, 1.0))
 
 
@@ -101,12 +101,12 @@ def rounding(loss, y, weights, size):
 
 @rounding.register(Squared)
 @rounding.register(Huber)
-def _(loss, y, weights, size):
+def squared_rounding(loss, y, weights, size):
     return 8 * (EPS * size) ** 2
 
 
 @rounding.register(Poisson)
-def _(loss, y, weights, size):
+def poisson_rounding(loss, y, weights, size):
     return 16 * EPS * max(abs(float(weights @ saturated(loss, y))), float(weights @ y))
 
 
@@ -119,7 +119,7 @@ def log_constant(loss, y, trials=None):
 
 
 @log_constant.register(Poisson)
-def _(loss, y, trials=None):
+def poisson_log_constant(loss, y, trials=None):
     return np.array([math.lgamma(v + 1.0) for v in y])
 
 
@@ -140,7 +140,7 @@ def log_likelihood(loss, constant, n):
 
 
 @log_likelihood.register(Squared)
-def _(loss, constant, n):
+def squared_log_likelihood(loss, constant, n):
     """constant: less the mean logarithm of the weights, by which variances are divided."""
     return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0 + constant)
 
@@ -153,11 +153,6 @@ def mean_at(link, eta):
         if link in ("softmax", "ordered"):
             return probabilities(eta)
         return np.exp(eta) if link == "log" else eta
-
-
-def largest_offset(loss, most):
-    """Offsets beyond this have no finite loss; most: where the loss has none of its own."""
-    return LARGEST_EXPONENT if loss.traits.link == "log" else most
 
 
 def without_mean(loss, total):

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
-# classes; where it sends the means of rows with y = 0 to zero; where those that die first lead;
-# where it sends shares to 0 or 1; where it separates ordered classes
+# classes; where it sends the means of rows with y = 0 to zero; where of all rows at risk those that
+# die have the largest predictors; where it sends shares to 0 or 1; where it separates ordered
+# classes
 NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED = 0, 1, 2, 3, 4, 5
 # what is sent where means go to the end of their range
 SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some rows to 0 or 1"}

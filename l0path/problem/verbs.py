@@ -150,6 +150,16 @@ def hessian_of_rows(loss, rows, S, eta, H):
     """
 
 
+@njit
+def dual_gain(loss, y, w, eta, slope_here, dual, move):
+    """What a row of weight w adds to the value of a dual point over that of the loss at eta, for
+    predictors that have moved by `move`: dual move less w times the gap of the conjugate. The
+    slope at eta and dual have w in them. -inf where dual leaves the domain of the conjugate.
+    """
+    inverse = 1.0 / w
+    return dual * move - w * fenchel_gap(loss, y, eta, slope_here * inverse, dual * inverse)
+
+
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
@@ -162,10 +172,10 @@ def bound_of_rows(loss, y, weights, tangent, end):
     total = 0.0
     for i in range(y.size):
         d = end[i] - tangent.start[i]
-        dual = tangent.slopes[i] + tangent.curvatures[i] * d
-        w = weights[i]
-        gap = fenchel_gap(loss, y[i], tangent.start[i], tangent.slopes[i] / w, dual / w)
-        total += dual * d - w * gap  # without branches, for vector units
+        here = tangent.slopes[i]
+        dual = here + tangent.curvatures[i] * d
+        # without branches, for vector units
+        total += dual_gain(loss, y[i], weights[i], tangent.start[i], here, dual, d)
     return total if abs(total) < math.inf else -math.inf
 
 

@@ -106,18 +106,16 @@ class Dual:
 
 
 class Points(NamedTuple):
-    """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm
-    (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, rounding_factor
-    (m,): what was summed in tau_j is at most rounding_factor times `Dual.rounding_scale`; the norm
-    where X was read for tau.
+    """m dual points, feasible. What was summed in tau_j is at most rounding_factor times
+    `Dual.rounding_scale`.
     """
 
-    a: np.ndarray
-    tau: np.ndarray
-    constant: np.ndarray
-    norm: np.ndarray
-    size: np.ndarray
-    rounding_factor: np.ndarray
+    a: np.ndarray  # (n, m)
+    tau: np.ndarray  # (p, m), Z'a (less split * u)
+    constant: np.ndarray  # (m,), C
+    norm: np.ndarray  # (m,), sqrt(sum a^2 / w)
+    size: np.ndarray  # (m,), what was summed in C
+    rounding_factor: np.ndarray  # (m,), the norm where X was read for tau
 
     def take(self, columns):
         """Some of the points."""
@@ -130,10 +128,8 @@ def dual_problem(problem, lambda1=0.0, lambda2=0.0, *, box=None, split=None):
     (`splitting.split`).
     """
     p = problem.X.p
-    lower, upper = (
-        np.where(problem.usable, problem.lower, 0.0),
-        np.where(problem.usable, problem.upper, 0.0),
-    )
+    lower = np.where(problem.usable, problem.lower, 0.0)
+    upper = np.where(problem.usable, problem.upper, 0.0)
     if box is not None:
         M = np.broadcast_to(np.asarray(box, dtype=np.float64), (p,))
         if not (M > 0).all():

@@ -101,10 +101,8 @@ class SmoothGram(SmoothRows):
             self.G[np.ix_(self.old, self.old)] = before.G
         self.G[self.new] = (w[:, None] * fresh).T @ self.Z
         self.G[:, self.new] = self.G[self.new].T
-        self.c, self.half = (
-            (self.Z.T @ (w * self.problem.y))[:, None],
-            0.5 * float(w @ self.problem.y**2),
-        )
+        self.c = (self.Z.T @ (w * self.problem.y))[:, None]
+        self.half = 0.5 * float(w @ self.problem.y**2)
 
     def image(self, B):
         return few_rows(self.G, B)
@@ -129,12 +127,10 @@ class Descent:
     """
 
     def __init__(self, run, T):
-        self.run, self.model, self.terms, self.targets = (
-            run,
-            run.model,
-            run.terms,
-            run.targets.take(T),
-        )
+        self.run = run
+        self.model = run.model
+        self.terms = run.terms
+        self.targets = run.targets.take(T)
         self.B, self.shift, self.x, self.L = run.B[:, T], run.shift[T], run.x[T], run.curvature[T]
         self.E = self.model.image(self.B)
         self.last, self.last_E, self.t = self.B, self.E, np.ones(T.size)
@@ -159,11 +155,9 @@ class Descent:
         loss, slopes, shift = self.model.slopes(E, V, self.shift)
         if not np.isfinite(loss).all():  # an extrapolation beyond all numbers
             nonfinite = ~np.isfinite(loss)
-            V, E, after = (
-                np.where(nonfinite, self.B, V),
-                np.where(nonfinite, self.E, E),
-                np.where(nonfinite, 1.0, after),
-            )
+            V = np.where(nonfinite, self.B, V)
+            E = np.where(nonfinite, self.E, E)
+            after = np.where(nonfinite, 1.0, after)
             loss, slopes, shift = self.model.slopes(E, V, self.shift)
         self.shift = shift
         self.level = np.maximum(self.level, np.abs(loss))

@@ -39,12 +39,10 @@ class Pool:
     """
 
     def __init__(self, model, dual, all_columns):
-        self.model, self.dual, self.problem, self.all_columns = (
-            model,
-            dual,
-            model.problem,
-            all_columns,
-        )
+        self.model = model
+        self.dual = dual
+        self.problem = model.problem
+        self.all_columns = all_columns
         self.columns_selectable = self.problem.usable.copy()
         self.columns_selectable[self.problem.forced] = False
         self.free = int(self.columns_selectable.sum())  # units that may be chosen
@@ -121,10 +119,8 @@ class GroupPool(Pool):
         """(G, m) scores of the groups that are not inside, -1 elsewhere, for m slopes R (n, m): one
         read of X for all of them.
         """
-        out, step = (
-            np.empty((self.selectable.size, R.shape[1])),
-            max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
-        )
+        out = np.empty((self.selectable.size, R.shape[1]))
+        step = max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1))
         for start in range(0, R.shape[1], step):
             correlations = self.problem.X.correlate(R[:, start : start + step])
             self.model.reads += 1
@@ -144,16 +140,14 @@ class GroupPool(Pool):
 
 
 class GeneratedBlocks(NamedTuple):
-    """The result of cutting planes: blocks and forced coefficients of the last (S), `value` F and
-    `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
-    """
+    """The result of cutting planes."""
 
-    blocks: Blocks
-    forced: np.ndarray
-    value: float
-    bound: float
-    slopes: np.ndarray
-    made: int
+    blocks: Blocks  # of the last (S)
+    forced: np.ndarray  # coefficients of the forced columns of the last (S)
+    value: float  # F of (R) over the pool
+    bound: float  # D of (R) over the pool
+    slopes: np.ndarray  # (n,), of the best D
+    made: int  # blocks
     status: str
 
 

@@ -19,16 +19,14 @@ from ..core.dispatch import njit
 
 
 class Terms(NamedTuple):
-    """The penalty on w columns: lambda1; ridge, factor (w, 1); lower, upper (w, 1); counted (w,)
-    bool: the others are forced and free of charge.
-    """
+    """The penalty on w columns."""
 
     lambda1: float
-    ridge: np.ndarray
-    factor: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    counted: np.ndarray
+    ridge: np.ndarray  # (w, 1)
+    factor: np.ndarray  # (w, 1)
+    lower: np.ndarray  # (w, 1)
+    upper: np.ndarray  # (w, 1)
+    counted: np.ndarray  # (w,), bool: the others are forced and free of charge
 
 
 class Reduced(NamedTuple):

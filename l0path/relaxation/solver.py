@@ -196,10 +196,8 @@ class RestrictedRelaxation:
         self.loss = smooth(dual.problem.loss)
         self.slack = 0.0 if self.loss is dual.problem.loss else 0.5 * self.loss.gamma
         t = pool.lower.size
-        self.goal, self.tol = (
-            np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64),
-            tol,
-        )
+        self.goal = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64)
+        self.tol = tol
         self.relaxed, self.shift, self.x = np.full(t, np.inf), np.zeros(t), np.full(t, np.nan)
         self.curvature = np.full(t, np.nan)
         self.W, self.model, self.descended = np.empty(0, dtype=np.int64), None, False
@@ -309,12 +307,10 @@ class RestrictedRelaxation:
             better = state.bound > best[live]
             best[live[better]] = state.bound[better]
             V[:, live[better]] = state.at[:, better]
-            self.B[:, S], self.x[S], self.shift[S], self.curvature[S] = (
-                state.B,
-                state.x,
-                state.shift,
-                state.L,
-            )
+            self.B[:, S] = state.B
+            self.x[S] = state.x
+            self.shift[S] = state.shift
+            self.curvature[S] = state.L
             ahead = np.minimum(relaxed[live], self.goal[S]) - np.maximum(self.pool.lower[S], -1e300)
             kept = relaxed[live] - best[live] > np.maximum(
                 0.1 * ahead, 0.03 * self.tol * np.abs(relaxed[live])

@@ -244,10 +244,8 @@ def _single_gram(problem, J):
     squares, terms that meet in an entry, conversion counted).
     """
     n, p, root = problem.X.n, J.size, np.sqrt(problem.weights)
-    blocks, squares = (
-        np.zeros((-(-n // SUMMED_ROWS), p, SUMMED_ROWS), dtype=np.float32),
-        np.empty(p),
-    )
+    blocks = np.zeros((-(-n // SUMMED_ROWS), p, SUMMED_ROWS), dtype=np.float32)
+    squares = np.empty(p)
     for start in range(0, p, COPIED_COLUMNS):
         part = problem.X.columns(J[start : start + COPIED_COLUMNS]).T
         part *= root

@@ -56,16 +56,14 @@ class SolveLimits(NamedTuple):
 
 
 class BlockPoint(NamedTuple):
-    """x (E,) coefficients of all blocks and the forced columns, w (m,) their sums by column, image
-    (linear in w), smooth: the loss, slopes (n,) by rows or None, shift: intercept.
-    """
+    """Coefficients of blocks, and the loss there."""
 
-    x: np.ndarray
-    w: np.ndarray
-    image: np.ndarray
-    smooth: float
-    slopes: np.ndarray | None
-    shift: float
+    x: np.ndarray  # (E,), of all blocks and the forced columns
+    w: np.ndarray  # (m,), their sums by column
+    image: np.ndarray  # linear in w
+    smooth: float  # the loss
+    slopes: np.ndarray | None  # (n,), by rows
+    shift: float  # intercept
 
 
 def allowed(value, floor):

@@ -53,12 +53,10 @@ class WeightedGram:
     """
 
     def __init__(self, v, centered):
-        self.v, self.centered, self.total, self.kept = (
-            v,
-            centered,
-            max(float(v.sum()), 1e-300),
-            True,
-        )
+        self.v = v
+        self.centered = centered
+        self.total = max(float(v.sum()), 1e-300)
+        self.kept = True
         self.width, self.G, self.mean, self.diagonal = 0, np.empty((0, 0)), np.empty(0), np.empty(0)
 
     def extend(self, Z, width):
@@ -67,10 +65,8 @@ class WeightedGram:
             return
         old = self.width
         if self.G.shape[0] < width:
-            G, mean = (
-                np.empty((width + width // 4, width + width // 4)),
-                np.zeros(width + width // 4),
-            )
+            G = np.empty((width + width // 4, width + width // 4))
+            mean = np.zeros(width + width // 4)
             G[:old, :old], mean[:old] = self.G[:old, :old], self.mean[:old]
             self.G, self.mean = G, mean
         G, mean = self.G, self.mean
@@ -108,17 +104,13 @@ class WeightedGrams:
         if at < 0:
             asked = _closest(self.asked, share)
             if asked < 0:
-                self.asked, self.counts = (
-                    np.vstack([self.asked.reshape(-1, v.size), share])[-16:],
-                    [*self.counts, 0][-16:],
-                )
+                self.asked = np.vstack([self.asked.reshape(-1, v.size), share])[-16:]
+                self.counts = [*self.counts, 0][-16:]
             self.counts[asked] += k
             if 2 * self.counts[asked] < width:
                 return None
-            self.asked, self.counts = (
-                np.delete(self.asked, asked, axis=0),
-                self.counts[:asked] + (self.counts[asked + 1 :] if asked >= 0 else []),
-            )
+            self.asked = np.delete(self.asked, asked, axis=0)
+            self.counts = self.counts[:asked] + (self.counts[asked + 1 :] if asked >= 0 else [])
             most = max(2, CURVATURE_BYTES // (12 * width**2 + 16 * v.size))
             for gram in self.kept[: max(0, len(self.kept) + 1 - most)]:
                 gram.kept = False

@@ -245,15 +245,11 @@ class GramModel(WorkingColumns):
             for i, (support, _) in enumerate(fits)
             if all(j in self.row_of for j in support.tolist())
         ]
-        norm, rounding_scale = (
-            np.sqrt(p.weights @ (p.y * p.y)),
-            np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale,
-        )
-        a, tau, rounding_factor = (
-            np.empty((p.X.n, len(known)), order="F"),
-            np.empty((p.X.p, len(known)), order="F"),
-            np.empty(len(known)),
-        )
+        norm = np.sqrt(p.weights @ (p.y * p.y))
+        rounding_scale = np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale
+        a = np.empty((p.X.n, len(known)), order="F")
+        tau = np.empty((p.X.p, len(known)), order="F")
+        rounding_factor = np.empty(len(known))
         C = np.zeros((len(known), len(self.row_of)))
         for m, i in enumerate(known):
             support, b = fits[i]

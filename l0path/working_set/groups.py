@@ -45,23 +45,18 @@ class GroupFit(NamedTuple):
 
 
 class GroupQuadratic(NamedTuple):
-    """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
-    members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
+    """A quadratic at a fit, with K independent columns of its support."""
 
-    slopes, v (n,): -dF and curvatures by rows, v None for the squared loss. eta (n,), coupled (K,
-    r): the predictor, and what a coupled loss takes off, see `RowModel.coupled`.
-    """
-
-    at: np.ndarray
-    members: np.ndarray
-    ids: np.ndarray
-    B: np.ndarray
-    b: np.ndarray
-    ZV: np.ndarray | None = None
-    slopes: np.ndarray | None = None
-    v: np.ndarray | None = None
-    eta: np.ndarray | None = None
-    coupled: np.ndarray | None = None
+    at: np.ndarray  # (K,), the columns, positions in W, those of members first
+    members: np.ndarray  # member i has the columns members[i] .. members[i + 1]
+    ids: np.ndarray  # ids[i] is the group of member i
+    B: np.ndarray  # (K, K), inverse Hessian
+    b: np.ndarray  # (K,), coefficients
+    ZV: np.ndarray | None = None  # (K, n), the columns times the curvatures
+    slopes: np.ndarray | None = None  # (n,), -dF by rows
+    v: np.ndarray | None = None  # (n,), curvatures; None for the squared loss
+    eta: np.ndarray | None = None  # (n,), predictor
+    coupled: np.ndarray | None = None  # (K, r), what a coupled loss takes off, see RowModel.coupled
 
 
 class GroupBlocks(NamedTuple):

@@ -48,9 +48,7 @@ from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .edges import along_edges
-from .gram import GramModel
-from .rows import RowModel, refit_in_turn
-from .several.responses import ResponseModel
+from .rows import refit_in_turn
 
 NEARER = 0.1  # share of the width of the loss at which a linear program is begun
 NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
@@ -116,33 +114,16 @@ def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None
     return Fit(support, b, b0, value, flags if unique else (*flags, NOT_UNIQUE))
 
 
-def make_model(problem, max_iter=1000):
-    """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
-    if problem.turn is not None and not problem.quadratic:
-        from .several.multinomial import MultinomialModel as kind  # kernels of this loss alone
-    elif problem.turn is not None:
-        kind = ResponseModel
-    elif problem.quadratic:
-        kind = GramModel
-    else:
-        kind = RowModel if smooth(problem.loss) is problem.loss else KinkedModel
-    model = kind(problem)
-    model.max_iter = max_iter
-    return model
-
-
 class _Restricted:
     """(H) on the columns Z (k, n), one a row. scale: of y, 1 for classes."""
 
     def __init__(self, problem, Z, lambda1, lambda2, lower, upper):
-        self.problem, self.Z, self.lambda1, self.lambda2, self.lower, self.upper = (
-            problem,
-            Z,
-            lambda1,
-            lambda2,
-            lower,
-            upper,
-        )
+        self.problem = problem
+        self.Z = Z
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.lower = lower
+        self.upper = upper
         self.every = np.arange(Z.shape[0])
         self.low, self.high = (problem.weights * end for end in interval(problem.loss, problem.y))
         self.width, self.soft = problem.loss.width, smooth(problem.loss)

@@ -59,10 +59,10 @@ class Rows(NamedTuple):
     """The rows of a problem: what `limit_of` asks of one."""
 
     loss: tuple
-    y: np.ndarray
-    weights: np.ndarray
-    offset: np.ndarray
-    intercept: bool
+    y: np.ndarray  # (n,)
+    weights: np.ndarray  # (n,)
+    offset: np.ndarray  # (n,)
+    intercept: bool  # whether one is fitted
 
 
 class Separation(NamedTuple):

@@ -29,20 +29,46 @@ from .linear_algebra import (
 )
 from .quadratic import solve_quadratic, violation
 
-CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
+CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3  # how a descent ends
+STEPPED, STUCK = 4, 5  # how a step ends, beside REJECTED: F is lower, or no step lowers it
+
+# The tolerances of a descent, in the order in which it meets them. Most stand some powers of ten
+# above rounding, 1e-16; no benchmark is on record for any of them.
+LINE_STEPS = 25  # slopes that a line search may ask for
+MOST_DAMPINGS = 30  # trials of one step, tenfold more damping each
+FLATTEST = 1e-12  # damping, of the mean curvature, without which no system is solved
+FIRST_DAMPING = 1e-3  # of its unit, after an undamped step that failed
+LEAST_DAMPING = 1e-9  # of its unit: below it there is none
+UNSOLVED = 0.1  # of the violation, left by an undamped step: the model has no optimum in reach
+UNSOLVED_SIZE = 1e-10  # the same, of the size of what the quadratic model is summed from
+SOLVED = 1e-9  # of the violation, left by a step whose end may bound F from below
+SOLVED_SIZE = 1e-12  # the same, of the size of what the quadratic model is summed from
+MAY_PROMISE = 2.0  # times what a step promises, F may fall yet: else its bound is worked out
+SUFFICIENT = 1e-4  # share of the promised decrease that an accepted step has
+SHORTEST = 1e-4  # share of a step that a line search leaves of it
+UNSEEN = 1e-13  # of the level of F: a decrease that F does not show
+TRUSTED = 0.75  # share of the promised decrease after which damping ends
+NEAR = 1e-6  # of the level: after a step that promised no more, the Hessian stays as it is
+NO_PROMISE = 1e-11  # of the level: after a step that promised no more, a fit has converged
+NO_PROMISE_STALE = 1e-15  # the same, with a Hessian from the step before
+NO_PROMISE_LEFT = 1e-14  # the same, where steps no longer gain
+FLAT = 1e-4  # of the scale of slopes: a violation beyond it is no optimum, whatever is promised
+NO_VIOLATION = 1e-11  # of the scale of slopes, where steps no longer gain
+LITTLE_VIOLATION = 1e-7  # of the scale of slopes, where no step lowers F: a fit has converged
+NEAR_BY = 10.0  # |eta - offset|; farther out a fit may be on its way to separation
+WEAKEST = 1e-14  # added to the largest diagonal entry of a Hessian of which directions are asked
+NO_CURVATURE = 1e-9  # of its largest diagonal entry, along a direction: it is lost
 
 
 class LossRows(NamedTuple):
-    """A loss and the n rows it is summed over: y, weights, offset (n,), whether an intercept is
-    fitted, and Z (w, n), a working column per row.
-    """
+    """A loss and the n rows it is summed over."""
 
-    loss: tuple
-    y: np.ndarray
-    weights: np.ndarray
-    offset: np.ndarray
-    intercept: bool
-    Z: np.ndarray
+    loss: tuple  # its record
+    y: np.ndarray  # (n,)
+    weights: np.ndarray  # (n,), which sum to one
+    offset: np.ndarray  # (n,)
+    intercept: bool  # whether one is fitted
+    Z: np.ndarray  # (w, n), a working column in each row
 
 
 def rows_of(problem, Z):
@@ -59,67 +85,55 @@ class Shrinkage(NamedTuple):
 
 
 class Box(NamedTuple):
-    """Bounds of the coefficients, (k,) each."""
+    """Bounds of the coefficients."""
 
-    lower: np.ndarray
-    upper: np.ndarray
+    lower: np.ndarray  # (k,)
+    upper: np.ndarray  # (k,)
 
 
 class Stopping(NamedTuple):
-    """The rule that ends a descent: once F cannot fall below `target`; as separated (`capped`: how
-    the loss recedes, as in `problem.traits`); after max_iter steps. smooth: whether no curvature
-    jumps.
-    """
+    """The rule that ends a descent."""
 
-    target: float
-    capped: int
-    smooth: bool
-    max_iter: int
+    target: float  # it ends as REJECTED once F cannot fall below
+    capped: int  # how the loss recedes (`problem.traits`): it ends as SEPARATED; 0 for never
+    smooth: bool  # whether no curvature of the loss jumps
+    max_iter: int  # steps
 
 
 class NewtonModel(NamedTuple):
-    """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
-    (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs and diagonal (work space), and the minimizer
-    `new`.
-    """
+    """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept."""
 
-    x: np.ndarray
-    H: np.ndarray
-    grad: np.ndarray
-    l1: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    squares: np.ndarray
-    rhs: np.ndarray
-    diagonal: np.ndarray
-    new: np.ndarray
+    x: np.ndarray  # (m,)
+    H: np.ndarray  # (m, m), the Hessian
+    grad: np.ndarray  # (m,), without lambda1
+    l1: np.ndarray  # (m,), lambda1, 0 for the intercept
+    lower: np.ndarray  # (m,), the box
+    upper: np.ndarray  # (m,)
+    squares: np.ndarray  # (m,), squared lengths of the columns, the units of damping
+    rhs: np.ndarray  # (m,), work space
+    diagonal: np.ndarray  # (m,), work space
+    new: np.ndarray  # (m,), the minimizer
 
 
 class RowWork(NamedTuple):
-    """Of every row, (n,): weighted slopes and curvatures of the loss at x, the predictor eta at x
-    and that where a step ends, and scratch.
-    """
+    """Numbers of every row."""
 
-    slopes: np.ndarray
-    curvatures: np.ndarray
-    eta: np.ndarray
-    end: np.ndarray
-    scratch: np.ndarray
+    slopes: np.ndarray  # (n,), of the loss at x, with the weights in them
+    curvatures: np.ndarray  # (n,), likewise
+    eta: np.ndarray  # (n,), the predictor at x
+    end: np.ndarray  # (n,), the predictor where a step ends
+    scratch: np.ndarray  # (n,), work space
 
 
 class StepStart(NamedTuple):
-    """Numbers from which a step starts: F; the mean curvature, and that or 1 as the unit of
-    damping; level, the size that rounding of F is relative to; the violation of the optimality
-    conditions; whether H is that of an earlier point; the damping.
-    """
+    """Numbers from which a step starts."""
 
     F: float
     mean_curvature: float
-    unit: float
-    level: float
-    violation: float
-    stale: bool
+    unit: float  # of damping: the mean curvature, or 1 where that is less
+    level: float  # the size that rounding of F is relative to
+    violation: float  # largest one of the optimality conditions
+    stale: bool  # whether H is that of an earlier point
     damping: float
 
 
@@ -139,7 +153,7 @@ def line_minimum(rows, shrunk, start, end, b, x):
     """
     loss, y, weights = rows.loss, rows.y, rows.weights
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
-    for step in range(25):
+    for step in range(LINE_STEPS):
         slope_t = slope_along(loss, y, weights, start, end, t)
         for a in range(b.size):
             d = x[a] - b[a]
@@ -273,20 +287,22 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         )
         if outcome == REJECTED:
             return REJECTED, F, b0, worst
-        if outcome == MAX_ITER:
+        if outcome == STUCK:
             copy(work.eta, eta)
-            status = CONVERGED if worst <= 1e-7 * scale or close else MAX_ITER
+            status = CONVERGED if worst <= LITTLE_VIOLATION * scale or close else MAX_ITER
             break
         gain = F - value
         F = value
         copy(model.new, x)
         # farther out it may be on its way to separation
-        quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
+        quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= NEAR_BY)
         # so close that the Hessian stays as it is
-        stale, near = near, quiet and promised <= 1e-6 * about
+        stale, near = near, quiet and promised <= NEAR * about
         damped = damping > 0.0  # a damped step promises little however far the optimum is
         # where the model predicted the step well, it is trusted again
-        damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
+        damping = (
+            0.0 if gain > TRUSTED * promised or damping <= LEAST_DAMPING * unit else 0.1 * damping
+        )
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)
             if capped == SEPARATES and margin > 0.0 and _unbounded(model):
@@ -297,12 +313,13 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
         # quadratically, and with a Hessian from one step before nearly so; where F hardly depends
         # on b (weights that are far apart) the slopes have to be small, too
-        promised_little = 1e-15 if stale else 1e-11
-        flat = worst <= 1e-4 * scale
+        promised_little = NO_PROMISE_STALE if stale else NO_PROMISE
+        flat = worst <= FLAT * scale
         converged = quiet and flat and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
-        little = worst <= 1e-11 * scale or (flat and promised <= 1e-14 * level and not damped)
+        little = worst <= NO_VIOLATION * scale
+        little |= flat and promised <= NO_PROMISE_LEFT * level and not damped
         if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
@@ -351,8 +368,7 @@ def _largest_violation(model):
 @njit
 def _descend(rows, S, shrunk, model, work, here, b0, target):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
-    more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
-    damping).
+    more. Returns (STEPPED, STUCK or REJECTED; F there, decrease promised, damping).
 
     here: a `StepStart`; b0: the intercept where none is fitted. An undamped step counts only where
     it solves the quadratic model: without curvature the model has no optimum, and a bound would be
@@ -360,33 +376,38 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
     """
     k, x, new, F, eta = S.size, model.x, model.new, here.F, work.end
     value, promised, noise = F, 0.0, rounding(eta.size) * here.level
-    blind = max(1e-13 * here.level, noise)  # a decrease that F does not show
+    blind = max(UNSEEN * here.level, noise)  # a decrease that F does not show
     damping, solved = here.damping, 0.0
-    for _attempt in range(30):
-        promised, left, size = newton_step(model, 1e-12 * here.mean_curvature + damping)
-        if damping == 0.0 and not left <= max(0.1 * here.violation, 1e-10 * size):
-            damping = 1e-3 * here.unit
+    for _attempt in range(MOST_DAMPINGS):
+        promised, left, size = newton_step(model, FLATTEST * here.mean_curvature + damping)
+        if damping == 0.0 and not left <= max(UNSOLVED * here.violation, UNSOLVED_SIZE * size):
+            damping = FIRST_DAMPING * here.unit
             continue
-        solved = max(1e-9 * here.violation, 1e-12 * size)
+        solved = max(SOLVED * here.violation, SOLVED_SIZE * size)
         value = value_at(rows, S, shrunk, new, b0, eta)
-        if F - 2.0 * promised > target and damping == 0.0 and not here.stale and left <= solved:
+        if (
+            F - MAY_PROMISE * promised > target
+            and damping == 0.0
+            and not here.stale
+            and left <= solved
+        ):
             bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
             bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
             bound += dual_bound(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
-        accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)
+        accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
             length = line_minimum(rows, shrunk, work.eta, eta, x[:k], new[:k])
             for a in range(x.size):
                 new[a] = x[a] + length * (new[a] - x[a])
             value = value_at(rows, S, shrunk, new, b0, eta)
-            accepted = value <= F - 1e-4 * length * promised and length > 1e-4
+            accepted = value <= F - SUFFICIENT * length * promised and length > SHORTEST
         if accepted:
-            return CONVERGED, value, promised, damping
-        damping = max(10.0 * damping, 1e-3 * here.unit)
-    return MAX_ITER, value, promised, damping
+            return STEPPED, value, promised, damping
+        damping = max(10.0 * damping, FIRST_DAMPING * here.unit)
+    return STUCK, value, promised, damping
 
 
 @njit
@@ -437,12 +458,12 @@ def diverged(model):
             R[a, c] = H[m - 1 - a, m - 1 - c] / max(unit, 1e-300)
         largest = max(largest, R[a, a])
     for a in range(m):
-        R[a, a] += 1e-14 * largest
+        R[a, a] += WEAKEST * largest
     weak = cholesky(R, m)
     smallest = np.inf
     for a in range(m):
         smallest = min(smallest, R[a, a] * R[a, a])
-    return weak > 0 or smallest < 1e-9 * largest
+    return weak > 0 or smallest < NO_CURVATURE * largest
 
 
 @njit

@@ -9,15 +9,13 @@ from .linear_algebra import cholesky, cholesky_solve
 
 
 class QuadraticProgram(NamedTuple):
-    """minimize over x (k,):  x'Hx / 2 - q'x + sum_j l1_j |x_j|,  lower <= x <= upper;  H (k, k),
-    the others (k,).
-    """
+    """minimize over x (k,):  x'Hx / 2 - q'x + sum_j l1_j |x_j|,  lower <= x <= upper."""
 
-    H: np.ndarray
-    q: np.ndarray
-    l1: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    H: np.ndarray  # (k, k)
+    q: np.ndarray  # (k,)
+    l1: np.ndarray  # (k,)
+    lower: np.ndarray  # (k,)
+    upper: np.ndarray  # (k,)
 
 
 @njit

@@ -31,17 +31,14 @@ RECENT_NUMBERS = 1 << 20  # numbers in the curvatures that are kept of the last 
 
 
 class Weighted(NamedTuple):
-    """The curvature at a fit: eta, slopes, v (n,), the columns of the support, centered with an
-    intercept, times v, ZV (k, n); the inverse B of their Hessian (k, k), and `RowModel.coupled` of
-    them.
-    """
+    """The curvature at a fit."""
 
-    eta: np.ndarray
-    slopes: np.ndarray
-    v: np.ndarray
-    ZV: np.ndarray
-    B: np.ndarray
-    coupled: np.ndarray
+    eta: np.ndarray  # (n,), predictor
+    slopes: np.ndarray  # (n,)
+    v: np.ndarray  # (n,), curvatures
+    ZV: np.ndarray  # (k, n), columns of the support, centered with an intercept, times v
+    B: np.ndarray  # (k, k), inverse of their Hessian
+    coupled: np.ndarray  # `RowModel.coupled` of them
 
 
 class RowModel(WorkingColumns):
@@ -64,12 +61,10 @@ class RowModel(WorkingColumns):
         self.smooth = not traits.jumps
         # whether the curvature of a fit close by will do
         self.shares = self.smooth and not traits.coupled
-        self.grams, self.locals, self._held, self._flat = (
-            WeightedGrams(problem.intercept),
-            {},
-            0,
-            None,
-        )
+        self.grams = WeightedGrams(problem.intercept)
+        self.locals = {}
+        self._held = 0
+        self._flat = None
         # a dictionary once slopes and their products with all columns are to be kept: see
         # `verified_slopes`
         self.seen = None

@@ -5,7 +5,7 @@ standardization), of which models hold the one of smallest index.
 import numpy as np
 
 from ..problem.problem import EPS
-from .hinge import make_model
+from .model import make_model
 
 ALIKE = 1e-11  # how far fingerprints of proportional columns may be apart
 ABOUT = 1e-7  # the same of products with y, which rounding of columns far from the origin reaches

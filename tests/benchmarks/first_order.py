@@ -24,7 +24,7 @@ from l0path.first_order.one_size import solve_size
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from l0path.working_set.starts import seed
 
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll")

@@ -20,7 +20,7 @@ from l0path.engine.protocols import Session, Slice
 from l0path.engine.registry import ALGORITHMS, algorithm_of, names
 from l0path.engine.request import request
 from l0path.solvers import IntegralityGeneration, LocalSearch
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 LARGEST = 3
 RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short

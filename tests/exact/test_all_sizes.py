@@ -11,7 +11,7 @@ from test_leaps import CASES, REL, case, data, dependent, enumerated, posed
 import l0path
 from l0path.engine.proving import proofs
 from l0path.exact.all_sizes.search import AllSizes, Walker
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 class Below:

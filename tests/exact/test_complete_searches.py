@@ -19,7 +19,7 @@ from l0path.exact import pair_scan
 from l0path.exact.pair_scan import PairScan, scannable
 from l0path.problem.dependence import dependent, from_rows
 from l0path.solvers import IntegralityGeneration
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 REL = 1e-9  # by which rounding may part two values of a model
 

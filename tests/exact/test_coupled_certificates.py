@@ -26,7 +26,7 @@ from l0path.exact.all_sizes.coupled_bounds import sets_of_columns
 from l0path.inspection.neighbors import fit_data
 from l0path.paths import Path
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 KINDS = ("cox", "multinomial", "ordinal", "several")
 P = 5

@@ -15,7 +15,7 @@ from l0path.exact.all_sizes.enumeration import Enumeration
 from l0path.exact.all_sizes.scores import BestSets, Score
 from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 def with_sums(seed, n, p, spare, responses=1):

@@ -14,7 +14,7 @@ from l0path.exact.all_sizes import choice, group_search
 from l0path.exact.all_sizes.group_search import group_sizes
 from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 REL = 1e-9
 SIZES = [2, 1, 3, 2, 1, 2]

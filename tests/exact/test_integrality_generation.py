@@ -17,7 +17,8 @@ from l0path.exact.hinge_tree import HingeTree
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
 from l0path.problem.losses import Hinge, canonical_name, make_loss, name_of
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import NOT_UNIQUE, KinkedModel, make_model
+from l0path.working_set.hinge import NOT_UNIQUE, KinkedModel
+from l0path.working_set.model import make_model
 
 CASES = {  # lambda1, lambda2, box, intercept, size, lambda0, forced
     "ridge": (0.0, 0.05, np.inf, True, 3, None, None),

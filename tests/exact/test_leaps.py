@@ -17,7 +17,7 @@ from l0path.designs import as_design
 from l0path.exact.leaps import Leaps, searchable
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 REL = 1e-9  # by which rounding may part two values of a set
 

@@ -17,7 +17,7 @@ from l0path.exact.all_sizes.node_bounds import independent
 from l0path.exact.all_sizes.rows import PenalisedRows, SizeRows
 from l0path.inspection.neighbors import fit_data
 from l0path.problem.problem import pose
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from l0path.working_set.rows import RowModel
 
 GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6}

@@ -18,7 +18,7 @@ from l0path.problem.families.endless import falls_for_ever
 from l0path.problem.problem import pose
 from l0path.problem.recession import face_of, functions_of
 from l0path.problem.traits import EMPTIES, NO_RECESSION, SEPARATES
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 @l0path.own_loss("logistic_by_hand")

@@ -21,10 +21,10 @@ from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
 from l0path.first_order.cd_kernels import Coordinates, RowLoss, StopRule, cd_gram, line
 from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
-from l0path.first_order.coordinate_solvers import make_descent, solve_point
+from l0path.first_order.coordinate_solvers import make_descent
 from l0path.problem.losses import make_loss
 from l0path.problem.penalties import Interval, entry, separable, threshold
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 CD, CDPSI = CoordinateDescent(), LocalSearch(refit=False)
 PENALTIES = [
@@ -202,18 +202,18 @@ def test_every_gram_sweep_lowers_the_objective():
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
-def test_solve_point_descends_and_leaves_its_start_alone(loss):
+def test_a_descent_from_a_fit_descends_and_leaves_its_start_alone(loss):
     d = wide_instance(loss=loss if loss == "squared" else "logistic") | {"loss": loss}
     model = make_model(problem_of(d))
     model.grow(np.arange(120))
     start = model.refit(np.array([3, 40, 77]), 0.0, 1e-2)
     kept, X, y = start.b.copy(), d["X"].copy(), d["y"].copy()
-    fit = solve_point(model, 0.01, 0.0, 1e-2, start)
+    fit = make_descent(model, 0.0, 1e-2).solve(0.01, start)
     descent = make_descent(model, 0.0, 1e-2)
     assert descent.objective(0.01, fit) < descent.objective(0.01, start)
     assert descent.lambda0_entry(fit) <= 0.01 * (1 + 1e-9)
     assert np.array_equal(start.b, kept) and np.array_equal(d["X"], X) and np.array_equal(d["y"], y)
-    again = solve_point(model, 0.01, 0.0, 1e-2, fit)
+    again = make_descent(model, 0.0, 1e-2).solve(0.01, fit)
     assert np.array_equal(again.support, fit.support) and again.value == fit.value
 
 

@@ -16,7 +16,7 @@ from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, int
 from l0path.problem.losses import make_loss
 from l0path.problem.verbs import slope, value
 from l0path.solvers import DualIHT
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 solve_k = partial(solve_size, settings=DualIHT())
 

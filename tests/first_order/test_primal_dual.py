@@ -15,7 +15,7 @@ from l0path.engine.protocols import Session, Slice
 from l0path.first_order.coordinate_descent import CoordinateDescent
 from l0path.first_order.primal_dual import PrimalDualSolver, solve_lambda0
 from l0path.solvers import PrimalDual
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber")
 SETTINGS = [

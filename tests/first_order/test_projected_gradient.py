@@ -23,7 +23,7 @@ from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
 from l0path.problem.problem import Data, pose
 from l0path.problem.verbs import derivatives
 from l0path.solvers import ProjectedGradient
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 solve_k = partial(solve_size, settings=ProjectedGradient())
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")

@@ -17,7 +17,7 @@ from l0path.first_order.operators import (
     working_rows,
 )
 from l0path.problem.verbs import mean_loss
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 

@@ -14,7 +14,7 @@ from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
 from l0path.problem.penalties import separable
 from l0path.solvers import LocalSearch, ProjectedGradient
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 def test_path_reads_x_a_few_times_and_serves_an_engine():

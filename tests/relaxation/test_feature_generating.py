@@ -16,7 +16,7 @@ import l0path
 from l0path.engine.strategies.generating import Generation, JoinLimits
 from l0path.first_order.one_size import solve_size
 from l0path.solvers import FeatureGenerating
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 solve_k = partial(solve_size, settings=FeatureGenerating())
 

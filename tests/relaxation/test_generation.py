@@ -14,7 +14,7 @@ from l0path.first_order.dual import DualProblem
 from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
 from l0path.relaxation.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.subproblem import SolveLimits, Subproblem
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 
 def whole(d):

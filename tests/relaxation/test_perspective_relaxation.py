@@ -16,7 +16,7 @@ from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.relaxation.bounds import link
 from l0path.relaxation.safe_rules import fix_cardinality, fix_penalized
 from l0path.solvers import LocalSearch
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 # -------------------- the relaxation is solved
 

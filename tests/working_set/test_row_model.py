@@ -20,7 +20,7 @@ from l0path.problem import losses
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.working_set import curvature, linear_algebra, newton
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from l0path.working_set.rows import RowModel, refit_in_turn
 
 

@@ -187,12 +187,10 @@ class BedSource:
         self.p = len(self.names)
         check_shape((self.n, self.p), "source")
         self.width = -(-self.n // 4)
-        self.nbytes, self.dtype, self.chunk, self.parallel = (
-            self.p * self.width,
-            np.dtype(np.float64),
-            (self.n, 1),
-            True,
-        )
+        self.nbytes = self.p * self.width
+        self.dtype = np.dtype(np.float64)
+        self.chunk = (self.n, 1)
+        self.parallel = True
         self.mean = np.full(self.p, np.nan)  # filled as columns are met
         self.file = RawFile(path)
         start = np.zeros(min(3, os.path.getsize(self.path)), dtype=np.uint8)

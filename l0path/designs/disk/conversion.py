@@ -169,10 +169,8 @@ def _source(source, memory):
     def pieces():
         for start in range(0, source.p, width):
             for top in range(0, source.n, height):
-                rows, cols = (
-                    slice(top, min(top + height, source.n)),
-                    slice(start, min(start + width, source.p)),
-                )
+                rows = slice(top, min(top + height, source.n))
+                cols = slice(start, min(start + width, source.p))
                 yield (
                     rows,
                     cols,

@@ -14,10 +14,8 @@ class RawFile:
 
     def __init__(self, path):
         self.path = str(path)
-        self._descriptor, self._lock = (
-            os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0)),
-            threading.Lock(),
-        )
+        self._descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._lock = threading.Lock()
         weakref.finalize(self, os.close, self._descriptor)
 
     def __reduce__(self):

@@ -47,13 +47,11 @@ class FileSource:
 
     def __init__(self, path, shape, dtype, offset=0, order="F"):
         check_shape(shape, "source")
-        self.path, (self.n, self.p), self.dtype, self.offset, self.order = (
-            str(path),
-            shape,
-            np.dtype(dtype),
-            int(offset),
-            order,
-        )
+        self.path = str(path)
+        (self.n, self.p) = shape
+        self.dtype = np.dtype(dtype)
+        self.offset = int(offset)
+        self.order = order
         check_dtype(self.dtype, "source")
         self.nbytes = self.n * self.p * self.dtype.itemsize
         if os.path.getsize(self.path) < self.offset + self.nbytes:
@@ -117,12 +115,10 @@ class ArraySource:
         check_shape(array.shape, "source")
         check_dtype(np.dtype(array.dtype), "source")
         self.decoded = decoded
-        self.array, self.what, (self.n, self.p), self.dtype = (
-            array,
-            what,
-            array.shape,
-            np.dtype(array.dtype),
-        )
+        self.array = array
+        self.what = what
+        (self.n, self.p) = array.shape
+        self.dtype = np.dtype(array.dtype)
         self.chunk = tuple(
             max(1, min(int(c), size)) for c, size in zip(chunk, array.shape, strict=True)
         )
@@ -182,10 +178,8 @@ class ParquetSource:
             if all(kind in (np.float32, np.float16) for kind in kinds.values())
             else np.dtype(np.float64)
         )
-        self.nbytes, self.chunk = (
-            os.path.getsize(self.path),
-            (max(1, -(-self.n // max(meta.num_row_groups, 1))), 1),
-        )
+        self.nbytes = os.path.getsize(self.path)
+        self.chunk = (max(1, -(-self.n // max(meta.num_row_groups, 1))), 1)
         starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
         self._groups = starts
 
@@ -197,10 +191,8 @@ class ParquetSource:
                 "dask.dataframe.read_parquet(folder).to_dask_array(lengths=True)"
             )
         try:
-            self._file, self._lock = (
-                parquet.ParquetFile(self.path, memory_map=False),
-                threading.Lock(),
-            )
+            self._file = parquet.ParquetFile(self.path, memory_map=False)
+            self._lock = threading.Lock()
         except ValueError as error:
             raise ValueError(
                 f"source {self.path} is no Parquet file: {error}; write it anew, for example by "
@@ -223,18 +215,14 @@ class ParquetSource:
         """Dense design of the entries [rows, start:stop]; only the row groups that hold them are
         decoded.
         """
-        first, last = (
-            np.searchsorted(self._groups, rows.start, side="right") - 1,
-            np.searchsorted(self._groups, rows.stop),
-        )
+        first = np.searchsorted(self._groups, rows.start, side="right") - 1
+        last = np.searchsorted(self._groups, rows.stop)
         with self._lock:
             table = self._file.read_row_groups(
                 list(range(first, last)), columns=self.names[start:stop]
             )
-        out, skip = (
-            np.empty((rows.stop - rows.start, stop - start), dtype=self.dtype, order="F"),
-            rows.start - self._groups[first],
-        )
+        out = np.empty((rows.stop - rows.start, stop - start), dtype=self.dtype, order="F")
+        skip = rows.start - self._groups[first]
         for i, name in enumerate(self.names[start:stop]):
             column = table[name].slice(skip, rows.stop - rows.start)
             out[:, i] = (

@@ -66,11 +66,9 @@ class Levels(Derived):
         by_name: bool = False,
     ) -> None:
         super().__init__(base, by_name)
-        self.offsets, self.low, self.high = (
-            np.asarray(offsets, dtype=np.int64),
-            np.asarray(low, dtype=np.float64),
-            np.asarray(high, dtype=np.float64),
-        )
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.low = np.asarray(low, dtype=np.float64)
+        self.high = np.asarray(high, dtype=np.float64)
 
     def __len__(self):
         return self.low.size

@@ -91,11 +91,9 @@ class DenseTable:
         """nu (m, p0), nu_mj^2 = sum_i |R_im| z_ij^2, so that |sum_i R_im z_ij z_ik| <= nu_mj
         nu_mk.
         """
-        out, A, step = (
-            np.empty((R.shape[1], self.base.p)),
-            np.abs(R).T,
-            max(1, PAIR_TILE // max(R.shape[0], 1)),
-        )
+        out = np.empty((R.shape[1], self.base.p))
+        A = np.abs(R).T
+        step = max(1, PAIR_TILE // max(R.shape[0], 1))
         for start in range(0, self.base.p, step):
             out[:, start : start + step] = A @ self.Z[:, start : start + step] ** 2
         return np.sqrt(out)
@@ -151,11 +149,9 @@ class DenseTable:
         """
         if np.mean(own * np.quantile(other, 1 - FULL) > least) > FULL:  # hardly anything is refuted
             return (A * r[:, None]).T @ B
-        out, order, most = (
-            np.zeros((A.shape[1], B.shape[1])),
-            np.argsort(-own, kind="stable"),
-            other.max(),
-        )
+        out = np.zeros((A.shape[1], B.shape[1]))
+        order = np.argsort(-own, kind="stable")
+        most = other.max()
         for top in range(0, order.size, BOUNDED_TOGETHER):
             rows = order[top : top + BOUNDED_TOGETHER]
             rows = rows[own[rows] * most > least[rows]]

@@ -45,10 +45,8 @@ class Pairs(Derived):
     ) -> None:
         super().__init__(base, by_name)
         self.center = np.asarray(center, dtype=np.float64)
-        self.offsets, self.partner = (
-            np.asarray(offsets, dtype=np.int64),
-            np.asarray(partner, dtype=np.int32),
-        )
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.partner = np.asarray(partner, dtype=np.int32)
 
     def __len__(self):
         return len(self.base) + self.partner.size

@@ -34,15 +34,13 @@ HUGE = 1e200  # a lambda0 at which only columns of factor 0 enter
 
 
 class Solved(NamedTuple):
-    """One lambda0 with its fit: stationary down to lambda_lo; `verified` over all p columns, as
-    good as `optimality` ("cd", "swap", "refit_swap", "refit_swap_m") says.
-    """
+    """One lambda0 with its fit."""
 
     lambda0: float
     fit: Fit
-    lambda_lo: float
-    verified: bool = False
-    optimality: str = Optimality.UNVERIFIED
+    lambda_lo: float  # the fit is stationary down to it
+    verified: bool = False  # over all p columns
+    optimality: str = Optimality.UNVERIFIED  # as good as this says
 
 
 @dataclass
@@ -145,8 +143,9 @@ class Lambda0Path:
         for k in list(best):
             best[k] = self._again(best[k])
         for i, point in enumerate(self.points):
-            optimality_if_verified = {"verified": False, "optimality": Optimality.UNVERIFIED}
-            self.points[i] = point._replace(fit=self._again(point.fit), **optimality_if_verified)
+            self.points[i] = point._replace(
+                fit=self._again(point.fit), verified=False, optimality=Optimality.UNVERIFIED
+            )
 
     def _again(self, fit):
         """The fit of a support made anew, if that has an optimum."""
@@ -354,11 +353,11 @@ class Lambda0Path:
             progress = self._progress(point.lambda0, point.fit)
             if progress.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
                 continue
-            optimality_if_verified = {
-                "verified": True,
-                "optimality": self.steps.optimality_if_verified,
-            }
-            self.points[i] = point._replace(lambda_lo=progress.lambda_lo, **optimality_if_verified)
+            self.points[i] = point._replace(
+                lambda_lo=progress.lambda_lo,
+                verified=True,
+                optimality=self.steps.optimality_if_verified,
+            )
             if not progress.reported:
                 progress.reported = True
                 self.session.listener(self.point(self.points[i]))

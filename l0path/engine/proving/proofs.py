@@ -7,7 +7,7 @@ from collections import deque
 
 from ...core.progress import Bar
 from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd
-from ...exact.all_sizes.choice import even_cost, make_search, refits, units_to_choose
+from ...exact.all_sizes.choice import even_cost, make_search, refits
 from ...exact.all_sizes.nested import servable_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
@@ -74,7 +74,7 @@ def _asked(setting, proves):
         or not any(_serves(setting, lambda2) for _, lambda2 in setting.slices)
     ):
         return False
-    return asked_by_default(request, units_to_choose(problem))
+    return asked_by_default(request, problem.units_to_choose)
 
 
 def _serves(setting, lambda2):

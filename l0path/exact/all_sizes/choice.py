@@ -11,7 +11,7 @@ from ...problem.dependence import from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
-from ...working_set.hinge import make_model
+from ...working_set.model import make_model
 from ..leaps import MOST_COLUMNS
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
@@ -37,13 +37,6 @@ def even_cost(problem):
     if np.unique(costs).size > 1:
         return None
     return float(costs[0]) if costs.size else 0.0
-
-
-def units_to_choose(problem):
-    """Number of columns, or groups, that may be chosen."""
-    if problem.groups is None:
-        return int(problem.selectable.sum())
-    return int(problem.groups.selectable(problem.usable).sum())
 
 
 def refits(problem, model, lambda2, infima=True):
@@ -98,7 +91,7 @@ def enumeration(problem, lambda2, wanted, operations=math.inf):
     """An `Enumeration` of the sets that are wanted, None where they are too many, or would take
     more operations.
     """
-    count = units_to_choose(problem)
+    count = problem.units_to_choose
     sizes = np.flatnonzero(wanted.cutoffs(count + 1) > -math.inf)
     if not enumerable(problem, sizes):
         return None
@@ -174,9 +167,9 @@ def why_not_served(problem, solution, names):
 class BestOfOne:
     """The n_best best sets of one size, or of one lambda0, by a search over sets of all sizes.
 
-    best: [(value, fit)], ascending, at least two where there are two; others: what no other set is
-    below; lower: what no set is below; loss: what no mean loss is below; ended, nodes: of the
-    search; ended is None where none serves; searched: what was searched, as a text.
+    best: [(value, fit)], ascending, at least two where there are two; others, lower,
+    loss: lower bounds on all other sets, on all sets, and on the mean loss of all sets; ended,
+    nodes: of the search; ended is None where none serves; searched: what was searched, as a text.
     """
 
     def __init__(self, problem, solution, n_best, clock, node_limit=None):
@@ -184,7 +177,7 @@ class BestOfOne:
         self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
         self.ended, self.loss, self.searched = None, -math.inf, ""
         penalized = not math.isnan(s.lambda0)
-        cost, most = even_cost(problem), units_to_choose(problem)
+        cost, most = even_cost(problem), problem.units_to_choose
         if penalized and cost is None:
             return
         penalty = np.full(most + 1, math.inf)

@@ -38,17 +38,14 @@ UNSURE = 3e9
 
 
 class OpenSets(NamedTuple):
-    """Sets under way, of 0, 1, ... columns: E (levels, m, r), what is left of each column; y
-    (levels, q, r), of the responses; value, spread (levels,), the sum of 1 / length of those that
-    joined; at (levels,): the next column of each; into (levels,).
-    """
+    """Sets under way; those of level f have f columns. L levels, m columns, q responses."""
 
-    E: np.ndarray
-    y: np.ndarray
-    value: np.ndarray
-    spread: np.ndarray
-    at: np.ndarray
-    into: np.ndarray
+    E: np.ndarray  # (L, m, r), what is left of each column
+    y: np.ndarray  # (L, q, r), what is left of the responses
+    value: np.ndarray  # (L,)
+    spread: np.ndarray  # (L,), the sum of 1 / length of the columns that joined
+    at: np.ndarray  # (L,), the next column of each
+    into: np.ndarray  # (L,), the columns that joined
 
 
 class Noted(NamedTuple):
@@ -247,8 +244,8 @@ class Enumeration:
         return out
 
     def lower(self):
-        """(sizes,): what no set of so many columns is below that was not offered, -inf for sizes
-        that are not wanted.
+        """(sizes,): lower bounds, by size, on the sets that were not offered; -inf for sizes that
+        are not wanted.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if self.unknown:

@@ -33,47 +33,39 @@ PER_NODE = 2  # of both matrices, what a node counts in the work
 
 
 class GroupNodes(NamedTuple):
-    """Open nodes, level f has f groups in: S, B (levels, p, p), of which the lower triangle is
-    kept; c, b (levels, q, p); start (levels, G + 1): candidate a has the columns start[a] ..
-    start[a + 1]; ident, order, low (levels, G): candidates, their positions by descending cost of
-    leaving, and by ascending b_g' D_g b_g; the others as in `kernel.OpenNodes`.
-    """
+    """Open nodes; those of level f have f groups in. L levels, p columns, G groups, q responses."""
 
-    S: np.ndarray
-    B: np.ndarray
-    c: np.ndarray
-    b: np.ndarray
-    start: np.ndarray
-    ident: np.ndarray
-    order: np.ndarray
-    low: np.ndarray
-    F: np.ndarray
-    R: np.ndarray
-    m: np.ndarray
-    took: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    least: np.ndarray
-    into: np.ndarray
+    S: np.ndarray  # (L, p, p), the matrix of the candidates, lower triangle
+    B: np.ndarray  # (L, p, p), its inverse, lower triangle
+    c: np.ndarray  # (L, q, p), products with the residuals
+    b: np.ndarray  # (L, q, p), coefficients
+    start: np.ndarray  # (L, G + 1), candidate a has the columns start[a] .. start[a + 1]
+    ident: np.ndarray  # (L, G), the candidates
+    order: np.ndarray  # (L, G), their positions by descending cost of leaving
+    low: np.ndarray  # (L, G), their positions by ascending b_g' D_g b_g
+    F: np.ndarray  # (L,), value with all candidates
+    R: np.ndarray  # (L,), value with none
+    m: np.ndarray  # (L,), number of candidates
+    took: np.ndarray  # (L,), position of the candidate that joined last
+    first: np.ndarray  # (L,), smallest open size
+    last: np.ndarray  # (L,), largest open size
+    least: np.ndarray  # (L, G + 1), by size, a lower bound on the sets of the node
+    into: np.ndarray  # (G,), groups that are in
 
 
 class GroupBuffers(NamedTuple):
-    """Scratch w (s, p) and block (s, s), u (q, s) for groups of s columns at most; cost, gain,
-    inside (G,); delta (G, s, s): blocks D_g by ident; needs (G, G): whether a group needs another,
-    (0, 0) where none does; found (rows, G), value (rows,): sets of groups, -1 beyond their end, and
-    their values.
-    """
+    """Work space of a search over groups of s columns at most, and the sets that it found."""
 
-    w: np.ndarray
-    block: np.ndarray
-    u: np.ndarray
-    cost: np.ndarray
-    gain: np.ndarray
-    inside: np.ndarray
-    delta: np.ndarray
-    needs: np.ndarray
-    found: np.ndarray
-    value: np.ndarray
+    w: np.ndarray  # (s, p)
+    block: np.ndarray  # (s, s)
+    u: np.ndarray  # (q, s)
+    cost: np.ndarray  # (G,)
+    gain: np.ndarray  # (G,)
+    inside: np.ndarray  # (G,)
+    delta: np.ndarray  # (G, s, s), blocks D_g by ident
+    needs: np.ndarray  # (G, G), whether a group needs another; (0, 0) where none does
+    found: np.ndarray  # (rows, G), sets of groups, -1 beyond their end
+    value: np.ndarray  # (rows,), their values
 
 
 class Span(NamedTuple):

@@ -26,22 +26,18 @@ FEW_GROUPS = 12
 
 
 class GroupProducts(NamedTuple):
-    """GroupProducts of the columns of groups: units (G,) and, of unit a, the columns start[a] ..
-    start[a + 1] of S (p, p), c (p,) or (p, q); held: units in every set; value: of these alone;
-    half: of no column; terms: of sums, whose rounding counts; spread: of the columns held, see
-    `exact.leaps.hold`; needs (G, G): which units need which, (0, 0) for no hierarchy.
-    """
+    """Products of the columns of G groups, which have p columns together."""
 
-    units: np.ndarray
-    start: np.ndarray
-    S: np.ndarray
-    c: np.ndarray
-    held: np.ndarray
-    value: float
-    half: float
-    terms: int
-    spread: float
-    needs: np.ndarray
+    units: np.ndarray  # (G,), the groups
+    start: np.ndarray  # unit a has the columns start[a] .. start[a + 1]
+    S: np.ndarray  # (p, p)
+    c: np.ndarray  # (p,) or (p, q)
+    held: np.ndarray  # units in every set
+    value: float  # of the held units alone
+    half: float  # value of no column
+    terms: int  # how many terms sums have, whose rounding counts
+    spread: float  # of the columns held, see exact.leaps.hold
+    needs: np.ndarray  # (G, G), whether a unit needs another; (0, 0) for no hierarchy
 
 
 def group_sizes(model, lambda2, wanted):
@@ -160,7 +156,7 @@ class GroupSizes:
         return out if out.ndim == 1 else out.max(axis=1)
 
     def lower(self):
-        """(sizes,): what no set of so many groups is below that was not offered."""
+        """(sizes,): lower bounds, by number of groups, on the sets that were not offered."""
         out = self.cutoffs()
         if not self.begun:
             return np.minimum(out, self.full - self.margin)
@@ -213,18 +209,24 @@ def _arrays(products, root, shares):
     """
     units, start, S, c = products[:4]
     m, p, q = units.size, len(S), c.size // len(c)
-    numbers, whole, size = np.zeros, np.int64, int(np.diff(start).max())
+    size = int(np.diff(start).max())
     stack = GroupNodes(
-        numbers((m, p, p)),
-        numbers((m, p, p)),
-        numbers((m, q, p)),
-        numbers((m, q, p)),
-        numbers((m, m + 1), dtype=whole),
-        *(numbers((m, m), dtype=whole) for _ in range(3)),
-        *(numbers(m) for _ in range(2)),
-        *(numbers(m, dtype=whole) for _ in range(4)),
-        numbers((m, m + 1)),
-        numbers(m, dtype=whole),
+        S=np.zeros((m, p, p)),
+        B=np.zeros((m, p, p)),
+        c=np.zeros((m, q, p)),
+        b=np.zeros((m, q, p)),
+        start=np.zeros((m, m + 1), dtype=np.int64),
+        ident=np.zeros((m, m), dtype=np.int64),
+        order=np.zeros((m, m), dtype=np.int64),
+        low=np.zeros((m, m), dtype=np.int64),
+        F=np.zeros(m),
+        R=np.zeros(m),
+        m=np.zeros(m, dtype=np.int64),
+        took=np.zeros(m, dtype=np.int64),
+        first=np.zeros(m, dtype=np.int64),
+        last=np.zeros(m, dtype=np.int64),
+        least=np.zeros((m, m + 1)),
+        into=np.zeros(m, dtype=np.int64),
     )
     stack.S[0], stack.B[0], stack.c[0], stack.b[0] = S, root.B, c.T, root.b.T
     stack.start[0] = start
@@ -233,16 +235,16 @@ def _arrays(products, root, shares):
     stack.first[0], stack.last[0], stack.least[0] = 1, m - 1, root.full
     notes = m * (m + 1) + 64
     space = GroupBuffers(
-        numbers((size, p)),
-        numbers((size, size)),
-        numbers((q, size)),
-        numbers(m),
-        numbers(m),
-        numbers(m, dtype=bool),
-        shares,
-        products.needs,
-        numbers((notes, m), dtype=np.int16),
-        numbers(notes),
+        w=np.zeros((size, p)),
+        block=np.zeros((size, size)),
+        u=np.zeros((q, size)),
+        cost=np.zeros(m),
+        gain=np.zeros(m),
+        inside=np.zeros(m, dtype=bool),
+        delta=shares,
+        needs=products.needs,
+        found=np.zeros((notes, m), dtype=np.int16),
+        value=np.zeros(notes),
     )
     return stack, space
 

@@ -32,47 +32,41 @@ TIGHTENED = 2  # times the entries of a matrix, what its relaxation counts in th
 
 
 class OpenNodes(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p); c, b (levels, p); ident, order,
-    low (levels, p): candidates, their positions by descending cost of leaving, and by ascending
-    delta_j b_j^2; F, R (levels,); m, took, first, last (levels,): candidates, the position of the
-    one that joined last, the sizes that are open; least (levels, p + 1): by size what no set of the
-    node is below; beta (levels, p): coefficients of the relaxation, where the next node of a level
-    begins; into (p,): columns that are in.
+    """Open nodes; those of level f have f columns in. L levels, p columns. Of q responses c, b and
+    beta are (L, q, p).
     """
 
-    S: np.ndarray
-    B: np.ndarray
-    c: np.ndarray
-    b: np.ndarray
-    ident: np.ndarray
-    order: np.ndarray
-    low: np.ndarray
-    F: np.ndarray
-    R: np.ndarray
-    m: np.ndarray
-    took: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    least: np.ndarray
-    beta: np.ndarray
-    into: np.ndarray
+    S: np.ndarray  # (L, p, p), the matrix of the candidates
+    B: np.ndarray  # (L, p, p), its inverse
+    c: np.ndarray  # (L, p), products with the residuals
+    b: np.ndarray  # (L, p), coefficients
+    ident: np.ndarray  # (L, p), the candidates
+    order: np.ndarray  # (L, p), their positions by descending cost of leaving
+    low: np.ndarray  # (L, p), their positions by ascending delta_j b_j^2
+    F: np.ndarray  # (L,), value with all candidates
+    R: np.ndarray  # (L,), value with none
+    m: np.ndarray  # (L,), number of candidates
+    took: np.ndarray  # (L,), position of the candidate that joined last
+    first: np.ndarray  # (L,), smallest open size
+    last: np.ndarray  # (L,), largest open size
+    least: np.ndarray  # (L, p + 1), by size, a lower bound on the sets of the node
+    beta: np.ndarray  # (L, p), of the relaxation, where the next node of a level begins
+    into: np.ndarray  # (p,), columns that are in
 
 
 class Buffers(NamedTuple):
-    """Scratch (p,): w, d, e, cost, gain, top; M (p, p); delta (p,) by ident; found (rows, p): sets
-    of columns, -1 beyond their end, of values value (rows,).
-    """
+    """Work space of a search, and the sets that it found."""
 
-    w: np.ndarray
-    d: np.ndarray
-    e: np.ndarray
-    cost: np.ndarray
-    gain: np.ndarray
-    delta: np.ndarray
-    M: np.ndarray
-    top: np.ndarray
-    found: np.ndarray
-    value: np.ndarray
+    w: np.ndarray  # (p,), a pivot row
+    d: np.ndarray  # (p,), diagonal after a pivot
+    e: np.ndarray  # (p,), c after a pivot
+    cost: np.ndarray  # (p,), what leaving adds to F
+    gain: np.ndarray  # (p,)
+    delta: np.ndarray  # (p,), by ident
+    M: np.ndarray  # (p, p)
+    top: np.ndarray  # (p,)
+    found: np.ndarray  # (rows, p), sets of columns, -1 beyond their end
+    value: np.ndarray  # (rows,), their values
 
 
 class Thresholds(NamedTuple):

@@ -132,8 +132,8 @@ class NestedSearch:
         return out
 
     def lower(self):
-        """(sizes,), or (sizes, coefficients): what no set of so many units is below that was not
-        offered.
+        """(sizes,), or (sizes, coefficients): lower bounds, by the number of units, or of units and
+        coefficients, on the sets that were not offered.
         """
         out = self.unattained
         for axis in range(out.ndim):

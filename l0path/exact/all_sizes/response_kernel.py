@@ -51,7 +51,7 @@ def pivot_all(A, x, j, m, w, out, y):
 
 
 @add_pairs.register(OpenResponses)
-def _(stack, space, f, j, cut, number):
+def open_responses_add_pairs(stack, space, f, j, cut, number):
     """The loops over all pairs have no division: v < threshold <=> sum of u^2 > (one - threshold)
     d.
     """
@@ -99,7 +99,7 @@ def _(stack, space, f, j, cut, number):
 
 
 @drop_pairs.register(OpenResponses)
-def _(stack, space, f, cut, number):
+def open_responses_drop_pairs(stack, space, f, cut, number):
     B, b, order, m = stack.B[f], stack.b[f], stack.order[f], stack.m[f]
     size, cost = f + m - 2, space.cost
     for at in range(m - 1, 0, -1):
@@ -122,7 +122,7 @@ def _(stack, space, f, cut, number):
 
 
 @costs.register(OpenResponses)
-def _(stack, space, f):
+def open_responses_costs(stack, space, f):
     B, b, ident = stack.B[f], stack.b[f], stack.ident[f]
     for a in range(stack.m[f]):
         space.gain[a] = squares(b, a)
@@ -131,7 +131,7 @@ def _(stack, space, f):
 
 
 @joint_cost.register(OpenResponses)
-def _(stack, space, f, last, least):
+def open_responses_joint_cost(stack, space, f, last, least):
     B, b, cost, order = stack.B[f], stack.b[f], space.cost, stack.order[f]
     i = order[last]
     for q in range(last):
@@ -147,12 +147,12 @@ def _(stack, space, f, last, least):
 
 
 @close_by_relaxation.register(OpenResponses)
-def _(stack, space, f, cut):
+def open_responses_close_by_relaxation(stack, space, f, cut):
     return True, 0
 
 
 @take_out.register(OpenResponses)
-def _(stack, f, j, w):
+def open_responses_take_out(stack, f, j, w):
     m = stack.m[f]
     stack.F[f] += squares(stack.b[f], j) / stack.B[f, j, j]
     pivot_all(stack.B[f], stack.b[f], j, m, w, stack.B[f], stack.b[f])
@@ -161,7 +161,7 @@ def _(stack, f, j, w):
 
 
 @take_in.register(OpenResponses)
-def _(stack, f, j, w):
+def open_responses_take_in(stack, f, j, w):
     g, m, b = f + 1, stack.m[f], stack.b
     pivot_all(stack.S[f], stack.c[f], j, m, w, stack.S[g], stack.c[g])
     copy_without(stack.B[f], b[f, 0], j, m, stack.B[g], b[g, 0])
@@ -173,6 +173,6 @@ def _(stack, f, j, w):
 
 
 @entries.register(OpenResponses)
-def _(stack, m, pairs):
+def open_responses_entries(stack, m, pairs):
     q = stack.c.shape[1]
     return m * m * (1 + q) // 2 if pairs else m * (m + 2 * q)

@@ -81,37 +81,38 @@ class Walker:
     """
 
     def __init__(self, p, levels, responses=()):
-        rows, at, size = (levels, p), (levels,), max(p, 1)
-        numbers, whole, own = np.zeros, np.int64, (levels, *responses, p)
         record = OpenResponses if responses else OpenNodes
+        size, own = max(p, 1), (levels, *responses, p)
         self.stack = record(
-            numbers((levels, p, p)),
-            numbers((levels, p, p)),
-            numbers(own),
-            numbers(own),
-            numbers(rows, dtype=whole),
-            numbers(rows, dtype=whole),
-            numbers(rows, dtype=whole),
-            numbers(at),
-            numbers(at),
-            numbers(at, dtype=whole),
-            numbers(at, dtype=whole),
-            numbers(at, dtype=whole),
-            numbers(at, dtype=whole),
-            np.full((levels, p + 1), -math.inf),
-            numbers(own),
-            np.full(size, -1),
+            S=np.zeros((levels, p, p)),
+            B=np.zeros((levels, p, p)),
+            c=np.zeros(own),
+            b=np.zeros(own),
+            ident=np.zeros((levels, p), dtype=np.int64),
+            order=np.zeros((levels, p), dtype=np.int64),
+            low=np.zeros((levels, p), dtype=np.int64),
+            F=np.zeros(levels),
+            R=np.zeros(levels),
+            m=np.zeros(levels, dtype=np.int64),
+            took=np.zeros(levels, dtype=np.int64),
+            first=np.zeros(levels, dtype=np.int64),
+            last=np.zeros(levels, dtype=np.int64),
+            least=np.full((levels, p + 1), -math.inf),
+            beta=np.zeros(own),
+            into=np.full(size, -1),
         )
         notes = p * (p + 1) + 64
         self.space = Buffers(
-            numbers(size),
-            numbers(size),
-            numbers((*responses, size)),
-            *(numbers(size) for _ in range(3)),
-            numbers((size, size)),
-            numbers(size, dtype=whole),
-            np.zeros((notes, size), dtype=np.int16),
-            numbers(notes),
+            w=np.zeros(size),
+            d=np.zeros(size),
+            e=np.zeros((*responses, size)),
+            cost=np.zeros(size),
+            gain=np.zeros(size),
+            delta=np.zeros(size),
+            M=np.zeros((size, size)),
+            top=np.zeros(size, dtype=np.int64),
+            found=np.zeros((notes, size), dtype=np.int16),
+            value=np.zeros(notes),
         )
         self.base, self.f, self.nodes = 0, -1, 0
         self.part, self.step, self.spent, self.enough = 0, 1, 0.0, 0.0
@@ -284,8 +285,8 @@ class AllSizes:
         self.more = None
 
     def cutoffs(self):
-        """The cutoffs that `wanted` asks for. Where a larger set need not be better than a part of
-        it, sizes that are not asked for can serve those that are.
+        """The cutoffs that `wanted` asks for. Where adding a column need not improve a set, one of
+        a size that is not asked for may be filled up to the next that is, and has its cutoff.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if not self.spare:
@@ -295,7 +296,7 @@ class AllSizes:
         return np.minimum.accumulate(out)
 
     def lower(self):
-        """(sizes,): what no set of so many columns is below that was not offered; without dependent
+        """(sizes,): lower bounds, by size, on the sets that were not offered; without dependent
         columns, -inf for sizes that are not wanted.
         """
         out = self.cutoffs()

@@ -61,7 +61,7 @@ class SizedTree:
         return SearchEnd.NO_OPTIMUM if ended == SearchEnd.CLOSED and self.unknown else ended
 
     def lower(self):
-        """(sizes,): what no set of so many columns is below that was not offered."""
+        """(sizes,): lower bounds, by size, on the sets that were not offered."""
         out = np.full(self.size + 1, -math.inf)
         least = self.problem.floor - self.problem.noise
         out[self.size] = least if self.unknown else max(self.tree.lower, least)

@@ -15,18 +15,15 @@ MOST_PRODUCTS = 1 << 24  # entries of the products of working columns with all c
 
 
 class WholeModel(NamedTuple):
-    """The squared loss over all columns. G (rows, p): products of working columns, in their order,
-    with all columns, less the split; q (p,) = Z'diag(w)y; position (p,): the row of each column, -1
-    for those that do not work; half = sum w y^2 / 2; top: the largest square of a column; gamma:
-    relative rounding of a product.
-    """
+    """The squared loss over all columns."""
 
+    # (rows, p), products of working columns, in their order, with all, less the split
     G: np.ndarray
-    q: np.ndarray
-    position: np.ndarray
-    half: float
-    top: float
-    gamma: float
+    q: np.ndarray  # (p,), Z'diag(w)y
+    position: np.ndarray  # (p,), the row of each column; -1 for those that do not work
+    half: float  # sum w y^2 / 2
+    top: float  # the largest square of a column
+    gamma: float  # relative rounding of a product
 
 
 class BoundOverAll(NamedTuple):

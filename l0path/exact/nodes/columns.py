@@ -13,19 +13,16 @@ JOINING = 30
 
 
 class Node(NamedTuple):
-    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
-    coefficients; s: root of the multiplier; shift: intercept; split: position to branch on, -1 for
-    none.
-    """
+    """A node of a tree of columns."""
 
-    bound: float
-    into: np.ndarray
-    out: np.ndarray
-    at: np.ndarray
-    b: np.ndarray
-    s: float
-    shift: float
-    split: int = -1
+    bound: float  # lower bound of its sets
+    into: np.ndarray  # positions in W of columns that are in
+    out: np.ndarray  # positions of those that are out
+    at: np.ndarray  # positions of nonzero relaxed coefficients
+    b: np.ndarray  # these coefficients
+    s: float  # root of the multiplier
+    shift: float  # intercept
+    split: int = -1  # position to branch on, -1 for none
 
 
 class NodeColumns:
@@ -36,12 +33,10 @@ class NodeColumns:
     def __init__(self, dual):
         self.dual, self.W = dual, np.empty(0, dtype=np.int64)
         self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.q, self.space = (
-            np.empty((dual.problem.X.n, 0), order="F"),
-            np.empty((0, 0)),
-            np.empty(0),
-            np.empty((0, 0)),
-        )
+        self.Z = np.empty((dual.problem.X.n, 0), order="F")
+        self.G = np.empty((0, 0))
+        self.q = np.empty(0)
+        self.space = np.empty((0, 0))
         self.across = self.every = self.found = None
         self.rows = 0  # of the products with all columns
         self.take()

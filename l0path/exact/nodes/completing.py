@@ -42,28 +42,24 @@ MODELS_EACH = 1 << 11  # models of a node that are computed, at most, for each c
 
 
 class Rest(NamedTuple):
-    """The columns to come, by descending h: F (m,) their indices, h (m,), and W (s, m), c and d
-    (m,) given the columns that are in; value: that of the model of these, lowered by rounding.
-    """
+    """The m columns to come, by descending h, given the s columns that are in."""
 
-    F: np.ndarray
-    h: np.ndarray
-    W: np.ndarray
-    c: np.ndarray
-    d: np.ndarray
-    value: float
+    F: np.ndarray  # (m,), their indices
+    h: np.ndarray  # (m,)
+    W: np.ndarray  # (s, m)
+    c: np.ndarray  # (m,)
+    d: np.ndarray  # (m,)
+    value: float  # of the model of the columns that are in, lowered by rounding
 
 
 class Sieve(NamedTuple):
-    """In single precision, unit (m,) = 1 / sqrt(d), W (s, m) times `unit`, and t (m,) of columns
-    F (m,); h (m,) in double precision.
-    """
+    """Columns to come in single precision."""
 
-    F: np.ndarray
-    h: np.ndarray
-    unit: np.ndarray
-    W: np.ndarray
-    t: np.ndarray
+    F: np.ndarray  # (m,), their indices
+    h: np.ndarray  # (m,), in double precision
+    unit: np.ndarray  # (m,), 1 / sqrt(d)
+    W: np.ndarray  # (s, m), times unit
+    t: np.ndarray  # (m,)
 
 
 class Moved(NamedTuple):

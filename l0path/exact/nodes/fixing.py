@@ -25,15 +25,13 @@ CLEAR = 1e-10  # share of a diagonal entry that a clearly positive pivot keeps
 
 
 class ChildSteps(NamedTuple):
-    """A (a,): columns that move; at (m,): the places in A of those that are probed; V (m, a): their
-    rows of inv(H); D (m, w) = V G_A, what these steps take off c; gain (2, m): what leaving out,
-    and taking in, should add to the bound, -1 where that is not enough.
-    """
+    """The steps to the children of a node."""
 
-    A: np.ndarray
-    at: np.ndarray
-    V: np.ndarray
-    D: np.ndarray
+    A: np.ndarray  # (a,), columns that move
+    at: np.ndarray  # (m,), the places in A of those that are probed
+    V: np.ndarray  # (m, a), their rows of inv(H)
+    D: np.ndarray  # (m, w), V G_A: what these steps take off c
+    # (2, m), what leaving out, and taking in, should add to the bound; -1: not enough
     gain: np.ndarray
 
 

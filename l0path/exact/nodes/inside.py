@@ -22,16 +22,14 @@ from .penalty import (
 
 
 class Inside(NamedTuple):
-    """The m columns that may be nonzero, alone: their loss, penalty and, (m,) each, state, b, c = q
-    - G b and part, where b lies.
-    """
+    """The m columns that may be nonzero, alone."""
 
     loss: QuadraticLoss
     penalty: Penalty
-    state: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    part: np.ndarray
+    state: np.ndarray  # (m,)
+    b: np.ndarray  # (m,), coefficients
+    c: np.ndarray  # (m,), q - G b
+    part: np.ndarray  # (m,), where b lies
 
 
 @njit

@@ -23,42 +23,35 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 
 
 class Stack(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, entry_cost, ident (levels,
-    p); (levels,) values F with all candidates and R with none, the cost of the columns that are in,
-    least of what is open; m, took (levels,): candidates, and the position of the one whose subtree
-    was visited last, -1 for a new node; into (size,): columns that are in.
-    """
+    """Open nodes; those of level f have f columns in. L levels, p columns."""
 
-    S: np.ndarray
-    B: np.ndarray
-    c: np.ndarray
-    b: np.ndarray
-    entry_cost: np.ndarray
-    ident: np.ndarray
-    F: np.ndarray
-    R: np.ndarray
-    member_cost: np.ndarray
-    least: np.ndarray
-    m: np.ndarray
-    took: np.ndarray
-    into: np.ndarray
+    S: np.ndarray  # (L, p, p), the matrix of the candidates
+    B: np.ndarray  # (L, p, p), its inverse
+    c: np.ndarray  # (L, p), products with the residuals
+    b: np.ndarray  # (L, p), coefficients
+    entry_cost: np.ndarray  # (L, p), of candidates
+    ident: np.ndarray  # (L, p), the candidates
+    F: np.ndarray  # (L,), value with all candidates
+    R: np.ndarray  # (L,), value with none
+    member_cost: np.ndarray  # (L,), of the columns that are in
+    least: np.ndarray  # (L,), least value of what is open
+    m: np.ndarray  # (L,), number of candidates
+    took: np.ndarray  # (L,), position of the one whose subtree was visited last, -1 for a new node
+    into: np.ndarray  # (size,), columns that are in
 
 
 class Space(NamedTuple):
-    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F;
-    top, largest (p + 1,). delta (p,) by ident: S - diag(delta) is positive semidefinite. found
-    (rows, size): sets of columns, -1 beyond their end, of values value (rows,).
-    """
+    """Work space of a search, and the sets that it found."""
 
-    w: np.ndarray
-    d: np.ndarray
-    e: np.ndarray
-    cost: np.ndarray
-    top: np.ndarray
-    largest: np.ndarray
-    delta: np.ndarray
-    found: np.ndarray
-    value: np.ndarray
+    w: np.ndarray  # (p,), a pivot row
+    d: np.ndarray  # (p,), diagonal after a pivot
+    e: np.ndarray  # (p,), c after a pivot
+    cost: np.ndarray  # (p,), what leaving adds to F
+    top: np.ndarray  # (p + 1,)
+    largest: np.ndarray  # (p + 1,)
+    delta: np.ndarray  # (p,), by ident: S - diag(delta) is positive semidefinite
+    found: np.ndarray  # (rows, size), sets of columns, -1 beyond their end
+    value: np.ndarray  # (rows,), their values
 
 
 class Cut(NamedTuple):

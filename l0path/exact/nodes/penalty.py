@@ -14,13 +14,13 @@ ZERO, LINEAR, QUADRATIC, EDGE = 0, 1, 2, 3
 
 
 class Penalty(NamedTuple):
-    """lambda1 and, (w,) each, what the columns cost: ridge, box and multiplier's factor."""
+    """What w columns cost."""
 
     lambda1: float
-    ridge: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    factor: np.ndarray
+    ridge: np.ndarray  # (w,)
+    lower: np.ndarray  # (w,), the box
+    upper: np.ndarray  # (w,), the box
+    factor: np.ndarray  # (w,), of the multiplier
 
 
 class QuadraticLoss(NamedTuple):

@@ -29,33 +29,27 @@ from ..table import COLLINEAR
 
 
 class ClassTable(NamedTuple):
-    """The quadratic at a fit with support S (k,), positions in W: coefficients x (K, q), inverse
-    Hessian B (q K, q K), the Newton step (q K,) there, probabilities P (r, n), slopes D (q, n), and
-    the curvatures V (q (q + 1) / 2, n) of pairs of contrasts.
-    """
+    """The quadratic at a fit of several classes: K coefficients for each of q contrasts."""
 
-    S: np.ndarray
-    x: np.ndarray
-    B: np.ndarray
-    step: np.ndarray
-    P: np.ndarray
-    D: np.ndarray
-    V: np.ndarray
+    S: np.ndarray  # (k,), the support, as positions in W
+    x: np.ndarray  # (K, q), coefficients
+    B: np.ndarray  # (q K, q K), inverse Hessian
+    step: np.ndarray  # (q K,), Newton step
+    P: np.ndarray  # (r, n), probabilities
+    D: np.ndarray  # (q, n), slopes
+    V: np.ndarray  # (q (q + 1) / 2, n), curvatures of pairs of contrasts
 
 
 class Added(NamedTuple):
-    """A column j beside the support: blocks C (q, q K) of the Hessian, U = C B, factor (q, q) of
-    what its own block keeps, the step (q K,) of the quadratic to the optimum with it, of which own
-    (q,) is that of j, right (q,) its gradient before, and what it lowers F by.
-    """
+    """A column j beside the support."""
 
-    C: np.ndarray
-    U: np.ndarray
-    factor: np.ndarray
-    step: np.ndarray
-    own: np.ndarray
-    right: np.ndarray
-    gain: np.ndarray
+    C: np.ndarray  # (q, q K), its blocks of the Hessian
+    U: np.ndarray  # (q, q K), C B
+    factor: np.ndarray  # (q, q), of what its own block keeps
+    step: np.ndarray  # (q K,), of the quadratic to the optimum with it
+    own: np.ndarray  # (q,), the step of j itself
+    right: np.ndarray  # (q,), its gradient before
+    gain: np.ndarray  # what it lowers F by
 
 
 @njit
@@ -208,16 +202,13 @@ def predict(rows, table, exchanges, lambda2, change):
 
 
 class Among(NamedTuple):
-    """The exchanges of a fit that are ranked: the Gram matrix G of the working columns; which of
-    them may enter (w,), from position `first` on; which members of the support stay (k,); whether
-    swaps are ranked, else additions.
-    """
+    """The exchanges of a fit that are ranked."""
 
-    G: np.ndarray
-    open: np.ndarray
-    first: int
-    locked: np.ndarray
-    swaps: bool
+    G: np.ndarray  # (w, w), Gram matrix of the working columns
+    open: np.ndarray  # (w,), bool: which may enter
+    first: int  # from this position on
+    locked: np.ndarray  # (k,), bool: which members stay
+    swaps: bool  # whether swaps are ranked, else additions
 
 
 @njit

@@ -28,38 +28,31 @@ FARTHEST = 200.0  # predictors beyond which coefficients are no start of a refit
 
 
 class ClassExchange(NamedTuple):
-    """Drop position i of the support, add working column j (-1: none): what is known of j beside
-    the support (`Added`), E (q, q), the rows of its U at i over its factor, and the factor M (q, q)
-    of the block of i in the inverse Hessian with j.
-    """
+    """One exchange under q contrasts."""
 
-    i: int
-    j: int
-    added: Added
-    E: np.ndarray
-    M: np.ndarray
+    i: int  # position in the support that is dropped
+    j: int  # working column that is added, -1 for none
+    added: Added  # what is known of j beside the support
+    E: np.ndarray  # (q, q), the rows of its U at i, over its factor
+    M: np.ndarray  # (q, q), factor of the block of i in the inverse Hessian with j
 
 
 class ClassTrial(NamedTuple):
-    """Coefficients main (q K,) of the support and own (q,) of the column added; right and left the
-    gradient there, step and stepped a chord step, total a sum of steps. Predictors u (q, n), eta
-    (r, n) those of the classes; probabilities P and p (r, n), slopes D (q, n), of the
-    classes; mean (n,) scratch.
-    """
+    """The arrays of a trial: K coefficients of the support for each of q contrasts, r classes."""
 
-    main: np.ndarray
-    own: np.ndarray
-    right: np.ndarray
-    left: np.ndarray
-    step: np.ndarray
-    stepped: np.ndarray
-    total: np.ndarray
-    u: np.ndarray
-    eta: np.ndarray
-    P: np.ndarray
-    p: np.ndarray
-    D: np.ndarray
-    mean: np.ndarray
+    main: np.ndarray  # (q K,), coefficients of the support
+    own: np.ndarray  # (q,), those of the column added
+    right: np.ndarray  # (q K,), gradient in main
+    left: np.ndarray  # (q,), gradient in own
+    step: np.ndarray  # (q K,), chord step in main
+    stepped: np.ndarray  # (q,), chord step in own
+    total: np.ndarray  # (q K,), a sum of steps
+    u: np.ndarray  # (q, n), predictors of the contrasts
+    eta: np.ndarray  # (r, n), predictors of the classes
+    P: np.ndarray  # (r, n), probabilities
+    p: np.ndarray  # (r, n), those of a dual point
+    D: np.ndarray  # (q, n), slopes
+    mean: np.ndarray  # (n,), work space
 
 
 class ClassGoal(NamedTuple):

@@ -161,12 +161,10 @@ class GramNeighborhood:
         for k, fit in pool.fits.items():
             if self.shown.get(k) is not fit:
                 size = fit.support.size
-                best.S[k, :size], best.b[k, :size], best.value[k], best.fresh[:, k] = (
-                    self.model.where[fit.support],
-                    fit.b,
-                    fit.value,
-                    (True, True, False),
-                )
+                best.S[k, :size] = self.model.where[fit.support]
+                best.b[k, :size] = fit.b
+                best.value[k] = fit.value
+                best.fresh[:, k] = (True, True, False)
                 self.shown[k] = fit
         return best.value.size
 

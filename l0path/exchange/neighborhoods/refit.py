@@ -31,13 +31,11 @@ class RefitNeighborhood:
     compiled = False
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
-        self.model, self.lambda1, self.lambda2, self.scale, self.settings = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            scale,
-            settings,
-        )
+        self.model = model
+        self.lambda1 = float(lambda1)
+        self.lambda2 = float(lambda2)
+        self.scale = scale
+        self.settings = settings
         # whether predicted changes, with the whole curvature of the fit, are so close to those of
         # refits that few of these decide; Cox's loss bends more on the way
         self.sharp = model.problem.loss.traits.response == "ordered"

@@ -18,6 +18,7 @@ from ...problem.coupled.ordinal import (
     fill_coupling,
     seen_by_thresholds,
     solve_thresholds,
+    spacing_gap,
     threshold_terms,
     thresholds_room,
 )
@@ -40,33 +41,26 @@ LEFT_BY_STEP = 1e-9  # the share of the gradient that a step may leave, for a bo
 
 
 class Joint(NamedTuple):
-    """A predictor eta (n,) and thresholds, `there` with the terms at them; rest (K - 1,): what the
-    thresholds leave of their gradient, times the inverse of their second derivatives; slopes (n,)
-    in eta once -rest has been added to the thresholds; a step move (n,) of eta and shift (K - 1,)
-    of the thresholds.
-    """
+    """A predictor and K - 1 thresholds, and a step from them."""
 
-    eta: np.ndarray
-    move: np.ndarray
-    slopes: np.ndarray
-    there: BestThresholds
-    rest: np.ndarray
-    shift: np.ndarray
+    eta: np.ndarray  # (n,), predictor
+    move: np.ndarray  # (n,), its step
+    slopes: np.ndarray  # (n,), in eta, once -rest has been added to the thresholds
+    there: BestThresholds  # the thresholds, with the terms at them
+    rest: np.ndarray  # (K - 1,), gradient in the thresholds times the inverse of their Hessian
+    shift: np.ndarray  # (K - 1,), step of the thresholds
 
 
 class JointMetric(NamedTuple):
-    """Second derivatives at a predictor eta (n,) and thresholds: those of the terms; the Hessian H
-    (k, k) in the coefficients, thresholds eliminated, with the ridge, and its Cholesky factor L;
-    squared lengths of the columns (k,). r (k,): minus the gradient somewhere, z (k,) = H^-1 r.
-    """
+    """Second derivatives at a predictor and thresholds."""
 
-    eta: np.ndarray
-    best: BestThresholds
-    H: np.ndarray
-    L: np.ndarray
-    squares: np.ndarray
-    r: np.ndarray
-    z: np.ndarray
+    eta: np.ndarray  # (n,), predictor
+    best: BestThresholds  # the thresholds, with the terms at them
+    H: np.ndarray  # (k, k), Hessian in the coefficients, thresholds eliminated, with the ridge
+    L: np.ndarray  # (k, k), its Cholesky factor
+    squares: np.ndarray  # (k,), squared lengths of the columns
+    r: np.ndarray  # (k,), minus the gradient somewhere
+    z: np.ndarray  # (k,), H^-1 r
 
 
 @njit
@@ -131,9 +125,7 @@ def conjugate_gaps(y, weights, best, at):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(there.t[j] - there.t[j - 1])
         bent = 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - bent * (1.0 + bent) * d
-        if not r > 0.0:
-            return math.inf
-        total += best.mass[j] * (r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q)))
+        total += best.mass[j] * spacing_gap(q, r)
     return total if total < math.inf else math.inf
 
 

@@ -46,20 +46,16 @@ CHORD_STEPS = 4  # that an exchange may take until a refit decides
 
 
 class OrderedTrial(NamedTuple):
-    """Of length k + 1, the last for the column added: coefficients x after an exchange, at first
-    the optimum that the quadratic predicts, gradient r, chord step z. G (k,): second derivatives of
-    that column with the members, u (k,) = B_T G; start (k,): the optimum without an exchange. at:
-    the predictor and thresholds; numbers 0..k-1.
-    """
+    """The arrays of a trial; the last of k + 1 entries is that of the column added."""
 
-    x: np.ndarray
-    r: np.ndarray
-    z: np.ndarray
-    G: np.ndarray
-    u: np.ndarray
-    start: np.ndarray
-    at: Joint
-    numbers: np.ndarray
+    x: np.ndarray  # (k + 1,), coefficients, at first the optimum that the quadratic predicts
+    r: np.ndarray  # (k + 1,), gradient
+    z: np.ndarray  # (k + 1,), chord step
+    G: np.ndarray  # (k,), second derivatives of that column with the members
+    u: np.ndarray  # (k,), B_T G
+    start: np.ndarray  # (k,), the optimum without an exchange
+    at: Joint  # the predictor and thresholds
+    numbers: np.ndarray  # 0 .. k - 1
 
 
 @njit

@@ -56,10 +56,8 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     if model.cluster is not None:
         lists = cluster.best_exchanges(model.cluster, sequence, penalty.lambda0, counts, limits)
     else:
-        lists, columns = (
-            [[] for _ in fits],
-            updates.AllColumns(model.rows, model.q_all, p.square, p.usable, cost),
-        )
+        lists = [[] for _ in fits]
+        columns = updates.AllColumns(model.rows, model.q_all, p.square, p.usable, cost)
 
         def check(start, stop):
             found = best_exchanges(columns, sequence, max(counts), start, stop)

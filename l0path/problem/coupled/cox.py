@@ -63,13 +63,13 @@ def _log_sums(loss, risk):
 
 
 @value_of_rows.register(Cox)
-def _(loss, y, eta, weights):
+def cox_value_of_rows(loss, y, eta, weights):
     risk = at_risk(loss, eta, weights)
     return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) / risk.total
 
 
 @derivatives_of_rows.register(Cox)
-def _(loss, y, eta, weights, slopes, curvatures):
+def cox_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     risk = at_risk(loss, eta, weights)
     groups, scale = risk.sums.size, 1.0 / risk.total
     steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
@@ -94,17 +94,17 @@ def _(loss, y, eta, weights, slopes, curvatures):
 
 
 @origin_of.register(Cox)
-def _(loss, slopes, eta):
+def cox_origin_of(loss, slopes, eta):
     return middle(slopes, eta)
 
 
 @rank_of.register(Cox)
-def _(loss):
+def cox_rank_of(loss):
     return loss.fraction.size
 
 
 @coupling_of_rows.register(Cox)
-def _(loss, y, eta, weights, Z, out):
+def cox_coupling_of_rows(loss, y, eta, weights, Z, out):
     risk = at_risk(loss, eta, weights)
     room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
     for a in range(Z.shape[0]):
@@ -115,7 +115,7 @@ def _(loss, y, eta, weights, Z, out):
 
 
 @slope_along.register(Cox)
-def _(loss, y, weights, start, end, t):
+def cox_slope_along(loss, y, weights, start, end, t):
     n = start.size
     eta, move = np.empty(n), np.empty(n)
     for i in range(n):
@@ -149,7 +149,7 @@ def _relative(loss, risk, start, end, move):
 
 
 @bound_of_rows.register(Cox)
-def _(loss, y, weights, tangent, end):
+def cox_bound_of_rows(loss, y, weights, tangent, end):
     # The dual point is sum_t v_t p_t less the deaths, p_ti = pi_ti (1 + d), d = move_i - pi_t'move:
     # shares of the rows at risk where d >= -1. Its conjugate is at most the entropy of the p_t, and
     # (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four moments of move in
@@ -185,7 +185,7 @@ def _(loss, y, weights, tangent, end):
 
 
 @least_value.register(Cox)
-def _(loss, y, weights):
+def cox_least_value(loss, y, weights):
     # deaths that leave every other row at risk behind: phi_t is (1 - f_t) u of the tied ones, and
     # equal eta among these are best
     of = np.add.reduceat(weights[loss.deaths], loss.first[:-1])
@@ -195,7 +195,7 @@ def _(loss, y, weights):
 
 
 @unseen.register(Cox)
-def _(loss, y, weights, X, square):
+def cox_unseen(loss, y, weights, X, square):
     # a column that is constant within every risk set: the slopes at any predictor are orthogonal to
     # it, and those at random ones to no other
     if loss.edges.size == 2 and not loss.start.size and loss.until.min() > 0:

@@ -12,16 +12,7 @@ MOST_TERMS = 1 << 22  # deaths, with copies, up to which Efron's method keeps a 
 
 class Cox(NamedTuple):
     """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
-    or 1.
-
-    start (n,), or (0,) where all begin at minus infinity; stop, stratum (n,); efron; level: the log
-    of the number of rows. order (n,): rows by stratum and stop; leave (n,) or (0,): rows by stratum
-    and start; edges (s + 1,): where strata begin in both. deaths: rows by stratum and time; first
-    (g + 1,): where event times begin in it; block (s + 1,): the event times of strata. upto, gone
-    (g,): where `order` has the rows of the risk set from, and `leave` those that are to come.
-    since, until (n,): the event times at which a row is at risk.
-    term (g + 1,): the terms of event times; fraction, share: f_t, and v_t / sum_{D_g} w_i. counts
-    (n,), or (0,) where it is one: how many rows each row stands for.
+    or 1. There are g event times in s strata.
     """
 
     traits = LossTraits(
@@ -36,25 +27,25 @@ class Cox(NamedTuple):
         intercept=False,
     )
 
-    start: np.ndarray
-    stop: np.ndarray
-    stratum: np.ndarray
-    efron: bool
-    level: float
-    order: np.ndarray
-    leave: np.ndarray
-    edges: np.ndarray
-    deaths: np.ndarray
-    first: np.ndarray
-    block: np.ndarray
-    upto: np.ndarray
-    gone: np.ndarray
-    since: np.ndarray
-    until: np.ndarray
-    term: np.ndarray
-    fraction: np.ndarray
-    share: np.ndarray
-    counts: np.ndarray
+    start: np.ndarray  # (n,), or (0,) where all begin at minus infinity
+    stop: np.ndarray  # (n,)
+    stratum: np.ndarray  # (n,)
+    efron: bool  # whether ties are treated by Efron's method
+    level: float  # log of the number of rows
+    order: np.ndarray  # (n,), rows by stratum and stop
+    leave: np.ndarray  # (n,) or (0,), rows by stratum and start
+    edges: np.ndarray  # (s + 1,), where strata begin in both
+    deaths: np.ndarray  # rows by stratum and time
+    first: np.ndarray  # (g + 1,), where event times begin in deaths
+    block: np.ndarray  # (s + 1,), the event times of strata
+    upto: np.ndarray  # (g,), where order has the rows of the risk set from
+    gone: np.ndarray  # (g,), where leave has those that are to come
+    since: np.ndarray  # (n,), the first event time at which a row is at risk
+    until: np.ndarray  # (n,), the one after the last such
+    term: np.ndarray  # (g + 1,), the terms of event times
+    fraction: np.ndarray  # f_t
+    share: np.ndarray  # v_t / sum_{D_g} w_i
+    counts: np.ndarray  # (n,), how many rows each row stands for; (0,) where it is one
 
     def risk_sets(self):
         """(deaths, rows at risk) of every event time: indices."""

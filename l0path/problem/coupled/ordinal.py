@@ -68,28 +68,23 @@ class Ordinal(NamedTuple):
 
 
 class RowTerms(NamedTuple):
-    """Of one of the two sums of (O), (n,) each: the predictor less the threshold, or the other way
-    round; slope and curvature in it, times the weights, 0 where there is no such threshold.
-    """
+    """The terms of one of the two sums of (O)."""
 
-    at: np.ndarray
-    slope: np.ndarray
-    curvature: np.ndarray
+    at: np.ndarray  # (n,), the predictor less the threshold, or the other way round
+    slope: np.ndarray  # (n,), in it, times the weights; 0 where there is no such threshold
+    curvature: np.ndarray  # (n,), likewise
 
 
 class BestThresholds(NamedTuple):
-    """The best thresholds t (K - 1,) at a predictor; of H the diagonal and the entries beside it,
-    (K - 1,) each; the weights of the classes (K,); loss (1,); the terms of rows with their upper
-    and with their lower threshold.
-    """
+    """The best thresholds at a predictor, of K classes; H is the Hessian in them."""
 
-    t: np.ndarray
-    diagonal: np.ndarray
-    beside: np.ndarray
-    mass: np.ndarray
-    loss: np.ndarray
-    upper: RowTerms
-    lower: RowTerms
+    t: np.ndarray  # (K - 1,)
+    diagonal: np.ndarray  # (K - 1,), of H
+    beside: np.ndarray  # (K - 1,), the entries of H beside it
+    mass: np.ndarray  # (K,), the weights of the classes
+    loss: np.ndarray  # (1,)
+    upper: RowTerms  # terms of rows with their upper threshold
+    lower: RowTerms  # terms of rows with their lower threshold
 
 
 class Known(NamedTuple):
@@ -121,7 +116,7 @@ def thresholds_room(levels, n):
 
 
 @along_the_way.register(Ordinal)
-def _(loss, y):
+def ordinal_along_the_way(loss, y):
     levels, eta = loss.levels, np.full((4, y.size), np.nan)
     first = Known(eta[0], eta[1], thresholds_room(levels, y.size))
     second = Known(eta[2], eta[3], thresholds_room(levels, y.size))
@@ -308,7 +303,7 @@ def _found(loss, y, eta, weights):
 
 
 @_found.register(Retracing)
-def _(loss, y, eta, weights):
+def retracing_found(loss, y, eta, weights):
     for second in range(2):
         known = loss.second if second else loss.first
         if _equal(known.eta, eta):
@@ -368,13 +363,13 @@ def seen_by_thresholds(y, best, z, out):
 
 @value_of_rows.register(Ordinal)
 @value_of_rows.register(Retracing)
-def _(loss, y, eta, weights):
+def ordinal_value_of_rows(loss, y, eta, weights):
     return best_thresholds(loss, y, eta, weights).loss[0]
 
 
 @derivatives_of_rows.register(Ordinal)
 @derivatives_of_rows.register(Retracing)
-def _(loss, y, eta, weights, slopes, curvatures):
+def ordinal_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     best = best_thresholds(loss, y, eta, weights)
     upper, lower = best.upper, best.lower
     for i in range(y.size):
@@ -385,19 +380,19 @@ def _(loss, y, eta, weights, slopes, curvatures):
 
 @origin_of.register(Ordinal)
 @origin_of.register(Retracing)
-def _(loss, slopes, eta):
+def ordinal_origin_of(loss, slopes, eta):
     return middle(slopes, eta)
 
 
 @rank_of.register(Ordinal)
 @rank_of.register(Retracing)
-def _(loss):
+def ordinal_rank_of(loss):
     return loss.levels - 1
 
 
 @coupling_of_rows.register(Ordinal)
 @coupling_of_rows.register(Retracing)
-def _(loss, y, eta, weights, Z, out):
+def ordinal_coupling_of_rows(loss, y, eta, weights, Z, out):
     best = best_thresholds(loss, y, eta, weights)
     P = np.empty((best.t.size, y.size))
     fill_coupling(y, best, P)
@@ -424,7 +419,7 @@ def fill_coupling(y, best, P):
 
 @slope_along.register(Ordinal)
 @slope_along.register(Retracing)
-def _(loss, y, weights, start, end, t):
+def ordinal_slope_along(loss, y, weights, start, end, t):
     n, total = y.size, 0.0
     eta, slopes, rest = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
@@ -437,7 +432,7 @@ def _(loss, y, weights, start, end, t):
 
 @bound_of_rows.register(Ordinal)
 @bound_of_rows.register(Retracing)
-def _(loss, y, weights, tangent, end):
+def ordinal_bound_of_rows(loss, y, weights, tangent, end):
     # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
     # optimum `end` of the quadratic model and its thresholds, balance each other there: each term
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
@@ -457,11 +452,18 @@ def _(loss, y, weights, tangent, end):
     for j in range(1, m):
         d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
         r = q - q * (1.0 + q) * d
-        if not r > 0.0:
-            return -math.inf
-        gap = r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q))
-        total -= best.mass[j] * (r * d + gap)
+        total -= best.mass[j] * (r * d + spacing_gap(q, r))
     return total if abs(total) < math.inf else -math.inf
+
+
+@njit
+def spacing_gap(q, r):
+    """The gap of the conjugate of -log(1 - exp(-u)) at the slope -r, where -q is that at u; inf
+    outside its domain.
+    """
+    if not r > 0.0:
+        return math.inf
+    return r * math.log(r / q) - (1.0 + r) * math.log((1.0 + r) / (1.0 + q))
 
 
 @njit
@@ -479,7 +481,7 @@ def _risen(terms, d, weights):
 
 
 @least_value.register(Ordinal)
-def _(loss, y, weights):
+def ordinal_least_value(loss, y, weights):
     return 0.0
 
 

@@ -122,13 +122,13 @@ def register_rows(kind, rows_of):
     seen = kind.traits.intercept
 
     @value_of_rows.register(kind)
-    def _(loss, y, eta, weights):
+    def own_value_of_rows(loss, y, eta, weights):
         found = value(loss, y, eta, weights)
         # such as the logarithm of a sum that underflows, far out: no optimum is there
         return math.inf if found == -math.inf else found
 
     @derivatives_of_rows.register(kind)
-    def _(loss, y, eta, weights, slopes, curvatures):
+    def own_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
         # B 1, the column of an intercept; 0 where a constant is not seen
         slope(loss, y, eta, weights, slopes)
         ones = np.empty(y.size)
@@ -140,7 +140,7 @@ def register_rows(kind, rows_of):
         return math.inf if found == -math.inf else found
 
     @slope_along.register(kind)
-    def _(loss, y, weights, start, end, t):
+    def own_slope_along(loss, y, weights, start, end, t):
         eta, slopes, total = np.empty(y.size), np.empty(y.size), 0.0
         for i in range(y.size):
             eta[i] = start[i] + t * (end[i] - start[i])
@@ -150,12 +150,12 @@ def register_rows(kind, rows_of):
         return total
 
     @curvature_times.register(kind)
-    def _(loss, y, eta, weights, Z, out):
+    def own_curvature_times(loss, y, eta, weights, Z, out):
         for a in range(Z.shape[0]):
             curvature(loss, y, eta, weights, Z[a], out[a])
 
     @hessian_of_rows.register(kind)
-    def _(loss, rows, S, eta, H):
+    def own_hessian_of_rows(loss, rows, S, eta, H):
         z, out = np.empty(eta.size), np.empty(eta.size)
         for a in range(S.size):
             for i in range(eta.size):

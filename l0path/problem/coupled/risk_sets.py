@@ -28,18 +28,15 @@ class Units(NamedTuple):
 
 
 class Risk(NamedTuple):
-    """The sums at a predictor, in their `Units`: u (n,) of rows; of event times, (g,): all at risk,
-    the tied deaths, and their weight; fresh: whether the sum over the risk set is made anew; the
-    weight of all deaths.
-    """
+    """Sums over risk sets at a predictor, in their `Units`; g event times."""
 
-    u: np.ndarray
+    u: np.ndarray  # (n,), of rows
     units: Units
-    sums: np.ndarray
-    tied: np.ndarray
-    weight: np.ndarray
-    fresh: np.ndarray
-    total: float
+    sums: np.ndarray  # (g,), over all rows at risk
+    tied: np.ndarray  # (g,), over the tied deaths
+    weight: np.ndarray  # (g,), of the tied deaths
+    fresh: np.ndarray  # (g,), bool: whether the sum over the risk set is made anew
+    total: float  # weight of all deaths
 
 
 @njit

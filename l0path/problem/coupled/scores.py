@@ -16,19 +16,14 @@ class Undefined(ValueError):
 
 
 class ScoredTimes(NamedTuple):
-    """Survival times that a fit has not seen, with its predictions for them.
+    """Survival times that a fit has not seen, with its predictions for them."""
 
-    loss: of all rows, its level that of the fit; event, eta (n,): events, 0 or 1, and the predictor
-    of the fit; train, test (n,): weights of the rows of the fit and of those that are scored, 0 for
-    the others; baseline: that of the fit, None where it follows from the rows of `train`.
-    """
-
-    loss: Cox
-    event: np.ndarray
-    eta: np.ndarray
-    train: np.ndarray
-    test: np.ndarray
-    baseline: Baseline | None = None
+    loss: Cox  # of all rows, its level that of the fit
+    event: np.ndarray  # (n,), 0 or 1
+    eta: np.ndarray  # (n,), predictor of the fit
+    train: np.ndarray  # (n,), weights of the rows of the fit, 0 for the others
+    test: np.ndarray  # (n,), weights of the rows that are scored, 0 for the others
+    baseline: Baseline | None = None  # of the fit; None where it follows from the rows of `train`
 
     def scored(self):
         """The rows that are scored alone."""

@@ -88,22 +88,22 @@ class Tweedie(NamedTuple):
 
 
 @value.register(Gamma)
-def _(loss, y, eta):
+def gamma_value(loss, y, eta):
     return y * exponential(-eta) + eta
 
 
 @slope.register(Gamma)
-def _(loss, y, eta):
+def gamma_slope(loss, y, eta):
     return 1.0 - y * exponential(-eta)
 
 
 @curvature.register(Gamma)
-def _(loss, y, eta):
+def gamma_curvature(loss, y, eta):
     return y * exponential(-eta)
 
 
 @fenchel_gap.register(Gamma)
-def _(loss, y, eta, at, dual):
+def gamma_fenchel_gap(loss, y, eta, at, dual):
     share = 1.0 - at  # y / mean
     if dual > 1.0 or share <= 0.0:
         return math.inf
@@ -111,7 +111,7 @@ def _(loss, y, eta, at, dual):
 
 
 @conjugate.register(Gamma)
-def _(loss, y, r):
+def gamma_conjugate(loss, y, r):
     from scipy.special import xlogy
 
     t = np.maximum(1.0 - r, 0.0)
@@ -119,24 +119,24 @@ def _(loss, y, r):
 
 
 @interval.register(Gamma)
-def _(loss, y):
+def gamma_interval(loss, y):
     return np.full(y.shape, -np.inf), np.ones(y.shape)
 
 
 @conjugate_slope.register(Gamma)
-def _(loss, y, r):
+def gamma_conjugate_slope(loss, y, r):
     return np.log(y) - np.log(np.maximum(1.0 - r, DUAL_MARGIN))
 
 
 @null_start.register(Gamma)
-def _(loss, y, offset, weights):
+def gamma_null_start(loss, y, offset, weights):
     shifted = np.log(y) - offset  # y exp(-offset) alone may overflow
     top = float(shifted.max())
     return top + float(np.log(weights @ np.exp(shifted - top)))
 
 
 @pseudo_response.register(Gamma)
-def _(loss, slopes):
+def gamma_pseudo_response(loss, slopes):
     """The working response of Fisher scoring, z = log m + (y - m) / m with weights 1, at means m
     between y and those of the null model, m0: with t = y / m0, z - log m0 at m = (t + a) m0 /
     (1 + a). The logarithm makes large effects linear; a keeps rows near 0 from prevailing.
@@ -146,22 +146,22 @@ def _(loss, slopes):
 
 
 @saturated.register(Gamma)
-def _(loss, y):
+def gamma_saturated(loss, y):
     return 1.0 + np.log(y)
 
 
 @rounding.register(Gamma)
-def _(loss, y, weights, size):
+def gamma_rounding(loss, y, weights, size):
     return 16 * EPS * (1.0 + float(weights @ np.abs(np.log(y))))
 
 
 @log_constant.register(Gamma)
-def _(loss, y, trials=None):
+def gamma_log_constant(loss, y, trials=None):
     return np.log(y)
 
 
 @log_likelihood.register(Gamma)
-def _(loss, constant, n):
+def gamma_log_likelihood(loss, constant, n):
     """With the shape nu = 1 / phi of maximum likelihood, log nu - digamma(nu) = half the mean
     deviance.
     """
@@ -194,31 +194,31 @@ def shape_of(half):
 
 
 @takes_zero.register(Tweedie)
-def _(loss):
+def tweedie_takes_zero(loss):
     return loss.power < 2.0
 
 
 @value.register(Tweedie)
-def _(loss, y, eta):
+def tweedie_value(loss, y, eta):
     a, b = loss.power - 1.0, 2.0 - loss.power
     rate = math.expm1(b * eta) / b if b > 0.0 else eta
     return (y * math.exp(-a * eta) / a if y > 0.0 else 0.0) + rate
 
 
 @slope.register(Tweedie)
-def _(loss, y, eta):
+def tweedie_slope(loss, y, eta):
     a, b = loss.power - 1.0, 2.0 - loss.power
     return math.exp(b * eta) - (y * math.exp(-a * eta) if y > 0.0 else 0.0)
 
 
 @curvature.register(Tweedie)
-def _(loss, y, eta):
+def tweedie_curvature(loss, y, eta):
     a, b = loss.power - 1.0, 2.0 - loss.power
     return b * math.exp(b * eta) + (a * y * math.exp(-a * eta) if y > 0.0 else 0.0)
 
 
 @fenchel_gap.register(Tweedie)
-def _(loss, y, eta, at, dual):
+def tweedie_fenchel_gap(loss, y, eta, at, dual):
     """With d = t - eta for the t of slope `dual`, found by Newton steps: dual d less the rise of
     the loss. What the last step leaves of the equation is added with its square, for it counts to
     second order. Infinity where steps do not converge.
@@ -244,13 +244,13 @@ def _(loss, y, eta, at, dual):
 
 
 @interval.register(Tweedie)
-def _(loss, y):
+def tweedie_interval(loss, y):
     zero, most = np.where(y > 0, -np.inf, 0.0), np.inf if loss.power < 2.0 else 1.0
     return zero, np.full(y.shape, most)
 
 
 @conjugate_slope.register(Tweedie)
-def _(loss, y, r):
+def tweedie_conjugate_slope(loss, y, r):
     """The root of exp(b eta) - y exp(-a eta) = r: Newton steps within a bracket, on the side where
     they cannot overshoot.
     """
@@ -278,7 +278,7 @@ def _(loss, y, r):
 
 
 @conjugate.register(Tweedie)
-def _(loss, y, r):
+def tweedie_conjugate(loss, y, r):
     """r eta - value at the root; a slope that is left changes it to second order only."""
     eta = conjugate_slope(loss, y, r)
     a, b = loss.power - 1.0, 2.0 - loss.power
@@ -289,13 +289,13 @@ def _(loss, y, r):
 
 
 @null_start.register(Tweedie)
-def _(loss, y, offset, weights):
+def tweedie_null_start(loss, y, offset, weights):
     middle = float(weights @ offset)
     return float(np.log(max(float(weights @ y), 1e-12))) - middle
 
 
 @saturated.register(Tweedie)
-def _(loss, y):
+def tweedie_saturated(loss, y):
     a, b = loss.power - 1.0, 2.0 - loss.power
     if b == 0.0:
         return 1.0 + np.log(y)
@@ -303,12 +303,12 @@ def _(loss, y):
 
 
 @rounding.register(Tweedie)
-def _(loss, y, weights, size):
+def tweedie_rounding(loss, y, weights, size):
     return 16 * EPS * max(float(weights @ np.abs(saturated(loss, y))), 1.0)
 
 
 @likelihood_constant.register(Tweedie)
-def _(loss, y, weights, trials=None):
+def tweedie_likelihood_constant(loss, y, weights, trials=None):
     """Logarithms of the y that are positive, and the shares of the weights that they have (2, n);
     for the power 2 as for the gamma loss.
     """
@@ -319,7 +319,7 @@ def _(loss, y, weights, trials=None):
 
 
 @log_likelihood.register(Tweedie)
-def _(loss, constant, n):
+def tweedie_log_likelihood(loss, constant, n):
     if loss.power == 2.0:
         return log_likelihood(Gamma(), constant, n)
     best = BestDispersion(loss.power, *constant)

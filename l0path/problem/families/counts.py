@@ -51,33 +51,33 @@ class NegativeBinomial(NamedTuple):
 
 
 @value.register(NegativeBinomial)
-def _(loss, y, eta):
+def negative_binomial_value(loss, y, eta):
     s = eta - math.log(loss.theta)
     soft = log1p_unit(exp_minus(abs(s))) + (s if s > 0.0 else 0.0)
     return (y + loss.theta) * soft - y * eta
 
 
 @slope.register(NegativeBinomial)
-def _(loss, y, eta):
+def negative_binomial_slope(loss, y, eta):
     s = eta - math.log(loss.theta)
     e = exp_minus(abs(s))
     return (y + loss.theta) * (1.0 if s > 0.0 else e) / (1.0 + e) - y
 
 
 @curvature.register(NegativeBinomial)
-def _(loss, y, eta):
+def negative_binomial_curvature(loss, y, eta):
     e = exp_minus(abs(eta - math.log(loss.theta)))
     return (y + loss.theta) * e / ((1.0 + e) * (1.0 + e))
 
 
 @fenchel_gap.register(NegativeBinomial)
-def _(loss, y, eta, at, dual):
+def negative_binomial_fenchel_gap(loss, y, eta, at, dual):
     total = y + loss.theta
     return total * binary_gap((at + y) / total, (dual - at) / total)
 
 
 @conjugate.register(NegativeBinomial)
-def _(loss, y, r):
+def negative_binomial_conjugate(loss, y, r):
     from scipy.special import xlog1py, xlogy
 
     total = y + loss.theta
@@ -86,34 +86,34 @@ def _(loss, y, r):
 
 
 @interval.register(NegativeBinomial)
-def _(loss, y):
+def negative_binomial_interval(loss, y):
     return -y, np.full(y.shape, loss.theta)
 
 
 @conjugate_slope.register(NegativeBinomial)
-def _(loss, y, r):
+def negative_binomial_conjugate_slope(loss, y, r):
     q = np.clip((r + y) / (y + loss.theta), CLASS_MARGIN, 1.0 - CLASS_MARGIN)
     return math.log(loss.theta) + np.log(q / (1.0 - q))
 
 
 @null_start.register(NegativeBinomial)
-def _(loss, y, offset, weights):
+def negative_binomial_null_start(loss, y, offset, weights):
     return poisson_start(y, offset, weights)
 
 
 @saturated.register(NegativeBinomial)
-def _(loss, y):
+def negative_binomial_saturated(loss, y):
     return (y + loss.theta) * np.log1p(y / loss.theta) - y * np.log(np.where(y > 0, y, 1.0))
 
 
 @rounding.register(NegativeBinomial)
-def _(loss, y, weights, size):
+def negative_binomial_rounding(loss, y, weights, size):
     parts = (y + loss.theta) * np.log1p(y / loss.theta) + y * np.abs(np.log(np.maximum(y, 1.0)))
     return 16 * EPS * max(float(weights @ parts), 1.0)
 
 
 @log_constant.register(NegativeBinomial)
-def _(loss, y, trials=None):
+def negative_binomial_log_constant(loss, y, trials=None):
     from scipy.special import gammaln
 
     theta = loss.theta

@@ -81,38 +81,38 @@ class Check(NamedTuple):
 
 
 @smooth.register(Check)
-def _(loss):
+def check_smooth(loss):
     return Quantile(loss.quantile, loss.width)
 
 
 @reported.register(Quantile)
-def _(loss):
+def quantile_reported(loss):
     return Check(loss.quantile, loss.width)
 
 
 @value.register(Check)
-def _(loss, y, eta):
+def check_value(loss, y, eta):
     r = y - eta
     return loss.quantile * r if r > 0.0 else (loss.quantile - 1.0) * r
 
 
 @slope.register(Check)
-def _(loss, y, eta):
+def check_slope(loss, y, eta):
     return -loss.quantile if y > eta else 1.0 - loss.quantile
 
 
 @conjugate.register(Check)
-def _(loss, y, r):
+def check_conjugate(loss, y, r):
     return y * r
 
 
 @smoothness.register(Quantile)
-def _(loss):
+def quantile_smoothness(loss):
     return 0.5 / loss.width
 
 
 @value.register(Quantile)
-def _(loss, y, eta):
+def quantile_value(loss, y, eta):
     r, h = y - eta, loss.width
     if abs(r) <= h:
         return 0.25 * r * r / h + (loss.quantile - 0.5) * r + 0.25 * h
@@ -120,17 +120,17 @@ def _(loss, y, eta):
 
 
 @slope.register(Quantile)
-def _(loss, y, eta):
+def quantile_slope(loss, y, eta):
     return 0.5 - loss.quantile - min(max(0.5 * (y - eta) / loss.width, -0.5), 0.5)
 
 
 @curvature.register(Quantile)
-def _(loss, y, eta):
+def quantile_curvature(loss, y, eta):
     return 0.5 / loss.width if abs(y - eta) <= loss.width else 0.0
 
 
 @fenchel_gap.register(Quantile)
-def _(loss, y, eta, at, dual):
+def quantile_fenchel_gap(loss, y, eta, at, dual):
     u = 0.5 - loss.quantile - dual
     if abs(u) > 0.5:
         return math.inf
@@ -138,24 +138,24 @@ def _(loss, y, eta, at, dual):
 
 
 @conjugate.register(Quantile)
-def _(loss, y, r):
+def quantile_conjugate(loss, y, r):
     return y * r + loss.width * ((0.5 - loss.quantile - r) ** 2 - 0.25)
 
 
 @interval.register(Quantile)
 @interval.register(Check)
-def _(loss, y):
+def quantile_interval(loss, y):
     return np.full(y.shape, -loss.quantile), np.full(y.shape, 1.0 - loss.quantile)
 
 
 @conjugate_slope.register(Quantile)
-def _(loss, y, r):
+def quantile_conjugate_slope(loss, y, r):
     return y - 2.0 * loss.width * (0.5 - loss.quantile - r)
 
 
 @null_start.register(Quantile)
 @null_start.register(Check)
-def _(loss, y, offset, weights):
+def quantile_null_start(loss, y, offset, weights):
     r = y - offset
     order = np.argsort(r, kind="stable")
     at = np.searchsorted(np.cumsum(weights[order]), loss.quantile)
@@ -163,32 +163,32 @@ def _(loss, y, offset, weights):
 
 
 @saturated.register(Quantile)
-def _(loss, y):
+def quantile_saturated(loss, y):
     return np.full(y.shape, loss.width * (0.25 - (loss.quantile - 0.5) ** 2))
 
 
 @rounding.register(Quantile)
 @rounding.register(Check)
-def _(loss, y, weights, size):
+def quantile_rounding(loss, y, weights, size):
     return 8 * EPS * size
 
 
 @unit_deviance.register(Quantile)
 @unit_deviance.register(Check)
-def _(loss, y, eta, rows):
+def quantile_unit_deviance(loss, y, eta, rows):
     """Twice the check loss, not smoothed."""
     r = y - eta
     return 2.0 * np.where(r > 0, loss.quantile * r, (loss.quantile - 1.0) * r)
 
 
 @log_constant.register(Quantile)
-def _(loss, y, trials=None):
+def quantile_log_constant(loss, y, trials=None):
     """What rounding leaves of the loss of a row that is fitted."""
     return rounding(loss, y, None, np.abs(y))
 
 
 @log_likelihood.register(Quantile)
-def _(loss, constant, n):
+def quantile_log_likelihood(loss, constant, n):
     """Of mean check losses, with the scale of maximum likelihood; inf where every row is fitted."""
     density = math.log(loss.quantile * (1.0 - loss.quantile)) - 1.0
 

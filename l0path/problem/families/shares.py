@@ -43,29 +43,29 @@ class Binomial(NamedTuple):
 
 
 @value.register(Binomial)
-def _(loss, y, eta):
+def binomial_value(loss, y, eta):
     return log1p_unit(exp_minus(abs(eta))) + (eta if eta > 0.0 else 0.0) - y * eta
 
 
 @slope.register(Binomial)
-def _(loss, y, eta):
+def binomial_slope(loss, y, eta):
     e = exp_minus(abs(eta))
     return (1.0 if eta > 0.0 else e) / (1.0 + e) - y
 
 
 @curvature.register(Binomial)
-def _(loss, y, eta):
+def binomial_curvature(loss, y, eta):
     e = exp_minus(abs(eta))
     return e / ((1.0 + e) * (1.0 + e))
 
 
 @fenchel_gap.register(Binomial)
-def _(loss, y, eta, at, dual):
+def binomial_fenchel_gap(loss, y, eta, at, dual):
     return binary_gap(at + y, dual - at)
 
 
 @conjugate.register(Binomial)
-def _(loss, y, r):
+def binomial_conjugate(loss, y, r):
     from scipy.special import xlog1py, xlogy
 
     q = np.clip(r + y, 0.0, 1.0)
@@ -73,36 +73,36 @@ def _(loss, y, r):
 
 
 @interval.register(Binomial)
-def _(loss, y):
+def binomial_interval(loss, y):
     return -y, 1.0 - y
 
 
 @conjugate_slope.register(Binomial)
-def _(loss, y, r):
+def binomial_conjugate_slope(loss, y, r):
     q = np.clip(r + y, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
     return np.log(q / (1.0 - q))
 
 
 @null_start.register(Binomial)
-def _(loss, y, offset, weights):
+def binomial_null_start(loss, y, offset, weights):
     mean = float(weights @ y)
     return float(np.log(mean / (1.0 - mean)))
 
 
 @saturated.register(Binomial)
-def _(loss, y):
+def binomial_saturated(loss, y):
     from scipy.special import xlog1py, xlogy
 
     return -(xlogy(y, y) + xlog1py(1.0 - y, -y))
 
 
 @rounding.register(Binomial)
-def _(loss, y, weights, size):
+def binomial_rounding(loss, y, weights, size):
     return 16 * EPS
 
 
 @log_constant.register(Binomial)
-def _(loss, y, trials=None):
+def binomial_log_constant(loss, y, trials=None):
     """Less the logarithm of the binomial coefficient, for each trial."""
     from scipy.special import gammaln
 

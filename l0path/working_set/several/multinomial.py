@@ -27,16 +27,14 @@ HELD = 128  # quadratics that are held
 
 
 class RefitEnd(NamedTuple):
-    """The end of `refit_classes`: status, F and by how much predictors of a row differ; positions S
-    (k,) of the columns, coefficients x (K, q), and the last ones within ETA_CAP.
-    """
+    """The end of `refit_classes`."""
 
     status: int
-    value: float
-    far: float
-    S: np.ndarray
-    x: np.ndarray
-    held: np.ndarray
+    value: float  # F
+    far: float  # by how much predictors of a row differ
+    S: np.ndarray  # (k,), positions of the columns
+    x: np.ndarray  # (K, q), coefficients
+    held: np.ndarray  # (K, q), the last ones within ETA_CAP
 
 
 class MultinomialModel(ResponseModel):

@@ -17,29 +17,24 @@ from ..linear_algebra import invert, predictor, products
 
 
 class OrderedTable(NamedTuple):
-    """The quadratic at a fit of ordered classes: its support S (k,) as positions in W, b (k,), F,
-    lambda2; predictor eta and curvatures v (n,); the gradient g (k,), the Hessian H (k, k) with the
-    ridge, and its inverse B; the best thresholds. stack (k + K, n): ZV (k, n), the members times
-    the curvatures; the slopes (n,); P (K - 1, n), whose products with the members, coupled
-    (k, K - 1), are taken off the curvature. total: no intercept moves.
-    """
+    """The quadratic at a fit of ordered classes, k features and K classes."""
 
-    S: np.ndarray
-    b: np.ndarray
-    F: float
+    S: np.ndarray  # (k,), the support, as positions in W
+    b: np.ndarray  # (k,), coefficients
+    F: float  # the value
     lambda2: float
-    eta: np.ndarray
-    v: np.ndarray
-    g: np.ndarray
-    H: np.ndarray
-    B: np.ndarray
-    best: BestThresholds
-    stack: np.ndarray
-    ZV: np.ndarray
-    slopes: np.ndarray
-    P: np.ndarray
-    coupled: np.ndarray
-    total: float = math.inf
+    eta: np.ndarray  # (n,), predictor
+    v: np.ndarray  # (n,), curvatures
+    g: np.ndarray  # (k,), gradient
+    H: np.ndarray  # (k, k), Hessian, with the ridge
+    B: np.ndarray  # (k, k), its inverse
+    best: BestThresholds  # the best thresholds
+    stack: np.ndarray  # (k + K, n), the three that follow
+    ZV: np.ndarray  # (k, n), the members times the curvatures
+    slopes: np.ndarray  # (n,)
+    P: np.ndarray  # (K - 1, n), whose products with the members are taken off the curvature
+    coupled: np.ndarray  # (k, K - 1), these products
+    total: float = math.inf  # no intercept moves
 
 
 def ordered_table(rows, S, fit, lambda2, thresholds):

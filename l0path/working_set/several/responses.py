@@ -14,16 +14,13 @@ from ..groups import INVERSES, inverse
 
 
 class ResponseQuadratic(NamedTuple):
-    """F near a fit, with m columns: rows (k, m) = G_{S, columns}, gradient c (m, q) for q
-    responses, diagonal a (m,), and the inverse B (k, k) of G_SS + 2 lambda2 I on `kept`, positions
-    in the support of independent columns.
-    """
+    """F near a fit, with m columns and q responses."""
 
-    rows: np.ndarray
-    c: np.ndarray
-    a: np.ndarray
-    B: np.ndarray
-    kept: np.ndarray
+    rows: np.ndarray  # (k, m), G_{S, columns}
+    c: np.ndarray  # (m, q), gradient
+    a: np.ndarray  # (m,), diagonal
+    B: np.ndarray  # inverse of G_SS + 2 lambda2 I on `kept`
+    kept: np.ndarray  # positions in the support of independent columns
 
 
 class FitState(NamedTuple):

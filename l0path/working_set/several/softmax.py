@@ -43,43 +43,37 @@ FAR_APART = 15.0  # differences of predictors beyond which a fit may be running 
 
 
 class ClassRows(NamedTuple):
-    """The rows of a multinomial problem: codes (n,) of the classes, weights (n,), offset (r, n),
-    contrasts T (q, r), whether there are intercepts, and the working columns Z (w, n).
-    """
+    """The rows of a multinomial problem."""
 
-    codes: np.ndarray
-    weights: np.ndarray
-    offset: np.ndarray
-    T: np.ndarray
-    intercept: bool
-    Z: np.ndarray
+    codes: np.ndarray  # (n,), of the classes
+    weights: np.ndarray  # (n,)
+    offset: np.ndarray  # (r, n)
+    T: np.ndarray  # (q, r), contrasts of the classes
+    intercept: bool  # whether there are any
+    Z: np.ndarray  # (w, n), a working column in each row
 
 
 class DescentLimits(NamedTuple):
-    """The ridge; the value below which F must be able to fall; whether separated classes are looked
-    for; the largest number of steps.
-    """
+    """The rules of a descent."""
 
-    lambda2: float
-    target: float
-    capped: bool
-    max_iter: int
+    lambda2: float  # the ridge
+    target: float  # the value below which F must be able to fall
+    capped: bool  # whether separated classes are looked for
+    max_iter: int  # largest number of steps
 
 
 class ClassWork(NamedTuple):
-    """Work space: probabilities P and the predictors of a trial (r, n), slopes D and PT = T P
-    (q, n), v and scratch (n,), b (k,), block (k, k) and h0 (k,) of a Hessian.
-    """
+    """Work space of Newton steps under q contrasts of r classes."""
 
-    P: np.ndarray
-    trial: np.ndarray
-    D: np.ndarray
-    PT: np.ndarray
-    v: np.ndarray
-    scratch: np.ndarray
-    b: np.ndarray
-    block: np.ndarray
-    h0: np.ndarray
+    P: np.ndarray  # (r, n), probabilities
+    trial: np.ndarray  # (r, n), predictors of a trial
+    D: np.ndarray  # (q, n), slopes
+    PT: np.ndarray  # (q, n), T P
+    v: np.ndarray  # (n,)
+    scratch: np.ndarray  # (n,)
+    b: np.ndarray  # (k,)
+    block: np.ndarray  # (k, k), of a Hessian
+    h0: np.ndarray  # (k,), of a Hessian
 
 
 @njit

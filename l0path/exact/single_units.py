@@ -25,7 +25,6 @@ from scipy.linalg import qr, solve_triangular
 from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..exact.pair_scan import AGREEMENT
 from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
@@ -36,6 +35,7 @@ from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
+from .pair_scan import AGREEMENT, less_projection
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
@@ -141,9 +141,7 @@ class OneUnit:
         A = self.columns(J)
         full = np.sqrt((A * A).sum(axis=0))
         A = np.vstack([A, np.zeros((self.forced.size, J.size))])
-        for _ in range(2 if self.forced.size else 0):  # twice for rounding
-            A -= self.basis @ (self.basis.T @ A)
-        return A, full
+        return less_projection(A, self.basis), full
 
     def residual(self):
         """The residual of the forced columns' optimum, extended like the columns of `residuals`."""

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 import l0path
 from l0path.core.control import Stop
-from l0path.engine.single_units import SingleColumns, SingleFits, compare_all
+from l0path.exact.single_units import SingleColumns, SingleFits, compare_all
 from l0path.exchange.local_search import SolutionPool
 from l0path.problem.problem import pose
 from l0path.working_set.groups import GroupModel
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 
 LOSSES = tuple(oracles.LOSSES)
 OTHERS = tuple(loss for loss in LOSSES if loss != "squared")
