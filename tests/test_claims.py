@@ -124,6 +124,7 @@ def test_no_claim_is_false_in_many_problems(first):
         2457,
         8014,
         10130,
+        16209,
         19291,
         19669,
         19740,
