@@ -163,7 +163,6 @@ def test_no_claim_is_false_in_many_problems(first):
         35517,
         35641,
         43073,
-        71677,
         71701,
         71719,
     ],
