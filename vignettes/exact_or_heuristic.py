@@ -291,7 +291,7 @@ pd.DataFrame(rows).T
 # the best one. It is a proof too: no subset outside the list is better than the last of
 # them.
 
-# %%
+# %% tags=["thumbnail"]
 long = {"n_best": 10, "time_limit": 10 * LIMIT}
 ten = {
     "growth, k = 6": path.certify(k=6, **long),

@@ -109,7 +109,8 @@ def restricted_optimum(problem, support, Z, box, *, lambda1, lambda2, start=None
     """
     few = _Restricted(problem, np.ascontiguousarray(Z), float(lambda1), float(lambda2), *box)
     b, b0, value, gap, unique = few.optimum(start)
-    closed = gap <= TIGHT_GAP * max(abs(value), 1e-3 * few.scale)
+    # a dual value above the objective is one of slopes that are not feasible
+    closed = abs(gap) <= TIGHT_GAP * max(abs(value), 1e-3 * few.scale)
     flags = () if closed else (FitStatus.NOT_CONVERGED,)
     return Fit(support, b, b0, value, flags if unique else (*flags, NOT_UNIQUE))
 
@@ -319,7 +320,7 @@ class _Restricted:
             b0 = self.smoothed(NEARER * self.width, b, b0, np.empty(p.y.size))
             found = along_edges(A, cost, box, np.append(b, [b0] * m), ZERO * self.scale)
             found = None if found is None else self.reported(*found)
-            if found is not None and found[3] <= CLOSED_GAP * max(abs(found[2]), self.scale):
+            if found and abs(found[3]) <= CLOSED_GAP * max(abs(found[2]), self.scale):
                 return found
         # the tolerances of a program are absolute: slopes are counted in units between those of the
         # lightest and of the heaviest row

@@ -140,6 +140,21 @@ def test_the_general_solver_is_called_where_steps_are_given_up(monkeypatch):
         assert one.loss == pytest.approx(other.loss, rel=1e-12) and one.flags == other.flags
 
 
+def test_columns_of_groups_may_be_dependent():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X = rng.standard_normal((54, 6))
+        X[:, 5] = X[:, 0] + X[:, 1]
+        y, w = rng.standard_normal(54), 0.2 + rng.random(54)
+        path = l0path.fit(
+            X, y, groups=[0, 0, 1, 1, 2, 2], loss=l0path.losses.Quantile(0.3), sample_weight=w
+        )
+        s = path._solutions[-1]
+        assert s.k == 3 and np.abs(s.beta).max() < 1e6
+        least = linear_program(X, y, 0.3, w)
+        assert s.objective == pytest.approx(least, rel=1e-9)
+
+
 def test_other_best_coefficients_are_flagged():
     """The median of an even number of rows is an interval; with a column of two values, two."""
     x = np.repeat([0.0, 1.0], [3, 4])
