@@ -1,5 +1,7 @@
 """Checks of arguments: each names the argument, its value and the remedy."""
 
+from typing import TypeGuard
+
 import numpy as np
 import pandas as pd
 
@@ -18,13 +20,14 @@ def number(value, name):
     return float(value)
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def whole(value, name, least):
     """An int from a whole number of at least `least`."""
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or value < least
-    ):
+    if not is_whole(value) or value < least:
         raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
     return int(value)
 

@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .. import formula
-from ..core.arguments import finite, same_index, vector, whole
+from ..core.arguments import finite, is_whole, same_index, vector, whole
 from ..core.printed import Table
 from ..core.progress import Bar
 from ..core.status import End
@@ -470,7 +470,7 @@ def _any_loss(loss):
 
 def _check_inner(cv):
     """The inner folds must be a rule that can be applied to any training set."""
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    if is_whole(cv):
         whole(cv, "cv", 2)
     elif not is_splitter(cv):
         raise TypeError(

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ..core.arguments import is_whole
 from ..core.control import imported_whole
 from ..errors import ConvergenceWarning, SeparationWarning
 
@@ -20,11 +21,7 @@ IN_FOLDS = {
 
 def check_jobs(n_jobs):
     """Raise ValueError unless n_jobs is a number of processes."""
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool)
-        or not isinstance(n_jobs, (int, np.integer))
-        or (n_jobs < 1 and n_jobs != -1)
-    ):
+    if n_jobs is not None and (not is_whole(n_jobs) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
         )
@@ -43,11 +40,7 @@ def draw_seed(random_state):
         return int(
             (np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1)
         )
-    if (
-        isinstance(random_state, (bool, np.bool_))
-        or not isinstance(random_state, (int, np.integer))
-        or not 0 <= random_state < 2**32
-    ):
+    if not is_whole(random_state) or not 0 <= random_state < 2**32:
         raise ValueError(
             f"random_state={random_state!r} must be None, a whole number in [0, 2**32) or a numpy "
             "Generator"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import is_whole
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
@@ -210,9 +211,7 @@ class CVPath(Path):
         selectors, and where there is one slice.
         """
         size = selector.get("k") if rule is None else rule
-        by = (
-            "k" if isinstance(size, (int, np.integer)) and not isinstance(size, bool) else "lambda0"
-        )
+        by = "k" if is_whole(size) else "lambda0"
         names = set() if rule is not None else {by}
         within = {name: value for name, value in selector.items() if name in SLICES}
         if callable(rule) or isinstance(rule, str) or selector.keys() - set(SLICES) != names:

@@ -26,6 +26,7 @@ from l0path.designs.names import Numbered
 from l0path.designs.standardized import Reordered, Standardized
 from l0path.designs.training_set import AllRows, TrainingSet
 
+from ..core.arguments import is_whole
 from ..core.tables import pandas_of
 from ..core.types import Columns, Design, Matrix
 
@@ -141,7 +142,7 @@ def polynomial(
             "parents= needs heredity='strong' or 'weak': it names the columns that products may "
             "build on, both factors or one, for example l0path.fit(X, y).model('bic').support"
         )
-    if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
+    if not is_whole(min_rows) or min_rows < 1:
         raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
     base, own, index, by_name = _in_memory(X, names, "polynomial")
     if min_rows > 1 and isinstance(base, Dense):
@@ -222,9 +223,7 @@ def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = Non
     >>> path.model(k=2).groups, path.predict(X[:5], k=2).shape
     (['x3', 'x8'], (5,))
     """
-    if bins is not None and (
-        isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1
-    ):
+    if bins is not None and (not is_whole(bins) or bins < 1):
         raise ValueError(
             f"bins={bins!r} must be a whole number >= 1, or None for a knot at every value"
         )
@@ -299,11 +298,7 @@ def _positions(parents, names):
     place = {name: j for j, name in reversed(list(enumerate(names)))}
     out = [place.get(j, None) if isinstance(j, str) else j for j in parents]
     for given, j in zip(parents, out, strict=True):
-        if (
-            isinstance(j, (bool, np.bool_))
-            or not isinstance(j, (int, np.integer))
-            or not 0 <= j < len(names)
-        ):
+        if not is_whole(j) or not 0 <= j < len(names):
             raise ValueError(
                 f"parents names {given!r}, which is no column of X; pass names, indices 0 to "
                 f"{len(names) - 1} or a mask of length {len(names)}"

@@ -5,7 +5,7 @@
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import finite, number, shown, vector
+from ..core.arguments import finite, is_whole, number, shown, vector
 from ..core.tables import pandas_of
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import survival_loss, survival_notes
@@ -419,7 +419,7 @@ def which(value, names, name):
                     f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
                 )
             out.append(at[v])
-        elif isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)):
+        elif is_whole(v):
             if not -p <= v < p:
                 raise ValueError(f"{name}: column index {v} is out of range for p = {p} columns")
             out.append(int(v) % p)

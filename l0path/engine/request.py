@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .. import formula
-from ..core.arguments import flag, same_index, whole
+from ..core.arguments import flag, is_whole, same_index, whole
 from ..core.hints import refuse_unknown
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
@@ -208,9 +208,7 @@ def _checked(a):
         raise TypeError(f"certify={a.certify!r} must be True, False or 'auto'")
     if a.on_solution is not None and not callable(a.on_solution):
         raise TypeError(f"on_solution={a.on_solution!r} must be a function of one Model, or None")
-    if a.n_jobs is not None and (
-        isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
-    ):
+    if a.n_jobs is not None and not is_whole(a.n_jobs):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
     name = canonical_name(a.loss, exact=registry.proves(a.algorithm))
     if name in OWN_LOSSES:

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.arguments import is_whole
 from ..core.types import Matrix
 from ..engine.arguments import sample_weights
 from ..errors import refuse_masked
@@ -138,7 +139,7 @@ class SurvivalMethods:
         if want is None:
             weights = sample_weights(sample_weight, X.shape[0])
             return self._default_size(X, y, np.flatnonzero((weights > 0) & (y[:, -1] > 0)))
-        if isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)):
+        if not is_whole(want):
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         return int(want)
 

@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from ..core.arguments import number
+from ..core.arguments import is_whole, number
 from ..core.status import End
 from ..core.types import Matrix
 from ..cross_validation import cv_fit
@@ -218,7 +218,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             return None
         if isinstance(value, str) and value in names:
             return names.index(value)
-        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        if is_whole(value):
             if -p <= value < p:
                 return int(value) % p
         given = repr(value) if np.isscalar(value) else f"a {type(value).__name__}"
@@ -287,11 +287,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         weights = sample_weights(sample_weight, n)
         if want is None:
             want = self._default_size(X, y, np.flatnonzero(weights))
-        elif (
-            isinstance(want, (bool, np.bool_))
-            or not isinstance(want, (int, np.integer))
-            or want < 0
-        ):
+        elif not is_whole(want) or want < 0:
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         if self.groups is not None:
             return int(want)
@@ -382,7 +378,7 @@ class ModelOfOneSize(SelectedColumns):
         k, max_k = self.k, self.max_k
         if self.lambda0 is not None:
             return self._largest(X, y, sample_weight, max_k)
-        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
+        if not is_whole(k) or k < 0:
             raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
         if max_k is None:
             least = self._largest(X, y, sample_weight, k)

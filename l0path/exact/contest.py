@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from ..core.arguments import is_whole
 from ..core.status import SearchEnd
 from ..designs import Dense, Standardized
 from ..exchange.local_search import LocalSearch
@@ -64,11 +65,7 @@ class BranchAndBound:
             or not 0 <= self.gap < math.inf
         ):
             raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
-        if self.node_limit is not None and (
-            isinstance(self.node_limit, bool)
-            or not isinstance(self.node_limit, (int, np.integer))
-            or self.node_limit < 1
-        ):
+        if self.node_limit is not None and (not is_whole(self.node_limit) or self.node_limit < 1):
             raise ValueError(
                 f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit"
             )

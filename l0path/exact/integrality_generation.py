@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.arguments import is_whole
 from ..core.status import SearchEnd
 from ..exchange.local_search import LocalSearch
 from ..problem.losses import Hinge
@@ -80,11 +81,7 @@ class IntegralityGeneration:
             or not 0 <= self.gap < math.inf
         ):
             raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
-        if (
-            isinstance(self.enter, bool)
-            or not isinstance(self.enter, (int, np.integer))
-            or self.enter < 1
-        ):
+        if not is_whole(self.enter) or self.enter < 1:
             raise ValueError(f"enter={self.enter!r} must be a whole number >= 1")
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..core.arguments import whole
+from ..core.arguments import is_whole, whole
 from ..core.status import End, FitStatus, Optimality
 from ..errors import check_tol
 from ..problem.losses import Squared
@@ -82,11 +80,7 @@ class LocalSearch:
             raise ValueError(
                 f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'"
             )
-        if (
-            isinstance(self.swap_size, bool)
-            or not isinstance(self.swap_size, (int, np.integer))
-            or self.swap_size < 1
-        ):
+        if not is_whole(self.swap_size) or self.swap_size < 1:
             raise ValueError(
                 f"swap_size={self.swap_size!r} must be a whole number >= 1: features exchanged at "
                 "a time"

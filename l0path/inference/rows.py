@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
-from ..core.arguments import shown
+from ..core.arguments import is_whole, shown
 from ..core.control import Clock, Control, Stop, deferred_interrupts
 from ..core.progress import Bar
 from ..core.status import End
@@ -95,12 +95,7 @@ def moving(data, centered=None):
 
 def whole(value, name, least, most=None):
     """A whole number in [least, most]."""
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or value < least
-        or (most is not None and value > most)
-    ):
+    if not is_whole(value) or value < least or (most is not None and value > most):
         raise ValueError(
             f"{name}={value!r} must be a whole number >= {least}"
             + (f" and at most {most}" if most is not None else "")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..compiled import HELPING_PROCESSES
+from ..core.arguments import is_whole
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.progress import Bar
@@ -289,7 +290,7 @@ def near_best(
     ):
         raise ValueError(f"within={within!r} must be a number >= 0")
     size = None
-    if isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0:
+    if is_whole(k) and k >= 0:
         size = int(k)
     task = SetSearch(self, X, y, ridge=criterion is None, size=size)
     problem = task.reporting.problem
@@ -474,7 +475,7 @@ class SetSearch:
 
     def of_size(self, k):
         """The objective of models of k columns, or groups."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k <= self.most:
+        if not is_whole(k) or not 0 <= k <= self.most:
             raise ValueError(f"k={k!r} must be a whole number from 0 to {self.most}")
         penalty = np.full(self.most + 1, math.inf)
         penalty[k] = 0.0

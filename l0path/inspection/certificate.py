@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..compiled import HELPING_PROCESSES
+from ..core.arguments import is_whole
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_attribute
@@ -297,7 +298,7 @@ def _refuse_beside(criterion, others):
 
 def check_limits(n_best, time_limit, name="n_best"):
     """Refuse limits of a search that are none."""
-    if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
+    if not is_whole(n_best) or n_best < 1:
         raise ValueError(
             f"{name}={n_best!r} must be a whole number >= 1: how many of the best supports are "
             "wanted"

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import is_whole
 from ..core.describing import gap_text
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
@@ -341,7 +342,7 @@ def alternatives(
     model: Model, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
 ) -> pd.DataFrame:
     """The nearest models, for `Model.alternatives`."""
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
+    if not is_whole(n) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     self = model.path
     near = neighbors_of(self, model._index, X, y)

@@ -12,6 +12,7 @@ from typing import IO, Any, Unpack
 import numpy as np
 import pandas as pd
 
+from ..core.arguments import is_whole
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_of_table
 from ..core.status import Optimality
@@ -62,7 +63,7 @@ class Comparison(pd.DataFrame):
 
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts, `digits` significant digits, as many decimals along a row."""
-        if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 1:
+        if not is_whole(digits) or digits < 1:
             raise ValueError(f"digits={digits!r} must be a whole number >= 1")
         digits = int(digits)
         proven = [False] * len(self.columns)
@@ -393,7 +394,7 @@ def chosen(path, models, within, index):
 
 
 def _size(model):
-    return isinstance(model, (int, np.integer)) and not isinstance(model, bool)
+    return is_whole(model)
 
 
 def _row(path, model, within, index):

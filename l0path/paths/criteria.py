@@ -48,6 +48,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 
+from ..core.arguments import is_whole
 from ..core.describing import described_by
 from ..core.printed import Table
 from ..problem.losses import OWN_LOSSES
@@ -468,11 +469,7 @@ def _columns(meta, p_total):
     """Columns that compete: p or p_total, less the forced ones that are not constant."""
     if p_total is None:
         p_total = meta.p
-    if (
-        isinstance(p_total, (bool, np.bool_))
-        or not isinstance(p_total, (int, np.integer))
-        or p_total < meta.p
-    ):
+    if not is_whole(p_total) or p_total < meta.p:
         raise ValueError(
             f"p_total={p_total!r} must be a whole number, at least the {meta.p} columns of X"
         )
@@ -484,11 +481,7 @@ def _groups(meta, p_total):
     every, forced = len(meta.groups.labels), int((meta.groups.factor == 0).sum())
     if p_total is None:
         return every - forced
-    if (
-        isinstance(p_total, (bool, np.bool_))
-        or not isinstance(p_total, (int, np.integer))
-        or p_total < every
-    ):
+    if not is_whole(p_total) or p_total < every:
         raise ValueError(
             f"p_total={p_total!r} must be a whole number, with groups= at least the number of "
             f"groups, {every}"

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import is_whole
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
@@ -408,7 +409,7 @@ class Path:
         >>> path.select("bic"), path.select("aic")
         (6, 10)
         """
-        size = isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)
+        size = is_whole(rule)
         criterion = rule is not None and not size and not callable(rule)
         if not criterion and (options or rows is not None):
             names = [*options, *(["rows"] if rows is not None else [])]
@@ -426,11 +427,7 @@ class Path:
         if size:
             given, k, rule = ["k"], int(rule), None
         if index is not None:
-            if (
-                isinstance(index, (bool, np.bool_))
-                or not isinstance(index, (int, np.integer))
-                or not -len(self) <= index < len(self)
-            ):
+            if not is_whole(index) or not -len(self) <= index < len(self):
                 raise LookupError(
                     f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}"
                 )
@@ -484,11 +481,7 @@ class Path:
 
     def _by_function(self, rule):
         i = rule(self)
-        if (
-            isinstance(i, (bool, np.bool_))
-            or not isinstance(i, (int, np.integer))
-            or not 0 <= i < len(self)
-        ):
+        if not is_whole(i) or not 0 <= i < len(self):
             raise LookupError(
                 f"the rule {rule!r} returned {i!r}; it must return the index of a row of "
                 f"path.table, an integer in 0..{len(self) - 1}"
@@ -496,7 +489,7 @@ class Path:
         return int(i)
 
     def _by_size(self, k, rows):
-        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+        if not is_whole(k):
             raise TypeError(f"k={k!r} must be a whole number, the size of a model")
         sized = [i for i in rows if self._solutions[i].k == k]
         if not sized:
@@ -1601,7 +1594,7 @@ class Path:
         >>> path.slice(1).details.lambda2.unique()
         array([0.01])
         """
-        if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
+        if not is_whole(i):
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i)
         return Path(

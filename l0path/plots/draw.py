@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.arguments import is_whole
 from ..core.describing import described_by
 from ..core.warnings import warn_user
 from ..paths import Path
@@ -117,7 +118,7 @@ def _index(path, mark, slice):
     within = {} if slice is None else {"slice": slice}
     if isinstance(mark, dict):
         return path.select(**{**within, **mark})
-    if isinstance(mark, (int, np.integer)) and not isinstance(mark, bool):
+    if is_whole(mark):
         return path.select(index=mark)
     if isinstance(mark, str):  # a point of the figure, which shows the rows of the path
         return path.select(mark, rows=path._rows(slice))

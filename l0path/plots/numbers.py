@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import is_whole
 from ..paths import Path
 from ..paths.criteria import score_table
 
@@ -457,7 +458,7 @@ def calibration_of_means(
 
 def _bins(prediction, w, bins):
     """(rows, their mean prediction, their effective number) of bins of about equal weight w."""
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+    if not is_whole(bins) or bins < 1:
         raise ValueError(f"bins={bins!r} must be a whole number >= 1")
     used = np.flatnonzero(w > 0)
     p, w = np.asarray(prediction, dtype=float)[used], w[used]

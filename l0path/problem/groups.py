@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core.arguments import is_whole
 from ..errors import refuse_masked
 from ..formula.hierarchy import Hierarchy
 
@@ -180,7 +181,7 @@ def _columns(value, names, what, places):
                     f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
                 )
             out.append(places()[v])
-        elif isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)):
+        elif is_whole(v):
             if not -p <= v < p:
                 raise ValueError(f"{what}: column index {v} is out of range for p = {p} columns")
             out.append(int(v) % p)

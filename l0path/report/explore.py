@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.archive import file_name
+from ..core.arguments import is_whole
 from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
@@ -129,11 +130,7 @@ def explore(
 
 
 def _check(alternatives, time_limit):
-    if (
-        isinstance(alternatives, (bool, np.bool_))
-        or not isinstance(alternatives, (int, np.integer))
-        or alternatives < 0
-    ):
+    if not is_whole(alternatives) or alternatives < 0:
         raise ValueError(
             f"alternatives={alternatives!r} must be a whole number >= 0, how many exchanges to "
             "list for each model"

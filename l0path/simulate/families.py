@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.arguments import is_whole
 from ..core.types import Seed
 from .draws import correlation_of, design_and_truth, generator, number, positive_scale
 from .record import Simulation, finish
@@ -261,7 +261,7 @@ def binomial(
     """
     rng = generator(random_state)
     scale = positive_scale(scale)
-    if isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < 1:
+    if not is_whole(trials) or trials < 1:
         raise ValueError(f"trials={trials!r} must be a whole number >= 1")
     X, beta = design_and_truth(
         (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng

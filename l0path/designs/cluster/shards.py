@@ -27,6 +27,7 @@ from dask.sizeof import sizeof
 from distributed.comm import CommClosedError
 
 from l0path.core import threads as pool
+from l0path.core.arguments import is_whole
 from l0path.core.control import ClusterError
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.dense import Dense
@@ -402,7 +403,7 @@ class Sharded(ColumnBlocks):
 
 
 def _checked(shards):
-    if isinstance(shards, bool) or not isinstance(shards, (int, np.integer)) or shards < 1:
+    if not is_whole(shards) or shards < 1:
         raise ValueError(
             f"shards={shards!r} must be a whole number >= 1, or None for {SHARDS} for each thread "
             "of the cluster"
