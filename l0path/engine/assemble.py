@@ -73,9 +73,12 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
     fit = _first_of_a_kind(setting, point.fit, part)
     if fit is not point.fit:
         predicted = None  # opposite columns may differ by a constant
-    if model.unclear and model.negligible_ridge(part.lambda2) and fit.support.size:
+    shrunk = part.lambda1 or part.lambda2 or problem.boxed
+    runs_off = problem.loss.traits.recession and not shrunk
+    unclear = model.unclear or (runs_off and model.close)
+    if unclear and model.negligible_ridge(part.lambda2) and fit.support.size:
         optimality = Optimality.UNVERIFIED
-        if problem.loss.traits.recession and np.isin(fit.support, model.near).sum() > 1:
+        if runs_off and np.isin(fit.support, model.near).sum() > 1:
             # whether the loss falls for ever along their difference is beyond what is computed
             fit = fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
     if setting.hinge is not None:

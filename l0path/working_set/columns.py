@@ -17,8 +17,8 @@ APART = 1e-4  # of its length, by which a column differs from another in a near 
 CLEARLY_APART = 1e-6
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
-# that of losses whose fits can run off to infinity: along the difference of two columns so close
-# this is not told from rounding, and an infimum may be 1e-6 below the optimum that is found
+# that of fits that can run off to infinity: along the difference of two columns so close this is
+# not told from rounding, and an infimum may be 1e-6 below the optimum that is found
 CLAIMED_BESIDE_RECESSION = 1e8
 NEAR_COLUMNS = 200  # columns that are searched for near combinations
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
@@ -65,11 +65,6 @@ def independent_count(length):
     return np.count_nonzero(length > NO_LENGTH)
 
 
-def condition_claimed(loss):
-    """The condition of columns beyond which nothing is claimed of models with a loss."""
-    return CLAIMED_BESIDE_RECESSION if loss.traits.recession else CLAIMED
-
-
 class WorkingColumns:
     """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a
     row.
@@ -85,9 +80,8 @@ class WorkingColumns:
         self.max_iter = 1000
         self.boxed, self.near = problem.boxed, None
         self.paired, self.compared = np.empty(0, dtype=np.int64), 0  # by `_paired`
-        # the condition beyond which nothing is claimed; whether some of `near` are beyond it
-        self.claimed = condition_claimed(problem.loss)
-        self.unclear = False
+        # whether some of `near` are beyond a condition of CLAIMED, of CLAIMED_BESIDE_RECESSION
+        self.unclear = self.close = False
 
     def remember_slopes(self):
         """Keep the slopes that checks over all columns compute, for bounds; where these are
@@ -206,7 +200,9 @@ class WorkingColumns:
             if few.size < paired.size:
                 found = self.W[paired]
             self.near = np.union1d(found, found if self.near is None else self.near)
-            self.unclear |= bool((near & (gap <= 2.0 * size / self.claimed)).any())
+            closest = float((gap / size)[near].min())
+            self.unclear |= closest <= 2.0 / CLAIMED
+            self.close |= closest <= 2.0 / CLAIMED_BESIDE_RECESSION
         return bool(near.any())
 
     def _paired(self, G, unit):

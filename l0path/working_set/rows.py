@@ -105,7 +105,6 @@ class RowModel(WorkingColumns):
             )
             self.reads += self._flat.reads
             self._flat.share(self)
-            self._flat.claimed = self.claimed
         return self._flat
 
     def grow(self, J):

@@ -113,7 +113,8 @@ class ColumnExchanges(ExchangeStrategy):
     def use_refits(self):
         """Let refits decide every exchange."""
         gram = self.gram()
-        self.model.near, self.model.unclear, self.exact = gram.near, gram.unclear, False
+        self.model.near, self.model.unclear, self.model.close = gram.near, gram.unclear, gram.close
+        self.exact = False
         self.neighborhood = neighborhood_of(
             self.model, self.part, self.scale, self.settings, refits=True
         )

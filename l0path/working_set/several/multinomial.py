@@ -18,7 +18,7 @@ from ...problem.problem import Fit
 from ...problem.recession import Directions
 from ...problem.several import class_codes, probabilities
 from .. import newton
-from ..columns import CONDITION, condition_claimed
+from ..columns import CONDITION
 from ..limits import VANISHED, limit_of
 from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
@@ -57,7 +57,6 @@ class MultinomialModel(ResponseModel):
         flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
-        self.claimed = condition_claimed(problem.loss)
 
     def class_rows(self, Z=None):
         """The rows of the problem with the working columns, or with others Z."""
