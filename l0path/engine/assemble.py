@@ -464,6 +464,7 @@ def _meta(setting):
         trials=None if data.trials is None else counted_trials(data, counts),
         events=_weight_of_events(data, counts),
         copies=_rows_at_risk(data, counts),
+        units_to_choose=problem.units_to_choose,
         floor=reporting(setting).problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,

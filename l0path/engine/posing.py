@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.arguments import some
 from ..core.control import Control
+from ..core.status import End
 from ..core.tables import pandas_of
 from ..designs import Dense, Derived
 from ..designs.copies import without_copies
@@ -276,19 +277,16 @@ def larger_sizes(path, s):
     allow larger ones: up to all features, or half of the rows.
     """
     meta, plan, groups = path._meta, path._source.plan, path._meta.groups
-    sizes, data, asked = {one.k for one in path._solutions}, path._source.data, 0
-    if plan is not None:
+    sizes, free = {one.k for one in path._solutions}, meta.units_to_choose
+    if plan is None:  # loaded: where nothing ended it before, max_k did
+        whole = path._end == End.COMPLETE and meta.grid == "support"
+        asked = max(sizes, default=0) if whole else np.inf
+    else:
         default = default_max_k(groups, meta.p, meta.n_eff)
         asked = default if plan.max_k is None else plan.max_k
     # a path that ended before had no more features, or no use for them
-    if len(sizes) < 2 or not asked <= s.k == max(sizes):
+    if free is None or len(sizes) < 2 or not asked <= s.k == max(sizes):
         return False
-    copies = 0 if data is None or data.copies is None else len(data.copies)
-    free = (
-        int((~meta.excluded).sum()) - len(meta.forced) - copies
-        if groups is None
-        else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
-    )
     return s.k < min(free, _most(groups, meta.p, meta.n_eff))
 
 

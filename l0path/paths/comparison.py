@@ -304,7 +304,7 @@ def _with_errors(path, s, results):
     """
     meta = path._meta
     names = [str(meta.names[j]) for j in s.support]
-    first = meta.first_names
+    first = _first_of_refits(meta)
     if isinstance(results, dict):
         return {
             label: ([f"{name}, {label}" for name in [*first, *names]], *_parts(one))
@@ -323,6 +323,11 @@ def _with_errors(path, s, results):
     return {"": (order, params[:m], V[:m, :m])}
 
 
+def _first_of_refits(meta):
+    """`Meta.first_names` less an intercept that was not fitted, which refits do not have."""
+    return meta.first_names if meta.intercept or meta.ordered else []
+
+
 def _parts(results):
     """(coefficients, covariance) of results; those of several classes class by class."""
     params = np.asarray(results.params, dtype=float)
@@ -334,7 +339,7 @@ def _standardized(path, s, found):
     means.
     """
     scale, center, out = path._meta.scale[s.support], path._meta.center[s.support], {}
-    k, first = s.support.size, len(path._meta.first_names)
+    k, first = s.support.size, len(_first_of_refits(path._meta))
     for label, (names, params, V) in found.items():
         T = np.eye(len(params))
         at, levels = (

@@ -65,6 +65,8 @@ class Meta:
     trials: float | None = None  # of shares, their sum over the rows, by weights of mean 1
     events: float | None = None  # of survival times, the weight of the events
     copies: float | None = None  # of survival times, the rows of positive weight, with copies
+    # features, or groups, that may be chosen beside the forced; None: of files written before
+    units_to_choose: int | None = None
     importance: bool = False  # whether rows, or classes, have weights that are no numbers of rows
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses

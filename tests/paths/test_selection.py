@@ -300,6 +300,33 @@ def test_a_choice_of_the_largest_size_says_that_larger_ones_may_be_better():
     assert cv.model_.details["chosen_by"] == said
 
 
+@pytest.mark.parametrize("third", ["constant", "equal"])
+@pytest.mark.parametrize("max_k", [None, 2])
+def test_a_feature_that_no_model_can_have_makes_no_larger_size(third, max_k, tmp_path):
+    X, _ = sample("squared")
+    y = X[:, 0] + X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(90)
+    X = np.column_stack([X[:, :2], X[:, 0] if third == "equal" else np.ones(90)])
+    path = l0path.fit(X, y, max_k=max_k)
+    path.save(tmp_path / "path.npz")
+    for one in (path, l0path.load(tmp_path / "path.npz")):
+        model = one.model("bic")
+        assert model.k == 2 and "chosen_by" not in model.details
+    if third == "constant":
+        cv = l0path.cv_fit(X, y, cv=3, max_k=max_k, random_state=0)
+        assert not [note for note in cv.notes if "largest size" in note]
+
+
+def test_a_loaded_path_says_that_larger_sizes_may_be_better_where_max_k_ended_it(tmp_path):
+    X, y = sample("squared")
+    rows = slice(90), slice(6)
+    for take, max_k in zip(rows, (1, 5), strict=True):
+        path = l0path.fit(X[take, :4] if max_k == 1 else X[take, :2], y[take], max_k=max_k)
+        path.save(tmp_path / "path.npz")
+        said = path.model("bic").details.get("chosen_by")
+        assert l0path.load(tmp_path / "path.npz").model("bic").details.get("chosen_by") == said
+        assert (said is not None) == (max_k == 1)
+
+
 def test_a_choice_of_the_largest_size_says_nothing_where_the_data_have_no_larger_one():
     X, _ = sample("squared")
     y = X @ np.linspace(1.0, 2.0, 8) + 0.1 * np.random.default_rng(1).standard_normal(90)
