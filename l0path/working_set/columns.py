@@ -144,6 +144,8 @@ class WorkingColumns:
         """`basis` of the columns at positions `at`, whether near combinations are known or not."""
         if self.boxed:
             return self.Z, at, None
+        if at.size > self.Z.shape[1]:  # more columns than rows have no basis
+            return self.Z, at, None
         Q, R = np.linalg.qr(self.Z[at].T)
         if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
             return self.Z, at, None

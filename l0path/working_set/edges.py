@@ -49,9 +49,8 @@ def along_edges(A, at, box, x, zero):
         return None
     for step in range(EDGES * (q + 1)):
         if step % RENEWED == 0:
-            try:
-                inverse = np.linalg.inv(A[:, basis])
-            except np.linalg.LinAlgError:
+            inverse = _inverse(A[:, basis])
+            if inverse is None:
                 return None
             r = at - (at[basis] @ inverse) @ A
             above = r > 0.0
@@ -62,7 +61,8 @@ def along_edges(A, at, box, x, zero):
         i = int(lacks.argmax())
         if lacks[i] <= BALANCED:
             a[basis] = np.clip(u, low[basis], high[basis])
-            return -at[basis] @ np.linalg.inv(A[:, basis]), a
+            inverse = _inverse(A[:, basis])
+            return None if inverse is None else (-at[basis] @ inverse, a)
         leaves = basis[i]
         side = 1.0 if u[i] > 0.5 * (low[leaves] + high[leaves]) else -1.0
         v = (side * inverse[i]) @ A
@@ -89,3 +89,11 @@ def along_edges(A, at, box, x, zero):
         inverse = inverse - column[:, None] * row
         inverse[i] = row
     return None
+
+
+def _inverse(M):
+    """The inverse of a matrix; None where it is singular."""
+    try:
+        return np.linalg.inv(M)
+    except np.linalg.LinAlgError:
+        return None

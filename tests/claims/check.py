@@ -300,7 +300,8 @@ def _intervals(rows, report):
         ):
             if not math.isfinite(value) or value < 0:
                 continue
-            wrong = F[i] + value * cost[i] > (F + value * cost).min() + row.slack(1e-9)
+            rounding = 8 * np.finfo(float).eps * (np.abs(F) + value * cost).max()
+            wrong = F[i] + value * cost[i] > (F + value * cost).min() + row.slack(1e-9) + rounding
             report.say("interval", wrong, f"{row}: not the best row at {value:.6g}")
 
 

@@ -125,7 +125,8 @@ class RefitNeighborhood:
         """The best of the three removals ranked first; None when only forced columns are left."""
         if FitStatus.SEPARATED in fit.flags:
             return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
-        cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
+        with np.errstate(over="ignore"):  # of close copies that cancel
+            cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
