@@ -46,7 +46,7 @@ def may_be_shortened():
     if not os.environ.get("L0PATH_QUIET"):
         print(
             f"l0path: numba {numba.__version__} is not one of the versions tested, {LOWEST} and "
-            f"later, below {ABOVE}: kernels are compiled numba's own way, three times as slowly",
+            f"later, below {ABOVE}: kernels are compiled numba's own way, which takes minutes",
             file=sys.stderr,
         )
     return False

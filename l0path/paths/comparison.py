@@ -200,6 +200,11 @@ def side_by_side(
     parts = {"coefficient": own}
     if not isinstance(se, (bool, str)):
         raise TypeError(f"se={se!r} must be True, False or the name of a covariance, such as 'HC3'")
+    if se and path._source.data is None:
+        raise ValueError(
+            f"se={se!r}: the data are not kept with a loaded path; save it by "
+            "path.save(..., data=True), or ask a model: model.refit(X, y)"
+        )
     if se:
         parts["coefficient"], parts[ERROR] = _refitted(path, at, own, standardized, se)
     if exponentiate:

@@ -230,14 +230,6 @@ def test_where_numba_is_not_as_expected_its_own_lowering_is_used(monkeypatch):
 
 
 UNTESTED = "import numba\nnumba.__version__ = '0.999.1'\n"
-FITS = """
-import json
-import numpy as np
-import l0path
-X = np.random.default_rng(0).normal(size=(60, 8))
-y = X[:, 0] - X[:, 1] + np.random.default_rng(1).normal(size=60)
-print(json.dumps(l0path.fit(X, y, max_k=4, n_jobs=1).table["objective"].tolist()))
-"""
 
 
 def test_the_versions_of_numba_that_are_tested_are_those_that_are_asked_for():
@@ -255,15 +247,6 @@ def test_another_version_of_numba_compiles_its_own_way_and_one_line_says_so(tmp_
     assert found["answer"] == [0.5, 2.0] and found["compiled"] == 1
     assert err.count("numba 0.999.1 is not one of the versions tested, 0.61 and later, below") == 1
     assert run(program=UNTESTED + PROGRAM, **settings | {"L0PATH_QUIET": 1})[1] == ""
-
-
-@pytest.mark.slow
-def test_fits_of_kernels_compiled_numbas_own_way_are_the_same(tmp_path):
-    package, found = copy_of_the_package(tmp_path), []
-    for program in (FITS, UNTESTED + FITS):
-        out, _ = run(program=program, package=package, NUMBA_CACHE_DIR=tmp_path / str(len(found)))
-        found.append(np.array(out))
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
 def test_numbas_own_kernels_may_call_ours():

@@ -385,6 +385,19 @@ def test_standard_errors_are_those_of_refits(case, standardized):
     assert table[0]["standard error"].notna().sum() == has_intercept
 
 
+def test_standard_errors_of_a_loaded_path_need_its_data(tmp_path):
+    X = np.random.default_rng(6).standard_normal((50, 3))
+    path, file = l0path.fit(X, X[:, 0] + X[:, 1] ** 2, max_k=2), tmp_path / "path.npz"
+    path.save(file)
+    with pytest.raises(ValueError, match=r"se=True: .* save it by path.save\(..., data=True\)"):
+        l0path.load(file).compare([1], se=True)
+    path.save(file, data=True)
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(l0path.load(file).compare([1], se=True)),
+        pd.DataFrame(path.compare([1], se=True)),
+    )
+
+
 def test_standard_errors_of_several_responses_and_classes_and_in_print():
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.standard_normal((80, 3)), columns=list("abc"))

@@ -316,17 +316,6 @@ def test_a_feature_that_no_model_can_have_makes_no_larger_size(third, max_k, tmp
         assert not [note for note in cv.notes if "largest size" in note]
 
 
-def test_a_loaded_path_says_that_larger_sizes_may_be_better_where_max_k_ended_it(tmp_path):
-    X, y = sample("squared")
-    rows = slice(90), slice(6)
-    for take, max_k in zip(rows, (1, 5), strict=True):
-        path = l0path.fit(X[take, :4] if max_k == 1 else X[take, :2], y[take], max_k=max_k)
-        path.save(tmp_path / "path.npz")
-        said = path.model("bic").details.get("chosen_by")
-        assert l0path.load(tmp_path / "path.npz").model("bic").details.get("chosen_by") == said
-        assert (said is not None) == (max_k == 1)
-
-
 def test_a_choice_of_the_largest_size_says_nothing_where_the_data_have_no_larger_one():
     X, _ = sample("squared")
     y = X @ np.linspace(1.0, 2.0, 8) + 0.1 * np.random.default_rng(1).standard_normal(90)
