@@ -318,3 +318,11 @@ def test_risk_sets_in_a_perfect_order_have_their_infimum():
     assert last.k == 1 and path._end == "separated" and last.separated
     assert last.loss == pytest.approx(0.0, abs=1e-9) and np.isfinite(last.beta).all()
     assert np.isfinite(path.predict(X, index=-1, type="link")).all()
+
+
+def test_code_without_a_name_is_warned():
+    """`exec` runs code whose globals need not have a `__name__`."""
+    known = {"l0path": l0path, "X": np.arange(20.0)[:, None], "y": np.arange(20) > 10}
+    with pytest.warns(SeparationWarning):
+        exec("path = l0path.fit(X, y, loss='logistic')", known)
+    assert known["path"].details.k.tolist() == [0, 1]

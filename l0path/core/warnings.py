@@ -59,10 +59,15 @@ def _keep(message, category, filename, lineno, file=None, line=None):
         found.append(warnings.WarningMessage(message, category, filename, lineno))
 
 
+def _package_of(frame):
+    """The package that a frame belongs to; code that `exec` runs may have no name."""
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
 def warn_user(warning):
     """Warn of the line outside this package that called into it."""
     package, level = __name__.split(".")[0], 1
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == package:
+    while frame.f_back is not None and _package_of(frame) == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)

@@ -4,6 +4,7 @@ tests and diagnostics.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from functools import singledispatch
@@ -45,6 +46,20 @@ from .separated_refits import infinite_in, separated
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
+# arguments that users of other packages try, and what is meant by them
+MEANT = {
+    "data": "X=",
+    "newdata": "X=",
+    "level": "model.conf_int(level=...)",
+    "alpha": "model.conf_int(level=1 - alpha)",
+    "exponentiate": "np.exp(model.conf_int()), or compare(..., exponentiate=True)",
+    "robust": "cov_type=",
+    "vcov": "cov_type=",
+    "vcov_type": "cov_type=",
+    "weights": "sample_weight= or freq_weight=",
+    "groups": 'cov_type="cluster" and cov_kwds={"groups": labels}',
+    "cluster": 'cov_type="cluster" and cov_kwds={"groups": labels}',
+}
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 POISSON_LIMIT = 1e-4  # alpha x mean count, up to which a negative binomial regression is Poisson's
 
@@ -66,6 +81,7 @@ def refit(
     **options: Any,
 ) -> Any:
     """Results of statsmodels, for `Model.refit`."""
+    _refuse_unknown(options, model.path._meta.loss)
     if rows not in (None, ALL):
         raise ValueError(f"rows={rows!r} is not known; leave it out, or pass rows='all'")
     self, s = model.path, model._solution
@@ -105,6 +121,24 @@ def refit(
     results = refit_rows(self, s, taken, **how)
     (describe_survival if self._meta.ordered else describe)(results, self, s, taken)
     return results
+
+
+def _refuse_unknown(options, loss):
+    """Refuse what no `fit` of statsmodels has by name: some of these take anything, and say nothing
+    of what they do not use.
+    """
+    import statsmodels.api as sm
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    kinds = [sm.OLS, sm.GLM, sm.RLM, sm.MNLogit, sm.PHReg, OrderedModel]
+    kinds += [sm.QuantReg] if loss == "quantile" else []
+    known = {name for kind in kinds for name in inspect.signature(kind.fit).parameters}
+    for name in options:
+        if name not in known - {"self", "args", "kwargs"}:
+            meant = f"write {MEANT[name]}" if name in MEANT else "cov_type= names a covariance"
+            raise TypeError(
+                f"refit and conf_int have no argument {name}=, and statsmodels has none; {meant}"
+            )
 
 
 def new_rows(path, X, y, by_row):

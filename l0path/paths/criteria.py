@@ -105,7 +105,10 @@ def score_table(
 
 
 def with_rows(path, solutions):
-    """The path with these solutions as further rows, behind its own."""
+    """The path with these solutions as further rows, behind its own; of a path with held-out
+    scores, which further rows have not, the path alone.
+    """
+    path = getattr(path, "_path", path)
     rows, record = [*path._solutions, *solutions], path.rounds.to_dict("records")
     return type(path)(
         path._meta, rows, path.status, path.notes, record, path._source, end=path._end

@@ -232,3 +232,16 @@ def test_dependent_factors_count_their_rank(loss):
 def test_criteria_choose_the_best_of_all_sets_in_200_data_sets():
     apart = sum(compare(LOSSES[i % 6], 100 + i, 10) for i in range(200))
     assert apart > 50  # of 800 choices are no rows of the paths
+
+
+@pytest.mark.parametrize("options", [{"lambda2": 0}, {}])
+def test_paths_with_held_out_scores_have_the_best_set_of_terms(options):
+    data = l0path.datasets.load_birth_weights()
+    table = data.X.assign(weight=data.y)
+    text = "weight ~ bs(income, df=8) + white + male + parity"
+    cv = l0path.cv_fit(text, table, cv=3, random_state=1, max_k=3, **options)
+    model, own = cv.model("bic"), l0path.fit(text, table).model("bic")
+    assert model.groups == own.groups
+    np.testing.assert_allclose(cv.predict(table, "bic"), own.predict(table), rtol=1e-9)
+    with pytest.raises(LookupError, match="is no row of"):
+        cv.select("bic")

@@ -256,3 +256,23 @@ def test_a_refit_that_does_not_converge_says_so_in_one_sentence():
     path = l0path.fit(frame[list("abcd")], frame["count"], loss="negative_binomial", max_k=2)
     with pytest.warns(l0path.errors.ConvergenceWarning, match="loss='negative_binomial' did not"):
         path.model(k=2).refit(method="bfgs", maxiter=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("alpha", "level=1 - alpha"),
+        ("exponentiate", "np.exp"),
+        ("vcov", "cov_type="),
+        ("cov_typ", "cov_type="),
+        ("data", "X="),
+        ("banana", "no argument banana="),
+    ],
+)
+def test_arguments_that_nothing_uses_are_refused(name, meant):
+    data = l0path.datasets.load_hitters()
+    model = l0path.fit(data.X, data.y, max_k=2).model(k=2)
+    for call in (model.refit, model.conf_int):
+        with pytest.raises(TypeError, match=meant):
+            call(**{name: 0.1})
+    assert model.refit(use_t=False).use_t is False
