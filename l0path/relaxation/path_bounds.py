@@ -49,15 +49,16 @@ def standardized(problem, solution):
 
 def bounded(problem, solution, bound):
     """The solution with a lower bound of its objective, -inf for none: "global" once the gap is
-    closed. No loss is below `floor`; beyond the objective a bound is rounding.
+    closed, of a separated model, too, whose objective is an infimum (on a grid of lambda0 it is
+    not). No loss is below `floor`; beyond the objective a bound is rounding.
     """
     if not math.isfinite(bound):
         return solution
     bound = min(max(bound, problem.floor - problem.noise), solution.objective)
     bound = float(np.fmax(bound, solution.lower_bound))
-    closed = (
-        solution.status == "converged" and relative_gap(solution.objective, bound) <= GLOBAL_GAP
-    )
+    infimum = solution.separated and math.isnan(solution.lambda0)
+    reached = solution.status == "converged" or infimum
+    closed = reached and relative_gap(solution.objective, bound) <= GLOBAL_GAP
     return solution._replace(
         lower_bound=bound, optimality=Optimality.GLOBAL if closed else solution.optimality
     )

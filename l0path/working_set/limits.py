@@ -304,7 +304,8 @@ def _sides_left(p, face):
         share = np.where(u > 0.0, e, 1.0) / (1.0 + e)
         slope, v = -share, share * (1.0 - share)
         value = np.log1p(e) + np.maximum(-u, 0.0)
-        q = 1.0 / np.expm1(u[gap])
+        with np.errstate(over="ignore"):
+            q = 1.0 / np.expm1(u[gap])
         value[gap], slope[gap], v[gap] = -np.log(-np.expm1(-u[gap])), -q, q * (1.0 + q)
         return float(w @ value), A.T @ (w * slope), (A.T * (w * v)) @ A
 
