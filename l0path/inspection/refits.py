@@ -60,6 +60,8 @@ MEANT = {
     "groups": 'cov_type="cluster" and cov_kwds={"groups": labels}',
     "cluster": 'cov_type="cluster" and cov_kwds={"groups": labels}',
 }
+# what optimizers of SciPy take that a fit of statsmodels by maximum likelihood hands on
+OF_OPTIMIZERS = {"gtol", "xtol", "ftol", "pgtol", "factr", "norm", "epsilon", "maxfun", "niter"}
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 POISSON_LIMIT = 1e-4  # alpha x mean count, up to which a negative binomial regression is Poisson's
 
@@ -134,7 +136,7 @@ def _refuse_unknown(options, loss):
     kinds += [sm.QuantReg] if loss == "quantile" else []
     known = {name for kind in kinds for name in inspect.signature(kind.fit).parameters}
     for name in options:
-        if name not in known - {"self", "args", "kwargs"}:
+        if name not in (known | OF_OPTIMIZERS) - {"self", "args", "kwargs"}:
             meant = f"write {MEANT[name]}" if name in MEANT else "cov_type= names a covariance"
             raise TypeError(
                 f"refit and conf_int have no argument {name}=, and statsmodels has none; {meant}"

@@ -237,7 +237,7 @@ def test_dependent_columns_are_named_where_they_stop_a_search():
     notes = l0path.fit(frame, y, max_k=3, certify=True).notes
     assert any("c22 (of c0, c21)" in note for note in notes)
     wide = l0path.fit(frame[:30], y[:30], max_k=3, certify=True).notes
-    assert any("more rows than columns, and X has 30 rows and 44" in note for note in wide)
+    assert any("more rows than features, and X has 30 rows and 44" in note for note in wide)
 
 
 def test_dependent_columns_are_those_of_earlier_ones():

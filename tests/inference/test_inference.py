@@ -104,7 +104,7 @@ def test_bad_input_is_named(name, change, error, message):
         ("knockoff_filter", {"kind": "second-order"}, "kind='second-order' is not known"),
         ("knockoff_filter", {"s": "max"}, "s='max' is not known"),
         ("knockoff_filter", {"s": 1.9, "kind": "model"}, "s is too large"),
-        ("knockoff_filter", {"s": [0.5, 0.5]}, "one for each of the 10 columns"),
+        ("knockoff_filter", {"s": [0.5, 0.5]}, "one for each of the 10 features"),
         (
             "knockoff_filter",
             {"kind": "model", "covariance": np.eye(3)},
@@ -215,7 +215,7 @@ def test_plots_show_the_numbers():
         )
         assert {text.get_text() for text in ax.texts} == set(chosen.selected)
     plt.close("all")
-    assert "of 10 chosen" in repr(result) and "of 10 columns" in repr(chosen)
+    assert "of 10 chosen" in repr(result) and "of 10 features" in repr(chosen)
 
 
 # -------------------- what they promise
