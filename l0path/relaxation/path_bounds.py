@@ -56,7 +56,9 @@ def bounded(problem, solution, bound):
         return solution
     bound = min(max(bound, problem.floor - problem.noise), solution.objective)
     bound = float(np.fmax(bound, solution.lower_bound))
-    infimum = solution.separated and math.isnan(solution.lambda0)
+    # the floor alone, which complete separation reaches, compares no sets
+    searched = bound > problem.floor + problem.noise
+    infimum = solution.separated and math.isnan(solution.lambda0) and searched
     reached = solution.status == "converged" or infimum
     closed = reached and relative_gap(solution.objective, bound) <= GLOBAL_GAP
     return solution._replace(
