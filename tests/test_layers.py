@@ -4,6 +4,7 @@ every form of import.
 
 import ast
 import functools
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -418,3 +419,22 @@ def test_unlisted_modules_are_caught():
 
 def test_heavy_imports_are_seen_in_a_fresh_interpreter():
     assert "json" in loaded_by("import json.decoder") and "json" not in loaded_by("pass")
+
+
+SCRIPTS = sorted(
+    file
+    for folder in ("vignettes", "docs", "tests/benchmarks")
+    for file in (ROOT / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_scripts_import_of_the_package_exists(file):
+    """Vignettes and benchmarks run apart from the tests, so a name that moved is missed there."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("l0path"):
+            continue
+        module = importlib.import_module(node.module)
+        for name in node.names:
+            if not hasattr(module, name.name):
+                importlib.import_module(f"{node.module}.{name.name}")

@@ -49,7 +49,7 @@ from l0path.first_order.one_size import solve_size
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import ProjectedGradient
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from scipy import sparse
 
 from common import SHORT, excess_of_ends, residuals_over_time, times_by_size

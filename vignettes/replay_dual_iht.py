@@ -42,7 +42,7 @@ from l0path.first_order.one_size import solve_size
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, ProjectedGradient
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from scipy import sparse
 
 from common import SHORT, gaps_over_time, recovery_of_dual_methods, seconds_to_objective

@@ -53,7 +53,7 @@ from l0path.first_order.primal_dual import solve_lambda0
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, PrimalDual
-from l0path.working_set.hinge import make_model
+from l0path.working_set.model import make_model
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from common import SHORT
