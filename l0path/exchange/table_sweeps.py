@@ -16,7 +16,7 @@ from .table import REFRESH
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
 IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.counters
-UP, DOWN, OSCILLATE, RESTART, CHECK = range(5)  # kinds of Move
+UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
 # -------------------- what sweeps ask of a state
@@ -129,8 +129,7 @@ class Limits(NamedTuple):
 class Move(NamedTuple):
     """A move of `make_move`: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
     unforced columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by
-    the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers;
-    CHECK, swaps of each size and the best addition to it.
+    the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
     """
 
     kind: int
@@ -152,11 +151,6 @@ def oscillation(top):
 def restarts(counts, noise):
     """The move that restarts every size with some members dropped at random, see `Move`."""
     return Move(RESTART, 0, counts, noise)
-
-
-def check():
-    """The move that tries the swaps of every size, and the best addition to it."""
-    return Move(CHECK, 0, np.empty(0, np.int64), np.empty((0, 0)))
 
 
 def new_best_supports(max_k, capacity, responses=()):
@@ -374,25 +368,6 @@ def _restart(state, best, columns, limits, move, start):
 
 
 @njit
-def _check(state, best, columns, limits, start):
-    """Polish the support of each size from `start` on, and record the best addition to it. Returns
-    the size to go on from once BUDGET is spent, -1 at the end.
-    """
-    for k in range(start, best.value.size):
-        if k > best.counters[LAST]:
-            break
-        if best.counters[WORK] > BUDGET:
-            return k
-        held = best.value[k] < np.inf
-        if held:
-            _move_to(state, best, columns, limits, k)
-            _record_best(state, best, columns, limits, held)
-            if k < best.counters[LAST] and add_best(state, columns, _tie(state, columns, limits)):
-                _record_best(state, best, columns, limits, not held)
-    return -1
-
-
-@njit
 def make_move(state, best, columns, limits, move, at):
     """Make a `Move` from the place `at` on: a size, 0 at first for an oscillation. Returns the
     place to go on from once BUDGET is spent; at the end -1, of an oscillation 0.
@@ -404,6 +379,4 @@ def make_move(state, best, columns, limits, move, at):
         return _oscillate(state, best, columns, limits, move.top, at)
     if move.kind == RESTART:
         return _restart(state, best, columns, limits, move, at)
-    if move.kind == CHECK:
-        return _check(state, best, columns, limits, at)
     return _sweep(state, best, columns, limits, move.kind == UP, at)

@@ -9,7 +9,7 @@ set on the way competes for its size.
 import numpy as np
 from scipy.linalg import lapack
 
-from ...exchange import group_chains, group_ranking, perturbation, table_sweeps
+from ...exchange import group_chains, group_ranking, perturbation
 from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
 from ...formula.hierarchy import STRONG
 from ...working_set.curvature import curved
@@ -77,14 +77,6 @@ class ClosedExchanges(GroupExchanges):
             return super().next_value()
         new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value
-
-    def verify(self, sizes):
-        """As `GroupExchanges.verify`; in one move where sweeps run in kernels."""
-        if not self.neighborhood.compiled:
-            super().verify(sizes)
-        elif not self.neighborhood.make_move(self.pool, self.clock.poll, table_sweeps.check(), 1):
-            for k in sizes:
-                self.mark_verified(k)
 
     def improve(self):
         """Sweeps, and moves of several groups, until neither improves a size; random restarts first
