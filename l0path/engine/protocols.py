@@ -124,7 +124,7 @@ class Session(NamedTuple):
     supports : sequence of ndarray
         Supports, or sets of groups, that compete for their sizes.
     restarts : bool
-        Whether oscillations and random restarts look for ways out of local optima.
+        Whether random restarts look for ways out of local optima.
     """
 
     clock: Clock

@@ -133,9 +133,11 @@ def _search(setting, number, earlier, bar):
         return []
     part = Slice(*setting.slices[number], setting.max_k, compare_single=_compares_single(setting))
     starts = earlier[-1].starts if earlier else ()
-    # folds are averaged: there the supports of the slice before are a start that is good enough
-    # (without restarts 3 % of the sizes of further ridges are worse, by .07 % in the median)
-    restarts = not (starts and setting.request.row_counts is not None)
+    # folds are averaged: beside a ridge the supports of the slice before are a start that is good
+    # enough. Of 4736 sizes of four slices (24 simulated sets) 2.5 % are worse without these
+    # restarts, by 0.07 % in the median; without a ridge more are, and by more.
+    warm = bool(starts) and part.lambda2 > 0
+    restarts = not (warm and setting.request.row_counts is not None)
     seen = set()
 
     def listener(point):

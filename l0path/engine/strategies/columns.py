@@ -90,10 +90,12 @@ class ColumnExchanges(ExchangeStrategy):
         """
         pool, model, poll = self.pool, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
-        if self.settings.effort != "fast" and self.session.restarts:
+        if self.settings.effort != "fast":
             share = 1.0 if self.exact else OSCILLATED
             perturbation.oscillate(pool, self.neighborhood, poll, share)
-            if self.exact:  # with a fixed seed: the default path depends on the data only
+            if (
+                self.exact and self.session.restarts
+            ):  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
                 perturbation.perturb(pool, self.neighborhood, rng, 4, self.done, poll)
             yield True
