@@ -820,10 +820,12 @@ class Model:
     def to_sql(self) -> str:
         """The model as an SQL expression over the columns of a table.
 
-        Names of columns are in double quotes, text in single quotes, as in the SQL standard. The
-        functions EXP, LN, SQRT, ABS and POWER are used where the link or a formula needs them. The
-        value is what `Path.predict` returns by default. For several responses, and for several and
-        ordered classes, there is an expression for each of them, named by it.
+        Names of columns are in double quotes, text in single quotes, as in the SQL standard.
+        Numbers have an exponent, so that they are floating point numbers, and columns that held
+        True and False in the fit are read as such. The functions EXP, LN, SQRT, ABS and POWER are
+        used where the link or a formula needs them. The value is what `Path.predict` returns by
+        default. For several responses, and for several and ordered classes, there is an expression
+        for each of them, named by it.
 
         Returns
         -------
