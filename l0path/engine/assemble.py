@@ -457,6 +457,7 @@ def _meta(setting):
         weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,
+        booleans=request.booleans,
         response=request.response,
         groups=data.groups,
         formula=encoding,
