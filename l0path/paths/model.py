@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import level as checked_level
 from ..core.arguments import vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
@@ -393,8 +394,12 @@ class Model:
         Returns
         -------
         Any
-            The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that
-            X had (after a formula: of those on its right side), and
+            The results of statsmodels. `results.estimates()` is their table for a paper: each
+            coefficient, or with `exponentiate=True` odds, hazard or rate ratio, with its interval
+            (`level=0.95`), and p-values where these hold. Where rows of the refit chose the
+            features it has none, says why, and shows them by `p_values=True`. It has `to_latex`,
+            `to_markdown` and `to_html`. `results.predict(new)` takes a DataFrame of the columns
+            that X had (after a formula: of those on its right side), and
             `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
             column. For several responses a dict of results, by their names.
 
@@ -435,8 +440,15 @@ class Model:
         {'(Intercept)': 80.976, 'Hits': 0.72, 'CRBI': 0.103}
         >>> train, test = data.X.index[::2], data.X.index[1::2]
         >>> path = l0path.fit(data.X.loc[train], data.y[train])
-        >>> path.model(k=2).refit(data.X.loc[test], data.y[test]).selection[:13]
+        >>> results = path.model(k=2).refit(data.X.loc[test], data.y[test])
+        >>> results.selection[:13]
         'held-out rows'
+        >>> print(results.estimates().to_markdown())
+        |  | estimate | lower | upper | p-value |
+        | :--- | ---: | ---: | ---: | ---: |
+        | (Intercept) | -120.1 | -259.2 | 19.04 | 0.0901 |
+        | Hits | 3.639 | 2.438 | 4.839 | <0.0001 |
+        | CRBI | 0.8041 | 0.6301 | 0.9781 | <0.0001 |
         """
         from ..inspection import refit
 
@@ -467,7 +479,8 @@ class Model:
 
         The rows of the fit have chosen the features, and intervals by them are too short; rows X
         and y that had no part in the choice give valid intervals. `attrs["selection"]` of the table
-        says which rows these are.
+        says which rows these are. `refit(...).estimates()` has the coefficients beside them, and
+        odds or hazard ratios.
 
         Parameters
         ----------
@@ -497,8 +510,7 @@ class Model:
         Hits           2.44   4.84
         CRBI           0.63   0.98
         """
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-            raise ValueError(f"level={level!r} must be a number between 0 and 1")
+        checked_level(level)
         found = self.refit(X, y, **options)
         if isinstance(found, dict):
             tables = {name: one.conf_int(1.0 - level) for name, one in found.items()}

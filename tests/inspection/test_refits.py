@@ -262,7 +262,7 @@ def test_a_refit_that_does_not_converge_says_so_in_one_sentence():
     ("name", "meant"),
     [
         ("alpha", "level=1 - alpha"),
-        ("exponentiate", "np.exp"),
+        ("exponentiate", "estimates\\(exponentiate=True\\)"),
         ("vcov", "cov_type="),
         ("cov_typ", "cov_type="),
         ("data", "X="),
