@@ -367,10 +367,13 @@ class Model:
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
             squared loss they are used with Student's t as classical covariances are, clustered
             covariances with the number of clusters less one as degrees of freedom (use_t=False
-            takes the normal distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox"
-            "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and
-            the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox
-            regressions.
+            takes the normal distribution). "HC1" to "HC3" of generalized linear models are those
+            of R's `sandwich::vcovHC`, for gamma and Tweedie regressions with the observed
+            information (statsmodels has "HC0" under these names); negative binomial and ordinal
+            regressions have "HC0" alone. For the Huber loss "H1", "H2" or "H3"; for
+            loss="cox" "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the
+            Huber loss, and the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and
+            "robust" for Cox regressions.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
             formula also of the rows of the data before incomplete rows were dropped; or the name of
