@@ -99,6 +99,7 @@ class Path:
     """
 
     _default: ClassVar[str | None] = None  # the rule where no selector is given
+    _choice: int | None = None  # the row that is taken in its place: the command line's choice
 
     def __init__(
         self,
@@ -279,7 +280,8 @@ class Path:
         Parameters
         ----------
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.select`.
+            A size, a criterion or a function of the path, as in `Path.select`. A path that the
+            command line wrote takes the model that was chosen there if nothing is given.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
@@ -312,6 +314,8 @@ class Path:
 
     def _best(self, rule=None, **selector):
         """`_at`, and what there is to say about the choice, for `Model.details`."""
+        if rule is None and not selector and self._choice is not None:
+            return self, self._choice, ""
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
         if isinstance(rule, str):
