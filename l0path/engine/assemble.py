@@ -455,6 +455,7 @@ def _meta(setting):
         grid=plan.grid,
         has_offset=data.offset is not None and named,
         offset_name=request.offset_name,
+        strata_name=request.strata_name,
         weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,

@@ -117,8 +117,9 @@ class Request:
         Whether new rows are taken by the names of their columns.
     booleans : tuple of str
         Names of the columns of a table X, without a formula, that hold True and False.
-    response, offset_name : str, optional
-        The name of the response, and of the column of the user's table that is the offset.
+    response, offset_name, strata_name : str, optional
+        The name of the response, and of the columns of the user's table that are the offset and the
+        strata.
     formula : Formula, optional
         What the columns were made by.
     resolved : bool
@@ -145,6 +146,7 @@ class Request:
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
+    strata_name: str | None = None
     resolved: bool = False
     pilot: bool = False
     certify: bool | str = False
@@ -198,6 +200,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=table.formula,
         offset_name=table.offset,
+        strata_name=table.strata,
         pilot=_needs_pilot(data.loss, a),
         certify="auto" if isinstance(a.certify, str) else bool(a.certify),
         progress=a.progress,
