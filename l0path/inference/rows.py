@@ -247,7 +247,7 @@ def run(call, items, *, n_jobs, progress, name, began, caller, max_k, remedy, fi
     jobs = processes(n_jobs, len(items))
     asked = items[0][0]
     asked = replace(asked, plan=replace(asked.plan, max_k=max_k))
-    tell_if_long(caller, asked, len(items), jobs, remedy, progress, fits)
+    tell_if_long(caller, asked, len(items), jobs, remedy, progress, each=fits)
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
     with control.stage(), Bar(progress, f"l0path {name}", len(items), "path", began) as bar:
         for number, result, caught in (

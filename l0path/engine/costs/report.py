@@ -137,7 +137,7 @@ def refuse_too_large(request) -> None:
     )
 
 
-def tell_if_long(call, request, number, jobs, remedy, progress=None, each=1) -> None:
+def tell_if_long(call, request, number, jobs, remedy, progress=None, *, each=1) -> None:
     """Say on stderr what a call that makes `number` times the fits of a request takes, where that
     is more than `LONG`; nothing with progress=False, or where L0PATH_QUIET is set.
 
