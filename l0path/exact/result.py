@@ -12,7 +12,7 @@ from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
 from ..problem.solution import in_user_units
 from ..problem.traits import MONOTONE, SENT
-from ..relaxation.path_bounds import bounded
+from ..relaxation.path_bounds import bounded, outnumbered
 from .bounding import IN_BOX, TWICE
 
 LOOKED_AT = 1e8  # n p^2 up to which a certificate looks for linear combinations: some 0.1 s
@@ -103,6 +103,12 @@ def why_hidden(found, names):
 
 def too_dependent(problem, names):
     """Why leaps and bounds does not end: dependent columns of a problem."""
+    if outnumbered(problem):
+        return (
+            f"X has {int(problem.usable.sum())} features and {problem.X.n} rows, too many features "
+            "for leaps and bounds without a ridge; ask for a smaller k, fit with a ridge "
+            "(lambda2=0.1, or 0.01), or leave features out with exclude="
+        )
     found = dependent(problem)
     return (
         f"{len(found)} features are linear combinations of earlier ones (or nearly so), too many "
@@ -194,7 +200,10 @@ def assumptions(search):
     if search.obstacle and alone and open_:
         out.append(f"no proof: {search.obstacle}")
     elif open_ and not any(text.startswith("no ") for text in out):
-        out.append(f"no proof: {search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]}")
+        why = search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]
+        if why == WHY_NO_PROOF["time_limit"] and outnumbered(bounds.whole):
+            why += ", ask for a smaller k, or fit with a larger lambda2, whose bounds are tighter"
+        out.append(f"no proof: {why}")
     return out
 
 
