@@ -69,6 +69,10 @@ class Arguments:
     on_solution: Callable | None = None
 
 
+# names of the arguments of `l0path.fit`, for functions that hand them on
+ARGUMENTS = (*(one.name for one in fields(Arguments) if one.name != "parameters"), "data", "env")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """The settings of a path: everything but the data. lambda0, lambda1, lambda2 are arrays, a
@@ -176,9 +180,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     """
     given = given if data is None else {**given, "data": data}
     X, y, given = formula.open_formula(X, y, given)
-    refuse_unknown(
-        "fit", given, (one.name for one in fields(Arguments) if one.name != "parameters")
-    )
+    refuse_unknown("fit", given, ARGUMENTS)
     given["loss"], given["parameters"] = told_apart(given.get("loss", "squared"))
     given["loss"] = loss_meant(given["loss"], y, given.get("trials"))
     a = _checked(Arguments(**given))
