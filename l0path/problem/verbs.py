@@ -16,17 +16,23 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     along_the_way         the loss with a memory of predictors, if that makes it faster
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
-from what v gives (`coupled_columns`). Python calls the functions at the end, which are compiled.
+from what v gives (`coupled_columns`). Python calls the functions at the end.
+
+Kernels take a loss of rows as `LossData`, with its verbs of all rows by address; one that couples
+rows is a record there, too, for which kernels are compiled anew.
 """
 
 import math
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import NamedTuple
 
 import numpy as np
+from numba.core import config, types
 
-from ..core.dispatch import generic, njit
+from ..compiled import address_of, in_package
+from ..core.dispatch import by_address, calling, generic, njit
 
+HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
 
 # -------------------- one row
@@ -59,6 +65,118 @@ def fenchel_gap(loss, y, eta, at, dual):
     return math.inf
 
 
+# -------------------- losses of rows as kernels take them
+
+VECTOR, NUMBER = types.Array(types.float64, 1, "C"), types.float64
+BY_ADDRESS = []  # (verb, signature of its compiled code), by their places in `LossData.at`
+LARGEST_WHOLE = 2**53  # whole numbers up to it are doubles, too
+
+
+class LossData(NamedTuple):
+    """A loss that is a sum over rows, as kernels take it: one type for all such losses, so that a
+    kernel is compiled once and a further loss compiles its verbs alone. Addresses are those of one
+    process: see `loss_data`.
+    """
+
+    at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
+    numbers: np.ndarray  # (fields of the record,)
+
+    def __reduce__(self):
+        raise TypeError("addresses of compiled code are those of one process")
+
+
+def called_by_address(returned, *kinds):
+    """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
+
+    returned, kinds: numba types of what it returns and of its arguments after the loss.
+    """
+
+    def register(verb):
+        place, signature = len(BY_ADDRESS), returned(VECTOR, *kinds)
+        BY_ADDRESS.append((verb, signature))
+        given = ", ".join(_arguments(verb))
+        scope = {"call": calling(signature), "__name__": __name__}
+        body = f"return call(loss.at[{place}], loss.numbers, {given})"
+        exec(f"def by_address(loss, {given}): {body}", scope)
+        verb.register(LossData)(scope["by_address"])
+        return verb
+
+    return register
+
+
+def _arguments(verb):
+    """The names of the arguments of a verb after the loss."""
+    code = verb.__wrapped__.__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+class RowVerbs:
+    """The verbs of a class of records, compiled when they are first asked for.
+
+    kinds: the types of the fields, `float`, `int` or `bool`, which the record is made of again in
+    compiled code.
+    """
+
+    def __init__(self, record, kinds):
+        turned = {float: "numbers[{}]", int: "int(numbers[{}])", bool: "numbers[{}] != 0.0"}
+        fields = ", ".join(turned[kind].format(i) for i, kind in enumerate(kinds))
+        self.kernels = []
+        for verb, _ in BY_ADDRESS:
+            given = ", ".join(_arguments(verb))
+            scope = {"verb": verb, "record": record, "__name__": __name__}
+            exec(f"def of_rows(numbers, {given}): return verb(record({fields}), {given})", scope)
+            self.kernels.append(by_address(scope["of_rows"], in_package(record)))
+        self._at = None
+
+    @property
+    def at(self):
+        """`LossData.at`."""
+        if self._at is None:
+            pairs = zip(self.kernels, (signature for _, signature in BY_ADDRESS), strict=True)
+            self._at = np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
+        return self._at
+
+
+_row_verbs = cache(RowVerbs)
+_numbers = {}  # (class, types of the fields, fields): (RowVerbs, array of the fields)
+
+
+def _of_rows(loss):
+    """(RowVerbs, numbers) of the record of a loss that is a sum over rows; None for another one,
+    for one whose fields are no numbers, and where numba does not compile.
+    """
+    kinds = tuple(map(type, loss))
+    try:
+        return _numbers[type(loss), kinds, loss]
+    except (KeyError, TypeError):  # not seen yet, or arrays among the fields
+        pass
+    if value.dispatch(type(loss)) is value.dispatch(object) or config.DISABLE_JIT:
+        return None
+    fields = tuple(map(_kind_of_number, loss))
+    if None in fields:
+        return None
+    found = _row_verbs(type(loss), fields), np.array(loss, dtype=np.float64)
+    _numbers[type(loss), kinds, loss] = found
+    return found
+
+
+def _kind_of_number(field):
+    """The type of a field of a record, None where it is not a number that a double holds."""
+    if isinstance(field, (bool, np.bool_)):
+        return bool
+    if isinstance(field, (int, np.integer)):
+        return int if abs(field) <= LARGEST_WHOLE else None
+    return float if isinstance(field, (float, np.floating)) else None
+
+
+def loss_data(loss):
+    """A loss as kernels take it: a `LossData` of a sum over rows, else the record itself. It is
+    made anew in every process.
+    """
+    found = _of_rows(loss)
+    return loss if found is None else LossData(found[0].at, found[1])
+
+
 # -------------------- all rows
 
 
@@ -70,6 +188,10 @@ class Tangent(NamedTuple):
     curvatures: np.ndarray
 
 
+TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
 @generic
 def value_of_rows(loss, y, eta, weights):
     """The loss at eta (n,); weights (n,) sum to one."""
@@ -79,6 +201,18 @@ def value_of_rows(loss, y, eta, weights):
     return total
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def value_and_slopes(loss, y, eta, weights, slopes):
+    """Fill slopes (n,), with the weights in them; returns the loss."""
+    total = 0.0
+    for i in range(y.size):  # side by side: they share an exponential
+        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
+        total += weights[i] * value(loss, y[i], eta[i])
+    return total
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
 @generic
 def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes (n,) and v (n,) = `curvatures`, with the weights in them; returns the loss."""
@@ -88,6 +222,29 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
         slopes[i] = weights[i] * slope(loss, y[i], eta[i])
         curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
     return total
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR)
+@generic
+def along_a_column(loss, y, eta, weights, z, shift, out):
+    """The loss at eta + shift z (n,); out (2,): its slope and curvature in shift."""
+    total, d, h = 0.0, 0.0, 0.0
+    for i in range(y.size):
+        e = eta[i] + shift * z[i]
+        total += weights[i] * value(loss, y[i], e)
+        d += weights[i] * z[i] * slope(loss, y[i], e)
+        h += weights[i] * z[i] * z[i] * curvature(loss, y[i], e)
+    out[0], out[1] = d, h
+    return total
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
+@generic
+def value_of_each(loss, y, eta, out):
+    """Fill out (n,) with the loss of each row, without weights; returns 0."""
+    for i in range(y.size):
+        out[i] = value(loss, y[i], eta[i])
+    return 0.0
 
 
 @generic
@@ -114,6 +271,7 @@ def along_the_way(loss, y):
     return loss
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER)
 @generic
 def slope_along(loss, y, weights, start, end, t):
     """The derivative of the loss in t at start + t (end - start)."""
@@ -160,6 +318,7 @@ def dual_gain(loss, y, w, eta, slope_here, dual, move):
     return dual * move - w * fenchel_gap(loss, y, eta, slope_here * inverse, dual * inverse)
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR)
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
@@ -177,6 +336,46 @@ def bound_of_rows(loss, y, weights, tangent, end):
         # without branches, for vector units
         total += dual_gain(loss, y[i], weights[i], tangent.start[i], here, dual, d)
     return total if abs(total) < math.inf else -math.inf
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
+    """The value of a dual point (n,) over that of the loss at eta, for predictors that have moved
+    to `ahead`, see `dual_gain`; infinite where it leaves the domain of the conjugate.
+    """
+    gain = 0.0
+    for i in range(y.size):  # without branches, for vector units
+        gain += dual_gain(loss, y[i], weights[i], eta[i], slopes[i], dual[i], ahead[i] - eta[i])
+    return gain
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
+    """As `dual_gain_of_rows`, of the rows within the domain of the conjugate. The others are drawn
+    back towards their slopes until they are, and no more: `moved` (n,) is the change of their
+    dual, 0 for rows within. -inf where one is outside at its slope.
+    """
+    gain = 0.0
+    for i in range(y.size):
+        w, move = weights[i], ahead[i] - eta[i]
+        moved[i] = 0.0
+        more = dual_gain(loss, y[i], w, eta[i], slopes[i], dual[i], move)
+        if more > -math.inf:
+            gain += more
+            continue
+        at, step, kept = slopes[i] / w, (dual[i] - slopes[i]) / w, 0.0
+        for _halving in range(HALVINGS):
+            step *= 0.5
+            if fenchel_gap(loss, y[i], eta[i], at, at + step) < math.inf:
+                kept = 0.5 * step
+                break
+        moved[i] = slopes[i] - dual[i] + kept * w
+        dual[i] += moved[i]
+        if moved[i] == 0.0:
+            gain = -math.inf
+    return gain
 
 
 @singledispatch
@@ -197,22 +396,59 @@ def unseen(loss, y, weights, X, square):
 # -------------------- compiled
 
 
-@njit
 def mean_loss(loss, y, eta, weights):
     """`value_of_rows`."""
+    return _asked(_value_of_rows, value_of_rows, loss, y, eta, weights)
+
+
+def derivatives(loss, y, eta, weights, slopes, curvatures):
+    """`derivatives_of_rows`."""
+    rows = y, eta, weights, slopes, curvatures
+    return _asked(_derivatives_of_rows, derivatives_of_rows, loss, *rows)
+
+
+def dual_bound(loss, y, weights, tangent, end):
+    """`bound_of_rows`."""
+    return _asked(_bound_of_rows, bound_of_rows, loss, y, weights, tangent, end)
+
+
+def losses(loss, y, eta, out):
+    """`value_of_each`."""
+    _asked(_value_of_each, value_of_each, loss, y, eta, out)
+
+
+def _asked(kernel, verb, loss, *rows):
+    """The result of a verb: of a sum over rows by its own compiled verb, else by a kernel that is
+    compiled for the class of the record.
+    """
+    found = _of_rows(loss)
+    if found is None:
+        return kernel(loss, *rows)
+    verbs, numbers = found
+    return verbs.kernels[PLACES[verb]](numbers, *rows)
+
+
+PLACES = {verb: place for place, (verb, _) in enumerate(BY_ADDRESS)}
+
+
+@njit
+def _value_of_rows(loss, y, eta, weights):
     return value_of_rows(loss, y, eta, weights)
 
 
 @njit
-def derivatives(loss, y, eta, weights, slopes, curvatures):
-    """`derivatives_of_rows`."""
+def _derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
 
 
 @njit
-def dual_bound(loss, y, weights, tangent, end):
-    """`bound_of_rows`."""
+def _bound_of_rows(loss, y, weights, tangent, end):
     return bound_of_rows(loss, y, weights, tangent, end)
+
+
+@njit
+def _value_of_each(loss, y, eta, out):
+    value_of_each(loss, y, eta, out)
 
 
 @njit
@@ -226,9 +462,13 @@ def _products(loss, y, eta, weights, Z, out):
 
 
 @njit
+def _origin(loss, slopes, eta):
+    return origin_of(loss, slopes, eta)
+
+
 def origin(loss, slopes, eta):
     """`origin_of`."""
-    return origin_of(loss, slopes, eta)
+    return _origin(loss, slopes, eta) if loss.traits.coupled else 0.0
 
 
 def multiplies(loss):
