@@ -52,8 +52,10 @@ def slope(loss, y, eta):
 
 @generic
 def curvature(loss, y, eta):
-    """Second derivative in eta (one of its values where it jumps)."""
-    raise TypeError("this loss has no curvature")
+    """Second derivative in eta (one of its values where it jumps); NaN for a loss of straight
+    pieces, of which no solver asks it.
+    """
+    return math.nan
 
 
 @generic
