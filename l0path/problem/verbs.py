@@ -18,13 +18,14 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
 from what v gives (`coupled_columns`). Python calls the functions at the end.
 
-Kernels take a loss of rows as `LossData`, with its verbs of all rows by address; one that couples
-rows is a record there, too, for which kernels are compiled anew.
+Kernels take a loss as `LossData`, with its verbs of all rows by address. One with a memory is a
+record there, too, for which kernels are compiled anew.
 """
 
 import math
-from functools import cache, singledispatch
-from typing import NamedTuple
+import threading
+from functools import cache, cached_property, singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import config, types
@@ -40,20 +41,20 @@ SIGNS = 4  # products from which the diagonal of a curvature is estimated
 
 @generic
 def value(loss, y, eta):
-    """Loss of one row."""
-    raise TypeError("this loss has no value")
+    """Loss of one row; NaN for a loss that is no sum over rows, of which nothing asks it."""
+    return math.nan
 
 
 @generic
 def slope(loss, y, eta):
-    """First derivative in eta."""
-    raise TypeError("this loss has no slope")
+    """First derivative in eta; NaN as for `value`."""
+    return math.nan
 
 
 @generic
 def curvature(loss, y, eta):
-    """Second derivative in eta (one of its values where it jumps); NaN for a loss of straight
-    pieces, of which no solver asks it.
+    """Second derivative in eta (one of its values where it jumps); NaN as for `value`, and for a
+    loss of straight pieces.
     """
     return math.nan
 
@@ -67,38 +68,53 @@ def fenchel_gap(loss, y, eta, at, dual):
     return math.inf
 
 
-# -------------------- losses of rows as kernels take them
+# -------------------- losses as kernels take them
 
 VECTOR, NUMBER = types.Array(types.float64, 1, "C"), types.float64
-BY_ADDRESS = []  # (verb, signature of its compiled code), by their places in `LossData.at`
+MATRIX, INDICES = types.Array(types.float64, 2, "C"), types.Array(types.int64, 1, "C")
+BY_ADDRESS = []  # `AddressedVerb`, by their places in `LossData.at`
 LARGEST_WHOLE = 2**53  # whole numbers up to it are doubles, too
 
 
+class AddressedVerb(NamedTuple):
+    """A verb of all rows that kernels call by its address."""
+
+    verb: Any
+    signature: Any  # of its compiled code: numbers, ints, and its arguments after the loss
+    sums: bool  # whether it sums what verbs of one row say, where a loss has none of its own
+
+
 class LossData(NamedTuple):
-    """A loss that is a sum over rows, as kernels take it: one type for all such losses, so that a
-    kernel is compiled once and a further loss compiles its verbs alone. Addresses are those of one
-    process: see `loss_data`.
+    """A loss as kernels take it: one type for all losses, so that a kernel is compiled once and a
+    further loss compiles its verbs alone. Addresses are those of one process: see `loss_data`.
     """
 
     at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
-    numbers: np.ndarray  # (fields of the record,)
+    numbers: np.ndarray  # float64, the numbers of the record, then its arrays of numbers
+    ints: np.ndarray  # int64, where each array begins and ends, then its arrays of indices
+    rank: int  # `rank_of`
 
     def __reduce__(self):
         raise TypeError("addresses of compiled code are those of one process")
 
 
-def called_by_address(returned, *kinds):
+class NoLoss(NamedTuple):
+    """A record for which verbs are compiled that a loss does not have: once for all losses."""
+
+
+def called_by_address(returned, *kinds, sums=True):
     """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
 
-    returned, kinds: numba types of what it returns and of its arguments after the loss.
+    returned, kinds: numba types of what it returns and of its arguments after the loss; sums: see
+    `AddressedVerb`.
     """
 
     def register(verb):
-        place, signature = len(BY_ADDRESS), returned(VECTOR, *kinds)
-        BY_ADDRESS.append((verb, signature))
+        place, signature = len(BY_ADDRESS), returned(VECTOR, INDICES, *kinds)
+        BY_ADDRESS.append(AddressedVerb(verb, signature, sums))
         given = ", ".join(_arguments(verb))
         scope = {"call": calling(signature), "__name__": __name__}
-        body = f"return call(loss.at[{place}], loss.numbers, {given})"
+        body = f"return call(loss.at[{place}], loss.numbers, loss.ints, {given})"
         exec(f"def by_address(loss, {given}): {body}", scope)
         verb.register(LossData)(scope["by_address"])
         return verb
@@ -112,71 +128,134 @@ def _arguments(verb):
     return code.co_varnames[1 : code.co_argcount]
 
 
-class RowVerbs:
-    """The verbs of a class of records, compiled when they are first asked for.
+@cache
+def _kernel(verb, record, kinds):
+    """The kernel of a verb for a class of records, of (numbers, ints, ...): the record is made of
+    its numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`.
+    """
+    fields, scalars, arrays = [], 0, 0
+    for kind in kinds:
+        if kind in SCALARS:
+            fields.append(SCALARS[kind].format(scalars))
+            scalars += 1
+        else:
+            fields.append(f"{kind}[ints[{2 * arrays}] : ints[{2 * arrays + 1}]]")
+            arrays += 1
+    given = ", ".join(_arguments(verb))
+    scope = {"verb": verb, "record": record, "__name__": __name__}
+    body = f"return verb(record({', '.join(fields)}), {given})"
+    exec(f"def of_rows(numbers, ints, {given}): {body}", scope)
+    return by_address(scope["of_rows"], in_package(record))
 
-    kinds: the types of the fields, `float`, `int` or `bool`, which the record is made of again in
-    compiled code.
+
+SCALARS = {"float": "numbers[{}]", "int": "int(numbers[{}])", "bool": "numbers[{}] != 0.0"}
+
+
+def _kind_of_field(field):
+    """The kind of a field of a record: a scalar of `SCALARS`, "numbers" or "ints", an array of
+    float64 or int64; None for anything else.
+    """
+    if isinstance(field, (bool, np.bool_)):
+        return "bool"
+    if isinstance(field, (int, np.integer)):
+        return "int" if abs(field) <= LARGEST_WHOLE else None
+    if isinstance(field, (float, np.floating)):
+        return "float"
+    if isinstance(field, np.ndarray) and field.ndim == 1 and field.flags.c_contiguous:
+        return {"float64": "numbers", "int64": "ints"}.get(field.dtype.name)
+    return None
+
+
+class CompiledVerbs:
+    """The verbs of a class of records with fields of some kinds, compiled when they are first asked
+    for.
     """
 
     def __init__(self, record, kinds):
-        turned = {float: "numbers[{}]", int: "int(numbers[{}])", bool: "numbers[{}] != 0.0"}
-        fields = ", ".join(turned[kind].format(i) for i, kind in enumerate(kinds))
+        rows = _registered(value, record)
         self.kernels = []
-        for verb, _ in BY_ADDRESS:
-            given = ", ".join(_arguments(verb))
-            scope = {"verb": verb, "record": record, "__name__": __name__}
-            exec(f"def of_rows(numbers, {given}): return verb(record({fields}), {given})", scope)
-            self.kernels.append(by_address(scope["of_rows"], in_package(record)))
-        self._at = None
+        for verb, _, sums in BY_ADDRESS:
+            own = _registered(verb, record) or (sums and rows)
+            self.kernels.append(_kernel(verb, *((record, kinds) if own else (NoLoss, ()))))
 
-    @property
+    @cached_property
     def at(self):
         """`LossData.at`."""
-        if self._at is None:
-            pairs = zip(self.kernels, (signature for _, signature in BY_ADDRESS), strict=True)
-            self._at = np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
-        return self._at
+        signatures = (one.signature for one in BY_ADDRESS)
+        pairs = zip(self.kernels, signatures, strict=True)
+        return np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
 
 
-_row_verbs = cache(RowVerbs)
-_numbers = {}  # (class, types of the fields, fields): (RowVerbs, array of the fields)
+def _registered(verb, record):
+    """Whether a class of records has a verb of its own."""
+    return verb.dispatch(record) is not verb.dispatch(object)
 
 
-def _of_rows(loss):
-    """(RowVerbs, numbers) of the record of a loss that is a sum over rows; None for another one,
-    for one whose fields are no numbers, and where numba does not compile.
+compiled_verbs = cache(CompiledVerbs)
+
+
+class Packed(NamedTuple):
+    """The verbs of a record, and its fields as they take them, see `LossData`."""
+
+    verbs: CompiledVerbs
+    numbers: np.ndarray
+    ints: np.ndarray
+
+
+_small = {}  # (class, types of the fields, fields): `Packed` of records without arrays
+_last = threading.local()  # pair: the last record with arrays of a thread, and its `Packed`
+
+
+def _packed(loss):
+    """The `Packed` of the record of a loss; None for one with a memory (`along_the_way`), with
+    fields that are neither numbers nor arrays of them, and where numba does not compile.
     """
-    kinds = tuple(map(type, loss))
+    record, types_of = type(loss), tuple(map(type, loss))
+    if np.ndarray in types_of:
+        held, packed = getattr(_last, "pair", (None, None))
+        if held is not loss:
+            packed = _pack(loss)
+            _last.pair = loss, packed
+        return packed
     try:
-        return _numbers[type(loss), kinds, loss]
-    except (KeyError, TypeError):  # not seen yet, or arrays among the fields
-        pass
-    if value.dispatch(type(loss)) is value.dispatch(object) or config.DISABLE_JIT:
-        return None
-    fields = tuple(map(_kind_of_number, loss))
-    if None in fields:
-        return None
-    found = _row_verbs(type(loss), fields), np.array(loss, dtype=np.float64)
-    _numbers[type(loss), kinds, loss] = found
-    return found
+        return _small[record, types_of, loss]
+    except (KeyError, TypeError):
+        packed = _pack(loss)
+    if packed is not None:
+        _small[record, types_of, loss] = packed
+    return packed
 
 
-def _kind_of_number(field):
-    """The type of a field of a record, None where it is not a number that a double holds."""
-    if isinstance(field, (bool, np.bool_)):
-        return bool
-    if isinstance(field, (int, np.integer)):
-        return int if abs(field) <= LARGEST_WHOLE else None
-    return float if isinstance(field, (float, np.floating)) else None
+def _pack(loss):
+    """`_packed` anew."""
+    record, kinds = type(loss), tuple(map(_kind_of_field, loss))
+    known = _registered(value, record) or _registered(value_of_rows, record)
+    if not known or _registered(along_the_way, record) or None in kinds or config.DISABLE_JIT:
+        return None
+    pairs = list(zip(kinds, loss, strict=True))
+    numbers = [[float(field) for kind, field in pairs if kind in SCALARS]]
+    ends, ints = [], []
+    places = {"numbers": len(numbers[0]), "ints": 2 * sum(kind not in SCALARS for kind in kinds)}
+    for kind, field in pairs:
+        if kind not in SCALARS:
+            ends += [places[kind], places[kind] + field.size]
+            places[kind] += field.size
+            (numbers if kind == "numbers" else ints).append(field)
+    return Packed(
+        compiled_verbs(record, kinds),
+        np.concatenate(numbers, dtype=np.float64),
+        np.concatenate([ends, *ints], dtype=np.int64, casting="unsafe"),
+    )
 
 
 def loss_data(loss):
-    """A loss as kernels take it: a `LossData` of a sum over rows, else the record itself. It is
-    made anew in every process.
+    """A loss as kernels take it: a `LossData`, made anew in every process; the record itself of one
+    that cannot be packed, for which kernels are then compiled anew.
     """
-    found = _of_rows(loss)
-    return loss if found is None else LossData(found[0].at, found[1])
+    packed = _packed(loss)
+    if packed is None:
+        return loss
+    return LossData(packed.verbs.at, packed.numbers, packed.ints, rank_of(loss))
 
 
 # -------------------- all rows
@@ -249,6 +328,7 @@ def value_of_each(loss, y, eta, out):
     return 0.0
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, sums=False)
 @generic
 def origin_of(loss, slopes, eta):
     """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
@@ -290,11 +370,18 @@ def rank_of(loss):
     return 0
 
 
+@rank_of.register(LossData)
+def rank_of_data(loss):
+    return loss.rank
+
+
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
 @generic
 def coupling_of_rows(loss, y, eta, weights, Z, out):
     """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
 
 
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
 @generic
 def curvature_times(loss, y, eta, weights, Z, out):
     """out (k, n) = Z B at eta, of a coupled loss that has no P; Z (k, n) has a column in each
@@ -302,11 +389,11 @@ def curvature_times(loss, y, eta, weights, Z, out):
     """
 
 
+@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX, sums=False)
 @generic
-def hessian_of_rows(loss, rows, S, eta, H):
+def hessian_of_rows(loss, y, weights, Z, S, eta, H):
     """Fill H[:k, :k] with Z_S B Z_S' at eta (n,) where the loss gives products with B; else H stays
-    as v and P made it. rows: y, weights (n,) and the columns Z (w, n), one a row, of which S (k,)
-    are asked for.
+    as v and P made it. Z (w, n) has a column in each row, of which S (k,) are asked for.
     """
 
 
@@ -420,17 +507,16 @@ def losses(loss, y, eta, out):
 
 
 def _asked(kernel, verb, loss, *rows):
-    """The result of a verb: of a sum over rows by its own compiled verb, else by a kernel that is
-    compiled for the class of the record.
+    """The result of a verb: by the loss's own compiled verb, else, where the record cannot be
+    packed, by a kernel that is compiled for its class.
     """
-    found = _of_rows(loss)
-    if found is None:
+    packed = _packed(loss)
+    if packed is None:
         return kernel(loss, *rows)
-    verbs, numbers = found
-    return verbs.kernels[PLACES[verb]](numbers, *rows)
+    return packed.verbs.kernels[PLACES[verb]](packed.numbers, packed.ints, *rows)
 
 
-PLACES = {verb: place for place, (verb, _) in enumerate(BY_ADDRESS)}
+PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
 
 
 @njit
@@ -464,13 +550,13 @@ def _products(loss, y, eta, weights, Z, out):
 
 
 @njit
-def _origin(loss, slopes, eta):
+def _origin_of(loss, slopes, eta):
     return origin_of(loss, slopes, eta)
 
 
 def origin(loss, slopes, eta):
     """`origin_of`."""
-    return _origin(loss, slopes, eta) if loss.traits.coupled else 0.0
+    return _asked(_origin_of, origin_of, loss, slopes, eta)
 
 
 def multiplies(loss):
@@ -494,7 +580,7 @@ def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
 def multiply_columns(loss, y, eta, weights, Z):
     """Z B (m, n) at a predictor, for columns Z (m, n), one a row, by a loss that `multiplies`."""
     out = np.empty(Z.shape)
-    _products(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(_products, curvature_times, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out
 
 
@@ -503,5 +589,5 @@ def coupled_columns(loss, y, eta, weights, Z):
     coupled loss takes off is the product of two such.
     """
     out = np.empty((Z.shape[0], rank_of(loss)))
-    _coupling(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(_coupling, coupling_of_rows, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out
