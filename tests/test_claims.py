@@ -100,7 +100,8 @@ def test_no_claim_is_false_in_many_problems(first):
 # better than a smaller one, columns that are constant up to rounding, exchanges of one parent for
 # another, groups with next to no curvature, negative objectives of equal models; near combinations
 # with several responses and classes, no coefficient at all, likelihoods that are
-# monotone nearby, or along a column without bounds beside others, classes that separate far out
+# monotone nearby, or along a column without bounds beside others, classes that separate far out,
+# thresholds closer than rounding in the units of the user
 @pytest.mark.parametrize(
     "seed",
     [
@@ -167,6 +168,7 @@ def test_no_claim_is_false_in_many_problems(first):
         35641,
         43073,
         46363,
+        46514,
         71701,
         71719,
     ],
@@ -356,6 +358,23 @@ def test_optima_that_couple_are_those_of_other_solvers(loss, lambda2):
         assert o.values[mask] == pytest.approx(least(support), rel=1e-8)
         t, use = o.table[1][[mask]], o._sets(np.array([mask]))
         assert o.violation(t, use)[1][0] < 1e-9 and o.attained(mask, use)
+
+
+def test_thresholds_closer_than_rounding_are_told_as_they_are():
+    """A class of next to no weight between others, and features at 1e5: the gap of its thresholds
+    is a few units in the last place of what the user sees.
+    """
+    o, mask = CoupledOptima(instance(46514).record, 0.0, 0.0), 0b1110
+    t, use = o.table[1][mask], o._sets(np.array([mask]))
+    beta = t[: o.p] / o.length
+    seen = t[o.p :] + o.center @ beta
+    for off, right in ((0.0, True), (1e-9, False), (1e-7, False)):
+        thresholds = seen + [0.0, 0.0, off]
+        lost = o.coordinates(np.arange(o.p), beta, thresholds)[None, :]
+        near = o.nearby(lost, beta, thresholds)
+        assert o.violation(lost, use)[1][0] > 1e-3  # as it was before, for all three
+        assert (o.violation(near, use)[1][0] < 1e-7) == right
+        assert np.array_equal(near[0, : o.p], lost[0, : o.p])
 
 
 def honest():

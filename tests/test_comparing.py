@@ -245,7 +245,7 @@ def test_models_of_a_cross_validation_side_by_side():
     np.testing.assert_allclose(
         table.loc["criterion"].loc["bic"].astype(float), cv.score_table()["bic"][sizes]
     )
-    assert cv.compare([1, 2]).columns.tolist() == [1, 2]
+    assert cv.compare([1, 2]).columns.tolist() == ["k = 1", "k = 2"]
     assert "held-out score" in table.to_latex() and "held-out deviance" in repr(table)
     for models, message in (([2, "best"], "'best' is not known"), ("min", "must be a list")):
         with pytest.raises((ValueError, TypeError), match=message):

@@ -54,6 +54,13 @@ def flag(value, name):
     return bool(value)
 
 
+def level(value, name="level"):
+    """The level of an interval, a number between 0 and 1."""
+    if not 0.0 < number(value, name) < 1.0:
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, such as 0.95")
+    return float(value)
+
+
 def vector(value, n, name, what="row of X"):
     """A float64 vector (n,) from an array, a Series or a scalar."""
     refuse_masked(value, name)

@@ -203,6 +203,7 @@ OF_KIND = {
         "coefficients": 'write .loc["coefficient"]',
         "params": 'write .loc["coefficient"]',
         "bse": 'write .loc["standard error"], of path.compare(..., se=True)',
+        "conf_int": 'write .loc[["lower", "upper"]], of path.compare(..., ci=0.95)',
         "criteria": 'write .loc["criterion"]',
         "scores": 'write .loc["criterion"], or .loc["cross-validation"]',
         "supports": 'write .loc["coefficient"].notna()',

@@ -42,16 +42,18 @@ def compare(
     self: CVPath,
     models: Sequence[Rule | Model | dict],
     *,
+    names: Sequence[str] | None = None,
     standardized: bool = False,
     criteria: Sequence[str] = (),
     se: bool | str = False,
+    ci: float | None = None,
     exponentiate: bool = False,
     **within: Unpack[Selector],
 ) -> Comparison:
     scores = scores_of(self, criteria)
-    at, labels = chosen(self, models, within, self.select)
+    at, labels = chosen(self, models, names, within, self.select)
     held_out = self.scores[["cv_mean", "cv_se"]]
-    shown = {"standardized": standardized, "se": se, "exponentiate": exponentiate}
+    shown = {"standardized": standardized, "se": se, "ci": ci, "exponentiate": exponentiate}
     parts = {"criterion": scores, "cross-validation": held_out}
     out = side_by_side(self, at, labels, shown, **parts)
     out.attrs["title"] += f", held-out {self._scoring}"

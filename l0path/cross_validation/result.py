@@ -532,9 +532,11 @@ class CVPath(Path):
         self,
         models: Sequence[Rule | Model | dict],
         *,
+        names: Sequence[str] | None = None,
         standardized: bool = False,
         criteria: Sequence[str] = (),
         se: bool | str = False,
+        ci: float | None = None,
         exponentiate: bool = False,
         **within: Unpack[Selector],
     ) -> Comparison:
@@ -544,12 +546,16 @@ class CVPath(Path):
         ----------
         models : list
             As in `Path.compare`, with the rules "min", "sparse" and "1se", too.
+        names : list of str, optional
+            The heads of the columns, as in `Path.compare`.
         standardized : bool, default False
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ()
             Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
         se : bool or str, default False
             Whether standard errors are shown, as in `Path.compare`.
+        ci : float, optional
+            The level of confidence intervals, as in `Path.compare`.
         exponentiate : bool, default False
             Whether exp of the coefficients is shown, as in `Path.compare`.
         **within : int or float
@@ -585,9 +591,11 @@ class CVPath(Path):
         return compare(
             self,
             models,
+            names=names,
             standardized=standardized,
             criteria=criteria,
             se=se,
+            ci=ci,
             exponentiate=exponentiate,
             **within,
         )

@@ -20,6 +20,7 @@ from .responses import (
     check_signs,
     class_numbers,
     is_several,
+    refuse_amounts,
     table_of_classes,
     table_of_responses,
 )
@@ -44,6 +45,7 @@ def responses(y, n, loss, pos_label):
             raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
         series = _complete(y, n)
         classes = _classes(series, loss)
+        refuse_amounts(series, classes)
         return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
@@ -58,6 +60,7 @@ def responded(y, n, a, weights, counts, own=None):
         series = _complete(y, n)
         classes = tuple(_classes(series, a.loss))
         refuse_texts_without_order(series, classes)
+        refuse_amounts(series, classes, ordered=True)
         return (
             *ordered_response(class_numbers(series, classes), classes, weights),
             None,

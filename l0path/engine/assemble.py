@@ -143,12 +143,12 @@ def below_none(points, tolerance):
     can be added with coefficients of 0. A fit above that of some of its columns has not converged,
     and a model above a smaller one is not the best of its size.
 
-    tolerance(value): the decrease of a value that counts as one.
+    tolerance(fit): the decrease of its value that counts as one.
     """
     out, smaller = [], []
     for point in sorted(points, key=lambda p: p.k):
         fit = point.fit
-        limit = fit.value - tolerance(fit.value)
+        limit = fit.value - tolerance(fit)
         lower = [f for f in smaller if f.value < limit]
         if any(np.isin(f.support, fit.support).all() for f in lower):
             flags = tuple(dict.fromkeys((*fit.flags, FitStatus.NOT_CONVERGED)))
@@ -457,6 +457,7 @@ def _meta(setting):
         weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,
+        booleans=request.booleans,
         response=request.response,
         groups=data.groups,
         formula=encoding,

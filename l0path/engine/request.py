@@ -115,6 +115,8 @@ class Request:
         What the user should be told.
     by_name : bool
         Whether new rows are taken by the names of their columns.
+    booleans : tuple of str
+        Names of the columns of a table X, without a formula, that hold True and False.
     response, offset_name : str, optional
         The name of the response, and of the column of the user's table that is the offset.
     formula : Formula, optional
@@ -139,6 +141,7 @@ class Request:
     plan: Plan
     notes: tuple = ()
     by_name: bool = False
+    booleans: tuple = ()
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
@@ -185,11 +188,13 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
     responses.refuse_unserved(data, plan, a)
+    by_name = _taken_by_name(table.X, a.feature_names, data.names)
     return Request(
         data=data,
         plan=plan,
         notes=(*formula.notes(table.formula), *kept, *notes),
-        by_name=_taken_by_name(table.X, a.feature_names, data.names),
+        by_name=by_name,
+        booleans=_booleans(table.X) if by_name and table.formula is None else (),
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=table.formula,
         offset_name=table.offset,
@@ -246,6 +251,14 @@ def _taken_by_name(X, feature_names, names):
     else:
         own = getattr(X, "names", None) if feature_names is None else None
     return isinstance(own, list) and [str(name) for name in own] == list(names)
+
+
+def _booleans(X):
+    """Names of the columns of a table that hold True and False."""
+    if not isinstance(X, pd.DataFrame):
+        return ()
+    types = map(pd.api.types.is_bool_dtype, X.dtypes)
+    return tuple(str(name) for name, flag in zip(X.columns, types, strict=True) if flag)
 
 
 # -------------------- the data

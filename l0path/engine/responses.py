@@ -64,18 +64,29 @@ def table_of_responses(y, n, known=None):
     return np.ascontiguousarray(Y), tuple(names)
 
 
-MOST_FRACTIONS = 20  # numbers that are not whole are not taken for more classes than these
+MOST_NUMBERS = 20  # as many different numbers may be classes whatever else they are
+ROWS_OF_A_CLASS = 10  # what more numbers than that need on average, to be taken for classes
+
+
+def refuse_amounts(y, classes, ordered=False, remedy="loss='squared'", before=""):
+    """Refuse numbers (Series) that look like amounts, of which each would be a class: more than
+    `MOST_NUMBERS`, and some of them not whole, or (unless they are ordered) with few rows each.
+    remedy, before: parts of the message.
+    """
+    if len(classes) <= MOST_NUMBERS or not pd.api.types.is_numeric_dtype(y.dtype):
+        return
+    fractions = any(c != np.floor(c) for c in classes)
+    if fractions or (not ordered and len(y) < ROWS_OF_A_CLASS * len(classes)):
+        raise ValueError(
+            f"{before}y has {len(classes)} different numbers"
+            f"{', some of which are not whole,' if fractions else ''} in {len(y)} rows, and each "
+            f"would be a class; use {remedy} if they are amounts, or pass "
+            "y.astype(str) as labels (ordered ones as pd.Categorical)"
+        )
 
 
 def class_numbers(y, classes):
     """Numbers (n,) of the classes of labels y (Series)."""
-    if len(classes) > MOST_FRACTIONS and pd.api.types.is_float_dtype(y.dtype):
-        if any(c != np.floor(c) for c in classes):
-            raise ValueError(
-                f"y has {len(classes)} different numbers, some of which are not whole, and each "
-                "would be a class; fit with loss='squared' if they are amounts, or pass "
-                "y.astype(str) as labels (ordered ones as pd.Categorical)"
-            )
     codes = pd.Index(classes).get_indexer(pd.Index(y))
     if (codes < 0).any():
         at = int(np.flatnonzero(codes < 0)[0])

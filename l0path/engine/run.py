@@ -205,7 +205,11 @@ def _engine(setting, model, part, session):
 def _size_rows(setting, number, part, engine):
     """The `SolvedSlice` of sizes."""
     plan, result = setting.request.plan, engine.result
-    points = assemble.below_none(result.points, lambda v: flat(v, result.scale, result.tol))
+
+    def tolerance(fit):
+        return flat(fit.value, result.scale, result.tol) + setting.working_set.rounding_of(fit)
+
+    points = assemble.below_none(result.points, tolerance)
     rows = assemble.solutions_of(setting, number, part, points)
     rows, intervals, x = assemble.with_intervals(setting, rows, engine)
     notes = assemble.end_notes(setting, number, result)

@@ -23,6 +23,7 @@ from ..cross_validation import cv_fit
 from ..engine.arguments import refuse_shares, sample_weights
 from ..engine.grids import Grid, lambdas
 from ..engine.posing import default_max_k
+from ..engine.responses import refuse_amounts
 from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..paths import Model
@@ -170,6 +171,14 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         y = np.asarray(y)
         if y.dtype == object and len({type(label) for label in y}) == 1:
             y = np.array(y.tolist())
+        if y.ndim == 1 and y.dtype.kind in "fiu":
+            refuse_amounts(
+                pd.Series(y),
+                np.unique(y),
+                ordered=self._ordered(),
+                remedy="l0path.L0Regressor or l0path.L0RegressorCV",
+                before="Unknown label type: ",  # by which scikit-learn knows the error
+            )
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary" and not (

@@ -7,6 +7,7 @@ Path files get text and numbers only.
 """
 
 from .encoding import Encoded, Formula, checked_env
+from .expressions import column_of
 from .hierarchy import Hierarchy, asked_hierarchy, marginality_notes
 from .opening import notes, open_formula, opened
 from .tree import Unreadable, read
@@ -18,6 +19,7 @@ __all__ = [
     "Unreadable",
     "asked_hierarchy",
     "checked_env",
+    "column_of",
     "marginality_notes",
     "notes",
     "open_formula",

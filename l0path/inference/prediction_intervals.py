@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.arguments import number
+from ..core.arguments import level as checked_level
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath
@@ -59,7 +59,7 @@ def predict_interval(
     data: tuple | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    alpha = 1.0 - _level(level)
+    alpha = 1.0 - checked_level(level)
     if method not in KINDS_OF_INTERVAL:
         raise ValueError(f"method={method!r} is not known; choose 'cv+' or 'minmax'")
     _refuse_unserved(self)
@@ -132,13 +132,6 @@ def intervals_of_fit(cv: CVPath, i: int, level: float, count: int) -> np.ndarray
     new = np.column_stack([predicted(solution)[at] for solution in fits._solutions])
     low, high = _by_row(new, held, 1.0 - level)
     return np.column_stack([middle[at], rows.y[at], *_possible(path, low, high)])
-
-
-def _level(level):
-    value = number(level, "level")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.9")
-    return value
 
 
 def _refuse_unserved(cv):

@@ -203,6 +203,38 @@ class Refit:
             numbers = {"coef": self.params, "se": self.bse, "p": self.pvalues}
             return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, params.index)
 
+    def estimates(
+        self, level: float = 0.95, *, exponentiate: bool = False, p_values: bool | None = None
+    ) -> pd.DataFrame:
+        """The table of a paper: the coefficients with their intervals, and with p-values where
+        these hold; see `Model.refit`.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The level of each interval, as in `Model.conf_int`.
+        exponentiate : bool, default False
+            Whether exp of coefficients and of the ends of intervals is shown: odds ratios
+            (logistic, binomial, ordinal, multinomial), hazard ratios (Cox), ratios of means (losses
+            with a log mean). That of an intercept is the odds, or the mean, where all features are
+            0.
+        p_values : bool, optional
+            Whether the table has p-values. None: where they hold, which they do not if the features
+            were chosen on rows of the refit. True: in any case. False: never.
+
+        Returns
+        -------
+        DataFrame
+            A row for each coefficient by its name, of several classes for each (class, name); the
+            columns "estimate" (or "odds_ratio", "hazard_ratio", "ratio_of_means"), "lower" and
+            "upper", and "p_value" where asked for. It prints rounded, with a title and a note
+            (`attrs`), which says which rows have chosen the features, and why there are no
+            p-values. `to_latex`, `to_markdown` and `to_html` print it for a paper.
+        """
+        from .estimates import estimates
+
+        return estimates(self, level, exponentiate, p_values)
+
     def _made_by(self):
         return f"statsmodels' {type(self.model).__name__}"
 

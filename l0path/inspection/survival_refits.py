@@ -4,7 +4,8 @@ not, by maximum partial likelihood here. Ordered classes have the same, for samp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from .refit_results import (
     NO_CLUSTERS,
     WEIGHTED,
     Origin,
+    Refit,
     RefitRows,
     describe_survival,
     exog_of,
@@ -50,6 +52,12 @@ def refit_survival(path, s, given, covariance, how):
     if cov_type not in (None, *COVARIANCES):
         raise ValueError(
             f"cov_type={cov_type!r}: refit of loss='cox' has {', '.join(map(repr, COVARIANCES))}"
+        )
+    odd = [name for name in cov_kwds or () if name != "groups" or cov_type != "cluster"]
+    if odd:
+        raise ValueError(
+            f"cov_kwds has {odd[0]!r}, which cov_type={cov_type!r} of loss='cox' does not take; "
+            "leave it out, or pass cov_type='cluster' with cov_kwds={'groups': labels}"
         )
     if not s.support.size:
         raise ValueError("the model has no features, so there is nothing to refit; choose k >= 1")
@@ -301,8 +309,8 @@ def _ordered_residuals(rows, eta, Z):
     return (b - a)[:, None] * Z - scores[:, kept] @ slopes
 
 
-@dataclass(frozen=True, kw_only=True)
-class SurvivalResults:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SurvivalResults(Refit):
     """The results of a Cox regression, with the names that statsmodels has.
 
     Attributes
@@ -324,6 +332,8 @@ class SurvivalResults:
         Which rows chose the columns.
     origin : Origin
         The path, the solution, the rows and the loss that were refitted.
+    infinite : list of str
+        The names of coefficients without a finite estimate.
     """
 
     params: pd.Series
@@ -334,8 +344,13 @@ class SurvivalResults:
     cov_type: str
     ties: str
     selection: str
-    origin: Origin = field(repr=False)
+    origin: Origin
+    infinite: Sequence[str] = ()
     use_t = False
+    __reduce_ex__ = object.__reduce_ex__
+
+    def _made_by(self):
+        return "maximum partial likelihood"
 
     @property
     def bse(self):
@@ -413,7 +428,7 @@ def survival_results(rows, cov_type, clusters, origin):
         )
         warn_user(SeparationWarning(separated(rows.loss, infinite or rows.names)))
     covariance = found.covariance
-    if cov_type != "nonrobust":
+    if cov_type != "nonrobust" and found.attained:
         covariance = robust_covariance(rows, found, clusters)
     open_ = ~found.known | (not found.attained)
     covariance = np.where(open_[:, None] | open_, np.nan, covariance)
@@ -427,4 +442,5 @@ def survival_results(rows, cov_type, clusters, origin):
         ties=origin.path._meta.ties,
         selection=label(origin.solution, origin.path, origin.rows, infinite),
         origin=origin,
+        infinite=infinite,
     )

@@ -5,16 +5,15 @@ a paper.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from os import PathLike
-from pathlib import Path as File
-from typing import IO, Any, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import is_whole
+from ..core.arguments import flag, is_whole, level
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_of_table
+from ..core.printed import PaperTable
 from ..core.status import Optimality
 from ..core.types import Rule, Selector
 from .criteria import score_table
@@ -34,23 +33,25 @@ PRINTED = {
     "cv_mean": "held-out score",
     "cv_se": "its standard error",
 }
-ERROR = "standard error"  # the part of a table that has them
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    **{mark: "\\" + mark for mark in "&%$#_{}"},
+ERROR, LOWER, UPPER = "standard error", "lower", "upper"  # parts about coefficients
+ENDS = LOWER, UPPER
+RATIOS = {  # what exp of a coefficient is, by the link
+    "logit": "odds ratios",
+    "ordered": "odds ratios",
+    "softmax": "odds ratios",
+    "log": "ratios of means",
 }
 
 
-class Comparison(pd.DataFrame):
+class Comparison(PaperTable):
     """Models side by side: a DataFrame with a column for each model. Its rows have two labels, the
-    part and the name: "coefficient" (names of features), "standard error" (where asked for; in
-    Markdown and LaTeX in brackets below the coefficients), "fit", "criterion" and "check". Cells
-    are
-    numbers and texts; NaN where a model does not have a feature, which is printed as a blank.
+    part and the name: "coefficient" (names of features), "standard error", "lower" and "upper"
+    (where asked for; in Markdown, LaTeX and HTML in brackets below the coefficients), "fit",
+    "criterion" and "check". Cells are numbers and texts; NaN where a model does not have a feature,
+    which is printed as a blank.
+
+    There are no stars for significance: the features were chosen because they fit these rows well,
+    so that most would have stars whether or not they have an effect.
 
     What pandas makes of it (`table.loc["fit"]`, `table.T`) is an ordinary DataFrame.
     """
@@ -69,92 +70,31 @@ class Comparison(pd.DataFrame):
         proven = [False] * len(self.columns)
         if ("check", "optimality") in self.index:
             proven = self.loc[("check", "optimality")].eq(Optimality.GLOBAL).tolist()
-        cells = [
-            _gaps(row, proven)
-            if (part, name) == ("check", "gap")
-            else _texts(part, name, row, digits)
-            for (part, name), row in zip(self.index, self.to_numpy(dtype=object), strict=True)
-        ]
+        cells = []
+        for (part, name), row in zip(self.index, self.to_numpy(dtype=object), strict=True):
+            if (part, name) == ("check", "gap"):
+                cells.append(_gaps(row, proven))
+                continue
+            ends = [self.loc[(end, name)] for end in ENDS] if part in ENDS else [row]
+            cells.append(_texts(part, name, row, digits, alike=np.concatenate(ends)))
         return pd.DataFrame(cells, index=self.index, columns=self.columns, dtype=object)
 
-    def __repr__(self):
-        return f"{self.attrs.get('title', '')}\n{self.formatted()!r}".strip()
-
-    def _repr_html_(self):
-        from html import escape
-
-        title = escape(self.attrs.get("title", ""))
-        return f"<p>{title}</p>{self.formatted().to_html()}"
-
-    def to_markdown(
-        self, buf: str | PathLike | IO[str] | None = None, *, digits: int = 4
-    ) -> str | None:
-        """The table in Markdown; written to `buf`, a file or its name, if that is given."""
-        head, parts = self._printed(digits)
-        rows = [[name, *cells] for part in parts.values() for name, *cells in part]
-        lines = [["", *head], [":---", *["---:"] * len(head)], *rows]
-        text = "\n".join(
-            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
-        )
-        return _written(text, buf)
-
-    def to_latex(
-        self,
-        buf: str | PathLike | IO[str] | None = None,
-        *,
-        digits: int = 4,
-        caption: str | None = None,
-        label: str | None = None,
-    ) -> str | None:
-        """The table in LaTeX, with the rules of the package booktabs; written to `buf`, a file or
-        its name, if that is given. caption, label : put it into a table environment.
-        """
-        head, parts = self._printed(digits)
-        lines = [rf"\begin{{tabular}}{{l{'r' * len(head)}}}", r"\toprule"]
-        lines.append(" & ".join(["", *map(_latex, head)]) + r" \\")
-        for part in parts.values():
-            lines.append(r"\midrule")
-            for name, *cells in part:
-                lines.append(" & ".join([_latex(name), *map(_number, cells)]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        if caption is not None or label is not None:
-            lines = [
-                r"\begin{table}",
-                r"\centering",
-                *([] if caption is None else [rf"\caption{{{caption}}}"]),
-                *([] if label is None else [rf"\label{{{label}}}"]),
-                *lines,
-                r"\end{table}",
-            ]
-        return _written("\n".join(lines) + "\n", buf)
-
-    def to_gt(self, *, digits: int = 4) -> Any:
-        """The table as a `great_tables.GT`, with a heading, a group of rows for each part and the
-        models as columns, for further styles, HTML, LaTeX or a picture; needs great_tables.
-        """
-        from great_tables import GT
-
-        head, parts = self._printed(digits)
-        rows = [(part, *line) for part, lines in parts.items() for line in lines]
-        table = pd.DataFrame(rows, columns=["part", "name", *head])
-        shown = GT(table, rowname_col="name", groupname_col="part").cols_align("right", head)
-        title = self.attrs.get("title", "")
-        return shown.tab_header(title) if title else shown
-
     def _printed(self, digits):
-        """(head, {part: rows}), all of texts, with the names that print has for rows."""
         table, parts = self.formatted(digits), {}
-        errors = table.loc[ERROR] if ERROR in table.index else {}
+        below = {part: table.loc[part] for part in (ERROR, *ENDS) if part in table.index}
         for (part, name), *cells in table.itertuples(name=None):
-            if part == ERROR or not any(cells):  # a bound that was not computed, say
+            if part in below or not any(cells):  # a bound that was not computed, say
                 continue
             own = part == "coefficient"
             shown = str(name) if own else PRINTED.get(name, str(name).replace("_", " "))
             parts.setdefault(part, []).append([shown, *cells])
-            if own and len(errors):
-                parts[part].append(["", *(cell and f"({cell})" for cell in errors.loc[name])])
-        sizes = self.columns.name == "k"
-        return [f"k = {c}" if sizes else str(c) for c in self.columns], parts
+            if own and ERROR in below and name in below[ERROR].index:
+                errors = below[ERROR].loc[name]
+                parts[part].append(["", *(cell and f"({cell})" for cell in errors)])
+            if own and LOWER in below and name in below[LOWER].index:
+                ends = zip(below[LOWER].loc[name], below[UPPER].loc[name], strict=True)
+                parts[part].append(["", *(low and f"({low}, {high})" for low, high in ends)])
+        return list(self.columns), parts
 
 
 @described_by(Path.compare)
@@ -162,9 +102,11 @@ def compare(
     self: Path,
     models: Sequence[Rule | Model | dict],
     *,
+    names: Sequence[str] | None = None,
     standardized: bool = False,
     criteria: Sequence[str] = ("aic", "bic"),
     se: bool | str = False,
+    ci: float | None = None,
     exponentiate: bool = False,
     **within: Unpack[Selector],
 ) -> Comparison:
@@ -174,8 +116,8 @@ def compare(
             if isinstance(rule, str) and not within:
                 self = self._at(rule)[0]
     scores = scores_of(self, criteria)
-    at, labels = chosen(self, models, within, self.select)
-    shown = {"standardized": standardized, "se": se, "exponentiate": exponentiate}
+    at, labels = chosen(self, models, names, within, self.select)
+    shown = {"standardized": standardized, "se": se, "ci": ci, "exponentiate": exponentiate}
     return side_by_side(self, at, labels, shown, criterion=scores)
 
 
@@ -188,29 +130,33 @@ def side_by_side(
 ) -> Comparison:
     """The rows `at` of a path as the columns of a `Comparison`.
 
-    shown: standardized, se and exponentiate, as in `Path.compare`.
+    shown: standardized, se, ci and exponentiate, as in `Path.compare`.
 
     scores: tables with a row for each solution of the path, by the name of the part that shows
     them; those without columns are left out.
     """
-    standardized, se, exponentiate = shown["standardized"], shown["se"], shown["exponentiate"]
-    ratios = _ratios(path, se) if exponentiate else ""
-    table = path.details.loc[at]
-    own = _coefficients(path, at, standardized)
-    parts = {"coefficient": own}
+    standardized = flag(shown["standardized"], "standardized")
+    exponentiate, se, ci = flag(shown["exponentiate"], "exponentiate"), shown["se"], shown["ci"]
     if not isinstance(se, (bool, str)):
         raise TypeError(f"se={se!r} must be True, False or the name of a covariance, such as 'HC3'")
-    if se and path._source.data is None:
+    if ci is not None:
+        level(ci, "ci")
+    refitted = bool(se) or ci is not None
+    if refitted and path._source.data is None:
         raise ValueError(
-            f"se={se!r}: the data are not kept with a loaded path; save it by "
-            "path.save(..., data=True), or ask a model: model.refit(X, y)"
+            f"{f'se={se!r}' if se else f'ci={ci!r}'}: the data are not kept with a loaded path; "
+            "save it by path.save(..., data=True), or ask a model: model.refit(X, y)"
         )
-    if se:
-        parts["coefficient"], parts[ERROR] = _refitted(path, at, own, standardized, se)
+    ratios = ratios_of(path, refitted) if exponentiate else ""
+    table = path.details.loc[at]
+    parts = {"coefficient": _coefficients(path, at, standardized)}
+    if refitted:
+        parts = _refitted(path, at, parts["coefficient"], standardized, se, ci)
     if exponentiate:
         with np.errstate(over="ignore"):
-            parts["coefficient"] = np.exp(parts["coefficient"])
-            if se:  # delta method: the derivative of exp is exp
+            for part in {"coefficient", LOWER, UPPER} & set(parts):
+                parts[part] = np.exp(parts[part])
+            if ERROR in parts:  # delta method: the derivative of exp is exp
                 parts[ERROR] = parts[ERROR] * parts["coefficient"].loc[parts[ERROR].index]
     parts["fit"] = _fit_rows(path, table)
     for part, values in scores.items():
@@ -224,35 +170,37 @@ def side_by_side(
     out.attrs["title"] = f"{path._meta.loss} loss{about}" + (
         f", coefficients are about {path._meta.about}" if path._meta.about else ""
     )
-    if se:
-        out.attrs["title"] += (
-            "; coefficients and standard errors of refits, which take no account of a choice by "
-            "these rows"
-        )
     if exponentiate:
-        out.attrs["title"] += f"; shown is exp(coefficient): {ratios}" + (
-            ", with standard errors by the delta method" if se else ""
+        out.attrs["title"] += f"; shown is exp(coefficient): {ratios}"
+    errors = "standard errors" + (" (of ratios by the delta method)" if exponentiate else "")
+    given = ([errors] if se else []) + ([] if ci is None else [f"intervals of {100 * ci:g} %"])
+    if given:
+        out.attrs["note"] = (
+            f"Coefficients{',' if len(given) > 1 else ' and'} {' and '.join(given)} are those of "
+            "refits without a penalty, which take no account of a choice by these rows."
         )
     return out
 
 
-def _ratios(path, se):
-    """What exp(coefficient) of a path is called; ValueError where it is nothing."""
+def ratios_of(path: Path, refitted: bool) -> str:
+    """What exp(coefficient) of a path is called; ValueError where it is nothing.
+
+    refitted: whether coefficients are those of refits, which are against the first class.
+    """
     traits, several = path._meta.traits, path._meta.responses is not None
     if traits.response == "survival":
         return "hazard ratios"
-    if traits.link == "softmax":
-        return "odds ratios against the " + (
-            f"class {path.classes[0]}" if se else "geometric mean of the classes"
-        )
-    named = {"logit": "odds ratios", "ordered": "odds ratios", "log": "ratios of means"}
-    if traits.link not in named or several:
+    if traits.link not in RATIOS or (several and path._meta.classes is None):
         raise ValueError(
             f"exponentiate=True is for losses whose coefficients are logs of ratios (logistic, "
             f"binomial, multinomial, ordinal, Cox, and those of a log mean such as Poisson); "
             f"loss={path._meta.loss!r} is none: leave exponentiate out"
         )
-    return named[traits.link]
+    against = ""
+    if traits.link == "softmax":
+        first = f"class {path.classes[0]}"
+        against = f" against the {first if refitted else 'geometric mean of the classes'}"
+    return RATIOS[traits.link] + against
 
 
 def scores_of(path, criteria):
@@ -276,56 +224,89 @@ def _coefficients(path, at, standardized):
     return pd.DataFrame(np.column_stack([one.ravel() for one in values]), index=names)
 
 
-def _refitted(path, at, own, standardized, se):
-    """(coefficients, standard errors) of the refits of rows of the path, with the rows of `own`,
-    their coefficients on the path; those of several classes are against the first one.
+class _Estimated(NamedTuple):
+    """What a refit tells of the coefficients of a model, or of one response of it."""
+
+    names: list  # of the rows of the table (m,)
+    params: np.ndarray  # (m,)
+    covariance: np.ndarray  # (m, m)
+    half: float  # half the width of an interval, in standard errors
+    infinite: list  # names of coefficients without a finite estimate
+
+
+def _refitted(path, at, own, standardized, se, ci):
+    """{part: table} of the refits of rows of the path, with the rows of `own`, their coefficients
+    on the path; those of several classes are against the first one.
     """
-    options = {} if se is True else {"cov_type": se}
+    options = {} if isinstance(se, bool) else {"cov_type": se}
     found = []
     for i in at:
         s = path._solutions[i]
         empty = not s.support.size and (path._meta.ordered or not path._meta.intercept)
-        found.append({} if empty else _with_errors(path, s, path.model(index=i).refit(**options)))
-        if standardized:
-            found[-1] = _standardized(path, s, found[-1])
-    tables = []
-    for errors in (False, True):
+        one = [] if empty else _estimated(path, s, path.model(index=i).refit(**options), ci)
+        found.append([_standardized(path, s, part) for part in one] if standardized else one)
+    numbers = {"coefficient": lambda part: part.params}
+    if se:
+        numbers[ERROR] = lambda part: _errors(part)
+    if ci is not None:
+        numbers[LOWER] = lambda part: part.params - part.half * _errors(part)
+        numbers[UPPER] = lambda part: part.params + part.half * _errors(part)
+    tables = {}
+    for kind, of in numbers.items():
         columns = [
-            {
-                name: np.sqrt(V[j, j]) if errors else params[j]
-                for names, params, V in one.values()
-                for j, name in enumerate(names)
-            }
+            dict(pair for part in one for pair in zip(part.names, of(part), strict=True))
             for one in found
         ]
         known = [name for name in own.index if any(name in column for column in columns)]
-        tables.append(pd.DataFrame([[c.get(name) for c in columns] for name in known], index=known))
-    return [table.astype(float) for table in tables]
+        rows = [[column.get(name) for column in columns] for name in known]
+        tables[kind] = pd.DataFrame(rows, index=known).astype(float)
+    return tables
 
 
-def _with_errors(path, s, results):
-    """{response or class: (names of rows, coefficients (m,), their covariance (m, m))} of a
-    refit.
-    """
+def _errors(part):
+    """(m,) the standard errors of an `_Estimated`, NaN of what is infinite."""
+    return np.where(np.isin(part.names, part.infinite), np.nan, np.sqrt(np.diag(part.covariance)))
+
+
+def _estimated(path, s, results, ci):
+    """The `_Estimated` of a refit, one for each response, or for each class but the first."""
     meta = path._meta
     names = [str(meta.names[j]) for j in s.support]
     first = _first_of_refits(meta)
     if isinstance(results, dict):
-        return {
-            label: ([f"{name}, {label}" for name in [*first, *names]], *_parts(one))
+        return [
+            _part(one, [f"{name}, {label}" for name in [*first, *names]], slice(None), ci)
             for label, one in results.items()
-        }
-    params, V = _parts(results)
+        ]
     if meta.classes is not None and meta.responses is not None:
-        m, out = len(first) + len(names), {}
-        for c, label in enumerate(meta.response_index[1:]):
-            mine = slice(c * m, (c + 1) * m)
-            out[label] = [f"{n}, {label}" for n in [*first, *names]], params[mine], V[mine, mine]
-        return out
+        m = len(first) + len(names)
+        return [
+            _part(
+                results,
+                [f"{name}, {label}" for name in [*first, *names]],
+                slice(c * m, (c + 1) * m),
+                ci,
+            )
+            for c, label in enumerate(meta.response_index[1:])
+        ]
     # thresholds come last in statsmodels, and numbers of the loss have no row
     order = [*names, *first] if meta.ordered else [*first, *names]
-    m = len(order)
-    return {"": (order, params[:m], V[:m, :m])}
+    return [_part(results, order, slice(len(order)), ci)]
+
+
+def _part(results, names, mine, ci):
+    """The `_Estimated` of the coefficients `mine` of results; those of several classes come class
+    by class.
+    """
+    params = np.asarray(results.params, dtype=float).ravel(order="F")[mine]
+    covariance = np.asarray(results.cov_params(), dtype=float)[mine, mine]
+    half, infinite = 0.0, list(map(str, getattr(results, "infinite", ())))
+    if ci is not None:  # by the distribution that the results go by
+        low, high = np.asarray(results.conf_int(1.0 - ci), dtype=float)[mine].T
+        with np.errstate(all="ignore"):
+            each = 0.5 * (high - low) / np.sqrt(np.diag(covariance))
+        half = float(np.median(each[np.isfinite(each)])) if np.isfinite(each).any() else 0.0
+    return _Estimated(names, params, covariance, half, infinite)
 
 
 def _first_of_refits(meta):
@@ -333,27 +314,19 @@ def _first_of_refits(meta):
     return meta.first_names if meta.intercept or meta.ordered else []
 
 
-def _parts(results):
-    """(coefficients, covariance) of results; those of several classes class by class."""
-    params = np.asarray(results.params, dtype=float)
-    return params.ravel(order="F"), np.asarray(results.cov_params(), dtype=float)
-
-
-def _standardized(path, s, found):
-    """The same in units of standardized columns, with the intercept, or thresholds, at their
+def _standardized(path, s, part):
+    """An `_Estimated` in units of standardized columns, with the intercept, or thresholds, at their
     means.
     """
-    scale, center, out = path._meta.scale[s.support], path._meta.center[s.support], {}
+    scale, center = path._meta.scale[s.support], path._meta.center[s.support]
     k, first = s.support.size, len(_first_of_refits(path._meta))
-    for label, (names, params, V) in found.items():
-        T = np.eye(len(params))
-        at, levels = (
-            (slice(k), slice(k, None)) if path._meta.ordered else (slice(first, None), slice(first))
-        )
-        T[at, at] = np.diag(scale)
-        T[levels, at] = -center if path._meta.ordered else center
-        out[label] = names, T @ params, T @ V @ T.T
-    return out
+    T = np.eye(len(part.params))
+    at, levels = (
+        (slice(k), slice(k, None)) if path._meta.ordered else (slice(first, None), slice(first))
+    )
+    T[at, at] = np.diag(scale)
+    T[levels, at] = -center if path._meta.ordered else center
+    return part._replace(params=T @ part.params, covariance=T @ part.covariance @ T.T)
 
 
 def checked_criteria(path, criteria):
@@ -372,9 +345,9 @@ def checked_criteria(path, criteria):
     return list(criteria)
 
 
-def chosen(path, models, within, index):
-    """(rows of the path, labels of the columns) of the models asked for; `index` finds the row of a
-    size, a rule or a selector.
+def chosen(path, models, names, within, index):
+    """(rows of the path, labels of the columns) of the models asked for; names: the labels, or
+    None; `index` finds the row of a size, a rule or a selector.
     """
     if isinstance(models, (str, dict, Model)) or not np.iterable(models):
         raise TypeError(f"models={models!r} must be a list of models, such as [3, 5, 'bic']")
@@ -388,14 +361,25 @@ def chosen(path, models, within, index):
     if not models:
         raise ValueError("models=[] is empty; name models, such as [3, 5, 'bic']")
     at = [_row(path, model, within, index) for model in models]
-    if all(_size(model) for model in models):
-        labels = pd.Index([int(model) for model in models], name="k")
-    else:
+    if names is None:
         labels = pd.Index([_label(path, *pair) for pair in zip(models, at, strict=True)])
-    if not labels.is_unique:
-        repeated = labels[labels.duplicated()][0]
-        raise ValueError(f"models={models!r} names {repeated} more than once; leave one out")
-    return at, labels
+        if not labels.is_unique:
+            repeated = labels[labels.duplicated()][0]
+            raise ValueError(
+                f"models={models!r} names {repeated} more than once; leave one out, or tell them "
+                "apart by names="
+            )
+        return at, labels
+    if isinstance(names, str) or not np.iterable(names):
+        raise TypeError(f"names={names!r} must be a list of texts, one for each model")
+    names = list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names={names!r} must be texts, one for each model")
+    if len(names) != len(models) or len(set(names)) < len(names):
+        raise ValueError(
+            f"names={names!r} must be different texts, one for each of the {len(models)} models"
+        )
+    return at, pd.Index(names)
 
 
 def _size(model):
@@ -461,14 +445,14 @@ def _gaps(row, proven):
     return ["" if pd.isna(v) else gap_text(v, of) for v, of in zip(row, proven, strict=True)]
 
 
-def _texts(part, name, row, digits):
-    """A row as texts of equal decimals."""
+def _texts(part, name, row, digits, alike):
+    """A row as texts of equal decimals, those of numbers that are to look alike."""
     numbers = [
         float(v)
-        for v in row
+        for v in alike
         if isinstance(v, (int, float, np.number)) and np.isfinite(v) and v != 0
     ]
-    own = part in ("coefficient", ERROR)  # features may have any name
+    own = part in ("coefficient", ERROR, *ENDS)  # features may have any name
     if not own and name.startswith("lambda"):
         return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
     sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]
@@ -487,22 +471,3 @@ def _text(value, decimals=0):
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return "" if np.isnan(value) else f"{value:.{decimals}f}"
     return "" if pd.isna(value) else str(value)
-
-
-def _latex(text):
-    return "".join(LATEX.get(mark, mark) for mark in str(text))
-
-
-def _number(text):
-    """A cell in LaTeX, with the minus sign of numbers."""
-    return f"${text}$" if text.startswith("-") and text[1:2].isdigit() else _latex(text)
-
-
-def _written(text, buf):
-    if buf is None:
-        return text
-    if isinstance(buf, (str, PathLike)):
-        File(buf).write_text(text, encoding="utf-8")
-    else:
-        buf.write(text)
-    return None

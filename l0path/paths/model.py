@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.arguments import level as checked_level
 from ..core.arguments import vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
@@ -366,10 +367,13 @@ class Model:
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
             squared loss they are used with Student's t as classical covariances are, clustered
             covariances with the number of clusters less one as degrees of freedom (use_t=False
-            takes the normal distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox"
-            "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and
-            the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox
-            regressions.
+            takes the normal distribution). "HC1" to "HC3" of generalized linear models are those
+            of R's `sandwich::vcovHC`, for gamma and Tweedie regressions with the observed
+            information (statsmodels has "HC0" under these names); negative binomial and ordinal
+            regressions have "HC0" alone. For the Huber loss "H1", "H2" or "H3"; for
+            loss="cox" "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the
+            Huber loss, and the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and
+            "robust" for Cox regressions.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
             formula also of the rows of the data before incomplete rows were dropped; or the name of
@@ -393,8 +397,12 @@ class Model:
         Returns
         -------
         Any
-            The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that
-            X had (after a formula: of those on its right side), and
+            The results of statsmodels. `results.estimates()` is their table for a paper: each
+            coefficient, or with `exponentiate=True` odds, hazard or rate ratio, with its interval
+            (`level=0.95`), and p-values where these hold. Where rows of the refit chose the
+            features it has none, says why, and shows them by `p_values=True`. It has `to_latex`,
+            `to_markdown` and `to_html`. `results.predict(new)` takes a DataFrame of the columns
+            that X had (after a formula: of those on its right side), and
             `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
             column. For several responses a dict of results, by their names.
 
@@ -435,8 +443,15 @@ class Model:
         {'(Intercept)': 80.976, 'Hits': 0.72, 'CRBI': 0.103}
         >>> train, test = data.X.index[::2], data.X.index[1::2]
         >>> path = l0path.fit(data.X.loc[train], data.y[train])
-        >>> path.model(k=2).refit(data.X.loc[test], data.y[test]).selection[:13]
+        >>> results = path.model(k=2).refit(data.X.loc[test], data.y[test])
+        >>> results.selection[:13]
         'held-out rows'
+        >>> print(results.estimates().to_markdown())
+        |  | estimate | lower | upper | p-value |
+        | :--- | ---: | ---: | ---: | ---: |
+        | (Intercept) | -120.1 | -259.2 | 19.04 | 0.0901 |
+        | Hits | 3.639 | 2.438 | 4.839 | <0.0001 |
+        | CRBI | 0.8041 | 0.6301 | 0.9781 | <0.0001 |
         """
         from ..inspection import refit
 
@@ -467,7 +482,8 @@ class Model:
 
         The rows of the fit have chosen the features, and intervals by them are too short; rows X
         and y that had no part in the choice give valid intervals. `attrs["selection"]` of the table
-        says which rows these are.
+        says which rows these are. `refit(...).estimates()` has the coefficients beside them, and
+        odds or hazard ratios.
 
         Parameters
         ----------
@@ -497,8 +513,7 @@ class Model:
         Hits           2.44   4.84
         CRBI           0.63   0.98
         """
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-            raise ValueError(f"level={level!r} must be a number between 0 and 1")
+        checked_level(level)
         found = self.refit(X, y, **options)
         if isinstance(found, dict):
             tables = {name: one.conf_int(1.0 - level) for name, one in found.items()}
@@ -808,10 +823,12 @@ class Model:
     def to_sql(self) -> str:
         """The model as an SQL expression over the columns of a table.
 
-        Names of columns are in double quotes, text in single quotes, as in the SQL standard. The
-        functions EXP, LN, SQRT, ABS and POWER are used where the link or a formula needs them. The
-        value is what `Path.predict` returns by default. For several responses, and for several and
-        ordered classes, there is an expression for each of them, named by it.
+        Names of columns are in double quotes, text in single quotes, as in the SQL standard.
+        Numbers have an exponent, so that they are floating point numbers, and columns that held
+        True and False in the fit are read as such. The functions EXP, LN, SQRT, ABS and POWER are
+        used where the link or a formula needs them. The value is what `Path.predict` returns by
+        default. For several responses, and for several and ordered classes, there is an expression
+        for each of them, named by it.
 
         Returns
         -------

@@ -1290,9 +1290,11 @@ class Path:
         self,
         models: Sequence[Rule | Model | dict],
         *,
+        names: Sequence[str] | None = None,
         standardized: bool = False,
         criteria: Sequence[str] = ("aic", "bic"),
         se: bool | str = False,
+        ci: float | None = None,
         exponentiate: bool = False,
         **within: Unpack[Selector],
     ) -> Comparison:
@@ -1303,6 +1305,9 @@ class Path:
         models : list
             Sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1},
             {"index": 7}), or Models of this path, in the order of the columns.
+        names : list of str, optional
+            The heads of the columns, one for each model. By default they tell what was asked for:
+            "k = 5", "bic (k = 6)".
         standardized : bool, default False
             Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
         criteria : sequence of str, default ("aic", "bic")
@@ -1312,11 +1317,14 @@ class Path:
             such as "HC3". The coefficients are then those of the refits, which have no penalty; of
             several classes log odds against the first one. They take no account of a choice by
             these rows.
+        ci : float, optional
+            A level, such as 0.95, adds the ends of confidence intervals, those of `Model.conf_int`,
+            by the covariance that `se` names. What is said of `se` holds for them, too.
         exponentiate : bool, default False
-            Whether exp of the coefficients is shown: odds ratios (logistic, binomial, ordinal,
-            multinomial), hazard ratios (Cox), ratios of means (losses with a log mean); that of an
-            intercept is the odds, or the mean, where all features are 0. Standard errors are then
-            exp(b) se(b), by the delta method; intervals are exp of those of `Model.conf_int`.
+            Whether exp of the coefficients, and of the ends of intervals, is shown: odds ratios
+            (logistic, binomial, ordinal, multinomial), hazard ratios (Cox), ratios of means (losses
+            with a log mean); that of an intercept is the odds, or the mean, where all features are
+            0. Standard errors are then exp(b) se(b), by the delta method.
         **within : int or float
             slice, lambda1, lambda2, relax: the slice that sizes and rules are about, where there
             are several.
@@ -1328,8 +1336,10 @@ class Path:
             (blank in print) where a model does not have the feature; `n`, `k`, the loss, the
             objective where this is not the loss, and the deviance ratio; the criteria, where the
             loss has a likelihood; what was checked (`optimality`), and the gap to the lower bound
-            where there is one. Printing, `to_latex()` and `to_markdown()` round; the cells are the
-            numbers themselves.
+            where there is one. The columns are named by texts, "k = 5". Printing, `to_latex()`,
+            `to_markdown()` and `to_html()` round; the cells are the numbers themselves. There are
+            no stars for significance: features that were chosen because they fit these rows well
+            would have them whether or not they have an effect.
 
         Raises
         ------
@@ -1342,7 +1352,7 @@ class Path:
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.compare([2, 3, 4])
         squared loss of Salary
-        k                                     2           3           4
+                                          k = 2       k = 3       k = 4
         coefficient (Intercept)          -47.96      -71.46       13.92
                     Hits                  3.301       2.804       2.676
                     CRBI                 0.6899      0.6825      0.6818
@@ -1359,15 +1369,29 @@ class Path:
         >>> table = path.compare([5, "bic"])
         >>> table.loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
         [0.491, 0.509]
+        >>> data = l0path.datasets.load_birth_weights()
+        >>> path = l0path.fit(data.X, data.y < 88, loss="logistic", max_k=2)
+        >>> table = path.compare([1, 2], names=["one", "two"], ci=0.95, exponentiate=True)
+        >>> print("\\n".join(table.to_markdown().splitlines()[:8]))
+        |  | one | two |
+        | :--- | ---: | ---: |
+        | (Intercept) | 0.1033 | 0.0931 |
+        |  | (0.0700, 0.1525) | (0.0621, 0.1396) |
+        | white | 0.5153 | 0.5233 |
+        |  | (0.3207, 0.8280) | (0.3250, 0.8428) |
+        | cigarettes |  | 1.035 |
+        |  |  | (1.007, 1.063) |
         """
         from .comparison import compare
 
         return compare(
             self,
             models,
+            names=names,
             standardized=standardized,
             criteria=criteria,
             se=se,
+            ci=ci,
             exponentiate=exponentiate,
             **within,
         )

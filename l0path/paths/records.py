@@ -53,6 +53,7 @@ class Meta:
     offset_name: str | None = None
     weighted: bool = False
     by_name: bool = False
+    booleans: tuple = ()  # names of columns of a table X, without a formula, of True and False
     response: str | None = None
     random_state: int | None = None
     checksum: str = ""

@@ -236,7 +236,8 @@ def _assemble(header, stored, env):
         meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
-    meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
+    for name in ("loss_numbers", "booleans"):
+        meta[name] = tuple(meta.get(name, ()))
     r = _responses(meta, stored)
     meta = _meta(meta, p, n, stored)
     units = p if meta.groups is None else len(meta.groups.labels)
@@ -414,6 +415,7 @@ def _check_meta(meta):
         raise ValueError("forced features are not ascending")
     for value in meta.loss_numbers:
         check_kind(value, float, "loss_numbers")
+    check_texts(list(meta.booleans), "booleans")
     response, classes = meta.traits.response, len(meta.classes or ())
     if meta.loss in SEVERAL:
         fitting = classes == len(meta.responses or ())

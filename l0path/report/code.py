@@ -11,7 +11,6 @@ product of columns, levels of factors and functions of numbers, which are writte
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..designs import Derived
-from ..formula import Unreadable, read
+from ..formula import Unreadable, column_of, read
 from ..paths import Path
 from ..paths.model import Model
 from ..problem.traits import MONOTONE
@@ -34,15 +33,20 @@ class Language(NamedTuple):
 
     Attributes
     ----------
-    column, level : callable
-        A column by its name; whether a column equals a level, as 0 or 1.
+    number : callable
+        A number.
+    column, flag, level : callable
+        A column by its name; a column of True and False as 1 and 0; whether a column equals a
+        level, as 0 or 1.
     power, call : callable
         One expression to the power of another; a function of FUNCTIONS of an expression.
     means : dict
         The mean at `{eta}` by the link of the loss.
     """
 
+    number: Callable[[float], str]
     column: Callable[[str], str]
+    flag: Callable[[str], str]
     level: Callable[[str, Any], str]
     power: Callable[[str, str], str]
     call: Callable[[str, str], str]
@@ -51,6 +55,12 @@ class Language(NamedTuple):
 
 def _sql_column(name):
     return '"' + name.replace('"', '""') + '"'
+
+
+def _sql_number(value):
+    """A number that databases do not take for a decimal one, whose digits a product may exceed."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
 
 
 def _sql_value(value):
@@ -66,14 +76,18 @@ def _python_value(value):
 
 
 PYTHON = Language(
+    number=lambda value: repr(float(value)),
     column=lambda name: f"data[{name!r}]",
+    flag=lambda name: f"data[{name!r}]",
     level=lambda name, value: f"(data[{name!r}] == {_python_value(value)})",
     power=lambda base, exponent: f"{base} ** {exponent}",
     call=lambda function, inside: f"np.{function}({inside})",
     means={"logit": "1.0 / (1.0 + np.exp(-({eta})))", "log": "np.exp({eta})"},
 )
 SQL = Language(
+    number=_sql_number,
     column=_sql_column,
+    flag=lambda name: f"CASE WHEN {_sql_column(name)} THEN 1.0 ELSE 0.0 END",
     level=lambda name, value: (
         f"CASE WHEN {_sql_column(name)} = {_sql_value(value)} THEN 1.0 ELSE 0.0 END"
     ),
@@ -181,9 +195,9 @@ def python_pieces(path: Path, columns: np.ndarray) -> dict:
     meta, used = path._meta, {}
     if isinstance(meta.names, Derived):
         raise ValueError("the features are made of the columns of X by a design")
-    terms = [_feature(path, int(j), PYTHON, used) for j in columns]
+    terms = _features(path, np.asarray(columns).tolist(), PYTHON, used)
     expressions = meta.formula.offsets if meta.formula is not None else ()
-    offsets = [_factor(text, meta.formula, PYTHON, used) for text in expressions]
+    offsets = [_factor(text, None, meta.formula, PYTHON, used) for text in expressions]
     given = ", offset" if meta.has_offset else ""
     doc = [f"{_about(meta)}; data: a table, or a dictionary of arrays.", *_about_results(meta)]
     start, first, last, end = _around_sums(meta)
@@ -208,7 +222,7 @@ def sql_expression(model: Model) -> str:
     _, etas = _predictors(model, SQL)
     mean = SQL.means["logit"]
     if meta.ordered:
-        below = [mean.format(eta=f"{t!r} - ({etas[0]})") for t in _thresholds(model)]
+        below = [mean.format(eta=f"{_sql_number(t)} - ({etas[0]})") for t in _thresholds(model)]
         values = [f"{high} - {low}" for low, high in pairwise(["0.0", *below, "1.0"])]
         return _named(values, meta.classes)
     if meta.responses is None:
@@ -255,9 +269,9 @@ def _predictors(model, language, against=None):
             "written out; save the path and use predict"
         )
     formula = path._meta.formula
-    features = [_feature(path, j, language, used) for j in solution.support]
+    features = _features(path, solution.support.tolist(), language, used)
     expressions = formula.offsets if formula is not None else ()
-    offsets = [_factor(text, formula, language, used) for text in expressions]
+    offsets = [_factor(text, None, formula, language, used) for text in expressions]
     first = np.atleast_1d(np.asarray(solution.intercept, dtype=float))
     beta = np.asarray(solution.beta, dtype=float).reshape(len(features), first.size)
     if against is not None:
@@ -265,69 +279,102 @@ def _predictors(model, language, against=None):
     join = "\n        + " if language is PYTHON else "\n  + "
     out = []
     for r, intercept in enumerate(first):
-        terms = [f"{float(b)!r} * {x}" for b, x in zip(beta[:, r], features, strict=True)]
-        out.append(join.join([repr(float(intercept)), *terms, *offsets]))
+        number = language.number
+        terms = [f"{number(b)} * {x}" for b, x in zip(beta[:, r], features, strict=True)]
+        out.append(join.join([number(intercept), *terms, *offsets]))
     return list(used), out
 
 
-def _feature(path, j, language, used):
-    """The expression of feature j; columns of the table that it reads join `used`."""
-    name, formula = path._meta.names[j], path._meta.formula
+def _features(path, columns, language, used):
+    """The expressions of features; columns of the table that they read join `used`."""
+    meta, formula = path._meta, path._meta.formula
+    names = [meta.names[j] for j in columns]
     if formula is None:
-        used[name] = None
-        return language.column(name)
-    return " * ".join(_factor(part, formula, language, used) for part in _split(name))
+        used |= dict.fromkeys(names)
+        return [
+            (language.flag if name in meta.booleans else language.column)(name) for name in names
+        ]
+    factors = {str(term): term.factors for term in formula.parsed()[1]}
+    term_of = {j: term for term, at in formula.terms for j in at}
+    out = []
+    for j, name in zip(columns, names, strict=True):
+        found = _readings(name, [factor.expr for factor in factors[term_of[j]]], formula)
+        if len(found) != 1:
+            raise _no_code(name)
+        parts = [_factor(expr, level, formula, language, used) for expr, level in found[0]]
+        out.append(" * ".join(parts))
+    return out
 
 
-def _split(name):
-    """The factors of the name of a feature: the pieces between colons outside brackets, quotes."""
-    pieces, depth, quote = [""], 0, ""
-    for sign in name:
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "`'\"":
-            quote = sign
-        else:
-            depth += (sign in "([{") - (sign in ")]}")
-        if sign == ":" and depth == 0 and not quote:
-            pieces.append("")
-        else:
-            pieces[-1] += sign
-    return pieces
+def _readings(name, factors, formula):
+    """The ways to read the name of a feature as a level, or None, of each factor of its term:
+    [[(expression, (level,) or None), ...]]. The name has them in order, with colons between.
+    """
+    expr, *others = factors
+    pieces = {expr: None, f"`{expr}`": None}
+    kind, state = formula.state["levels"].get(expr, ("", {}))
+    if kind == "categorical" and _has_treatment_coding(expr, formula.columns):
+        values = list(state.get("categories", ()))
+        pieces = {f"{expr}[{sign}{v}]": (v,) for v in values for sign in ("T.", "")}
+        if len(pieces) < 2 * len(values):  # 1 and "1", or "a" and "T.a"
+            return []
+    out = []
+    for piece, level in pieces.items():
+        if others and name.startswith(piece + ":"):
+            rest = _readings(name[len(piece) + 1 :], others, formula)
+            out += [[(expr, level), *more] for more in rest]
+        elif not others and name == piece:
+            out.append([(expr, level)])
+    return out
 
 
-def _factor(text, formula, language, used):
-    """One factor of a feature, or an offset, in the language; columns that it reads join `used`."""
+def _has_treatment_coding(expr, columns):
+    """Whether the levels of a factor are coded as 0 and 1."""
+    if column_of(expr, columns) is None:
+        return False
+    call = None if expr in columns else read(expr).body
+    others = [] if call is None else [*call.args[1:], *(one.value for one in call.keywords)]
+    codings = [text for text in map(ast.unparse, others) if not text.startswith(("[", "("))]
+    return all("treatment" in text.lower() for text in codings)
+
+
+def _no_code(term):
+    return ValueError(
+        f"the term {term!r} of the formula cannot be written out: columns, levels of factors with "
+        f"treatment coding, arithmetic and {', '.join(FUNCTIONS)} can; save the path and use "
+        "predict"
+    )
+
+
+def _factor(text, level, formula, language, used):
+    """One factor of a feature, at a (level,) or None, or an offset, in the language; columns that
+    it reads join `used`.
+    """
+    if level is not None and (column := column_of(text, formula.columns)) is not None:
+        used[column] = None
+        return language.level(column, level[0])
     column = text.strip("`")
     if column in formula.columns:
-        used[column] = None
-        return language.column(column)
-    level = re.fullmatch(r"(?s)(.*)\[(?:T\.)?(.*)\]", text)
-    if level:
-        inside = re.fullmatch(r"(?:C|factor)\((.*)\)", level[1])
-        factor = (inside[1] if inside else level[1]).strip().strip("`")
-        kind, state = formula.state["levels"].get(level[1], ("", {}))
-        found = [v for v in state.get("categories", ()) if str(v) == level[2]]
-        if kind == "categorical" and factor in formula.columns and len(found) == 1:
-            used[factor] = None
-            return language.level(factor, found[0])
+        return _column(column, formula, language, used)
     try:
         return "(" + _expression(read(text).body, formula, language, used) + ")"
     except (Unreadable, LookupError):
-        raise ValueError(
-            f"the term {text!r} of the formula cannot be written out: columns, levels of factors "
-            f"with treatment coding, arithmetic and {', '.join(FUNCTIONS)} can; save the path and "
-            "use predict"
-        ) from None
+        raise _no_code(text) from None
+
+
+def _column(name, formula, language, used):
+    """A column of the table of a formula as a number; it joins `used`."""
+    used[name] = None
+    value, _ = formula.example.get(name, (None, False))
+    return (language.flag if isinstance(value, (bool, np.bool_)) else language.column)(name)
 
 
 def _expression(node, formula, language, used):
     """An expression of numbers in the language; LookupError for what has no place there."""
     if isinstance(node, ast.Name) and (name := node.id.strip("`")) in formula.columns:
-        used[name] = None
-        return language.column(name)
+        return _column(name, formula, language, used)
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return repr(float(node.value))
+        return language.number(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return f"(-{_expression(node.operand, formula, language, used)})"
     if isinstance(node, ast.BinOp):
@@ -335,8 +382,9 @@ def _expression(node, formula, language, used):
         if isinstance(node.op, ast.Pow):
             return f"({language.power(left, right)})"
         if type(node.op) in OPERATORS:
-            # times 1.0: SQL divides integers without remainder
-            left = f"{left} * 1.0" if isinstance(node.op, ast.Div) else left
+            # times 1.0: SQL divides integers without remainder, and products may exceed their range
+            wide = isinstance(node.op, (ast.Div, ast.Mult))
+            left = f"{left} * {language.number(1)}" if wide else left
             return f"({left} {OPERATORS[type(node.op)]} {right})"
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         name = ast.unparse(node.func).removeprefix("np.").removeprefix("numpy.")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from ..problem.problem import EPS
 from .linear_algebra import COLLINEAR
 
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
@@ -126,6 +127,19 @@ class WorkingColumns:
         if self.near is None or np.isin(support, self.near).sum() < 2:
             return False
         return self.negligible_ridge(lambda2)
+
+    def rounding_of(self, fit):
+        """What rounding of the predictor leaves of the value of a fit, row by row at random: next
+        to nothing, but where near combinations have large coefficients that cancel.
+        """
+        if not self.hidden(fit.support, 0.0):
+            return 0.0
+        size = np.abs(self.Z[self.where[fit.support]].T) @ np.abs(fit.b)
+        return EPS * fit.support.size * float(np.linalg.norm(self._by_rows(fit) * size))
+
+    def _by_rows(self, fit):
+        """The slopes of rows at a fit, (n,) or (n, q)."""
+        return self.derivatives(fit).slopes
 
     def basis(self, support, at):
         """(Z, S, R): the working columns and the positions of a support; where near combinations

@@ -57,6 +57,8 @@ SHORTEST = 1e-4  # share of a step that a line search leaves of it
 UNSEEN = 1e-13  # of the level of F: a decrease that F does not show
 TRUSTED = 0.75  # share of the promised decrease after which damping ends
 NEAR = 1e-6  # of the level: after a step that promised no more, the Hessian stays as it is
+ARRIVING = 0.1  # of what the step before promised: only then, for on a way that does not end each
+# step promises a share of the one before, and curvature falls with it
 NO_PROMISE = 1e-11  # of the level: after a step that promised no more, a fit has converged
 NO_PROMISE_STALE = 1e-15  # the same, with a Hessian from the step before
 NO_PROMISE_LEFT = 1e-14  # the same, where steps no longer gain
@@ -274,7 +276,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     F = value_at(rows, S, shrunk, x, b0, eta)
     damping, scale, worst, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows.y, eta, rows.offset)
-    trace, near, close = 1e-300, False, False
+    trace, near, close, before = 1e-300, False, False, np.inf
     if far <= ETA_CAP:
         copy(x, held)
     for _it in range(stopping.max_iter):
@@ -306,7 +308,8 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         # farther out it may be on its way to separation
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= NEAR_BY)
         # so close that the Hessian stays as it is
-        stale, near = near, quiet and promised <= NEAR * about
+        stale, near = near, quiet and promised <= min(NEAR * about, ARRIVING * before)
+        before = promised
         damped = damping > 0.0  # a damped step promises little however far the optimum is
         # where the model predicted the step well, it is trusted again
         damping = (

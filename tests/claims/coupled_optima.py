@@ -141,6 +141,19 @@ class CoupledOptima(Optima):
         A, t = self.design(self.X), np.append(np.ravel(beta), self._first(intercept))
         return self._rounding(self.o + A @ t, A, t)
 
+    def nearby(self, t, beta, intercept):
+        """As `Optima.nearby`: thresholds of a class of next to no weight are closer than the user's
+        units tell apart, where features are far from the origin.
+        """
+        if self.loss != "ordinal":
+            return t
+        first = np.arange(t.shape[1]) >= self.p
+        size = np.abs(self.center) @ np.abs(beta).ravel() + np.abs(intercept)
+        by = np.zeros(t.shape[1])
+        by[first] = 4 * EPS * size
+        around = self.problem._replace(low=t[0] - by, high=t[0] + by)
+        return minimize(around, start=t[0])[None, :]
+
     def _first(self, intercept):
         return np.ravel(intercept) if self.start.size > self.p * self.r else []
 

@@ -143,6 +143,10 @@ class Optima:
             size = np.maximum(size.max(axis=1), 1e-300)
             return s, np.abs(s).max(axis=1, initial=0.0) / size, curvature
 
+    def nearby(self, t, beta, intercept):
+        """The best point within rounding of coefficients in the user's units, t (1, q) here."""
+        return t
+
     def noise(self, t):
         """What rounding of t' A leaves of the objective, (m,)."""
         _, slope, _ = self._rows(t)

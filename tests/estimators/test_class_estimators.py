@@ -158,3 +158,22 @@ def test_checks_of_scikit_learn_for_ordered_classes():
     check_estimator(
         l0path.L0Classifier(loss="ordinal"), on_skip=None, expected_failed_checks=expected
     )
+
+
+@pytest.mark.parametrize("numbers", [float, int, np.random.default_rng(0).normal])
+def test_amounts_are_not_taken_for_classes(numbers):
+    rng = np.random.default_rng(3)
+    X, amounts = rng.standard_normal((300, 4)), np.arange(300) // 2
+    y = np.array([numbers(v) for v in amounts])
+    message = f"y has {np.unique(y).size} different numbers.* in 300 rows.*l0path.L0RegressorCV"
+    for estimator in (l0path.L0Classifier(2), l0path.L0ClassifierCV(max_k=2)):
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(X, y)
+    with pytest.raises(ValueError, match=r"different numbers.*loss='squared'"):
+        l0path.fit(X, y, loss="multinomial")
+    # many labels are classes where each has rows enough, or where they are texts
+    codes = np.arange(300) % 25
+    assert l0path.L0Classifier(1).fit(X, codes).classes_.size == 25
+    assert l0path.L0Classifier(1).fit(X[:60], codes[:60].astype(str)).classes_.size == 25
+    if numbers is int:  # ordered numbers may be many: they have one coefficient a column
+        assert l0path.L0Classifier(1, loss="ordinal").fit(X[:60], y[:60]).classes_.size == 30

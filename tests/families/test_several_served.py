@@ -44,8 +44,10 @@ def test_models_are_compared_and_summarized(kind):
     if kind in ("several", "multinomial"):
         values = values.stack()
         values.index = [f"{feature}, {response}" for feature, response in values.index]
-    assert rows[2].astype(float).to_dict() == pytest.approx(values.to_dict(), rel=1e-12)
-    assert rows[1].isna().sum() == sum(str(name).split(",")[0] == "b" for name in values.index)
+    assert rows["k = 2"].astype(float).to_dict() == pytest.approx(values.to_dict(), rel=1e-12)
+    assert rows["k = 1"].isna().sum() == sum(
+        str(name).split(",")[0] == "b" for name in values.index
+    )
     X, y = drawn(kind)
     cv = l0path.cv_fit(X, y, max_k=3, cv=3, random_state=0, **KINDS[kind])
     assert "cv_mean" in cv.compare([1, "1se"]).loc["cross-validation"].index

@@ -168,23 +168,23 @@ def test_columns_of_all_coefficients_are_sizes_slices_or_rows():
 
 def test_models_side_by_side_against_least_squares_and_statsmodels():
     table = support_path().compare([1, 3, 5])
-    assert isinstance(table, pd.DataFrame) and table.columns.tolist() == [1, 3, 5]
+    assert isinstance(table, pd.DataFrame) and table.columns.tolist() == ["k = 1", "k = 3", "k = 5"]
     for k in (1, 3, 5):
         rss, columns, beta = best_subset(k)
-        own = table[k]["coefficient"]
+        own = table[f"k = {k}"]["coefficient"]
         np.testing.assert_allclose(
             own[["(Intercept)", *(NAMES[j] for j in columns)]].astype(float), beta, rtol=1e-9
         )
         assert own.drop(["(Intercept)", *(NAMES[j] for j in columns)]).isna().all()
         ols = sm.OLS(Y, sm.add_constant(FRAME.iloc[:, list(columns)])).fit()
-        assert table[k]["fit", "n"] == 40 and table[k]["fit", "k"] == k
-        assert table[k]["fit", "loss"] == pytest.approx(rss / 80)
-        assert table[k]["fit", "deviance_ratio"] == pytest.approx(ols.rsquared)
-        assert table[k]["criterion", "aic"] == pytest.approx(ols.aic)
-        assert table[k]["criterion", "bic"] == pytest.approx(ols.bic)
-        assert table[k]["check", "optimality"] == support_path().model(k).optimality
+        assert table[f"k = {k}"]["fit", "n"] == 40 and table[f"k = {k}"]["fit", "k"] == k
+        assert table[f"k = {k}"]["fit", "loss"] == pytest.approx(rss / 80)
+        assert table[f"k = {k}"]["fit", "deviance_ratio"] == pytest.approx(ols.rsquared)
+        assert table[f"k = {k}"]["criterion", "aic"] == pytest.approx(ols.aic)
+        assert table[f"k = {k}"]["criterion", "bic"] == pytest.approx(ols.bic)
+        assert table[f"k = {k}"]["check", "optimality"] == support_path().model(k).optimality
     # a feature called "n" is not the number of observations
-    assert table.loc[("coefficient", "n"), 5] == support_path().coef(5)["n"]
+    assert table.loc[("coefficient", "n"), "k = 5"] == support_path().coef(5)["n"]
     assert "objective" not in table.loc["fit"].index  # it is the loss here
     assert "gap" in table.loc["check"].index
 
@@ -195,7 +195,7 @@ def test_the_printed_table_by_hand():
     # 1 + 2 u + v / 2 and residuals of 0.1; without v the intercept is 1.25, residuals 0.15 and 0.35
     assert [line.split() for line in repr(table).split("\n")] == [
         ["squared", "loss"],
-        ["k", "1", "2"],
+        ["k", "=", "1", "k", "=", "2"],
         ["coefficient", "(Intercept)", "1.250", "1.000"],
         ["u", "2.000", "2.000"],
         ["v_1", "0.5000"],
@@ -251,11 +251,9 @@ def test_what_is_written_and_shown(tmp_path):
     assert "d\\|e" in (tmp_path / "t.md").read_text(encoding="utf-8")
     html = table._repr_html_()
     assert (
-        "squared loss of yield" in html
-        and html.count("<th>a</th>") == 1
-        and "nan" not in html.lower()
+        "squared loss of yield" in html and html.count(">a</th>") == 1 and "nan" not in html.lower()
     )
-    assert table.loc["coefficient", 5]["a"] == support_path().coef(5, standardized=True)["a"]
+    assert table.loc["coefficient", "k = 5"]["a"] == support_path().coef(5, standardized=True)["a"]
     again = pickle.loads(pickle.dumps(table))
     assert repr(again) == repr(table)
     assert type(table.loc["fit"]) is type(table.T) is pd.DataFrame
@@ -268,7 +266,9 @@ def test_models_by_rules_selectors_and_slices():
     bic = support_path().model("bic").k
     assert table.columns.tolist() == ["k = 2", f"bic (k = {bic})", "k = 4", "k = 5"]
     one = sliced_path().compare([1, 2], slice=1)
-    assert one.columns.tolist() == [1, 2] and (one.loc["fit"].loc["lambda2"] == 0.01).all()
+    assert (
+        one.columns.tolist() == ["k = 1", "k = 2"] and (one.loc["fit"].loc["lambda2"] == 0.01).all()
+    )
     assert (one.loc["fit"].loc["objective"] > one.loc["fit"].loc["loss"]).all()
     two = sliced_path().compare([{"k": 2, "slice": 0}, sliced_path().model(2, slice=1)])
     assert two.columns.tolist() == ["slice 0, k = 2", "slice 1, k = 2"]
@@ -289,9 +289,9 @@ def test_a_classification_says_what_its_coefficients_are_about_and_huber_has_no_
     k2 = path.support(2)
     logit = sm.Logit(y == "yes", sm.add_constant(FRAME.iloc[:, k2])).fit(disp=0)
     np.testing.assert_allclose(
-        table[2]["coefficient"].dropna().astype(float), logit.params, rtol=1e-5
+        table["k = 2"]["coefficient"].dropna().astype(float), logit.params, rtol=1e-5
     )
-    assert table[2]["criterion", "bic"] == pytest.approx(logit.bic)
+    assert table["k = 2"]["criterion", "bic"] == pytest.approx(logit.bic)
     huber = l0path.fit(FRAME, Y, loss=l0path.losses.Huber(1.0), max_k=2).compare([1, 2])
     assert huber.index.get_level_values(0).unique().tolist() == ["coefficient", "fit", "check"]
 
@@ -300,9 +300,13 @@ def test_a_classification_says_what_its_coefficients_are_about_and_huber_has_no_
     "models, options, error, message",
     [
         (3, {}, TypeError, r"models=3 must be a list"),
+        ([2, 3], {"names": "ab"}, TypeError, "names='ab' must be a list of texts"),
+        ([2, 3], {"names": [1, 2]}, TypeError, r"names=\[1, 2\] must be texts"),
+        ([2, 3], {"names": ["a"]}, ValueError, "one for each of the 2 models"),
+        ([2, 3], {"names": ["a", "a"]}, ValueError, "must be different texts"),
         ("bic", {}, TypeError, r"models='bic' must be a list"),
         ([], {}, ValueError, r"models=\[\] is empty"),
-        ([2, 2], {}, ValueError, "names 2 more than once"),
+        ([2, 2], {}, ValueError, "names k = 2 more than once.*names="),
         ([2, 99], {}, LookupError, "k=99 is not on the path"),
         ([2, "best"], {}, ValueError, "'best' is not known"),
         ([2], {"index": 7}, TypeError, "got index"),
@@ -329,8 +333,8 @@ def test_sizes_of_several_slices_need_one():
 def test_numbers_of_every_size_are_printed_shortly():
     small = l0path.fit(FRAME * 1e-9, Y * 1e12, max_k=2).compare([1, 2])
     assert max(len(line) for line in repr(small).split("\n")) < 70
-    assert "e+" in small.formatted().loc["fit"].loc["loss", 1]
-    assert float(small.formatted().loc["coefficient"].loc["a", 2]) == pytest.approx(
+    assert "e+" in small.formatted().loc["fit"].loc["loss", "k = 1"]
+    assert float(small.formatted().loc["coefficient"].loc["a", "k = 2"]) == pytest.approx(
         1e21 * support_path().coef(2)["a"], rel=1e-3
     )
     whole = l0path.fit(FRAME, Y * 0, max_k=2).compare([0])  # nothing to explain
@@ -375,14 +379,14 @@ def test_standard_errors_are_those_of_refits(case, standardized):
             n for n in getattr(results.params, "index", path.model(k=k).features) if n != "alpha"
         ]
         params = np.asarray(results.params)[: len(names)]
-        found = table[k]["coefficient"][names].astype(float)
+        found = table[f"k = {k}"]["coefficient"][names].astype(float)
         np.testing.assert_allclose(found, params, rtol=1e-4, atol=1e-6)
-        errors = table[k]["standard error"][names].astype(float)
+        errors = table[f"k = {k}"]["standard error"][names].astype(float)
         np.testing.assert_allclose(errors, np.asarray(results.bse)[: len(names)], rtol=2e-3)
-        assert table[k]["coefficient"].notna().sum() == len(names)
-    assert "standard errors of refits" in repr(table)
+        assert table[f"k = {k}"]["coefficient"].notna().sum() == len(names)
+    assert "standard errors are those of refits" in repr(table)
     has_intercept = loss not in ("cox", "ordinal") and path._meta.intercept
-    assert table[0]["standard error"].notna().sum() == has_intercept
+    assert table["k = 0"]["standard error"].notna().sum() == has_intercept
 
 
 def test_standard_errors_of_a_loaded_path_need_its_data(tmp_path):
@@ -406,7 +410,7 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
     table = path.compare([1, 2], se="HC3")
     found = path.model(k=2).refit(cov_type="HC3")["v"].bse
     for name in ("a", "b"):
-        assert table.loc[("standard error", f"{name}, v"), 2] == pytest.approx(found[name])
+        assert table.loc[("standard error", f"{name}, v"), "k = 2"] == pytest.approx(found[name])
     y = np.array(["x", "y", "z"])[np.argmax(X.to_numpy() + rng.gumbel(size=(80, 3)), axis=1)]
     path = l0path.fit(X, y, loss="multinomial", max_k=2)
     table, results = path.compare([2], se=True), path.model(k=2).refit()
@@ -414,7 +418,7 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
     assert ("coefficient", f"{name}, x") not in table.index  # the first class
     found = results.params.loc[name].iloc[1], results.bse.loc[name].iloc[1]
     assert table.loc[
-        [("coefficient", f"{name}, z"), ("standard error", f"{name}, z")], 2
+        [("coefficient", f"{name}, z"), ("standard error", f"{name}, z")], "k = 2"
     ].tolist() == (pytest.approx(found))
     path = l0path.fit(X, Y["u"], max_k=2)
     lines = path.compare([1, 2], se=True).to_markdown(digits=3).splitlines()
@@ -427,6 +431,59 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
         path.compare([1], se=3)
     cv = l0path.cv_fit(X, Y["u"], cv=4, max_k=2, random_state=0)
     assert "standard error" in cv.compare([1, 2], se=True).index
+
+
+def test_columns_have_the_names_that_are_given():
+    """By default a size has the same label whatever else is compared."""
+    path = support_path()
+    for others in ([3], ["bic"], [{"k": 3}]):
+        assert path.compare([1, *others]).columns[0] == "k = 1"
+    table = path.compare([1, 3, {"k": 3}], names=["small", "large", "& again"])
+    assert table.columns.tolist() == ["small", "large", "& again"]
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(table[["small", "large"]]),
+        pd.DataFrame(path.compare([1, 3])).set_axis(["small", "large"], axis=1),
+    )
+    assert table.to_markdown().startswith("|  | small | large | & again |")
+    assert (
+        r" & small & large & \& again \\" in table.to_latex() and "&amp; again" in table.to_html()
+    )
+    cv = l0path.cv_fit(FRAME, Y, cv=3, max_k=2, lambda2=0, random_state=0)
+    assert cv.compare([1, 2], names=["u", "v"]).columns.tolist() == ["u", "v"]
+
+
+def test_intervals_in_print(tmp_path):
+    """Below the coefficients, with the same decimals at both ends; the same in every format."""
+    table = support_path().compare([2, 4], ci=0.9, se=True)
+    shown = table.formatted()
+    feature = support_path().model(2).features[0]
+    estimate, error, low, high = (
+        shown.loc[(part, feature), "k = 2"]
+        for part in ("coefficient", "standard error", "lower", "upper")
+    )
+    assert len(low.partition(".")[2]) == len(high.partition(".")[2]) > 0
+    lines = [
+        [cell.strip() for cell in row.split("|")[1:-1]] for row in table.to_markdown().split("\n")
+    ]
+    at = next(i for i, row in enumerate(lines) if row[0] == feature)
+    assert [row[1] for row in lines[at : at + 3]] == [estimate, f"({error})", f"({low}, {high})"]
+    latex = table.to_latex()
+    negative = next(
+        (low, high)
+        for low, high in zip(shown.loc["lower", "k = 2"], shown.loc["upper", "k = 2"], strict=True)
+        if low.startswith("-")
+    )
+    both = ", ".join(f"${end}$" if end.startswith("-") else end for end in negative)
+    assert f" & ({both}) & " in latex
+    table.to_html(tmp_path / "t.html", caption="A & B", digits=3)
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert ">A &amp; B</caption>" in page and page.count("<tr>") == latex.count(r"\\") + 1
+    html = table.to_html()
+    for text in (f"({low}, {high})", "intervals of 90 %", "observations", "adjusted R2"):
+        assert (text in html) == (text != "adjusted R2")
+    assert "refits without a penalty" in html and html == table._repr_html_()
+    bare = support_path().compare([2], ci=0.9)
+    assert f"({error})" not in bare.to_markdown() and f"({low}, {high})" in bare.to_markdown()
 
 
 def test_a_closed_gap_is_called_proven_only_where_the_model_is():
@@ -468,7 +525,7 @@ def test_ratios_with_their_standard_errors(loss):
     assert ratios.isna().equals(logs.isna())
     pd.testing.assert_frame_equal(plain.loc["fit"], shown.loc["fit"])
     plain, shown = (path.compare([1, 2], se=True, exponentiate=own) for own in (False, True))
-    assert RATIOS[loss] in shown.attrs["title"] and "delta method" in shown.attrs["title"]
+    assert RATIOS[loss] in shown.attrs["title"] and "delta method" in shown.attrs["note"]
     logs, ratios = (t.loc["coefficient"].astype(float) for t in (plain, shown))
     errors, of_ratios = (t.loc["standard error"].astype(float) for t in (plain, shown))
     step = 1e-6  # the derivative of exp by differences
@@ -488,4 +545,4 @@ def test_ratios_are_refused_where_exp_of_a_coefficient_is_nothing():
     )
     table = cv.compare([1, 2], exponentiate=True)
     assert "odds ratios" in repr(table)
-    assert table.loc[("coefficient", "(Intercept)"), 1] == np.exp(cv.coef(k=1)["(Intercept)"])
+    assert table.loc[("coefficient", "(Intercept)"), "k = 1"] == np.exp(cv.coef(k=1)["(Intercept)"])

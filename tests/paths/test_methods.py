@@ -197,7 +197,7 @@ def results():
         ("Summary", "pvalues", r"refit\("),
         ("Summary", "xyz", "it has coef.*table"),
         ("Comparison", "supports", r"write \.loc"),
-        ("Comparison", "xyz", "with the columns 1, 2"),
+        ("Comparison", "xyz", "with the columns k = 1, k = 2"),
         ("Table", "bic", r"path.score_table\(\)"),
         ("Table", "objectiv", "did you mean objective"),
         ("Table", "supports", "with the columns k, n_features, objective"),

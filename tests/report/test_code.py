@@ -50,6 +50,14 @@ def by_sql(model, data):
     return np.array([value for (value,) in found])
 
 
+def by_duckdb(model, data):
+    duckdb = pytest.importorskip("duckdb")
+    with closing(duckdb.connect()) as connection:
+        connection.register("rows", data)
+        found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
+    return np.array([value for (value,) in found], dtype=float)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_code_predicts_as_the_model(loss):
     data = table()
@@ -60,6 +68,7 @@ def test_code_predicts_as_the_model(loss):
         expected = np.asarray(model.predict(X))
         np.testing.assert_allclose(by_python(model, X), expected, rtol=1e-12)
         np.testing.assert_allclose(by_sql(model, X), expected, rtol=1e-12)
+        np.testing.assert_allclose(by_duckdb(model, X), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -108,6 +117,66 @@ def test_terms_of_a_formula_are_written_out():
     expected = np.asarray(model.predict(data))
     np.testing.assert_allclose(by_python(model, data), expected, rtol=1e-9)
     np.testing.assert_allclose(by_sql(model, data), expected, rtol=1e-9)
+
+
+ODD = ["x", "it's", 'q"r', "s]t", "u:v", "w[z", "a:C(h)[T.2]", "`b"]
+
+
+def odd_table(n=400):
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame(
+        {
+            "g": rng.choice(ODD, size=n),
+            "h h": rng.choice(["1'", "2", '3"'], size=n),
+            "flag": rng.uniform(size=n) < 0.4,
+            "count": rng.integers(90, 128, size=n).astype(np.int8),
+        }
+    )
+    more = pd.Series(ODD).map(dict(zip(ODD, range(len(ODD)), strict=True)))
+    data["y"] = (
+        data["g"].map(dict(zip(ODD, more, strict=True))) * (1 + (data["h h"] == "2")) * 1.1
+        + data["flag"] * data["count"] / 30
+        + rng.normal(size=n)
+    )
+    return data
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "C(g) * `h h`",
+        "C(g):C(`h h`) + flag:count - 1",
+        "g:flag + C(`h h`, contr.treatment('2')) * C(flag)",
+        "count:count + I(count * count) + flag:I(count / 3)",
+    ],
+)
+@pytest.mark.parametrize("engine", [by_sql, by_duckdb])
+def test_interactions_of_levels_with_any_sign_are_written_out(right, engine, tmp_path):
+    data = odd_table()
+    path = l0path.fit(f"y ~ {right}", data, heredity=None, groups=False, certify=False)
+    path.save(tmp_path / "path.npz")
+    for model in (path[path.details.k.max()], l0path.load(tmp_path / "path.npz")[2]):
+        expected = np.asarray(model.predict(data))
+        np.testing.assert_allclose(by_python(model, data), expected, rtol=1e-9)
+        np.testing.assert_allclose(engine(model, data), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", [by_sql, by_duckdb])
+def test_columns_of_true_and_false_are_numbers_in_sql(engine, tmp_path):
+    data = odd_table()
+    X = pd.get_dummies(data[["g", "h h", "count"]])
+    path = l0path.fit(X, data["y"], max_k=8, certify=False)
+    path.save(tmp_path / "path.npz")
+    for model in (path[8], l0path.load(tmp_path / "path.npz")[8]):
+        np.testing.assert_allclose(engine(model, X), model.predict(X), rtol=1e-9)
+
+
+def test_levels_whose_names_are_alike_are_not_written_out():
+    data = odd_table()
+    data["g"] = data["g"].replace({"u:v": "T.x"})
+    model = l0path.fit("y ~ 0 + g", data, groups=False).model(k=8)
+    with pytest.raises(ValueError, match=r"g\[.*cannot be written out"):
+        model.to_sql()
 
 
 def test_code_says_how_many_columns_it_reads():

@@ -193,6 +193,9 @@ class MultinomialModel(ResponseModel):
         mean = float(p.weights @ (1.0 - (P * P).sum(axis=1))) / len(self.T)
         return (p.weights[:, None] * (p.y - P)) @ self.T.T, max(mean, 1e-8)
 
+    def _by_rows(self, fit):
+        return self._slopes(fit)[0]
+
     def quadratic(self, fit, lambda2, first=0):
         """(ResponseQuadratic on the working columns from position `first` on, mean): F is mean
         times it.
