@@ -105,8 +105,8 @@ def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path
     edit(package / "l0path" / "problem" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
     edit(
         package / "l0path" / "problem" / "verbs.py",
-        '    """Loss of one row."""',
-        '    """Loss of a row."""',
+        '    """Loss of one row; NaN',
+        '    """Loss of a row; NaN',
     )
     again, _ = run(**changes)
     assert again["compiled"] == 0 and again["answer"] == first["answer"]
