@@ -19,6 +19,7 @@ from .. import formula
 from ..core import threads
 from ..core.arguments import same_index
 from ..core.control import Clock, ClusterError, Control
+from ..core.hints import hands_on
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
@@ -28,7 +29,7 @@ from ..engine.costs import refuse_too_large
 from ..engine.grids import SHARES, Grid, Lambda, Ridges, lambdas, ridges, shares
 from ..engine.mixing import mixtures
 from ..engine.posing import default_max_k
-from ..engine.request import Request, request
+from ..engine.request import ARGUMENTS, Request, request
 from ..engine.run import run as fit_request
 from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
@@ -65,6 +66,7 @@ class FoldOutcome(NamedTuple):
     warnings: list
 
 
+@hands_on(*ARGUMENTS)
 def cv_fit(
     X: Matrix,
     y: ArrayLike | None = None,

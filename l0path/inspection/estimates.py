@@ -15,6 +15,8 @@ from .refit_results import quiet, selected
 
 PRINTED = {"p_value": "p-value"}  # other names have their underscores replaced by blanks
 
+OMITTED = "There are no p-values, which would be too small; p_values=True shows them all the same."
+
 
 class Estimates(PaperTable):
     """Coefficients, or ratios, with the ends of their intervals, and p-values."""
@@ -76,9 +78,11 @@ def estimates(
     if p_values or (p_values is None and not selected(s, path, rows)):
         out["p_value"] = np.where(infinite, np.nan, p[:own])
     elif p_values is None:
-        note += " So there are no p-values; p_values=True shows them all the same."
-    about = path._meta.about or path._meta.response or "y"
-    what = ratios[0].upper() + ratios[1:] if ratios else "Coefficients"
-    title = f"{what} of {about}, with intervals of {100 * level:g} %, {rows.design.n} rows"
+        note = f"{OMITTED} {note}"
+    about = path._meta.about or path._meta.response
+    what = (ratios[0].upper() + ratios[1:] if ratios else "Coefficients") + (
+        f" of {about}" if about else ""
+    )
+    title = f"{what}, with intervals of {100 * level:g} %, {rows.design.n} rows"
     out.attrs = {"title": title, "note": note, "level": level}
     return out

@@ -210,6 +210,7 @@ class Model:
             The offset. It is needed if the fit had one that X does not hold.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+            None takes the column that the fit named, if X has it.
         times : array-like of shape (q,) or "events", optional
             For loss="cox": times at which auc and brier are wanted, as in the Notes; "events" takes
             those of the events in y before the last time in y.
@@ -384,7 +385,8 @@ class Model:
             model. "dev": the deviance over them. A number, which for the squared loss is a known
             error variance. None leaves it to the model.
         strata : array-like of shape (m,) or str, optional
-            After loss="cox" with strata: those of the rows X, or the name of a column of X.
+            After loss="cox" with strata: those of the rows X, or the name of a column of X. None
+            takes the column that the fit named, if X has it.
         rows : str, optional
             "all" takes every row that is complete in the features of the model: rows of X, or
             without X those of the data of a formula (a fit to arrays has complete rows only). A fit
@@ -618,7 +620,8 @@ class Model:
             As in `Path.predict`.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the new rows, or the name of a column of the DataFrame
-            X. The baseline hazard of a row is that of its stratum.
+            X. None takes the column that the fit named, if X has it. The baseline hazard of a row
+            is that of its stratum.
 
         Returns
         -------
