@@ -6,8 +6,8 @@ needs a cluster is slow.
 """
 
 import os
-import re
 import pickle
+import re
 import signal
 import time
 from importlib.util import find_spec
