@@ -423,13 +423,14 @@ def run_fit(options, say=print):
     else:
         path, index, said = path._best(options.rule)
         why = options.rule + (said and f"; {in_options(said)}")
+    path._choice = index
     show(path, cv, index, why, say)
     if options.certify is not None:
         certificate = path.certify(index=index, time_limit=options.certify)
         say(f"\n{certificate!r}")
     write(path, cv, index, options, say)
     columns = {"offset": options.offset, "strata": options.strata}
-    remember(options.out, path, index, levels, sizes=best_of_sizes(cv), **columns)
+    remember(options.out, path, index, levels, **columns)
     return path, index
 
 
@@ -474,7 +475,7 @@ def write(path, cv, index, options, say):
     if cv is not None:
         table = table.join(cv.scores[["cv_mean", "cv_sd", "cv_se"]])
     table.to_csv(options.out / "table.csv", index_label="index")
-    (path if cv is None else cv._path).save(options.out / "path.npz")
+    path.save(options.out / "path.npz")
     files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
     if not options.no_plots:
         import matplotlib

@@ -9,12 +9,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .compiled import cache, processes
+from .core.hints import hands_on
 from .core.types import Matrix
 from .engine.costs import FitCost, cost_of
 from .engine.costs.kernels import kinds_of_kernels
-from .engine.request import request
+from .engine.request import ARGUMENTS, request
 
 
+@hands_on(*ARGUMENTS, "relax", "scoring")
 def fit_cost(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -66,6 +68,9 @@ def fit_cost(
     A fit that cannot have the least memory it needs raises MemoryError before it reads X, and says
     how `l0path.designs.blocks` makes it smaller. The least is what no fit of these sizes does
     without; `bytes_held` is what it is expected to hold.
+
+    `l0path.stability_selection` costs about n_subsamples / 2 such fits, because each subsample has
+    half of the rows, and `l0path.split_inference` about n_splits / 2.
 
     Folds take about as long as the fit on all rows, each. Several of a squared loss advance at a
     time (`l0path.cv_fit`); they hold columns of their own, and share reads of X.

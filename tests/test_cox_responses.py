@@ -95,7 +95,30 @@ def test_refusals_name_the_argument(what):
         l0path.fit(X, arguments.pop("y", response(times)), **arguments)
 
 
-def test_a_column_of_x_holds_the_strata():
+def test_times_before_the_start_of_observation_are_refused():
+    X, times = drawn(1)
+    y = np.column_stack([times.stop, times.event])
+    y[5, 0] = 0.0  # as R's Surv takes it
+    assert len(l0path.fit(X, y, loss="cox", max_k=2)) == 3
+    y[5, 0] = -2.0
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(time=y[:, 0], died=y[:, 1])
+    message = r"y has 1 negative time, the first at position 5: -2;.*\(start, stop, event\)"
+    for call in (
+        lambda: l0path.fit(X, y, loss="cox"),
+        lambda: l0path.fit("Surv(time, died) ~ a + b", table, loss="cox"),
+        lambda: l0path.L0Survival(2).fit(X, y),
+        lambda: l0path.cv_fit(X, y, loss="cox"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    # the origin of time is free where rows have starts of their own
+    entered = np.column_stack([times.stop - 1.0, times.stop, times.event])
+    shifted = entered - [100.0, 100.0, 0.0]
+    paths = [l0path.fit(X, one, loss="cox", max_k=2) for one in (entered, shifted)]
+    np.testing.assert_allclose(*(path.details["loss"] for path in paths), rtol=1e-12)
+
+
+def test_a_column_of_x_holds_the_strata(tmp_path):
     X, times = drawn(1)
     ward, y = np.where(times.stratum + np.arange(36) % 2 > 0, "a", "b"), FORMS["array"](*times[1:3])
     table = pd.DataFrame(X, columns=list("abcdef")).assign(ward=ward)
@@ -104,6 +127,22 @@ def test_a_column_of_x_holds_the_strata():
     pd.testing.assert_frame_equal(path.details, same.details)
     curves = [one.model(k=2).survival(table, times=[1.0], strata="ward") for one in (path, same)]
     pd.testing.assert_frame_equal(*curves)
+    path.save(tmp_path / "path.npz")
+    for one in (path, l0path.load(tmp_path / "path.npz")):  # the column is remembered
+        model, rows = one.model(k=2), table.iloc[::-1]
+        found = model.survival(rows, times=[1.0])
+        pd.testing.assert_frame_equal(found.iloc[::-1], curves[0])
+        asked = same.model(k=2).score(table, y, strata="ward")
+        pd.testing.assert_series_equal(model.score(table, y), asked)
+        assert model.refit(table, y).params.equals(model.refit(table, y, strata=ward).params)
+        assert model.survival(table, strata=ward[::-1]).shape == model.survival(table).shape
+        with pytest.raises(ValueError, match="the column that strata= named in the fit"):
+            model.survival(table.drop(columns="ward"))
+    data = table.assign(time=y[:, 0], died=y[:, 1])
+    formula = l0path.fit("Surv(time, died) ~ a + b + c", data, loss="cox", strata="ward")
+    known = formula.model(k=1).survival(data, strata="ward")
+    pd.testing.assert_frame_equal(formula.model(k=1).survival(data), known)
+    assert formula.model(k=1).score(data).notna().all()
     by_name = l0path.cv_fit(table, y, loss="cox", strata="ward", max_k=1, cv=2, random_state=0)
     by_row = l0path.cv_fit(
         table[list("abcdef")], y, loss="cox", strata=ward, max_k=1, cv=2, random_state=0

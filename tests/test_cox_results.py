@@ -190,5 +190,5 @@ def test_rows_without_the_column_of_the_strata_are_told_of_it():
     model, bare = path.model(k=1), table.drop(columns="ward")
     assert model.survival(table.head(2)).shape[0] == 2
     for call in (model.survival, model.score):
-        with pytest.raises(ValueError, match="rows with the columns that it names have them"):
+        with pytest.raises(ValueError, match=r"those that strata\(...\) of a formula names, has"):
             call(bare)

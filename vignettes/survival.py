@@ -103,11 +103,11 @@ for rule in ("min", "1se", "bic"):
 # ## What the model says
 #
 # Hazard ratios, and intervals of a refit. They are "conditional on selection": the same
-# rows have chosen the features, so the intervals are somewhat too narrow.
+# rows have chosen the features, so the intervals are somewhat too narrow, and there are
+# no p-values.
 
 # %%
-fit = cv.model("bic").refit()
-np.exp(fit.conf_int().assign(ratio=fit.params)).round(2)
+cv.model("bic").refit().estimates(exponentiate=True)
 
 # %% [markdown]
 # At any time, a trial with a positive result is almost twice as likely to be published

@@ -227,7 +227,9 @@ def add_predict(commands):
     )
     predict.add_argument("file", type=FilePath, help="CSV or Parquet file of the new rows")
     predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
-    predict.add_argument("--rule", help="criterion that chooses the model, such as bic")
+    predict.add_argument(
+        "--rule", help="rule that chooses the model, such as bic, or 1se after --cv"
+    )
     predict.add_argument("--offset", help="column of offsets (default: that of the fit)")
     predict.add_argument(
         "--times",

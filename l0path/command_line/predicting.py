@@ -5,21 +5,21 @@ import json
 import numpy as np
 import pandas as pd
 
+from ..cross_validation import load
 from ..formula.frames import counted, missing
-from ..paths import load
+from ..paths import Path
 from .reading import check_out_file, read, ready
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
 
-def remember(folder, path, index, levels, sizes, **columns):
-    """Write what a path file does not hold: the chosen model, {size: row} where several slices have
-    a size, how text was coded, and the columns of the offset and of strata.
+def remember(folder, path, index, levels, **columns):
+    """Write, for other programs too, which model was chosen; and what a path file does not hold:
+    how text was coded, and the columns of the offset and of strata.
     """
     facts = {
         "index": int(index),
         "k": int(path._solutions[index].k),
-        "sizes": {str(k): int(i) for k, i in sizes.items()},
         "levels": {str(name): [str(level) for level in known] for name, known in levels.items()},
         **columns,
     }
@@ -29,12 +29,16 @@ def remember(folder, path, index, levels, sizes, **columns):
 def run_predict(options, say=print):
     """Predict, write and say; the table of predictions."""
     check_out_file(options.out)
-    if (options.path / "path.npz").is_file():
-        options.path = options.path / "path.npz"
     path = load(options.path)
-    beside = options.path.with_name(BESIDE)
+    if not isinstance(path, Path):
+        raise ValueError(
+            f"{options.path} holds a {type(path).__name__}; pass the file of a path, or the folder "
+            "that fit wrote"
+        )
+    folder = options.path if options.path.is_dir() else options.path.parent
+    beside = folder / BESIDE
     facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
-    index = _index(path, options, facts)
+    index = _index(path, options)
     frame = ready(read(options.file, options, say), say)
     times, name, strata = _times(path, options), options.offset or facts.get("offset"), None
     beside = [name] if name else []
@@ -88,19 +92,15 @@ def _times(path, options):
         raise ValueError(f"--times {options.times} must be numbers, separated by commas") from None
 
 
-def _index(path, options, facts):
+def _index(path, options):
     """The model asked for, or the one that `fit` chose."""
     if options.k is not None:
-        index = facts.get("sizes", {}).get(str(options.k))
-        return path.select(k=options.k) if index is None else path.select(index=int(index))
+        return path.select(k=options.k)
     if options.rule is not None:
         return path.select(options.rule)
-    if "index" in facts:
-        return path.select(index=int(facts["index"]))
-    raise ValueError(
-        f"{options.path} has no {BESIDE} beside it that says which model was chosen; pass --k or "
-        "--rule"
-    )
+    if path._choice is None:
+        raise ValueError(f"{options.path} does not say which model was chosen; pass --k or --rule")
+    return path._choice
 
 
 def _needed(path, index, frame, facts, beside):

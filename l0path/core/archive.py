@@ -95,7 +95,10 @@ def read_file(file: Any, read: Callable) -> Any:
     if not name.exists():
         raise FileNotFoundError(f"no file {name}")
     if name.is_dir():
-        raise ValueError(f"{name} is not a path file but a folder; name a file in it")
+        raise ValueError(
+            f"{name} is a folder without the file path.npz, which the command line writes; name a "
+            "file in it"
+        )
     with open(name, "rb") as stream:
         # zip, zlib, NumPy and JSON each have their own ways to say that bytes are wrong
         try:

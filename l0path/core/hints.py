@@ -48,6 +48,13 @@ INSTEAD = {
     "n_nonzero_coefs": "write k= for sizes, or max_k= for the largest",
     "n_features_to_select": "write k= for sizes, or max_k= for the largest",
     "epsilon": "write loss=l0path.losses.Huber(delta=...)",
+    **dict.fromkeys(
+        ("cv", "nfolds", "n_folds", "folds", "foldid", "n_splits", "n_fold", "k_folds"),
+        "folds are the argument cv= of l0path.cv_fit",
+    ),
+    **dict.fromkeys(("scoring", "type_measure"), "it is the argument scoring= of l0path.cv_fit"),
+    "relax": "it is an argument of l0path.cv_fit",
+    "n_subsamples": "l0path.stability_selection takes it, and costs n_subsamples / 2 such fits",
 }
 # the same for estimators: the first remedy counts whose argument the estimator has
 SIZE = ("write k=", "write max_k= for the largest size", "write k=")
@@ -276,12 +283,13 @@ def refuse_of_table(table: Any, name: str, error: AttributeError) -> NoReturn:
     raise AttributeError(f"{kind} has no attribute {name!r}; {hint}") from None
 
 
-def hinted(function: Callable[P, R]) -> Callable[P, R]:
+def hinted(function: Callable[P, R], more: Iterable[str] = ()) -> Callable[P, R]:
     """A decorator: keyword arguments that the function does not take are told with a remedy. It
     leaves the signature as it is, also that of the __init__ of an estimator, by which scikit-learn
-    knows the parameters.
+    knows the parameters. more: names that it hands on.
     """
-    known = list(inspect.signature(function).parameters)
+    own = inspect.signature(function).parameters.values()
+    known = [*(one.name for one in own if one.kind != one.VAR_KEYWORD), *more]
     estimator = function.__name__ == "__init__"
     name = function.__qualname__.split(".")[0] if estimator else function.__name__
 
@@ -291,3 +299,8 @@ def hinted(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **given)
 
     return told
+
+
+def hands_on(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`hinted` for a function that hands arguments of these names on to another one."""
+    return functools.partial(hinted, more=names)

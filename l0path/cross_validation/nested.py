@@ -5,6 +5,7 @@ included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from ..core.arguments import finite, is_whole, same_index, vector, whole
+from ..core.hints import hands_on
 from ..core.printed import Table
 from ..core.progress import Bar
 from ..core.status import End
@@ -22,7 +24,7 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import is_design
 from ..engine.costs import tell_if_long
-from ..engine.request import request
+from ..engine.request import ARGUMENTS, request
 from ..errors import refuse_masked
 from ..paths import Model
 from ..paths.predicting import linear_predictor
@@ -196,6 +198,7 @@ class NestedCV:
         )
 
 
+@hands_on(*ARGUMENTS, *signature(cv_fit).parameters)
 def nested_cv(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -248,7 +251,8 @@ def nested_cv(
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
     progress : bool, optional
-        A bar on stderr that shows the outer folds, as in `l0path.fit`.
+        A bar on stderr that shows the outer folds, as in `l0path.fit`. A call that takes long says
+        first how many fits it makes and roughly how long, unless this is False.
     **arguments : Any
         Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, relax and n_jobs
         (processes for the inner folds). `time_limit` is for each outer fold.

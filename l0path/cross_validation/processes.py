@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.arguments import is_whole
 from ..core.control import imported_whole
+from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
 
 IN_FOLDS = {
@@ -79,9 +80,9 @@ def warn_once(full, folds, total, what="folds"):
         count = sum(any(category is kind for category, _ in fold) for fold in folds)
         inside = f"in {count} of {total} {what} {words}" if count else ""
         if told:
-            warnings.warn(told[0] + (f" (also {inside})" if inside else ""), kind, stacklevel=3)
+            warn_user(kind(told[0] + (f" (also {inside})" if inside else "")))
         elif inside:
-            warnings.warn(inside, kind, stacklevel=3)
+            warn_user(kind(inside))
     every = [*full, *(pair for fold in folds for pair in fold)]
     for category, text in dict.fromkeys(pair for pair in every if pair[0] not in IN_FOLDS):
-        warnings.warn(text, category, stacklevel=3)
+        warn_user(category(text))

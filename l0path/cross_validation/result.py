@@ -807,6 +807,9 @@ class CVPath(Path):
             f"(separation); {chosen}{remedy}"
         ]
 
+    def _larger_sizes(self, s):
+        return self._path._larger_sizes(s)  # how the path ended counts, not how the folds did
+
     def _edges(self, best):
         """Notes where the best solution lies at an edge of the values that were tried."""
         notes = []

@@ -19,16 +19,17 @@ from .. import formula
 from ..core import threads
 from ..core.arguments import same_index
 from ..core.control import Clock, ClusterError, Control
+from ..core.hints import hands_on
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import traits_of
 from ..engine.costs import refuse_too_large
-from ..engine.grids import SHARES, Grid, Lambda, Ridges, lambdas, shares
+from ..engine.grids import SHARES, Grid, Lambda, Ridges, lambdas, ridges, shares
 from ..engine.mixing import mixtures
 from ..engine.posing import default_max_k
-from ..engine.request import Request, request
+from ..engine.request import ARGUMENTS, Request, request
 from ..engine.run import run as fit_request
 from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
@@ -65,6 +66,7 @@ class FoldOutcome(NamedTuple):
     warnings: list
 
 
+@hands_on(*ARGUMENTS)
 def cv_fit(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -125,8 +127,9 @@ def cv_fit(
         backend, and the number when this is None). None without a configuration means one process
         with all threads.
     lambda2 : float, sequence of float, "auto", "grid" or `l0path.grid`, default "auto"
-        Weights of ||b||_2^2, as in `l0path.fit`. "auto" takes four, 0, 0.1, 1 and 10 times the unit
-        in the Notes, or 0 alone where a lambda1 is given. None means 0.
+        Weights of ||b||_2^2, as in `l0path.fit`. "auto" takes 0, 0.1, 1 and 10 times the unit in
+        the Notes, and 0.01 too for classes under the losses "logistic", "multinomial" and
+        "ordinal". Where a lambda1 is given it takes 0 alone. None means 0.
     relax : float or sequence of float, optional
         Shares g from 0 to 1. Every shrunken model b is also offered as the mixture
         g b + (1 - g) b', where b' is the fit without shrinkage on the support of b, intercepts
@@ -171,7 +174,9 @@ def cv_fit(
     bound (poisson) its mean at the null model. m is the mean over the columns of
     sum w_i z_ij^2 / sum w_i, z_j the column as the penalty sees it, about its mean: 1 with
     standardize=True. A ridge of r units leaves 1 / (1 + 2 r) of the coefficient of a standardized
-    column that is uncorrelated with the others under a squared loss: 0.83, 0.33 and 0.05.
+    column that is uncorrelated with the others under a squared loss: 0.83, 0.33 and 0.05. Classes
+    that features separate have no optimum without a ridge, and are predicted much better with 0.01
+    units than with 0.1 (docs/choosing.md has figures).
 
     Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the
     features that enter a support) are those over all rows less those over the held-out rows, so
@@ -245,7 +250,10 @@ def asked_for(X, y, lambda2, relax, **given):
         auto, lambda2 = False, None  # the shrinkage is given
     relax = shares((SHARES if auto else 1.0) if relax is None else relax)
     asked = request(X, y, lambda2=Ridges() if auto else lambda2, **given)
-    return replace(asked, plan=replace(asked.plan, relax=relax))
+    plan = replace(asked.plan, relax=relax)
+    if auto:
+        plan = replace(plan, lambda2=ridges(asked.data.loss.traits.recession))
+    return replace(asked, plan=plan)
 
 
 def asked_of(

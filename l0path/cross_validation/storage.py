@@ -21,7 +21,7 @@ from ..core.describing import described_by
 from ..core.status import End
 from ..formula import checked_env
 from ..paths import Model, Path
-from ..paths.storage import end_of_text, read_path, writer
+from ..paths.storage import end_of_text, read_path, with_choice, writer
 from ..paths.stored_values import check_finite, check_kind, check_texts
 from .nested import CHOICE, NestedCV
 from .result import CVPath
@@ -35,6 +35,7 @@ COLUMNS = (*CHOICE, "inner_mean", "score", "n_train", "n_test")  # of the table 
 CODES = (-1.0, 0.0, 1.0)  # of classes
 MOST_ROWS = range(sys.maxsize)  # of a nested cross-validation: the allowance is the bound
 HEADER = "header.json"
+WRITTEN = "path.npz"  # the file of the command line in its folder
 EDITION = 1  # of these files
 
 
@@ -68,6 +69,7 @@ def save_cv(self: CVPath, file: str | PathLike, *, data: bool = False) -> None:
         "notes": self._notes,
         "split": self.splits is not None,
         "over_rows": self._spread is not None,
+        "choice": self._choice,
     }
     fits = {"fits": Path(self._meta, distinct)} if distinct else {}  # none of a validation set
     _write(file, header, arrays, {"path": self._path, **fits}, data)
@@ -109,7 +111,7 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | Ne
     Parameters
     ----------
     file : str or path
-        The file to read.
+        The file to read, or the folder that the command line wrote.
     env : dict, optional
         Functions of your own that the formula calls, by name, as in `l0path.fit`. A file has their
         names only. None is enough for all but predictions of new rows. A formula in a file is read
@@ -120,7 +122,8 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | Ne
     -------
     Path, CVPath, NestedCV or Model
         What was saved. Without `data=True` the data are not in the file: methods that need them
-        take X= and y=.
+        take X= and y=. After a command line with --cv it is a CVPath, else a Path, and its
+        `model()` is the model that was chosen there.
 
     Raises
     ------
@@ -136,7 +139,8 @@ def load(file: str | PathLike, *, env: dict | None = None) -> Path | CVPath | Ne
     True
     """
     env = checked_env(env)
-    return read_file(file, lambda stored: _read(stored, env))
+    written = file_name(file, "l0path.load('path.npz')") / WRITTEN
+    return read_file(written if written.is_file() else file, lambda stored: _read(stored, env))
 
 
 def _packed(splits):
@@ -247,7 +251,7 @@ def _cv(header, stored, path, fits):
     columns = pd.Index(header["columns"], name="fold" if header["split"] else None)
     folds = stored.array("folds", np.float64, shape)
     repeated = stored.array("repeated", bool, shape)
-    return CVPath(
+    cv = CVPath(
         path,
         pd.DataFrame(folds, index=index, columns=columns),
         pd.DataFrame(repeated, index=index, columns=columns),
@@ -262,6 +266,7 @@ def _cv(header, stored, path, fits):
         notes=header["notes"],
         over_rows=tuple(spread) if header["over_rows"] else None,
     )
+    return with_choice(cv, header)
 
 
 def _check_same_kind(path, fits, names):

@@ -14,8 +14,8 @@ from ..core.describing import described_by
 from ..core.types import Matrix
 from ..engine.arguments import coded, row_weights
 from ..paths import Path
-from ..paths.new_rows import baseline_of_model, column_named
-from ..paths.predicting import given_offset, linear_predictor, missing_offset
+from ..paths.new_rows import baseline_of_model
+from ..paths.predicting import column_named, given_offset, linear_predictor, missing_offset
 from ..problem.coupled.arguments import loss_of_new_rows
 from ..problem.coupled.scores import ScoredTimes
 from ..problem.families.trials import shares_of

@@ -53,6 +53,8 @@ class SolvedSlice(NamedTuple):
     last : tuple, optional
         (k, fit, number of supports found that do as well) of the separated size that ends the
         slice.
+    saturated : bool
+        Whether the sizes end before max_k, because no other feature would change anything.
     """
 
     solutions: list
@@ -62,6 +64,7 @@ class SolvedSlice(NamedTuple):
     near: str = ""
     separated: tuple = ()
     last: tuple | None = None
+    saturated: bool = False
 
 
 # -------------------- fits in the user's units
@@ -369,15 +372,13 @@ def near_note(model, names):
     return note + (ridge_note if model.unclear else "")
 
 
-def end_notes(setting, number, result):
-    """Notes on why a slice of sizes ends."""
+def is_saturated(setting, result):
+    """Whether sizes end before max_k because no other feature would change anything."""
     short = result.last < min(setting.max_k, setting.problem.units_to_choose)
-    if result.end == End.SATURATED and short:
-        return (f"slice {number}: {_why_saturated(result, setting.problem)}",)
-    return ()
+    return result.end == End.SATURATED and short
 
 
-def _why_saturated(result, problem):
+def why_saturated(result, problem):
     """A note on the size at which a path ends before max_k."""
     fit = next(point.fit for point in result.points if point.k == result.last)
     if not np.isfinite(fit.value):
@@ -454,6 +455,7 @@ def _meta(setting):
         grid=plan.grid,
         has_offset=data.offset is not None and named,
         offset_name=request.offset_name,
+        strata_name=request.strata_name,
         weighted=_weighted(data),
         importance=data.importance,
         by_name=request.by_name,

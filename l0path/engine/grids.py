@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import nonnegative, number, whole
+from ..problem.traits import ORDERED, SEPARATES
 
 COUNTS = {"lambda0": 100, "lambda1": 10, "lambda2": 10}  # how many values, where none is given
 LEAST = 1e-4  # the least value of lambda1 and lambda2, as a share of the largest
-# lambda2 of cross-validation by default, in units of `posing.ridge_unit`
+# lambda2 of cross-validation by default, in units of `posing.curvature` times `mean_square`
 RIDGES = (10.0, 1.0, 0.1, 0.0)
+# classes that features separate have no optimum without a ridge, and need a small one
+RIDGES_OF_CLASSES = (10.0, 1.0, 0.1, 0.01, 0.0)
 SHARES = (0.0, 0.5, 1.0)  # the mixtures with the fit without shrinkage that go with them
 
 
@@ -47,13 +50,21 @@ class Grid:
 
 @dataclass(frozen=True)
 class Ridges(Grid):
-    """The values `RIDGES` of lambda2: "auto" of `l0path.cv_fit`."""
+    """The values of lambda2 of "auto" of `l0path.cv_fit`; units: in units that follow from the
+    data, descending.
+    """
 
-    n: int | None = len(RIDGES)
+    units: tuple = RIDGES
 
     def values(self, name: str, top: float) -> np.ndarray:
         """The values of lambda2, descending; top: the unit."""
-        return top * np.array(RIDGES)
+        return top * np.array(self.units)
+
+
+def ridges(recession: int) -> Ridges:
+    """The values of "auto" for a loss of this trait."""
+    units = RIDGES_OF_CLASSES if recession in (SEPARATES, ORDERED) else RIDGES
+    return Ridges(n=len(units), units=units)
 
 
 # what lambda0, lambda1 and lambda2 of `fit` may be

@@ -69,6 +69,10 @@ class Arguments:
     on_solution: Callable | None = None
 
 
+# names of the arguments of `l0path.fit`, for functions that hand them on
+ARGUMENTS = (*(one.name for one in fields(Arguments) if one.name != "parameters"), "data", "env")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """The settings of a path: everything but the data. lambda0, lambda1, lambda2 are arrays, a
@@ -117,8 +121,9 @@ class Request:
         Whether new rows are taken by the names of their columns.
     booleans : tuple of str
         Names of the columns of a table X, without a formula, that hold True and False.
-    response, offset_name : str, optional
-        The name of the response, and of the column of the user's table that is the offset.
+    response, offset_name, strata_name : str, optional
+        The name of the response, and of the columns of the user's table that are the offset and the
+        strata.
     formula : Formula, optional
         What the columns were made by.
     resolved : bool
@@ -145,6 +150,7 @@ class Request:
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
+    strata_name: str | None = None
     resolved: bool = False
     pilot: bool = False
     certify: bool | str = False
@@ -174,9 +180,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     """
     given = given if data is None else {**given, "data": data}
     X, y, given = formula.open_formula(X, y, given)
-    refuse_unknown(
-        "fit", given, (one.name for one in fields(Arguments) if one.name != "parameters")
-    )
+    refuse_unknown("fit", given, ARGUMENTS)
     given["loss"], given["parameters"] = told_apart(given.get("loss", "squared"))
     given["loss"] = loss_meant(given["loss"], y, given.get("trials"))
     a = _checked(Arguments(**given))
@@ -198,6 +202,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=table.formula,
         offset_name=table.offset,
+        strata_name=table.strata,
         pilot=_needs_pilot(data.loss, a),
         certify="auto" if isinstance(a.certify, str) else bool(a.certify),
         progress=a.progress,

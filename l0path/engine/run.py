@@ -212,7 +212,9 @@ def _size_rows(setting, number, part, engine):
     points = assemble.below_none(result.points, tolerance)
     rows = assemble.solutions_of(setting, number, part, points)
     rows, intervals, x = assemble.with_intervals(setting, rows, engine)
-    notes = assemble.end_notes(setting, number, result)
+    saturated, notes = assemble.is_saturated(setting, result), ()
+    if saturated:
+        notes = (f"slice {number}: {assemble.why_saturated(result, setting.problem)}",)
     separated = assemble.separated_points(result.points)
     last = None
     if result.separated is not None:
@@ -233,6 +235,7 @@ def _size_rows(setting, number, part, engine):
         assemble.near_note(setting.working_set, setting.request.data.names),
         separated,
         last,
+        saturated,
     )
 
 
@@ -451,7 +454,8 @@ def _status(setting, slices, solutions):
     if endless:
         warn_user(SeparationWarning(endless))
         status += f"; {endless}"
-    return status + (f"; {told}" if told else ""), End.COMPLETE
+    end = End.SATURATED if slices and all(one.saturated for one in slices) else End.COMPLETE
+    return status + (f"; {told}" if told else ""), end
 
 
 def _response_among_columns(setting, solutions):

@@ -177,7 +177,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
     lambda1 : float, sequence of float, "grid" or `l0path.grid`, optional
         Weights of ||b||_1, as in `l0path.fit`. None means 0.
     lambda2 : float, sequence of float, "auto", "grid", `l0path.grid` or None, default "auto"
-        Weights of ||b||_2^2; "auto" tries four, as in `l0path.cv_fit`. None means 0.
+        Weights of ||b||_2^2; "auto" tries several, as in `l0path.cv_fit`. None means 0.
     relax : float or sequence of float, optional
         Shares of the shrunken models in the mixtures that are tried, as in `l0path.cv_fit`. None
         means 0, 0.5 and 1 for lambda2="auto", else 1.

@@ -23,15 +23,16 @@ SPARSE = 100  # levels of all factors together beyond which X is made as a spars
 
 class Encoded(NamedTuple):
     """The columns that a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there
-    are many levels, without the intercept; `index` labels its rows. offset: the column of the table
-    that the argument offset= named. A table without a formula (None) is one of these if offset=
-    named one of its columns, which X then lacks.
+    are many levels, without the intercept; `index` labels its rows. offset, strata: the columns of
+    the table that these arguments named. A table without a formula (None) is one of these if they
+    named columns of it, which X then lacks.
     """
 
     X: Any
     formula: Any
     index: Any
     offset: str | None = None
+    strata: str | None = None
 
 
 class Formula:

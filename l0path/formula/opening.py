@@ -41,8 +41,9 @@ def open_formula(X, y, arguments):
         taken[word] = _column(table, y, word, name)
     out = set(named.values())
     X = X.loc[:, [column not in out for column in column_names(X.columns)]]
-    table = Encoded(X, None, X.index, named["offset"]) if "offset" in named else X
-    return table, y, {**arguments, **taken}
+    if named.keys() & {"offset", "strata"}:
+        X = Encoded(X, None, X.index, named.get("offset"), named.get("strata"))
+    return X, y, {**arguments, **taken}
 
 
 def _refuse_text(y):
@@ -123,7 +124,7 @@ def opened(text, data, arguments):
     data = data[used] if keep.all() else data.loc[keep, used]
     formula.blanks = alike_but_for_blanks(data)
     encoded, y = formula.learn(data), formula.response(data)
-    encoded = encoded._replace(offset=named.get("offset"))
+    encoded = encoded._replace(offset=named.get("offset"), strata=named.get("strata"))
     formula.index, terms = data.index, formula.offset(data)
     if terms is not None:
         other = by_row.get("offset")

@@ -5,7 +5,6 @@ that win by more than chance allows are selected.
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,12 +14,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import threads
+from ..core.hints import hands_on
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
+from ..core.warnings import warn_user
 from ..cross_validation.processes import draw_seed
 from ..designs.copies import equal_columns
 from ..engine.registry import refuse
+from ..engine.request import ARGUMENTS
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
 from ..problem.losses import Squared, name_of
@@ -102,6 +104,7 @@ class KnockoffFilter(ShowingCompetition):
         )
 
 
+@hands_on(*ARGUMENTS)
 def knockoff_filter(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -388,10 +391,10 @@ def _solve_pairs(asked, rng):
     if path._end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
     if not path._end.finished:
-        warnings.warn(
-            f"the path of the knockoff filter did not end ({path.status}); features that had not "
-            "entered count as ties",
-            ConvergenceWarning,
-            stacklevel=3,
+        warn_user(
+            ConvergenceWarning(
+                f"the path of the knockoff filter did not end ({path.status}); features that had "
+                "not entered count as ties"
+            )
         )
     return path

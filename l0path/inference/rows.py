@@ -220,7 +220,7 @@ def _one(call, number, single, arguments):
     return number, result, [(w.category, str(w.message)) for w in caught]
 
 
-def run(call, items, *, n_jobs, progress, name, began, caller, max_k, remedy):
+def run(call, items, *, n_jobs, progress, name, began, caller, max_k, remedy, fits=1):
     """`Runs` of call(*item), in processes or one after another. Ctrl-C and the time limit
     (`path_on_rows`) keep what has finished. Each item begins with its `Request`.
 
@@ -239,13 +239,15 @@ def run(call, items, *, n_jobs, progress, name, began, caller, max_k, remedy):
     caller, max_k, remedy : str, int, str
         The name of the user's function, the largest size and what makes it shorter, for a call that
         takes long and says so.
+    fits : int
+        The number of fits of one call, which together cost as much as one on all rows.
     """
     check_jobs(n_jobs)
     results, warned, control = {}, [], Control(Clock())
     jobs = processes(n_jobs, len(items))
     asked = items[0][0]
     asked = replace(asked, plan=replace(asked.plan, max_k=max_k))
-    tell_if_long(caller, asked, len(items), jobs, remedy, progress)
+    tell_if_long(caller, asked, len(items), jobs, remedy, progress, each=fits)
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
     with control.stage(), Bar(progress, f"l0path {name}", len(items), "path", began) as bar:
         for number, result, caught in (

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,10 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.hints import hands_on
 from ..core.types import Matrix, Seed
+from ..core.warnings import warn_user
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.grids import Grid
 from ..engine.posing import default_max_k
+from ..engine.request import ARGUMENTS
 from ..errors import SeparationWarning
 from ..problem.losses import OWN_LOSSES, name_of
 from ..problem.problem import counted_rows
@@ -28,6 +30,7 @@ from .stability import stop
 GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
+@hands_on(*ARGUMENTS)
 def split_inference(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -79,7 +82,8 @@ def split_inference(
         Seconds. At the limit, or at Ctrl-C, the splits that finished are combined
         (`attrs["status"]` says so). None means no limit.
     progress : bool, optional
-        A bar on stderr that shows the splits, as in `l0path.fit`.
+        A bar on stderr that shows the splits, as in `l0path.fit`. A call that takes long says first
+        how many fits it makes and roughly how long, unless this is False.
     **fit : Any
         Arguments of `l0path.fit` (any loss that `Model.refit` takes), except those about costs.
         Weights and offset go with the rows; class weights serve the choice only. Features of
@@ -183,13 +187,12 @@ def split_inference(
     splits = [done.results[i] for i in sorted(done.results)]
     apart = sum(one.separated for one in splits)
     if apart:
-        warnings.warn(
+        warn_user(
             SeparationWarning(
                 f"in {apart} of {len(splits)} splits the chosen features separate the classes of "
                 "the held-out rows (or fit them perfectly), so nothing is known there of "
                 "coefficients that have no finite estimate; choose a smaller k"
-            ),
-            stacklevel=2,
+            )
         )
     table = combine(splits, _tests(data), level)
     table.attrs = {

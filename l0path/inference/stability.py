@@ -15,10 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.hints import hands_on
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.posing import default_max_k
+from ..engine.request import ARGUMENTS
 from ..problem.solution import present
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, strata, whole, with_limit
@@ -171,6 +173,7 @@ class StabilitySelection(ShowingFrequencies):
         )
 
 
+@hands_on(*ARGUMENTS)
 def stability_selection(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -223,7 +226,8 @@ def stability_selection(
         Seconds. At the limit, or at Ctrl-C, the pairs that finished are returned, and `status` says
         so. None means no limit.
     progress : bool, optional
-        A bar on stderr that shows the pairs, as in `l0path.fit`.
+        A bar on stderr that shows the pairs, as in `l0path.fit`. A call that takes long says first
+        how many fits it makes and roughly how long, unless this is False.
     **fit : Any
         Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
         algorithm ...), except grid, lambda0 and others about costs. max_k is the largest size of
@@ -308,6 +312,7 @@ def stability_selection(
         began=began,
         caller="stability_selection",
         max_k=max_k,
+        fits=2 if paired else 1,
         remedy="a smaller max_k= or n_subsamples=, or n_jobs=-1,",
     )
     total, what = len(children), "pairs of subsamples" if paired else "subsamples"

@@ -30,8 +30,13 @@ from ..problem.families.trials import shares_of
 from ..problem.losses import Huber, Logistic, Multinomial, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .class_refits import fit_classes, fit_ordered
+from .covariances import (
+    UNEQUAL,
+    checked_covariance,
+    checked_leverages,
+    take_unequal_variances,
+)
 from .refit_results import (
-    NO_CLUSTERS,
     WEIGHTED,
     RefitRows,
     describe,
@@ -345,8 +350,13 @@ def squared_fitted(loss, sm, path, s, table, how):
     if table.counts is not None:  # too many to repeat the rows
         return sm.GLM(table.endog, table.exog, **weighting(table)).fit(**{"use_t": True, **how})
     if table.weights is None:
-        return sm.OLS(table.endog, table.exog).fit(**how)
-    return sm.WLS(table.endog, table.exog, weights=table.weights).fit(**how)
+        model = sm.OLS(table.endog, table.exog)
+    else:
+        model = sm.WLS(table.endog, table.exog, weights=table.weights)
+    results, kind = model.fit(**how), how.get("cov_type")
+    if kind in ("HC2", "HC3"):
+        checked_leverages(results, kind)
+    return results
 
 
 @fitted.register(Huber)
@@ -490,8 +500,12 @@ def _fitted_glm(model, how):
     """The fit of a GLM, its warning of separation in our words."""
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
+    kind = how.get("cov_type")
+    unequal = kind in UNEQUAL[1:]  # all of which are HC0 in statsmodels
     with recorded() as caught:
-        results = model.fit(**how)
+        results = model.fit(**how | ({"cov_type": "HC0"} if unequal else {}))
+    if unequal:
+        take_unequal_variances(results, kind)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
     if not apart:
         again(caught)
@@ -513,8 +527,12 @@ def _checked(loss, how, path, rows, at):
     for name in ("groups", "time"):
         if name in kwds:
             kwds[name] = labels_by_row(name, path, rows)[at]
-    if kind == "cluster" and "groups" not in kwds:
-        raise ValueError(NO_CLUSTERS)
+    if not isinstance(loss, (Huber, Quantile, Multinomial)):
+        linear = not isinstance(loss, (NegativeBinomial, Ordinal))
+        squared = isinstance(loss, Squared)
+        name = checked_covariance(kind, kwds, path._meta.loss, linear=linear, squared=squared)
+        if kind is not None:
+            how["cov_type"] = kind = name
     if kwds:
         how["cov_kwds"] = kwds
     scale = how.get("scale")

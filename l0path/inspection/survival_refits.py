@@ -53,6 +53,12 @@ def refit_survival(path, s, given, covariance, how):
         raise ValueError(
             f"cov_type={cov_type!r}: refit of loss='cox' has {', '.join(map(repr, COVARIANCES))}"
         )
+    odd = [name for name in cov_kwds or () if name != "groups" or cov_type != "cluster"]
+    if odd:
+        raise ValueError(
+            f"cov_kwds has {odd[0]!r}, which cov_type={cov_type!r} of loss='cox' does not take; "
+            "leave it out, or pass cov_type='cluster' with cov_kwds={'groups': labels}"
+        )
     if not s.support.size:
         raise ValueError("the model has no features, so there is nothing to refit; choose k >= 1")
     X, y, by_row, whole = given

@@ -210,6 +210,7 @@ class Model:
             The offset. It is needed if the fit had one that X does not hold.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+            None takes the column that the fit named, if X has it.
         times : array-like of shape (q,) or "events", optional
             For loss="cox": times at which auc and brier are wanted, as in the Notes; "events" takes
             those of the events in y before the last time in y.
@@ -367,10 +368,13 @@ class Model:
             (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time). Under the
             squared loss they are used with Student's t as classical covariances are, clustered
             covariances with the number of clusters less one as degrees of freedom (use_t=False
-            takes the normal distribution). For the Huber loss "H1", "H2" or "H3"; for loss="cox"
-            "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the Huber loss, and
-            the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and "robust" for Cox
-            regressions.
+            takes the normal distribution). "HC1" to "HC3" of generalized linear models are those
+            of R's `sandwich::vcovHC`, for gamma and Tweedie regressions with the observed
+            information (statsmodels has "HC0" under these names); negative binomial and ordinal
+            regressions have "HC0" alone. For the Huber loss "H1", "H2" or "H3"; for
+            loss="cox" "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the
+            Huber loss, and the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and
+            "robust" for Cox regressions.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
             formula also of the rows of the data before incomplete rows were dropped; or the name of
@@ -381,7 +385,8 @@ class Model:
             model. "dev": the deviance over them. A number, which for the squared loss is a known
             error variance. None leaves it to the model.
         strata : array-like of shape (m,) or str, optional
-            After loss="cox" with strata: those of the rows X, or the name of a column of X.
+            After loss="cox" with strata: those of the rows X, or the name of a column of X. None
+            takes the column that the fit named, if X has it.
         rows : str, optional
             "all" takes every row that is complete in the features of the model: rows of X, or
             without X those of the data of a formula (a fit to arrays has complete rows only). A fit
@@ -615,7 +620,8 @@ class Model:
             As in `Path.predict`.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the new rows, or the name of a column of the DataFrame
-            X. The baseline hazard of a row is that of its stratum.
+            X. None takes the column that the fit named, if X has it. The baseline hazard of a row
+            is that of its stratum.
 
         Returns
         -------

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import finite, same_index
-from ..core.tables import pandas_of
 from ..problem.coupled.arguments import strata_of_rows
 from ..problem.coupled.baseline import baseline_of, cumulative_hazards
-from .predicting import linear_predictor
+from .predicting import linear_predictor, strata_of_table
 
 if TYPE_CHECKING:
     pass
@@ -27,10 +26,7 @@ def cumulative_hazard(model, X, *, times, offset, strata):
         times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
     baseline = baseline_of_model(path, i)
     same_index(X=X, strata=strata)
-    if isinstance(strata, str):
-        strata = column_named(X, strata)
-    if strata is None and meta.formula is not None:
-        strata = meta.formula.labels("strata", pandas_of(X))
+    strata = strata_of_table(path, X, strata)
     new = path.predict(X, index=i, type="link", offset=offset)
     stratum = strata_of_rows(strata, len(new), meta.strata)
     at, hazards = cumulative_hazards(baseline, np.asarray(new), stratum, times)
@@ -61,14 +57,3 @@ def with_baselines(path):
 def _baseline(data, s):
     eta = linear_predictor(data.design, data.offset, s)
     return baseline_of(data.loss, data.y, eta, data.weights)
-
-
-def column_named(X, name, argument="strata"):
-    """The column of X of a name, which an argument gave."""
-    X = pandas_of(X)
-    if not isinstance(X, pd.DataFrame) or name not in X.columns:
-        raise ValueError(
-            f"{argument}={name!r} is not a column of X; pass a DataFrame that has it, or one value "
-            "for each row of X"
-        )
-    return X[name]

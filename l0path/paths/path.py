@@ -38,6 +38,7 @@ from .predicting import (
     offset_of_rows,
     offset_of_table,
     shares_in_one,
+    strata_of_table,
 )
 from .records import Meta, Source, by_response, loss_asked, loss_of
 
@@ -99,6 +100,7 @@ class Path:
     """
 
     _default: ClassVar[str | None] = None  # the rule where no selector is given
+    _choice: int | None = None  # the row that is taken in its place: the command line's choice
 
     def __init__(
         self,
@@ -279,7 +281,8 @@ class Path:
         Parameters
         ----------
         rule : int, str, or callable, optional
-            A size, a criterion or a function of the path, as in `Path.select`.
+            A size, a criterion or a function of the path, as in `Path.select`. A path that the
+            command line wrote takes the model that was chosen there if nothing is given.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 
@@ -312,6 +315,8 @@ class Path:
 
     def _best(self, rule=None, **selector):
         """`_at`, and what there is to say about the choice, for `Model.details`."""
+        if rule is None and not selector and self._choice is not None:
+            return self, self._choice, ""
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
         if isinstance(rule, str):
@@ -964,12 +969,14 @@ class Path:
 
     def _given(self, X, y, **by_row):
         """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,
-        which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
-        is in X is found there.
+        which takes the left side of the DataFrame X and leaves incomplete rows out. An offset and
+        strata that are in X are found there.
         """
         X, y = pandas_of(X), pandas_of(y, "y")
         y, by_row = shares_in_one(self._meta, y, by_row)
         by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
+        if "strata" in by_row:
+            by_row["strata"] = strata_of_table(self, X, by_row["strata"])
         if not isinstance(X, pd.DataFrame):
             return X, y, by_row
         if self._meta.formula is None:
@@ -1247,6 +1254,7 @@ class Path:
             The offset of the rows. It is needed if the fit had one.
         strata : array-like of shape (m,) or str, optional
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
+            None takes the column that the fit named, if X has it.
         freq_weight, trials : array-like of shape (m,) or str, optional
             How many rows each row stands for, and the numbers of trials of shares, as in
             `l0path.fit`. They multiply the weights. None means 1 for each row.

@@ -69,6 +69,29 @@ def offset_of_table(path, X, given):
     )
 
 
+def strata_of_table(path, X, given):
+    """The strata of new rows: `given`, which may name a column of the DataFrame X, else those of
+    the terms strata(...) of a formula, or the column that the fit named, if X has it; None without.
+    """
+    meta, X = path._meta, pandas_of(X)
+    if given is None and meta.formula is not None:
+        given = meta.formula.labels("strata", X)
+    if given is None and isinstance(X, pd.DataFrame) and meta.strata_name in X.columns:
+        given = meta.strata_name
+    return column_named(X, given) if isinstance(given, str) else given
+
+
+def column_named(X, name, argument="strata"):
+    """The column of X of a name, which an argument gave."""
+    X = pandas_of(X)
+    if not isinstance(X, pd.DataFrame) or name not in X.columns:
+        raise ValueError(
+            f"{argument}={name!r} is not a column of X; pass a DataFrame that has it, or one value "
+            "for each row of X"
+        )
+    return X[name]
+
+
 def missing_offset(path, X, purpose):
     """The error that asks for the argument offset= of new rows; the terms offset(...) of a formula
     are named where it has some, because they do not stand for the argument.

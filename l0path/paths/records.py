@@ -26,7 +26,8 @@ class Meta:
     positive weight (or events), copies among them; weighted: whether some rows count more than
     others, or more than once; floor: mean loss of
     predicting every y, 0 except for poisson; has_offset: whether new rows need an offset besides
-    the terms offset(...) of a formula; offset_name: the column of a table it is in.
+    the terms offset(...) of a formula; offset_name, strata_name: the columns of a table that these
+    are in.
     """
 
     names: list
@@ -51,6 +52,7 @@ class Meta:
     grid: str = "support"
     has_offset: bool = False
     offset_name: str | None = None
+    strata_name: str | None = None
     weighted: bool = False
     by_name: bool = False
     booleans: tuple = ()  # names of columns of a table X, without a formula, of True and False

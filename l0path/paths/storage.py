@@ -147,6 +147,7 @@ def writer(self: Path, data: bool = False) -> partial:
         "notes": self.notes,
         "rounds": self.rounds.to_dict("records"),
         "sigma2": _noise_variance(self),
+        "choice": self._choice,
         "text": [[s.status, s.optimality, list(s.flags)] for s in self._solutions],
     }
     numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
@@ -309,7 +310,17 @@ def _assemble(header, stored, env):
     data = None if rows is None else rows_read(rows, meta, stored)
     if data is not None and meta.checksum and checksum(data) != meta.checksum:
         raise ValueError("its rows are not those of the fit (checksum)")
-    return Path(meta, solutions, status, notes, rounds, Source(data, extra=known), end=end)
+    out = Path(meta, solutions, status, notes, rounds, Source(data, extra=known), end=end)
+    return with_choice(out, header)
+
+
+def with_choice(path: Path, header: dict) -> Path:
+    """The path with the choice of the command line that a header names, if any."""
+    choice = header.get("choice")
+    check_kind(choice, None | int, "choice")
+    if choice is not None:
+        path._choice = _index(choice, len(path), "choices")
+    return path
 
 
 def _rows(meta):

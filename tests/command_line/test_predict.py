@@ -39,9 +39,50 @@ def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
     new.drop(columns="a").to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
     assert code == 2 and "lacks 1 of the columns that the model uses: a" in err
-    (tmp_path / "o" / "model.json").unlink()
-    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
-    assert code == 2 and "pass --k or --rule" in err
+    path = l0path.load(tmp_path / "o")
+    path.model(k=2).save(tmp_path / "model.npz")
+    l0path.fit(frame[["a", "c"]], frame.y).save(tmp_path / "other.npz")
+    for file, told in (("model.npz", "holds a Model"), ("other.npz", "pass --k or --rule")):
+        code, _, err = run(capsys, "predict", tmp_path / file, table, "--out", tmp_path / "p.csv")
+        assert code == 2 and told in err
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ("--cv", 4),
+        ("--cv", 4, "--rule", "1se"),
+        ("--cv", 4, "--k", 2),
+        ("--rule", "bic"),
+        ("--k", 2),
+        ("--formula", "y ~ a * b + color", "--rule", "bic"),
+    ],
+)
+def test_the_model_of_a_loaded_folder_is_the_one_that_was_chosen(how, table, tmp_path, capsys):
+    left = () if "--formula" in how else ("--response", "y", "--drop", "sick")
+    out = tmp_path / "o"
+    run(capsys, "fit", table, *left, *how, "--max-k", 4, "--no-plots", "--out", out)
+    chosen = pd.read_csv(out / "chosen.csv", index_col=0).iloc[:, 0]
+    for where in (out, out / "path.npz"):
+        path = l0path.load(where)
+        np.testing.assert_allclose(path.model().coef, chosen, rtol=1e-12)
+        assert list(path.model().coef.index) == list(chosen.index)
+        assert path.model(k=2).k == 2  # of several slices the one with the best score
+    if "--cv" in how:
+        of_one = path.scores.cv_mean[path.scores.k == 1]
+        assert of_one[path.model(k=1)._index] == of_one.min()
+    path.save(tmp_path / "again.npz")
+    assert l0path.load(tmp_path / "again.npz").model()._index == path.model()._index
+    damaged = path._without_data()
+    damaged._choice = len(path)
+    damaged.save(tmp_path / "again.npz")
+    with pytest.raises(ValueError, match="choices leave the range"):
+        l0path.load(tmp_path / "again.npz")
+
+
+def test_a_folder_without_a_path_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder without the file path\.npz"):
+        l0path.load(tmp_path)
 
 
 def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):

@@ -178,8 +178,9 @@ def test_the_ridge_unit_is_curvature_times_mean_square():
         ((X, counts), {"loss": "poisson"}, counts.mean()),
     ):
         cv = l0path.cv_fit(*data, cv=3, max_k=1, random_state=0, **more)
+        units = [0, 0.01, 0.1, 1, 10] if more.get("loss") == "logistic" else [0, 0.1, 1, 10]
         np.testing.assert_allclose(
-            np.sort(cv.details.lambda2.unique()), unit * np.array([0, 0.1, 1, 10]), rtol=1e-12
+            np.sort(cv.details.lambda2.unique()), unit * np.array(units), rtol=1e-12
         )
 
 
@@ -253,8 +254,22 @@ def test_separated_supports_have_no_mixtures():
         s = cv._solutions[cv.select(rule)]
         assert not s.separated and s.lambda2 > 0
     assert cv.model().score(X, y)["auc"] > 0.99
-    least = cv._solutions[cv.select(k=3, lambda2=0.025)]  # that has a finite optimum
-    assert "smallest lambda2 tried with a finite optimum, 0.025" in cv._edges(least)[0]
+    least = cv._solutions[cv.select(k=3, lambda2=0.0025)]  # that has a finite optimum
+    assert "smallest lambda2 tried with a finite optimum, 0.0025" in cv._edges(least)[0]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "multinomial", "ordinal"])
+def test_classes_that_features_separate_have_a_small_ridge(loss):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((90, 5))
+    y = np.digitize(X[:, 0] - X[:, 3], [0.0] if loss == "logistic" else [-0.7, 0.7])
+    how = {"loss": loss, "cv": 3, "max_k": 3, "random_state": 0}
+    cv = l0path.cv_fit(X, y, **how)
+    tried = sorted(cv.details.lambda2.unique())
+    assert len(tried) == 5 and tried[1] == pytest.approx(tried[2] / 10)
+    without = l0path.cv_fit(X, y, lambda2=tried[2:], relax=(0, 0.5, 1), **how)
+    best, least = (one.scores.cv_mean[one.select()] for one in (cv, without))
+    assert best < 0.8 * least
 
 
 def test_separation_in_a_fold_alone_is_no_choice():

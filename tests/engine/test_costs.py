@@ -279,6 +279,8 @@ def test_long_calls_say_what_they_take_before_they_begin(capsys, monkeypatch):
         with pytest.raises(Begun):
             call()
         said = capsys.readouterr().err
+        if name == "stability_selection":  # two of a pair on half of the rows each
+            assert "makes 100000 fits" in said
         assert said.startswith(f"l0path: {name} makes ") and " in all; a smaller max_k=" in said
         assert re.search(r"roughly [\d.]+ \w+ to [\d.]+ \w+ in all", said)
         with pytest.raises(Begun):

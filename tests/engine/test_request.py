@@ -31,10 +31,33 @@ def test_the_arguments_of_a_request_are_those_of_fit():
     assert all(signature[name].kind is inspect.Parameter.KEYWORD_ONLY for name in stated)
 
 
-@pytest.mark.parametrize("function", [request, l0path.cv_fit, l0path.stability_selection])
-def test_an_argument_that_fit_does_not_have_is_refused(function):
-    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'maxk'"):
+@pytest.mark.parametrize(
+    "function",
+    [
+        l0path.fit,
+        l0path.cv_fit,
+        l0path.nested_cv,
+        l0path.stability_selection,
+        l0path.split_inference,
+        l0path.knockoff_filter,
+        l0path.fit_cost,
+    ],
+)
+def test_an_argument_that_a_function_does_not_have_is_refused_in_its_name(function):
+    refused = rf"^{function.__name__}\(\) got an unexpected keyword argument"
+    with pytest.raises(TypeError, match=rf"{refused} 'maxk'; did you mean max_k="):
         function(*sample(), maxk=3)
+    with pytest.raises(TypeError, match=rf"{refused} 'nfolds'; folds are the argument cv= of"):
+        function(*sample(), nfolds=3)
+    if function is not l0path.split_inference:  # its own name
+        with pytest.raises(TypeError, match=rf"{refused} 'n_splits'; folds are the argument cv="):
+            function(*sample(), n_splits=3)
+
+
+def test_the_cost_of_subsamples_is_told_by_that_of_a_fit():
+    with pytest.raises(TypeError, match=r"n_subsamples'; l0path\.stability_selection takes it"):
+        l0path.fit_cost(*sample(), n_subsamples=50)
+    assert l0path.fit_cost(*sample(), max_k=2, cv=3, relax=0.5, scoring="mae").folds == 3
 
 
 def test_a_formula_takes_its_data_by_position_or_name():

@@ -136,14 +136,18 @@ def test_p_values_are_in_the_table_where_they_hold_and_where_asked_for():
     table = chosen.estimates()
     assert list(table.columns) == ["estimate", "lower", "upper"]
     assert "Conditional on selection" in repr(table)
-    assert table.attrs["note"].endswith(
-        "So there are no p-values; p_values=True shows them all the same."
+    assert table.attrs["note"].startswith(
+        "There are no p-values, which would be too small; p_values=True shows them all the same. C"
     )
     np.testing.assert_array_equal(chosen.estimates(p_values=True)["p_value"], chosen.pvalues)
     table = held_out.estimates()
     np.testing.assert_array_equal(table["p_value"], held_out.pvalues)
     np.testing.assert_array_equal(table["estimate"], held_out.params)
     assert "Held-out rows" in repr(table) and "no p-values" not in repr(table)
+    assert repr(table).startswith("Coefficients of Salary, with intervals of 95 %, 131 rows\n")
+    X = data.X.to_numpy()[:, :2]
+    bare = l0path.fit(X, data.y.to_numpy()).model(k=1).refit().estimates()
+    assert bare.attrs["title"].startswith("Coefficients, with intervals of")
     assert "p_value" not in held_out.estimates(p_values=False)
     again = pickle.loads(pickle.dumps(held_out)).estimates()
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(table))

@@ -2,6 +2,8 @@
 predictions and analysis of variance of a formula; refits of a cross-validation.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from lazy import lazy
 
 import l0path
 
+DATA = Path(__file__).parent.parent / "data"
+LOSSES = ("squared", "logistic", "poisson", "gamma", "binomial")
 sm = lazy("statsmodels.api")
 smf = lazy("statsmodels.formula.api")
 anova_lm = lazy("statsmodels.stats.anova", "anova_lm")
@@ -31,7 +35,7 @@ def by_hand(X, path, k):
     return sm.add_constant(X[path.model(k=k).features]).rename(columns={"const": "(Intercept)"})
 
 
-@pytest.mark.parametrize("kind", ["HC0", "HC3", "cluster", "HAC"])
+@pytest.mark.parametrize("kind", ["HC0", "cluster", "HAC"])
 @pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
 def test_robust_covariances_reach_statsmodels(loss, kind):
     frame = table()
@@ -106,7 +110,16 @@ def test_robust_covariances_of_rows_that_stand_for_several(loss):
 @pytest.mark.parametrize(
     "options, match",
     [
-        ({"cov_type": "cluster"}, "needs cov_kwds"),
+        ({"cov_type": "cluster"}, "needs cov_kwds={'groups': labels}"),
+        ({"cov_type": "HAC"}, "cov_type='HAC' needs cov_kwds={'maxlags': 4}"),
+        ({"cov_type": "HAC", "cov_kwds": {"maxlags": 1.5}}, r"maxlags'\]=1.5 must be a whole"),
+        ({"cov_type": "HC9"}, "cov_type='HC9' is not known for loss='squared'; choose 'nonrobust'"),
+        ({"cov_type": "HC3", "cov_kwds": {"maxlags": 4}}, "has 'maxlags', which cov_type='HC3' do"),
+        ({"cov_kwds": {"groups": [1] * 90}}, "'groups', which .*(options: none)"),
+        ({"cov_type": "cluster", "cov_kwds": {"group": [1] * 90}}, "cov_kwds has 'group', which"),
+        ({"cov_type": "HAC", "cov_kwds": {"maxlags": 1, "scaling_factor": 2}}, "scaling_factor"),
+        ({"cov_type": "nw-panel", "cov_kwds": {"maxlags": 1}}, "'groups' or 'time' in cov_kwds"),
+        ({"cov_type": "nw-groupsum", "cov_kwds": {"maxlags": 1}}, "needs 'time' in cov_kwds"),
         ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, r"shape \(2,\).*90 rows"),
         ({"cov_type": "cluster", "cov_kwds": {"groups": [None] * 90}}, "missing values"),
         ({"scale": "X2"}, "a known error variance"),
@@ -118,6 +131,98 @@ def test_arguments_that_do_not_fit_are_named(options, match):
     path = l0path.fit(frame[list("abcd")], frame["real"], max_k=2)
     with pytest.raises(ValueError, match=match):
         path.model(k=1).refit(**options)
+
+
+def by_definition(results, kind, observed):
+    """Standard errors of a generalized linear model by the sum over its rows."""
+    model, b = results._results.model, results.params.to_numpy()
+    n, k = model.exog.shape
+    information = -model.hessian(b, observed=observed)
+    weights = model.hessian_factor(b, observed=observed)
+    inverse, middle = np.linalg.inv(information), np.zeros((k, k))
+    without_scale = np.linalg.inv((model.exog.T * weights) @ model.exog)
+    for i, score in enumerate(model.score_obs(b)):
+        h = weights[i] * model.exog[i] @ without_scale @ model.exog[i]
+        factor = {"HC0": 1, "HC1": n / (n - k), "HC2": 1 / (1 - h), "HC3": 1 / (1 - h) ** 2}[kind]
+        middle += factor * np.outer(score, score)
+    return np.sqrt(np.diag(inverse @ middle @ inverse))
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "gamma", "binomial"])
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
+def test_covariances_for_unequal_variances_are_those_of_r(loss, kind):
+    """Of R's `sandwich::vcovHC` (data/make_estimate_values.R). HC1 to HC3 of generalized linear
+    models are HC0 in statsmodels.
+    """
+    rows = pd.read_csv(DATA / "weights_r.csv")
+    values = pd.read_csv(DATA / "estimates_r_values.csv")
+    response = dict(zip(LOSSES, ("number", "class", "count", "amount", "share"), strict=True))
+    exact = l0path.solvers.LocalSearch(tol=1e-12)
+    for weight in (None, "weight") if loss != "binomial" else (None,):
+        more = {"sample_weight": weight, "trials": "trials" if loss == "binomial" else None}
+        path = l0path.fit(
+            f"{response[loss]} ~ a + b + c", rows, loss=loss, max_k=3, algorithm=exact, **more
+        )
+        results = path.model(k=3).refit(cov_type=kind.lower())
+        case = values["case"] == f"{loss}{' weighted' if weight else ''}"
+        expected = values[case & (values["what"] == kind)]["value"].to_numpy()
+        own = np.sqrt(np.diag(results.cov_params()))
+        np.testing.assert_allclose(results.tvalues, results.params / own)
+        assert results.cov_type == kind and kind in str(results.summary())
+        if loss == "squared":
+            np.testing.assert_allclose(own, expected, rtol=1e-8)
+        else:
+            np.testing.assert_allclose(own, by_definition(results, kind, observed=True), rtol=1e-8)
+            found = by_definition(results, kind, observed=False)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            if loss != "gamma":  # whose link is not canonical: R has the expected information
+                np.testing.assert_allclose(own, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_rows_that_alone_tell_a_coefficient_are_named(loss):
+    """HC2 and HC3 divide by 0 there."""
+    frame = table()
+    frame["alone"] = (frame.index == 17).astype(float)
+    y = frame[{"squared": "real", "poisson": "count"}.get(loss, "sick")].copy()
+    if loss != "logistic":
+        y[17] = 3
+    else:  # two rows, and one of them counted by hand
+        frame.loc[18, "alone"] = 1.0
+        y[17], y[18] = "yes", "no"
+    X = frame[["a", "alone"]]
+    model = l0path.fit(X, y, loss=loss, max_k=2).model(k=2)
+    assert np.isfinite(model.refit(cov_type="HC1").bse).all()
+    if loss == "logistic":
+        assert np.isfinite(model.refit(cov_type="HC3").bse).all()
+        return
+    for kind in ("HC2", "HC3"):
+        with pytest.raises(ValueError, match=f"cov_type='{kind}' divides by .* for row 17: "):
+            model.refit(cov_type=kind)
+
+
+def test_covariances_of_other_regressions():
+    frame = table()
+    X = frame[list("abc")]
+    level = 1 + (frame["a"] > -0.5) + (frame["real"] > 0.5)
+    for loss, y in (("negative_binomial", frame["count"]), ("ordinal", level)):
+        model = l0path.fit(X, y, loss=loss, max_k=1).model(k=1)
+        assert not np.allclose(model.refit(cov_type="HC0").bse, model.refit().bse)
+        for kind in ("HC1", "HC2", "HC3"):
+            with pytest.raises(
+                ValueError, match=f"cov_type='{kind}' corrects .*pass cov_type='HC0"
+            ):
+                model.refit(cov_type=kind)
+        with pytest.raises(ValueError, match="cov_type='HC9' is not known"):
+            model.refit(cov_type="HC9")
+    with pytest.raises(TypeError, match="cov_type=3 must be a name; choose"):
+        l0path.fit(X, frame["real"], max_k=1).model(k=1).refit(cov_type=3)
+    times = np.column_stack([np.exp(frame["real"]), np.ones(len(frame))])
+    model = l0path.fit(X, times, loss="cox", max_k=1).model(k=1)
+    with pytest.raises(
+        ValueError, match="cov_kwds has 'groups', which cov_type=None of loss='cox'"
+    ):
+        model.refit(cov_kwds={"groups": frame["patient"]})
 
 
 def test_a_robust_regression_has_covariances_of_its_own():

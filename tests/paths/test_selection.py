@@ -316,6 +316,27 @@ def test_a_feature_that_no_model_can_have_makes_no_larger_size(third, max_k, tmp
         assert not [note for note in cv.notes if "largest size" in note]
 
 
+@pytest.mark.parametrize("max_k", [None, 3])
+def test_a_feature_that_depends_on_others_makes_no_larger_size(max_k, tmp_path):
+    """Paths from files said that max_k= should be raised, although it could not help."""
+    X, _ = sample("squared")
+    y = X[:, 0] + X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(90)
+    X = np.column_stack([X[:, :2], X[:, 0] - 2.0 * X[:, 1], X[:, 0] + X[:, 1]])
+    path = l0path.fit(X, y + X[:, 1], max_k=max_k)
+    cv = l0path.cv_fit(X, y + X[:, 1], max_k=max_k, cv=3, lambda2=0, random_state=0)
+    for number, one in enumerate((path, cv)):
+        one.save(tmp_path / f"{number}.npz")
+        for kept in (one, l0path.load(tmp_path / f"{number}.npz")):
+            model = kept.model("bic")
+            assert model.k == 2 and "chosen_by" not in model.details
+            assert not [note for note in kept.notes if "largest size" in note]
+    assert "sizes end at k = 2" in "".join(path.notes)
+    # a path that max_k ended still says so
+    X[:, 3] = X[:, 0] + X[:, 1] ** 2
+    l0path.fit(X, y + X[:, 3], max_k=1).save(tmp_path / "short.npz")
+    assert "raise max_k=" in repr(l0path.load(tmp_path / "short.npz").model("bic"))
+
+
 def test_a_choice_of_the_largest_size_says_nothing_where_the_data_have_no_larger_one():
     X, _ = sample("squared")
     y = X @ np.linspace(1.0, 2.0, 8) + 0.1 * np.random.default_rng(1).standard_normal(90)

@@ -74,7 +74,7 @@ def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
     for name in ("array.npy", "arrays.npz", "objects.npz"):
         with pytest.raises(ValueError, match=f"{name} is not a path file"):
             l0path.load(tmp_path / name)
-    with pytest.raises(ValueError, match="is not a path file"):
+    with pytest.raises(ValueError, match="is a folder"):
         l0path.load(tmp_path)
 
 

@@ -137,7 +137,7 @@ def refuse_too_large(request) -> None:
     )
 
 
-def tell_if_long(call, request, number, jobs, remedy, progress=None) -> None:
+def tell_if_long(call, request, number, jobs, remedy, progress=None, *, each=1) -> None:
     """Say on stderr what a call that makes `number` times the fits of a request takes, where that
     is more than `LONG`; nothing with progress=False, or where L0PATH_QUIET is set.
 
@@ -153,11 +153,13 @@ def tell_if_long(call, request, number, jobs, remedy, progress=None) -> None:
         What makes it shorter.
     progress : bool or None
         What the user gave.
+    each : int
+        The number of fits on parts of the rows that cost as much as the request.
     """
     if progress is False or os.environ.get("L0PATH_QUIET"):
         return
-    counts, fits = counted(request), number * (1 + (request.folds.number if request.folds else 0))
-    if (counts.products + counts.others) * fits < SHORT:
+    counts, times = counted(request), number * (1 + (request.folds.number if request.folds else 0))
+    if (counts.products + counts.others) * times < SHORT:
         return
     if jobs > 1:  # each has one thread
         request = replace(request, n_jobs=1)
@@ -166,7 +168,7 @@ def tell_if_long(call, request, number, jobs, remedy, progress=None) -> None:
     )
     if math.sqrt(low * high) >= LONG:
         print(
-            f"l0path: {call} makes {fits} fits with sizes up to {counts.largest}, roughly "
+            f"l0path: {call} makes {times * each} fits with sizes up to {counts.largest}, roughly "
             f"{_seconds(low)} to {_seconds(high)} in all; {remedy} makes it shorter",
             file=sys.stderr,
         )

@@ -46,6 +46,7 @@ def rows_of(y, n):
     names = ("time",) if len(columns) == 2 else ("start", "stop")
     times = [_times(column, name) for column, name in zip(columns, names, strict=False)]
     if len(times) == 1:
+        _refuse_negative(times[0])
         return Rows(np.empty(0), times[0], event)
     start, stop = times
     bad = np.flatnonzero(~(start < stop))
@@ -57,6 +58,19 @@ def rows_of(y, n):
             "without time at risk"
         )
     return Rows(start, stop, event)
+
+
+def _refuse_negative(time):
+    """Refuse times before the start of observation. Where rows have a start of their own, the
+    origin of time is free.
+    """
+    bad = np.flatnonzero(time < 0)
+    if bad.size:
+        raise ValueError(
+            f"y has {bad.size} negative time{'s' if bad.size > 1 else ''}, the first at position "
+            f"{bad[0]}: {time[bad[0]]:g}; times count from 0, the start of observation: mend or "
+            "drop those rows, or pass (start, stop, event) if rows have starts of their own"
+        )
 
 
 def _columns(y):
@@ -148,8 +162,9 @@ def strata_of_rows(value, n, labels):
     if labels is None or value is None:
         if (labels is None) != (value is None):
             remedy = (
-                f"pass strata=, one label for each row of X, of {_listed(labels)}; after a formula "
-                "with strata(...), rows with the columns that it names have them"
+                f"pass strata=, one label for each row of X, of {_listed(labels)}; a table X that "
+                "has the column that strata= named in the fit, or those that strata(...) of a "
+                "formula names, has them"
                 if value is None
                 else "leave strata out"
             )
