@@ -2,6 +2,7 @@
 tables as papers have them.
 """
 
+import math
 import re
 from os import PathLike
 from pathlib import Path as File
@@ -19,6 +20,7 @@ LATEX = {
     ">": r"\textgreater{}",
     **{mark: "\\" + mark for mark in "&%$#_{}"},
 }
+HEADS = {"p_value": "p-value", "loglik": "log-likelihood", "rss": "RSS"}  # else without underscores
 NEGATIVE = re.compile(r"(?<![\w.-])-\d[\d.]*(e[+-]\d+)?")
 CELL = "padding:2px 8px;text-align:right"  # of tables in HTML
 NAME = "padding:2px 8px;text-align:left;font-weight:normal"
@@ -52,11 +54,17 @@ class PaperTable(pd.DataFrame):
 
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts of `digits` significant digits."""
-        raise NotImplementedError
+        shown = {name: _texts(name, self[name].tolist(), digits) for name in self.columns}
+        return pd.DataFrame(shown, index=self.index, dtype=object)
 
     def _printed(self, digits):
         """(head, {part: rows}), all of texts: the columns, and each row with its name first."""
-        raise NotImplementedError
+        shown = self.formatted(digits)
+        rows = [
+            [", ".join(map(str, name)) if isinstance(name, tuple) else str(name), *cells]
+            for name, *cells in shown.itertuples(name=None)
+        ]
+        return [HEADS.get(name, name.replace("_", " ")) for name in shown.columns], {"": rows}
 
     def __repr__(self):
         parts = (self.attrs.get("title"), repr(self.formatted()), self.attrs.get("note"))
@@ -154,6 +162,23 @@ class PaperTable(pd.DataFrame):
         title, note = (self.attrs.get(name, "") for name in ("title", "note"))
         shown = shown.tab_header(title) if title else shown
         return shown.tab_source_note(note) if note else shown
+
+
+def _texts(name, values, digits):
+    """The numbers of a column as texts, NaN as blanks."""
+    known = [value for value in values if not math.isnan(value)]
+    whole = all(float(value).is_integer() for value in known) and max(known, default=0) < 1e9
+
+    def text(value):
+        if math.isnan(value):
+            return ""
+        if name == "p_value":
+            return "<0.0001" if value < 1e-4 else f"{value:.4f}"
+        if whole or name == "loglik":
+            return f"{value:.{0 if whole else 2}f}"
+        return f"{value:#.{digits}g}".removesuffix(".")
+
+    return list(map(text, values))
 
 
 def _latex(text):

@@ -13,44 +13,13 @@ from ..core.printed import PaperTable
 from ..paths.comparison import ratios_of
 from .refit_results import quiet, selected
 
-PRINTED = {"p_value": "p-value"}  # other names have their underscores replaced by blanks
-
 OMITTED = "There are no p-values, which would be too small; p_values=True shows them all the same."
-
-
-class Estimates(PaperTable):
-    """Coefficients, or ratios, with the ends of their intervals, and p-values."""
-
-    def formatted(self, digits: int = 4) -> pd.DataFrame:
-        """The table as short texts of `digits` significant digits."""
-        shown = {
-            name: [_p_value(v) if name == "p_value" else _text(v, digits) for v in self[name]]
-            for name in self.columns
-        }
-        return pd.DataFrame(shown, index=self.index, dtype=object)
-
-    def _printed(self, digits):
-        shown = self.formatted(digits)
-        rows = [
-            [", ".join(map(str, name)) if isinstance(name, tuple) else str(name), *cells]
-            for name, *cells in shown.itertuples(name=None)
-        ]
-        head = [PRINTED.get(name, name.replace("_", " ")) for name in shown.columns]
-        return head, {"": rows}
-
-
-def _text(value, digits):
-    return "" if np.isnan(value) else f"{value:#.{digits}g}".removesuffix(".")
-
-
-def _p_value(value):
-    return "" if np.isnan(value) else "<0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def estimates(
     results: Any, level: float, exponentiate: bool, p_values: bool | None
 ) -> pd.DataFrame:
-    """The `Estimates` of a refit; arguments as of `Refit.estimates`."""
+    """The table of a refit; arguments as of `Refit.estimates`."""
     checked_level(level)
     if p_values is not None:
         flag(p_values, "p_values")
@@ -66,7 +35,7 @@ def estimates(
     own = len(values) if several or path._meta.ordered else own
     name = ratios.split(" against")[0].replace("ratios", "ratio").replace(" ", "_") or "estimate"
     numbers = {name: values, "lower": table.iloc[:, 0], "upper": table.iloc[:, 1]}
-    out = Estimates({name: np.asarray(v)[:own] for name, v in numbers.items()}, table.index[:own])
+    out = PaperTable({name: np.asarray(v)[:own] for name, v in numbers.items()}, table.index[:own])
     if several:
         out.index.names = ["class", "feature"]
     infinite = out.index.isin(getattr(results, "infinite", ()))

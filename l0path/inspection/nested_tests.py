@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core.printed import PaperTable
 from ..problem.losses import name_of
 from .refit_results import exog_of, pseudo_likelihood, selected
 
@@ -18,22 +19,6 @@ NO_LIKELIHOOD = {
     "quantile": "is no likelihood whose ratio has a known distribution",
 }
 FREE_SCALE = ("gamma", "tweedie")  # families of GLMs whose dispersion is estimated by default
-
-
-class Anova(pd.DataFrame):
-    """Nested models and the tests between them: a DataFrame with a row for each model, that prints
-    with its title and its note. What pandas makes of it is an ordinary DataFrame.
-    """
-
-    def __repr__(self):
-        parts = (self.attrs.get("title", ""), super().__repr__(), self.attrs.get("note", ""))
-        return "\n".join(part for part in parts if part)
-
-    def _repr_html_(self):
-        from html import escape
-
-        title, note = (escape(self.attrs.get(name, "")) for name in ("title", "note"))
-        return f"<p>{title}</p>{pd.DataFrame(self).to_html()}<p>{note}</p>"
 
 
 def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
@@ -73,8 +58,9 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
         - F or chi2: the statistic;
         - p_value, where asked for.
 
-        Its `attrs` have title, test ("F", "likelihood ratio" or "Wald"), note and df_denominator
-        (NaN for chi-squared).
+        It prints rounded, with a title and a note; `to_latex`, `to_markdown` and `to_html` print it
+        for a paper. Its `attrs` have title, test ("F", "likelihood ratio" or "Wald"), note and
+        df_denominator (NaN for chi-squared).
 
     Raises
     ------
@@ -98,11 +84,11 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     >>> train, test = data.X.index[::2], data.X.index[1::2]
     >>> path = l0path.fit(data.X.loc[train], data.y[train])
     >>> new = {"X": data.X.loc[test], "y": data.y[test]}
-    >>> l0path.anova(path[1].refit(**new), path[3].refit(**new)).round(3)
-           df_model  df_resid           rss   df       F  p_value
-    model
-    k = 1         2     129.0  1.548012e+07  NaN     NaN      NaN
-    k = 3         4     127.0  1.156195e+07  2.0  21.519      0.0
+    >>> print(l0path.anova(path[1].refit(**new), path[3].refit(**new)).to_markdown())
+    |  | df model | df resid | RSS | df | F | p-value |
+    | :--- | ---: | ---: | ---: | ---: | ---: | ---: |
+    | k = 1 | 2 | 129 | 1.548e+07 |  |  |  |
+    | k = 3 | 4 | 127 | 1.156e+07 | 2 | 21.52 | <0.0001 |
     """
     if len(refits) < 2:
         raise TypeError(f"anova takes two refits or more, got {len(refits)}")
@@ -135,7 +121,7 @@ def anova(*refits: Any, p_values: bool | None = None) -> pd.DataFrame:
     make = _by_wald if robust else _by_variance if _has_scale(refits[-1]) else _by_likelihood
     columns, test, below = make(refits, spaces, ranks)
     statistic = columns.get("F", columns.get("chi2"))
-    table = Anova({"df_model": ranks, **columns}, index=_names(refits))
+    table = PaperTable({"df_model": ranks, **columns}, index=_names(refits))
     reason = _reason(refits)
     if p_values or (p_values is None and not reason.startswith("no p-values")):
         table["p_value"] = _tails(statistic, np.diff(ranks, prepend=np.nan), below)

@@ -7,6 +7,7 @@ needs a cluster is slow.
 
 import os
 import pickle
+import re
 import signal
 import time
 from importlib.util import find_spec
@@ -144,7 +145,9 @@ def test_bounds_do_not_come_from_memory_that_was_never_written(tmp_path, two, mo
     monkeypatch.setattr(np, "empty", np.zeros)
     far = l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options).details
     np.testing.assert_allclose(far.lower_bound, here.lower_bound, rtol=1e-6)
-    assert (far.lower_bound[1:] < 0.99 * far.objective[1:]).all()
+    open_gaps = far[far.optimality != "global"]  # size 1 is compared with all others
+    assert open_gaps.k.tolist() == [2, 3]
+    assert (open_gaps.lower_bound < 0.99 * open_gaps.objective).all()
 
 
 @slow
@@ -384,7 +387,9 @@ def test_a_cluster_without_progress_is_given_up_with_what_was_solved(tmp_path, m
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
     told, path = str(caught.value), caught.value.path
-    assert at.done and "x best exchanges (processing)" in told and "read again" in told
+    # they are sent out, or wait for Gram rows that the workers had not made when they stopped
+    assert at.done and re.search(r"\d x best exchanges \((processing|waiting)\)", told)
+    assert "read again" in told
     assert all(address in told for address in mortal.nthreads()) and "not heard of" in told
     assert ".path" in told and path.status.startswith("the cluster made no progress")
     wanted = l0path.fit(X, y, max_k=6)
@@ -417,7 +422,7 @@ def test_folds_on_a_cluster_that_is_given_up_keep_the_fit_on_all_rows(
     monkeypatch.setattr("l0path.cross_validation.run._run_folds", folds)
     try:
         with pytest.raises(RuntimeError, match="no progress") as caught:
-            l0path.cv_fit(design, y, cv=3, max_k=4, random_state=0)
+            l0path.cv_fit(design, y, cv=3, max_k=4, lambda2=0, random_state=0)
     finally:
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
@@ -510,7 +515,7 @@ def test_folds_run_on_the_cluster_through_joblib(two, loss):
     with joblib.parallel_config(backend="dask"):
         found = l0path.cv_fit(X, y, n_jobs=2, **options)
     np.testing.assert_allclose(found.folds, wanted.folds, rtol=1e-12)
-    assert_same_path(found.path, wanted.path)
+    assert_same_path(found, wanted)
     assert found.model("min").k == wanted.model("min").k
 
 

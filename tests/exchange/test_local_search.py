@@ -6,14 +6,22 @@ import numpy as np
 import pytest
 
 import l0path
+from l0path.core.control import Clock
+from l0path.engine.posing import resolved
+from l0path.engine.protocols import Slice
+from l0path.engine.request import request
 from l0path.exchange import verification
 from l0path.exchange.local_search import SolutionPool, pairs_tried
 from l0path.exchange.neighborhoods import chord
+from l0path.exchange.neighborhoods.choice import neighborhood_of
+from l0path.exchange.neighborhoods.groups import GroupNeighborhood
 from l0path.exchange.ranking import Wanted
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Fit, pose
 from l0path.solvers import LocalSearch
 from l0path.working_set import gram
+from l0path.working_set.groups import GroupModel
+from l0path.working_set.model import make_model
 
 
 def block_of_two(seed=0, n=200):
@@ -195,3 +203,34 @@ def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch):
     for a, b in zip(one._solutions, two._solutions, strict=True):
         assert a.support.tolist() == b.support.tolist() and a.optimality == b.optimality
         assert a.objective == pytest.approx(b.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "seed"), [("logistic", 1), ("ordinal", 7), ("multinomial", 1)])
+def test_beside_a_ridge_few_rows_do_not_end_an_oscillation(loss, seed):
+    """Weights are rows that are repeated: 12 rows find what 30 do, with more columns than rows on
+    the way.
+    """
+    rng = np.random.default_rng(seed)
+    X, times = rng.normal(size=(12, 30)), rng.integers(1, 5, size=12)
+    y = rng.integers(0, 2 if loss == "logistic" else 3, 12)
+    told = {"loss": loss, "lambda2": 1e-3, "max_k": 10}
+    few = l0path.fit(X, y, sample_weight=times, **told)
+    many = l0path.fit(X.repeat(times, axis=0), y.repeat(times), **told)
+    np.testing.assert_allclose(few.details.objective, many.details.objective, rtol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [None, np.arange(30) // 2])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_an_oscillation_reaches_all_columns_beside_a_ridge_only(loss, unit):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 30)), np.arange(12) % 2
+    reached = []
+    for lambda2 in (0.0, 1e-12, 1e-3):  # 1e-12 tells no columns apart
+        _, problem = resolved(request(X, y, loss=loss, groups=unit, max_k=4), Clock())
+        model, settings = make_model(problem), LocalSearch()
+        if unit is None:
+            found = neighborhood_of(model, Slice(0.0, lambda2, 4), 1.0, settings)
+        else:
+            found = GroupNeighborhood(GroupModel(model, 0.0, lambda2), 1.0, settings)
+        reached.append(found.reach(4).columns)
+    assert reached == ([6.0, 6.0, 30] if unit is not None else [9, 9, 30])

@@ -3,6 +3,7 @@
 """
 
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,25 @@ def test_models_that_were_chosen_on_these_rows_have_no_p_values():
     assert "p_value" not in l0path.anova(
         *(half.model(k=k).refit(X=rows().tail(70)) for k in (1, 3))
     )
+
+
+def test_tests_are_printed_as_papers_have_them():
+    small, _, large = case_of("logistic")
+    table = l0path.anova(small, large)
+    head, *lines = table.to_latex().split("\n")[2:-3]
+    assert (
+        head == r" & df model & log-likelihood & df & chi2 & p-value \\" and lines[0] == r"\midrule"
+    )
+    first, second = table["loglik"]
+    assert lines[1] == rf"k = 1 & 2 & ${first:.2f}$ &  &  &  \\"
+    last = table.iloc[1]
+    p = "<0.0001" if last["p_value"] < 1e-4 else f"{last['p_value']:.4f}"
+    p = p.replace("<", r"\textless{}")
+    assert lines[2] == rf"k = 4 & 5 & ${second:.2f}$ & 3 & {last['chi2']:#.4g} & {p} \\"
+    html, shown = table._repr_html_(), repr(table)
+    for text in (table.attrs["title"], table.attrs["note"], f"{last['chi2']:#.4g}"):
+        assert text in shown and escape(text) in html
+    assert "nan" not in shown.lower() + html.lower()
 
 
 def test_a_known_variance_gives_chi_squared():

@@ -175,6 +175,16 @@ def test_arguments_that_do_not_go_with_a_rule_are_named():
         path.select("bic", gamma=1.0)
 
 
+def test_tables_that_papers_have_are_found_under_other_names():
+    data = l0path.datasets.load_hitters()
+    path = l0path.fit(data.X, data.y, max_k=1)
+    for name in ("odds_ratios", "estimates", "tidy"):
+        with pytest.raises(AttributeError, match=r"refit\(\.\.\.\)\.estimates\("):
+            getattr(path, name)
+        with pytest.raises(AttributeError, match=r"write \.refit\(\.\.\.\)\.estimates\("):
+            getattr(path.model(1), name)
+
+
 @cache
 def results():
     """{kind: one result of it}."""

@@ -6,7 +6,7 @@ from ...core.status import End
 from ...problem.problem import Fit
 from .. import table, table_sweeps
 from ..local_search import flat
-from .protocol import Reach, columns_by_size
+from .protocol import Reach, columns_by_size, most_columns
 
 
 def beyond(last):
@@ -145,7 +145,8 @@ class GramNeighborhood:
 
     def reach(self, last):
         """Far, because steps cost next to nothing: more than twice the last size."""
-        return Reach(beyond(last), int(0.9 * self.model.problem.n_eff) - 1, True)
+        most = int(0.9 * self.model.problem.n_eff) - 1
+        return Reach(beyond(last), most_columns(self.model, self.lambda2, most), True)
 
     # -------------------- whole sweeps
 

@@ -11,7 +11,7 @@ from ...problem.losses import smoothness
 from .. import group_ranking
 from ..local_search import ON_THE_WAY, flat
 from ..table import EQUAL, in_order, in_steps
-from .protocol import Reach
+from .protocol import Reach, most_columns
 from .refit import exchanged
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
@@ -241,4 +241,5 @@ class GroupNeighborhood:
         """A fifth of the sizes, at least two groups, because refits of large blocks are
         expensive.
         """
-        return Reach(max(2, int(FURTHER * last)), 0.5 * self.model.problem.n_eff, False)
+        most = most_columns(self.model.model, self.model.lambda2, 0.5 * self.model.problem.n_eff)
+        return Reach(max(2, int(FURTHER * last)), most, False)

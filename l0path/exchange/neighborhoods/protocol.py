@@ -77,6 +77,13 @@ class Neighborhood(Protocol):
         """The extent of an oscillation from size `last`."""
 
 
+def most_columns(model: Any, lambda2: float, most: float) -> float:
+    """The most columns of an oscillation: `most`, a share of the rows, for supports that fit all of
+    them tell nothing of smaller ones. Beside a ridge there are none such.
+    """
+    return most if model.negligible_ridge(lambda2) else model.problem.X.p
+
+
 def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """`Neighborhood.removable` for columns: |b| of those that are not forced, ascending, and the
     columns.

@@ -9,7 +9,7 @@ from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
 from ..ranking import Candidate, Wanted, exchanged_supports, ranked, scanned
-from .protocol import Reach, columns_by_size
+from .protocol import Reach, columns_by_size, most_columns
 
 NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
 
@@ -269,7 +269,8 @@ class RefitNeighborhood:
 
     def reach(self, last):
         """Half as many columns again as the last size."""
-        return Reach(last // 2, int(0.9 * self.model.problem.n_eff) - 1, True)
+        most = int(0.9 * self.model.problem.n_eff) - 1
+        return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
 
     def refined(self, fit):
         """The fit at full accuracy: refits are."""

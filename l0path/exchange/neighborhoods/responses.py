@@ -7,7 +7,7 @@ import numpy as np
 from .. import response_table
 from ..ranking import Candidate
 from .gram import GramNeighborhood
-from .protocol import Reach
+from .protocol import Reach, most_columns
 from .refit import RefitNeighborhood
 
 
@@ -89,4 +89,5 @@ class ResponseNeighborhood(GramNeighborhood):
 
     def reach(self, last):
         """Half as many columns again as the last size."""
-        return Reach(last // 2, int(0.9 * self.model.problem.n_eff) - 1, True)
+        most = int(0.9 * self.model.problem.n_eff) - 1
+        return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
