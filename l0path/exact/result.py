@@ -25,15 +25,16 @@ WHY_ENDED = {
     SearchEnd.TOO_CLOSE: "features are almost linear combinations of others, and their fits prove "
     "nothing; leave some out with exclude=, or fit with a ridge, lambda2=1e-3",
 }
+TIME_OVER = "the time limit ended the search; raise time_limit"
 # why sets may be missing, by the status of a search over all sizes that was stopped
 WHY_STOPPED = {
     "max_models": "there are more than max_models={most} models; raise it, or lower within=",
-    "time_limit": "the time limit ended the search; raise time_limit",
+    "time_limit": TIME_OVER,
     "interrupted": "Ctrl-C ended the search",
 }
 # why there is no proof, by the status of a certificate, where nothing else kept a search from it
 WHY_NO_PROOF = {
-    "time_limit": "the time limit ended the search; raise time_limit",
+    "time_limit": TIME_OVER,
     "interrupted": "Ctrl-C ended the search",
     "node_limit": "the node limit ended the search; raise node_limit",
     "gap_not_closed": "the gap was not closed, or a fit has not converged",
@@ -201,7 +202,7 @@ def assumptions(search):
         out.append(f"no proof: {search.obstacle}")
     elif open_ and not any(text.startswith("no ") for text in out):
         why = search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]
-        if why == WHY_NO_PROOF["time_limit"] and outnumbered(bounds.whole):
+        if why == TIME_OVER and outnumbered(bounds.whole):
             why += ", ask for a smaller k, or fit with a larger lambda2, whose bounds are tighter"
         out.append(f"no proof: {why}")
     return out
