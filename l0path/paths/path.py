@@ -78,7 +78,7 @@ DETAILS = [
 SHRINKAGE = ("lambda0", "lambda1", "lambda2", "relax")  # what may vary along a path besides k
 SLICES = ("slice", "lambda1", "lambda2", "relax")  # selectors of slices
 SELECTORS = ("k", "lambda0", "index", *SLICES)
-OF_CRITERIA = ("rows", "p_total", "sigma2", "ebic_gamma", "separated")  # what a criterion may take
+OF_CRITERIA = "rows p_total sigma2 ebic_gamma separated".split()  # what a criterion may take
 
 KNOWN_OF_ROWS = ("slice", "sigma2")  # numbers in `Source.extra` that stay when the data go
 
