@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import flag, is_whole, level
+from ..core.arguments import flag, is_whole, level, whole
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_of_table
 from ..core.printed import PaperTable
@@ -75,9 +75,7 @@ class Comparison(PaperTable):
 
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts, `digits` significant digits, as many decimals along a row."""
-        if not is_whole(digits) or digits < 1:
-            raise ValueError(f"digits={digits!r} must be a whole number >= 1")
-        digits = int(digits)
+        digits = whole(digits, "digits", 1)
         proven = [False] * len(self.columns)
         if ("check", "optimality") in self.index:
             proven = self.loc[("check", "optimality")].eq(Optimality.GLOBAL).tolist()
