@@ -3,6 +3,7 @@ chooses a model, prints it and writes coefficients, table, path file, plots and 
 l0path predict PATH FILE` predicts new rows by it.
 """
 
+import difflib
 import sys
 from contextlib import suppress
 
@@ -13,7 +14,7 @@ from . import losses
 from .command_line import check_out, parser, read, ready, row_numbers, run_predict
 from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
-from .command_line.reading import as_numbers, complete_rows, refuse_short
+from .command_line.reading import as_numbers, complete_rows, refuse_short, some
 from .command_line.words import in_options
 from .formula import opened
 from .formula.frames import counted
@@ -41,9 +42,11 @@ def columns(frame, text, option):
     """Names of columns of the file from a list with commas."""
     for name in listed(text):
         if name not in frame.columns:
+            near = difflib.get_close_matches(name, map(str, frame.columns), n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
             raise ValueError(
-                f"{option}: there is no column {name!r}; the columns are "
-                f"{', '.join(map(str, frame.columns[:12]))}"
+                f"{option}: there is no column {name!r}; {hint}the columns are "
+                f"{some(frame.columns)}"
             )
     return listed(text)
 
@@ -107,7 +110,7 @@ def prepare(frame, options, say):
             say(f"note: {column} is taken for classes; {told}")
     empty = [c for c in text if X[c].nunique() < 2]
     if empty:
-        say(f"text columns of one value only are left out: {', '.join(map(str, empty))}")
+        say(f"text columns of one value only are left out: {some(empty)}")
     if X.shape[1] == len(empty):
         raise ValueError(
             f"{options.file} has no feature: besides the response and columns with a role of their "
@@ -116,7 +119,7 @@ def prepare(frame, options, say):
     levels = {c: pd.Categorical(X[c]).categories.tolist() for c in text}
     if text:
         X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
-        say(f"text columns coded 0/1 against their first level: {', '.join(text)}")
+        say(f"text columns coded 0/1 against their first level: {some(text)}")
     return (
         X,
         y,
@@ -247,7 +250,7 @@ def positive(text, y, loss):
     labels = {str(label): label for label in y.unique()}
     if text not in labels:
         raise ValueError(
-            f"--pos-label {text} is not a label of the response; it has {', '.join(labels)}"
+            f"--pos-label {text} is not a label of the response; it has {some(labels)}"
         )
     return labels[text]
 
@@ -260,7 +263,7 @@ def in_order(y, options):
         ordered = pd.api.types.is_numeric_dtype(y) or isinstance(y.dtype, pd.CategoricalDtype)
         if not ordered and y.nunique() > 2:
             raise ValueError(
-                f"the order of the classes {', '.join(map(str, y.unique()[:4]))} is not known; "
+                f"the order of the classes {some(y.unique(), 4)} is not known; "
                 "pass --order with all of them, from the lowest to the highest"
             )
         return y

@@ -58,7 +58,11 @@ def functions(tree):
 
 
 def is_kernel(node):
-    return any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
+    """Whether a function is compiled: a kernel, or a verb of a loss and what it does for a class of
+    records.
+    """
+    marks = ("njit", "generic", "_of_rows.register(")
+    return any(mark in ast.unparse(one) for one in node.decorator_list for mark in marks)
 
 
 def positional(node):

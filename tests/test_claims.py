@@ -127,6 +127,7 @@ def test_no_claim_is_false_in_many_problems(first):
         10130,
         16209,
         16351,
+        24005,
         19291,
         19669,
         19740,

@@ -1,6 +1,9 @@
 """The arguments of the command line."""
 
 import argparse
+import difflib
+import re
+import sys
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path as FilePath
@@ -20,11 +23,54 @@ def version(name):
         return "0"
 
 
+# options of other programs, and the one that says the same here
+INSTEAD = {
+    **dict.fromkeys(("-y", "--y", "--target", "--outcome", "--label", "--dependent"), "--response"),
+    **dict.fromkeys(("--folds", "--nfolds", "--n-folds"), "--cv"),
+    **dict.fromkeys(("--exclude", "--ignore"), "--drop"),
+    **dict.fromkeys(("--output", "-o"), "--out"),
+    **dict.fromkeys(("--ridge", "--l2"), "--lambda2"),
+    **dict.fromkeys(("--lasso", "--l1"), "--lambda1"),
+    **dict.fromkeys(("--separator", "--delimiter"), "--sep"),
+    "--family": "--loss",
+    "--which": "--rule",
+    "--criterion": "--rule",
+    "--metric": "--scoring",
+    "--random-state": "--seed",
+    "--n-jobs": "--jobs",
+    "--size": "--k",
+    "-k": "--k",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and name the option that was meant."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """What argparse returns, after options that there are not were refused."""
+        args = sys.argv[1:] if args is None else list(args)
+        known = list(self._option_string_actions)
+        for token in args if self._subparsers is None else ():
+            name = token.split("=")[0]
+            if name == "--":
+                break
+            if re.match("--?[A-Za-z]", name) and not any(one.startswith(name) for one in known):
+                plain = name.replace("_", "-")
+                near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
+                meant = INSTEAD.get(plain) or "".join(near)
+                self.error(
+                    f"there is no option {name}" + (f"; did you mean {meant}?" * bool(meant))
+                )
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message):
+        """Print one line and end."""
+        self.exit(2, f"{self.prog}: {message} (--help lists all options)\n")
+
+
 def parser():
     """The argument parser."""
-    main = argparse.ArgumentParser(
-        prog="python -m l0path", description="Whole paths of best-subset models."
-    )
+    main = Parser(prog="python -m l0path", description="Whole paths of best-subset models.")
     main.add_argument("--version", action="version", version=f"l0path {version('l0path')}")
     commands = main.add_subparsers(dest="command", required=True)
     fit = commands.add_parser(
@@ -107,7 +153,7 @@ def add_model(fit):
         "--lambda2",
         type=float,
         help="ridge on standardized coefficients (default: 0, for classes "
-        f"{CLASS_RIDGE:g}; with --cv, unless --lambda1 is given, a choice among four)",
+        f"{CLASS_RIDGE:g}; with --cv, unless --lambda1 is given, a choice among several)",
     )
     fit.add_argument(
         "--relax",

@@ -8,7 +8,7 @@ import pandas as pd
 from ..cross_validation import load
 from ..formula.frames import counted, missing
 from ..paths import Path
-from .reading import check_out_file, read, ready
+from .reading import check_out_file, read, ready, some
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
@@ -121,8 +121,7 @@ def _columns(path, index, frame, levels, beside):
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ValueError(
-            f"the file lacks {len(absent)} of the columns that the model uses: "
-            f"{', '.join(absent[:6])}"
+            f"the file lacks {len(absent)} of the columns that the model uses: {some(absent)}"
         )
     usable = ~frame[needed].isna().any(axis=1).to_numpy()
     if path._meta.formula is not None:
@@ -138,7 +137,7 @@ def _columns(path, index, frame, levels, beside):
         if new:
             raise ValueError(
                 f"column {origin} has the level {new[0]!r}, which the fit did not have (it had "
-                f"{', '.join(known[:8])}); leave those rows out"
+                f"{some(known)}); leave those rows out"
             )
         X[name] = (text == _dummies(origin, known)[name]).astype(float)
     zeros = {name: 0.0 for name in path.names if name not in X}

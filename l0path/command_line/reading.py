@@ -106,7 +106,7 @@ def _tell_repeated(file, frame, sep, encoding, say):
             ]
             say(
                 f"note: the header has {name!r} {count} times; the columns are called "
-                f"{', '.join(called)}"
+                f"{some(called)}"
             )
 
 
@@ -145,6 +145,14 @@ def as_numbers(name, column):
     return f"{what}: {' '.join(options)} reads it as numbers"
 
 
+def some(names, most=12, longest=40):
+    """Names for a message: the first of many, and the beginnings of long ones."""
+    names = list(map(str, names))
+    shown = [name if len(name) <= longest else f"{name[:longest]}..." for name in names[:most]]
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(shown) + more
+
+
 def refuse_short(file, frame):
     """Refuse a table of fewer than three complete rows."""
     if len(frame) < LEAST_ROWS:
@@ -162,7 +170,7 @@ def ready(frame, say):
                 out[name] = bare
                 changed.append(str(name))
     if changed:
-        say(f"blanks at the ends of text are left out: {', '.join(changed[:6])}")
+        say(f"blanks at the ends of text are left out: {some(changed)}")
     return out
 
 
@@ -181,12 +189,14 @@ def row_numbers(frame, say, kept=()):
         nameless = str(name).startswith("Unnamed:") or not str(name).strip()
         (left_out if nameless and (steps == 1).all() else suspects).append(name)
     if left_out:
-        say(f"row numbers are left out: {', '.join(map(repr, left_out))}")
+        say(f"row numbers are left out: {some(map(repr, left_out))}")
     if suspects:
-        listed = ", ".join(map(str, suspects))
+        many = len(suspects) > 1
         say(
-            f"note: {listed} rises from row to row like a row number or an identifier, and stays a "
-            f"predictor; --drop {','.join(map(str, suspects))} leaves it out"
+            f"note: {some(suspects)} {'rise' if many else 'rises'} from row to row like a row "
+            f"number or an identifier, and {'stay predictors' if many else 'stays a predictor'}; "
+            f"--drop {','.join(map(str, suspects[:12]))}{',...' if len(suspects) > 12 else ''} "
+            f"leaves {'them' if many else 'it'} out"
         )
     return left_out
 

@@ -33,7 +33,8 @@ from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
 LONGEST_WAIT = 20.0  # seconds for another process to compile a kernel; then it is compiled here too
-MAKERS = ("front_end", "lowering", "parts")  # files of this folder that numba compiles with
+# files of this folder that numba compiles with
+MAKERS = ("addresses", "front_end", "lowering", "parts")
 DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
 # what files, pickles and numba's own functions raise: on a file of another numba, on a kernel that
 # cannot be stored, in a numba that has renamed them. Only calls of these stand in a `try`.

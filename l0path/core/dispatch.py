@@ -12,7 +12,14 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from ..compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package, shipped
+from ..compiled import (
+    GENERIC_VERBS,
+    HELPING_PROCESSES,
+    KernelCache,
+    call_at,
+    in_package,
+    shipped,
+)
 from ..compiled.parts import CALLEE_OPTIONS, ENTRY_OPTIONS, compile_into_callers
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
@@ -55,6 +62,20 @@ def generic(function):
     exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
     overload(verb, jit_options=options)(scope["chooser"])
     return verb
+
+
+def by_address(function, stored):
+    """A kernel whose address kernels are given. stored: whether it is kept on disk."""
+    options = {**ENTRY_OPTIONS, "no_cfunc_wrapper": False}
+    kernel = _njit(nogil=True, **options, **OPTIONS)(function)
+    if stored:
+        kernel._cache = KernelCache(kernel)
+    return kernel
+
+
+def calling(signature):
+    """`call_at` for our kernels."""
+    return call_at(signature, cache=False, forceinline=True, **CALLEE_OPTIONS, **OPTIONS)
 
 
 @cache

@@ -132,6 +132,8 @@ ATTRIBUTES = {
     "best_params_": "write .model(...)",
     "lambda_min": "write .model(...).details",
 }
+# tables of coefficients with intervals, as others call them
+ESTIMATES = ("estimates", "odds_ratio", "odds_ratios", "hazard_ratio", "hazard_ratios", "tidy")
 # attributes of earlier versions of paths, cross-validations and models
 MOVED = {
     "path": "a CVPath is itself a path: leave .path out",
@@ -233,6 +235,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_"):
         public = [known for known in dir(thing) if not known.startswith("_")]
         moved = {**MOVED, **{one: f"ask one model: .model(...).{one}(...)" for one in OF_ONE_MODEL}}
+        for one in ESTIMATES:
+            moved[one] = "ask one model: .model(...).refit(...).estimates(exponentiate=...)"
         if kind == "Model":
             moved = {one: f'write .details["{one}"]' for one in ROW} | {
                 "index": "write .details.name",
@@ -241,6 +245,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
                 "intercept_": "write .intercept",
                 "cumulative_hazard": 'write .survival(X, type="cumulative_hazard")',
                 "n_nonzero": MOVED["n_nonzero"],
+                **dict.fromkeys(ESTIMATES, "write .refit(...).estimates(exponentiate=...)"),
+                "to_latex": "write .refit(...).estimates().to_latex()",
             }
         elif kind not in ("Path", "CVPath"):
             moved = OF_KIND.get(kind, {})

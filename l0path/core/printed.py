@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import pandas as pd
 
+from .arguments import whole
 from .hints import refuse_of_table
 
 LATEX = {
@@ -54,6 +55,7 @@ class PaperTable(pd.DataFrame):
 
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts of `digits` significant digits."""
+        digits = whole(digits, "digits", 1)
         shown = {name: _texts(name, self[name].tolist(), digits) for name in self.columns}
         return pd.DataFrame(shown, index=self.index, dtype=object)
 

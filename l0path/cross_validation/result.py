@@ -18,7 +18,7 @@ from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model, Path
 from ..paths.criteria import RULES
-from ..paths.path import SLICES
+from ..paths.path import SLICES, check_selector
 from ..paths.predicting import class_predictors, linear_predictor
 from .splits import spread
 
@@ -185,6 +185,7 @@ class CVPath(Path):
         >>> cv.model(k=3).details[["k", "lambda2", "relax"]].to_dict()
         {'k': 3, 'lambda2': 0.1, 'relax': 1.0}
         """
+        check_selector(selector)
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = "min"
         rule = rule.lower() if isinstance(rule, str) else rule

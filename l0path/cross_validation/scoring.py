@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import njit
 from ..paths.predicting import class_predictors
 from ..problem.coupled import scores as survival
 from ..problem.losses import (
@@ -40,7 +39,7 @@ from ..problem.losses import (
 )
 from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, indicators, log_losses, probabilities
-from ..problem.verbs import value
+from ..problem.verbs import losses
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
@@ -113,13 +112,6 @@ class HeldOutRows(NamedTuple):
             if self.path.classes is None
             else np.asarray(self.path.classes)[class_codes(self.y)]
         )
-
-
-@njit
-def losses(loss, y, eta, out):
-    """Fill out_i = loss(y_i, eta_i)."""
-    for i in range(y.size):
-        out[i] = value(loss, y[i], eta[i])
 
 
 def deviance_rows(held):

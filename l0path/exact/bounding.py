@@ -10,13 +10,13 @@ import numpy as np
 from .. import relaxation
 from ..relaxation.path_bounds import (
     GLOBAL_GAP,
-    UNBOUNDED_REMEDY,
     copied,
     divided,
     relative_gap,
     standardized,
     starting_points,
     targets,
+    unbounded_remedy,
     why_unbounded,
 )
 from ..relaxation.safe_rules import fix_cardinality, fix_penalized
@@ -75,7 +75,8 @@ class Bounding:
         if math.isfinite(bound):
             self.lower = max(self.lower, min(float(bound), self.objective))
         elif not math.isfinite(self.lower):
-            self.reason = f"without a ridge no tangent bounds a model: {UNBOUNDED_REMEDY}"
+            remedy = unbounded_remedy(problem)
+            self.reason = f"without a ridge no tangent bounds a model: {remedy}"
             if problem.turn is not None:
                 self.reason = "without a ridge no tangent bounds a model: fit with lambda2=1e-3"
 
@@ -151,7 +152,8 @@ class Bounding:
         dual = self.dual() if rough is None else rough
         self.conditional |= dual.conditional
         if not dual.bounded:
-            self.reason = f"{why_unbounded(self.problem, self.names)}; {UNBOUNDED_REMEDY}"
+            why = why_unbounded(self.problem, self.names)
+            self.reason = f"{why}; {unbounded_remedy(self.problem)}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.member_cost])
         if dual.unbounded.any():

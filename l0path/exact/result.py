@@ -12,7 +12,7 @@ from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
 from ..problem.solution import in_user_units
 from ..problem.traits import MONOTONE, SENT
-from ..relaxation.path_bounds import bounded
+from ..relaxation.path_bounds import bounded, outnumbered
 from .bounding import IN_BOX, TWICE
 
 LOOKED_AT = 1e8  # n p^2 up to which a certificate looks for linear combinations: some 0.1 s
@@ -25,15 +25,16 @@ WHY_ENDED = {
     SearchEnd.TOO_CLOSE: "features are almost linear combinations of others, and their fits prove "
     "nothing; leave some out with exclude=, or fit with a ridge, lambda2=1e-3",
 }
+TIME_OVER = "the time limit ended the search; raise time_limit"
 # why sets may be missing, by the status of a search over all sizes that was stopped
 WHY_STOPPED = {
     "max_models": "there are more than max_models={most} models; raise it, or lower within=",
-    "time_limit": "the time limit ended the search; raise time_limit",
+    "time_limit": TIME_OVER,
     "interrupted": "Ctrl-C ended the search",
 }
 # why there is no proof, by the status of a certificate, where nothing else kept a search from it
 WHY_NO_PROOF = {
-    "time_limit": "the time limit ended the search; raise time_limit",
+    "time_limit": TIME_OVER,
     "interrupted": "Ctrl-C ended the search",
     "node_limit": "the node limit ended the search; raise node_limit",
     "gap_not_closed": "the gap was not closed, or a fit has not converged",
@@ -103,6 +104,12 @@ def why_hidden(found, names):
 
 def too_dependent(problem, names):
     """Why leaps and bounds does not end: dependent columns of a problem."""
+    if outnumbered(problem):
+        return (
+            f"X has {int(problem.usable.sum())} features and {problem.X.n} rows, too many features "
+            "for leaps and bounds without a ridge; ask for a smaller k, fit with a ridge "
+            "(lambda2=0.1, or 0.01), or leave features out with exclude="
+        )
     found = dependent(problem)
     return (
         f"{len(found)} features are linear combinations of earlier ones (or nearly so), too many "
@@ -194,7 +201,10 @@ def assumptions(search):
     if search.obstacle and alone and open_:
         out.append(f"no proof: {search.obstacle}")
     elif open_ and not any(text.startswith("no ") for text in out):
-        out.append(f"no proof: {search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]}")
+        why = search.obstacle or bounds.reason or WHY_NO_PROOF[search.status()]
+        if why == TIME_OVER and outnumbered(bounds.whole):
+            why += ", ask for a smaller k, or fit with a larger lambda2, whose bounds are tighter"
+        out.append(f"no proof: {why}")
     return out
 
 

@@ -30,7 +30,7 @@ from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.problem import EPS
-from ..problem.verbs import Tangent, along_the_way, dual_bound
+from ..problem.verbs import Tangent, along_the_way, bound_of_rows, loss_data
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
@@ -428,7 +428,7 @@ class SingleFits(OneUnit):
             x = np.clip(x / np.where(clear, s, 1.0), p.lower[J], p.upper[J])
             steps = first - turned * x[:, None]
             out, ends = np.empty(J.size), eta + steps @ A + x[:, None] * Z
-            _dual_bounds(p.loss, p.y, p.weights, Tangent(eta, slopes, v), ends, out)
+            _dual_bounds(loss_data(p.loss), p.y, p.weights, Tangent(eta, slopes, v), ends, out)
             moved = ((b + steps)[:, penalized] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
             none[start:stop] = np.where(clear, out, -np.inf)
@@ -440,7 +440,7 @@ class SingleFits(OneUnit):
 
 @njit
 def _dual_bounds(loss, y, weights, tangent, ends, out):
-    """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+    """`verbs.bound_of_rows` for every predictor in the rows of ends (m, n): fills out (m,)."""
     way = along_the_way(loss, y)
     for j in range(out.size):
-        out[j] = dual_bound(way, y, weights, tangent, ends[j])
+        out[j] = bound_of_rows(way, y, weights, tangent, ends[j])

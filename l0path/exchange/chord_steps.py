@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.verbs import slope, value
+from ..problem.verbs import value_and_slopes
 from ..working_set.linear_algebra import copy, predictor, products
 from .table import COLLINEAR
 
@@ -56,6 +56,7 @@ class Trial(NamedTuple):
     move: np.ndarray  # (k + 1,), step to a dual point
     ahead: np.ndarray  # (n,), predictor of a dual point
     dual: np.ndarray  # (n,), the dual point
+    moved: np.ndarray  # (n,), by how much rows of it are drawn back
 
 
 @njit
@@ -197,7 +198,7 @@ def gradient(rows, table, exchange, trial, level):
     """F at trial.x and the intercept `level`; trial.r: its gradient along the centered columns (0
     for what is not in the support). Returns (F, derivative in the intercept).
     """
-    loss, y, weights, x, r = rows.loss, rows.y, rows.weights, trial.x, trial.r
+    y, x, r = rows.y, trial.x, trial.r
     eta, slopes, lambda2 = trial.eta, trial.slopes, table.lambda2
     k, n = table.S.size, y.size
     predictor(rows.Z, table.S, x[:k], level, rows.offset, eta)
@@ -205,14 +206,10 @@ def gradient(rows, table, exchange, trial, level):
         column, t = rows.Z[exchange.j], x[k]
         for m in range(n):
             eta[m] += t * column[m]
-    F, g0 = 0.0, 0.0
-    for m in range(n):  # value and slope side by side: they share an exponential
-        w = weights[m]
-        slopes[m] = w * slope(loss, y[m], eta[m])
-        F += w * value(loss, y[m], eta[m])
-        g0 += slopes[m]
-    if not rows.intercept:
-        g0 = 0.0
+    F, g0 = value_and_slopes(rows.loss, y, eta, rows.weights, slopes), 0.0
+    if rows.intercept:
+        for m in range(n):
+            g0 += slopes[m]
     products(rows.Z, table.S, slopes, r)
     if exchange.j >= 0:
         column, t = rows.Z[exchange.j], 0.0

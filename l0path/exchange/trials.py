@@ -5,8 +5,8 @@ the optimum after "drop i, add j". There the loss F and the gradient g are exact
 PROMISE_FACTOR g'B'g / 2, with B' the inverse after the exchange, is what no further descent is
 expected to pass. Where that is above the target, weak duality decides: slopes + v (eta' - eta),
 with v the curvatures of the table and eta' the predictor after the chord step, is dual feasible,
-and its value is what no descent passes (`losses.dual_bound`). What is neither refuted nor below the
-target is left to a refit.
+and its value is what no descent passes (`verbs.bound_of_rows`). What is neither refuted nor below
+the target is left to a refit.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.verbs import dual_gain, fenchel_gap
+from ..problem.verbs import drawn_back_rows, dual_gain_of_rows
 from ..working_set.linear_algebra import copy
 from .chord_steps import (
     SECANTS,
@@ -77,9 +77,9 @@ def attempt(rows, table, exchanges, goal, best):
     dropped, and that of the column added.
     """
     k, n = table.b.size, rows.y.size
-    v, w = np.empty((5, k + 1)), np.empty((4, n))
+    v, w = np.empty((5, k + 1)), np.empty((5, n))
     secants = np.empty((2 * SECANTS + 3, k + 2))
-    trial = Trial(v[0], v[1], v[2], w[0], w[1], secants, v[3], v[4], w[2], w[3])
+    trial = Trial(v[0], v[1], v[2], w[0], w[1], secants, v[3], v[4], w[2], w[3], w[4])
     u, g = np.empty(k), np.empty(k)
     found, lowest, level = -1, goal.target, table.b0
     for e in range(exchanges.out.size):
@@ -182,40 +182,22 @@ def _dual_gain(rows, table, exchange, trial):
     returned for the intercept: (gain, left, moved).
     """
     loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
-    ahead, dual = trial.ahead, trial.dual
-    gain, left, moved, k = 0.0, 0.0, 0, table.S.size
-    for m in range(y.size):  # without branches, for vector units: mostly all rows are within
-        move = ahead[m] - eta[m]
-        gain += dual_gain(loss, y[m], weights[m], eta[m], slopes[m], dual[m], move)
-    if abs(gain) < np.inf:
+    ahead, dual, left, moved, k = trial.ahead, trial.dual, 0.0, 0, table.S.size
+    gain = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)
+    if abs(gain) < np.inf:  # mostly all rows are within
         return gain, left, moved
-    gain = 0.0
+    gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
     for m in range(y.size):
-        w, move = weights[m], ahead[m] - eta[m]
-        more = dual_gain(loss, y[m], w, eta[m], slopes[m], dual[m], move)
-        if more > -np.inf:
-            gain += more
+        away = trial.moved[m]
+        if away == 0.0:
             continue
         moved += 1
-        away = slopes[m] - dual[m]
-        away += _drawn_back(loss, y[m], eta[m], slopes[m] / w, -away / w) * w
-        dual[m] += away
         left += away
         for l in range(k + 1):
             at = table.S[l] if l < k else exchange.j
             if l != exchange.i and at >= 0:
                 trial.r[l] += away * (rows.Z[at, m] - table.mean[at])
     return gain, left, moved
-
-
-@njit
-def _drawn_back(loss, y, eta, at, step):
-    """A share of `step` with which the slope `at` stays within the domain of the conjugate."""
-    for _halving in range(10):
-        step *= 0.5
-        if fenchel_gap(loss, y, eta, at, at + step) < np.inf:
-            return 0.5 * step
-    return 0.0
 
 
 @njit

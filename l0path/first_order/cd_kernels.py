@@ -9,8 +9,7 @@ import numpy as np
 from ..core.dispatch import njit
 from ..exchange.table import ExchangeList, _keep
 from ..problem.penalties import Interval, Separable, entry, threshold
-from ..problem.verbs import curvature as second
-from ..problem.verbs import derivatives, mean_loss, slope, value
+from ..problem.verbs import along_a_column, derivatives_of_rows, value_of_rows
 
 
 class RowLoss(NamedTuple):
@@ -127,15 +126,10 @@ def cd_gram(penalty, G, b, c, order, columns, stop):
 
 
 @njit
-def probe(rows, eta, z, shift):
-    """Mean loss, slope and curvature along z at eta + shift z."""
-    loss, y, weights, F, d, h = rows.loss, rows.y, rows.weights, 0.0, 0.0, 0.0
-    for i in range(y.size):
-        e = eta[i] + shift * z[i]
-        F += weights[i] * value(loss, y[i], e)
-        d += weights[i] * z[i] * slope(loss, y[i], e)
-        h += weights[i] * z[i] * z[i] * second(loss, y[i], e)
-    return F, d, h
+def probe(rows, eta, z, shift, room):
+    """Mean loss, slope and curvature along z at eta + shift z; room (2,)."""
+    F = along_a_column(rows.loss, rows.y, eta, rows.weights, z, shift, room)
+    return F, room[0], room[1]
 
 
 @njit
@@ -149,7 +143,8 @@ def line(rows, penalty, eta, z, old, lower, upper):
     a far row Newton steps are short.
     """
     lambda1, lambda2, start = penalty.lambda1, penalty.lambda2, min(max(0.0, lower), upper)
-    F0, d, h = probe(rows, eta, z, start - old)
+    room = np.empty(2)
+    F0, d, h = probe(rows, eta, z, start - old, room)
     F0 += lambda1 * abs(start) + lambda2 * start * start
     d += 2.0 * lambda2 * start
     h += 2.0 * lambda2
@@ -165,7 +160,7 @@ def line(rows, penalty, eta, z, old, lower, upper):
     t = old if way * (old - start) > 0.0 else start - d / h if h > 1e-12 * abs(d) else start + way
     t = t if way * (limit - t) > 0.0 else limit
     for _step in range(40):
-        F, d, h = probe(rows, eta, z, t - old)
+        F, d, h = probe(rows, eta, z, t - old, room)
         F += lambda1 * abs(t) + lambda2 * t * t
         d += 2.0 * lambda2 * t + kink
         h += 2.0 * lambda2
@@ -218,7 +213,7 @@ def member_step(rows, penalty, point, F, z, b, column):
         if t * b > 0.0:
             for i in range(z.size):
                 point.trial[i] = point.eta[i] + (t - b) * z[i]
-            found = mean_loss(rows.loss, rows.y, point.trial, rows.weights)
+            found = value_of_rows(rows.loss, rows.y, point.trial, rows.weights)
             found += lambda1 * (abs(t) - abs(b)) + lambda2 * (t * t - b * b)
             if found <= F:
                 return t
@@ -291,7 +286,8 @@ def cd_rows(rows, penalty, Z, visit, columns, point, b0, stop):
 @njit
 def _derive(rows, point):
     """The mean loss; slopes and curvatures are filled."""
-    return derivatives(rows.loss, rows.y, point.eta, rows.weights, point.slopes, point.curvatures)
+    loss, y, weights = rows.loss, rows.y, rows.weights
+    return derivatives_of_rows(loss, y, point.eta, weights, point.slopes, point.curvatures)
 
 
 @njit

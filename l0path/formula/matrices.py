@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from ..core.arguments import shown
 from .expressions import calm, column_of
 from .tree import Values, compute, read
 
@@ -89,6 +90,15 @@ def columns_of(matrix, output, index):
     return matrix.__wrapped__.iloc[:, kept].set_axis(index)
 
 
+def _kind(level):
+    """What kind of value a level is."""
+    if isinstance(level, str):
+        return "texts"
+    if isinstance(level, (bool, np.bool_)):
+        return "True and False"
+    return "numbers" if isinstance(level, (int, float, np.number)) else type(level).__name__
+
+
 def check_levels(levels, rows):
     """Refuse levels that the fit has not seen, and text where it had numbers."""
     for expr, (kind, state) in levels.items():
@@ -98,8 +108,8 @@ def check_levels(levels, rows):
             and not pd.api.types.is_numeric_dtype(rows[expr].dtype)
         ):
             raise ValueError(
-                f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; "
-                "convert it"
+                f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; convert "
+                f"it, such as pd.to_numeric(X[{expr!r}])"
             )
         known, column = state.get("categories"), column_of(expr, rows.columns)
         new = (
@@ -109,6 +119,15 @@ def check_levels(levels, rows):
         )
         if new:
             first = new[0].item() if isinstance(new[0], np.generic) else new[0]
+            kinds = {_kind(level) for level in known}
+            if _kind(first) not in kinds and len(kinds) == 1:
+                what = kinds.pop()
+                remedy = f", such as X[{column!r}].astype(str)" if what == "texts" else ""
+                raise ValueError(
+                    f"column {column} has the level {shown(first)}, and in the fit it held {what}, "
+                    f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}; "
+                    f"convert the column to {what}{remedy}"
+                )
             raise ValueError(
                 f"column {column} has the level {first!r}, which the fit has not seen (it has "
                 f"{', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "

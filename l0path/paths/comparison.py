@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import flag, is_whole, level
+from ..core.arguments import flag, is_whole, level, whole
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_of_table
 from ..core.printed import PaperTable
@@ -35,6 +35,17 @@ PRINTED = {
 }
 ERROR, LOWER, UPPER = "standard error", "lower", "upper"  # parts about coefficients
 ENDS = LOWER, UPPER
+ARGUMENTS = ("models", "names", "standardized", "criteria", "se", "ci", "exponentiate", "slice")
+# arguments that users of other packages try, and what is meant by them
+MEANT = {
+    **dict.fromkeys(("level", "conf_int", "alpha", "conf_level"), "write ci=0.95"),
+    **dict.fromkeys(("cov_type", "vcov", "robust"), "write se='HC3', the name of a covariance"),
+    **dict.fromkeys(("labels", "columns", "model_names"), "write names=[...]"),
+    **dict.fromkeys(("exp", "eform", "odds_ratios"), "write exponentiate=True"),
+    "digits": "it is an argument of .to_latex(), .to_markdown(), .to_html() and .formatted()",
+    "stars": "there are no stars: nearly all features that were chosen on these rows would have "
+    "them, whether or not they have an effect",
+}
 RATIOS = {  # what exp of a coefficient is, by the link
     "logit": "odds ratios",
     "ordered": "odds ratios",
@@ -64,9 +75,7 @@ class Comparison(PaperTable):
 
     def formatted(self, digits: int = 4) -> pd.DataFrame:
         """The table as short texts, `digits` significant digits, as many decimals along a row."""
-        if not is_whole(digits) or digits < 1:
-            raise ValueError(f"digits={digits!r} must be a whole number >= 1")
-        digits = int(digits)
+        digits = whole(digits, "digits", 1)
         proven = [False] * len(self.columns)
         if ("check", "optimality") in self.index:
             proven = self.loc[("check", "optimality")].eq(Optimality.GLOBAL).tolist()
@@ -351,13 +360,17 @@ def chosen(path, models, names, within, index):
     """
     if isinstance(models, (str, dict, Model)) or not np.iterable(models):
         raise TypeError(f"models={models!r} must be a list of models, such as [3, 5, 'bic']")
-    models, extra = list(models), set(within) - {"slice", "lambda1", "lambda2"}
-    if extra:
+    models, extra = list(models), set(within) - {"slice", "lambda1", "lambda2", "relax"}
+    if extra & {"k", "lambda0", "index"}:
         raise TypeError(
             f"compare takes slice=, lambda1= and lambda2= beside the models, got "
             f"{sorted(extra)[0]}=; write a selector as a dict into the list, such as "
             "{'index': 7}"
         )
+    if extra:
+        name = sorted(extra)[0]
+        meant = MEANT.get(name, f"its arguments are {', '.join(ARGUMENTS)}")
+        raise TypeError(f"compare has no argument {name}=; {meant}")
     if not models:
         raise ValueError("models=[] is empty; name models, such as [3, 5, 'bic']")
     at = [_row(path, model, within, index) for model in models]

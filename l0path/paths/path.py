@@ -77,8 +77,21 @@ DETAILS = [
 
 SHRINKAGE = ("lambda0", "lambda1", "lambda2", "relax")  # what may vary along a path besides k
 SLICES = ("slice", "lambda1", "lambda2", "relax")  # selectors of slices
+SELECTORS = ("k", "lambda0", "index", *SLICES)
+OF_CRITERIA = "rows p_total sigma2 ebic_gamma separated".split()  # what a criterion may take
 
 KNOWN_OF_ROWS = ("slice", "sigma2")  # numbers in `Source.extra` that stay when the data go
+
+
+def check_selector(names: Iterable[str]) -> None:
+    """TypeError for the name of a selector that there is not."""
+    for name in names:
+        if name not in (*SELECTORS, *OF_CRITERIA):
+            raise TypeError(
+                f"{name}= is not known; name the model by a criterion, such as model('bic'), a "
+                f"size (model(5)), or {'=, '.join(SELECTORS)}=; with a criterion also by "
+                f"{'=, '.join(OF_CRITERIA)}="
+            )
 
 
 class Path:
@@ -416,9 +429,13 @@ class Path:
         """
         size = is_whole(rule)
         criterion = rule is not None and not size and not callable(rule)
+        check_selector(options)
         if not criterion and (options or rows is not None):
             names = [*options, *(["rows"] if rows is not None else [])]
-            raise TypeError(f"{', '.join(names)} go with a criterion, such as select('bic')")
+            raise TypeError(
+                f"{'=, '.join(names)}= is for a choice by a criterion, such as model('bic'); leave "
+                "it out, or name a criterion"
+            )
         given = [
             name
             for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index))

@@ -334,12 +334,12 @@ def _optimality(verified, status, flags, on_grid, only, alone):
     """The optimality of a fit, from the state of its verification. only: whether there is one
     support of its size; alone: whether this one has no column.
     """
-    apart = FitStatus.SEPARATED in flags
-    if status == FitStatus.NOT_CONVERGED and verified in BY_EXCHANGES:
+    # a separated fit whose infimum was not reached has both flags
+    apart, known = FitStatus.SEPARATED in flags, FitStatus.NOT_CONVERGED not in flags
+    if not known and verified in BY_EXCHANGES:
         return Optimality.UNVERIFIED  # exchanges were compared with what is not its optimum
     if status == FitStatus.CONVERGED and apart and not on_grid:
         verified = Optimality.GLOBAL  # no loss of a hinge is below 0
-    known = status != FitStatus.NOT_CONVERGED
     if known and (alone or (only and verified != Optimality.UNVERIFIED)):
         return Optimality.GLOBAL  # near combinations leave supports of columns unverified
     return verified

@@ -16,17 +16,24 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     along_the_way         the loss with a memory of predictors, if that makes it faster
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
-from what v gives (`coupled_columns`). Python calls the functions at the end, which are compiled.
+from what v gives (`coupled_columns`). Python calls the functions at the end.
+
+Kernels take a loss as `LossData`, with its verbs of all rows by address. One with a memory is a
+record there, too, for which kernels are compiled anew.
 """
 
 import math
-from functools import singledispatch
-from typing import NamedTuple
+import threading
+from functools import cache, cached_property, singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import config, types
 
-from ..core.dispatch import generic, njit
+from ..compiled import address_of, in_package
+from ..core.dispatch import by_address, calling, generic, njit
 
+HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
 
 # -------------------- one row
@@ -34,20 +41,22 @@ SIGNS = 4  # products from which the diagonal of a curvature is estimated
 
 @generic
 def value(loss, y, eta):
-    """Loss of one row."""
-    raise TypeError("this loss has no value")
+    """Loss of one row; NaN for a loss that is no sum over rows, of which nothing asks it."""
+    return math.nan
 
 
 @generic
 def slope(loss, y, eta):
-    """First derivative in eta."""
-    raise TypeError("this loss has no slope")
+    """First derivative in eta; NaN as for `value`."""
+    return math.nan
 
 
 @generic
 def curvature(loss, y, eta):
-    """Second derivative in eta (one of its values where it jumps)."""
-    raise TypeError("this loss has no curvature")
+    """Second derivative in eta (one of its values where it jumps); NaN as for `value`, and for a
+    loss of straight pieces.
+    """
+    return math.nan
 
 
 @generic
@@ -57,6 +66,196 @@ def fenchel_gap(loss, y, eta, at, dual):
     no exchange is then refuted by a bound.
     """
     return math.inf
+
+
+# -------------------- losses as kernels take them
+
+VECTOR, NUMBER = types.Array(types.float64, 1, "C"), types.float64
+MATRIX, INDICES = types.Array(types.float64, 2, "C"), types.Array(types.int64, 1, "C")
+BY_ADDRESS = []  # `AddressedVerb`, by their places in `LossData.at`
+LARGEST_WHOLE = 2**53  # whole numbers up to it are doubles, too
+
+
+class AddressedVerb(NamedTuple):
+    """A verb of all rows that kernels call by its address."""
+
+    verb: Any
+    signature: Any  # of its compiled code: numbers, ints, and its arguments after the loss
+    sums: bool  # whether it sums what verbs of one row say, where a loss has none of its own
+
+
+class LossData(NamedTuple):
+    """A loss as kernels take it: one type for all losses, so that a kernel is compiled once and a
+    further loss compiles its verbs alone. Addresses are those of one process: see `loss_data`.
+    """
+
+    at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
+    numbers: np.ndarray  # float64, the numbers of the record, then its arrays of numbers
+    ints: np.ndarray  # int64, where each array begins and ends, then its arrays of indices
+    rank: int  # `rank_of`
+
+    def __reduce__(self):
+        raise TypeError("addresses of compiled code are those of one process")
+
+
+class NoLoss(NamedTuple):
+    """A record for which verbs are compiled that a loss does not have: once for all losses."""
+
+
+def called_by_address(returned, *kinds, sums=True):
+    """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
+
+    returned, kinds: numba types of what it returns and of its arguments after the loss; sums: see
+    `AddressedVerb`.
+    """
+
+    def register(verb):
+        place, signature = len(BY_ADDRESS), returned(VECTOR, INDICES, *kinds)
+        BY_ADDRESS.append(AddressedVerb(verb, signature, sums))
+        given = ", ".join(_arguments(verb))
+        scope = {"call": calling(signature), "__name__": __name__}
+        body = f"return call(loss.at[{place}], loss.numbers, loss.ints, {given})"
+        exec(f"def by_address(loss, {given}): {body}", scope)
+        verb.register(LossData)(scope["by_address"])
+        return verb
+
+    return register
+
+
+def _arguments(verb):
+    """The names of the arguments of a verb after the loss."""
+    code = verb.__wrapped__.__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+@cache
+def _kernel(verb, record, kinds):
+    """The kernel of a verb for a class of records, of (numbers, ints, ...): the record is made of
+    its numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`.
+    """
+    fields, scalars, arrays = [], 0, 0
+    for kind in kinds:
+        if kind in SCALARS:
+            fields.append(SCALARS[kind].format(scalars))
+            scalars += 1
+        else:
+            fields.append(f"{kind}[ints[{2 * arrays}] : ints[{2 * arrays + 1}]]")
+            arrays += 1
+    given = ", ".join(_arguments(verb))
+    scope = {"verb": verb, "record": record, "__name__": __name__}
+    body = f"return verb(record({', '.join(fields)}), {given})"
+    exec(f"def of_rows(numbers, ints, {given}): {body}", scope)
+    return by_address(scope["of_rows"], in_package(record))
+
+
+SCALARS = {"float": "numbers[{}]", "int": "int(numbers[{}])", "bool": "numbers[{}] != 0.0"}
+
+
+def _kind_of_field(field):
+    """The kind of a field of a record: a scalar of `SCALARS`, "numbers" or "ints", an array of
+    float64 or int64; None for anything else.
+    """
+    if isinstance(field, (bool, np.bool_)):
+        return "bool"
+    if isinstance(field, (int, np.integer)):
+        return "int" if abs(field) <= LARGEST_WHOLE else None
+    if isinstance(field, (float, np.floating)):
+        return "float"
+    if isinstance(field, np.ndarray) and field.ndim == 1 and field.flags.c_contiguous:
+        return {"float64": "numbers", "int64": "ints"}.get(field.dtype.name)
+    return None
+
+
+class CompiledVerbs:
+    """The verbs of a class of records with fields of some kinds, compiled when they are first asked
+    for.
+    """
+
+    def __init__(self, record, kinds):
+        rows = _registered(value, record)
+        self.kernels = []
+        for verb, _, sums in BY_ADDRESS:
+            own = _registered(verb, record) or (sums and rows)
+            self.kernels.append(_kernel(verb, *((record, kinds) if own else (NoLoss, ()))))
+
+    @cached_property
+    def at(self):
+        """`LossData.at`."""
+        signatures = (one.signature for one in BY_ADDRESS)
+        pairs = zip(self.kernels, signatures, strict=True)
+        return np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
+
+
+def _registered(verb, record):
+    """Whether a class of records has a verb of its own."""
+    return verb.dispatch(record) is not verb.dispatch(object)
+
+
+compiled_verbs = cache(CompiledVerbs)
+
+
+class Packed(NamedTuple):
+    """The verbs of a record, and its fields as they take them, see `LossData`."""
+
+    verbs: CompiledVerbs
+    numbers: np.ndarray
+    ints: np.ndarray
+
+
+_small = {}  # (class, types of the fields, fields): `Packed` of records without arrays
+_last = threading.local()  # pair: the last record with arrays of a thread, and its `Packed`
+
+
+def _packed(loss):
+    """The `Packed` of the record of a loss; None for one with a memory (`along_the_way`), with
+    fields that are neither numbers nor arrays of them, and where numba does not compile.
+    """
+    record, types_of = type(loss), tuple(map(type, loss))
+    if np.ndarray in types_of:
+        held, packed = getattr(_last, "pair", (None, None))
+        if held is not loss:
+            packed = _pack(loss)
+            _last.pair = loss, packed
+        return packed
+    try:
+        return _small[record, types_of, loss]
+    except (KeyError, TypeError):
+        packed = _pack(loss)
+    if packed is not None:
+        _small[record, types_of, loss] = packed
+    return packed
+
+
+def _pack(loss):
+    """`_packed` anew."""
+    record, kinds = type(loss), tuple(map(_kind_of_field, loss))
+    known = _registered(value, record) or _registered(value_of_rows, record)
+    if not known or _registered(along_the_way, record) or None in kinds or config.DISABLE_JIT:
+        return None
+    pairs = list(zip(kinds, loss, strict=True))
+    numbers = [[float(field) for kind, field in pairs if kind in SCALARS]]
+    ends, ints = [], []
+    places = {"numbers": len(numbers[0]), "ints": 2 * sum(kind not in SCALARS for kind in kinds)}
+    for kind, field in pairs:
+        if kind not in SCALARS:
+            ends += [places[kind], places[kind] + field.size]
+            places[kind] += field.size
+            (numbers if kind == "numbers" else ints).append(field)
+    return Packed(
+        compiled_verbs(record, kinds),
+        np.concatenate(numbers, dtype=np.float64),
+        np.concatenate([ends, *ints], dtype=np.int64, casting="unsafe"),
+    )
+
+
+def loss_data(loss):
+    """A loss as kernels take it: a `LossData`, made anew in every process; the record itself of one
+    that cannot be packed, for which kernels are then compiled anew.
+    """
+    packed = _packed(loss)
+    if packed is None:
+        return loss
+    return LossData(packed.verbs.at, packed.numbers, packed.ints, rank_of(loss))
 
 
 # -------------------- all rows
@@ -70,6 +269,10 @@ class Tangent(NamedTuple):
     curvatures: np.ndarray
 
 
+TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
 @generic
 def value_of_rows(loss, y, eta, weights):
     """The loss at eta (n,); weights (n,) sum to one."""
@@ -79,6 +282,18 @@ def value_of_rows(loss, y, eta, weights):
     return total
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def value_and_slopes(loss, y, eta, weights, slopes):
+    """Fill slopes (n,), with the weights in them; returns the loss."""
+    total = 0.0
+    for i in range(y.size):  # side by side: they share an exponential
+        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
+        total += weights[i] * value(loss, y[i], eta[i])
+    return total
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
 @generic
 def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes (n,) and v (n,) = `curvatures`, with the weights in them; returns the loss."""
@@ -90,6 +305,30 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return total
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR)
+@generic
+def along_a_column(loss, y, eta, weights, z, shift, out):
+    """The loss at eta + shift z (n,); out (2,): its slope and curvature in shift."""
+    total, d, h = 0.0, 0.0, 0.0
+    for i in range(y.size):
+        e = eta[i] + shift * z[i]
+        total += weights[i] * value(loss, y[i], e)
+        d += weights[i] * z[i] * slope(loss, y[i], e)
+        h += weights[i] * z[i] * z[i] * curvature(loss, y[i], e)
+    out[0], out[1] = d, h
+    return total
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
+@generic
+def value_of_each(loss, y, eta, out):
+    """Fill out (n,) with the loss of each row, without weights; returns 0."""
+    for i in range(y.size):
+        out[i] = value(loss, y[i], eta[i])
+    return 0.0
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, sums=False)
 @generic
 def origin_of(loss, slopes, eta):
     """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
@@ -114,6 +353,7 @@ def along_the_way(loss, y):
     return loss
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER)
 @generic
 def slope_along(loss, y, weights, start, end, t):
     """The derivative of the loss in t at start + t (end - start)."""
@@ -130,11 +370,18 @@ def rank_of(loss):
     return 0
 
 
+@rank_of.register(LossData)
+def rank_of_data(loss):
+    return loss.rank
+
+
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
 @generic
 def coupling_of_rows(loss, y, eta, weights, Z, out):
     """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
 
 
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
 @generic
 def curvature_times(loss, y, eta, weights, Z, out):
     """out (k, n) = Z B at eta, of a coupled loss that has no P; Z (k, n) has a column in each
@@ -142,11 +389,11 @@ def curvature_times(loss, y, eta, weights, Z, out):
     """
 
 
+@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX, sums=False)
 @generic
-def hessian_of_rows(loss, rows, S, eta, H):
+def hessian_of_rows(loss, y, weights, Z, S, eta, H):
     """Fill H[:k, :k] with Z_S B Z_S' at eta (n,) where the loss gives products with B; else H stays
-    as v and P made it. rows: y, weights (n,) and the columns Z (w, n), one a row, of which S (k,)
-    are asked for.
+    as v and P made it. Z (w, n) has a column in each row, of which S (k,) are asked for.
     """
 
 
@@ -160,6 +407,7 @@ def dual_gain(loss, y, w, eta, slope_here, dual, move):
     return dual * move - w * fenchel_gap(loss, y, eta, slope_here * inverse, dual * inverse)
 
 
+@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR)
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
@@ -177,6 +425,46 @@ def bound_of_rows(loss, y, weights, tangent, end):
         # without branches, for vector units
         total += dual_gain(loss, y[i], weights[i], tangent.start[i], here, dual, d)
     return total if abs(total) < math.inf else -math.inf
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
+    """The value of a dual point (n,) over that of the loss at eta, for predictors that have moved
+    to `ahead`, see `dual_gain`; infinite where it leaves the domain of the conjugate.
+    """
+    gain = 0.0
+    for i in range(y.size):  # without branches, for vector units
+        gain += dual_gain(loss, y[i], weights[i], eta[i], slopes[i], dual[i], ahead[i] - eta[i])
+    return gain
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
+    """As `dual_gain_of_rows`, of the rows within the domain of the conjugate. The others are drawn
+    back towards their slopes until they are, and no more: `moved` (n,) is the change of their
+    dual, 0 for rows within. -inf where one is outside at its slope.
+    """
+    gain = 0.0
+    for i in range(y.size):
+        w, move = weights[i], ahead[i] - eta[i]
+        moved[i] = 0.0
+        more = dual_gain(loss, y[i], w, eta[i], slopes[i], dual[i], move)
+        if more > -math.inf:
+            gain += more
+            continue
+        at, step, kept = slopes[i] / w, (dual[i] - slopes[i]) / w, 0.0
+        for _halving in range(HALVINGS):
+            step *= 0.5
+            if fenchel_gap(loss, y[i], eta[i], at, at + step) < math.inf:
+                kept = 0.5 * step
+                break
+        moved[i] = slopes[i] - dual[i] + kept * w
+        dual[i] += moved[i]
+        if moved[i] == 0.0:
+            gain = -math.inf
+    return gain
 
 
 @singledispatch
@@ -197,22 +485,58 @@ def unseen(loss, y, weights, X, square):
 # -------------------- compiled
 
 
-@njit
 def mean_loss(loss, y, eta, weights):
     """`value_of_rows`."""
+    return _asked(_value_of_rows, value_of_rows, loss, y, eta, weights)
+
+
+def derivatives(loss, y, eta, weights, slopes, curvatures):
+    """`derivatives_of_rows`."""
+    rows = y, eta, weights, slopes, curvatures
+    return _asked(_derivatives_of_rows, derivatives_of_rows, loss, *rows)
+
+
+def dual_bound(loss, y, weights, tangent, end):
+    """`bound_of_rows`."""
+    return _asked(_bound_of_rows, bound_of_rows, loss, y, weights, tangent, end)
+
+
+def losses(loss, y, eta, out):
+    """`value_of_each`."""
+    _asked(_value_of_each, value_of_each, loss, y, eta, out)
+
+
+def _asked(kernel, verb, loss, *rows):
+    """The result of a verb: by the loss's own compiled verb, else, where the record cannot be
+    packed, by a kernel that is compiled for its class.
+    """
+    packed = _packed(loss)
+    if packed is None:
+        return kernel(loss, *rows)
+    return packed.verbs.kernels[PLACES[verb]](packed.numbers, packed.ints, *rows)
+
+
+PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
+
+
+@njit
+def _value_of_rows(loss, y, eta, weights):
     return value_of_rows(loss, y, eta, weights)
 
 
 @njit
-def derivatives(loss, y, eta, weights, slopes, curvatures):
-    """`derivatives_of_rows`."""
+def _derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
 
 
 @njit
-def dual_bound(loss, y, weights, tangent, end):
-    """`bound_of_rows`."""
+def _bound_of_rows(loss, y, weights, tangent, end):
     return bound_of_rows(loss, y, weights, tangent, end)
+
+
+@njit
+def _value_of_each(loss, y, eta, out):
+    value_of_each(loss, y, eta, out)
 
 
 @njit
@@ -226,9 +550,13 @@ def _products(loss, y, eta, weights, Z, out):
 
 
 @njit
+def _origin_of(loss, slopes, eta):
+    return origin_of(loss, slopes, eta)
+
+
 def origin(loss, slopes, eta):
     """`origin_of`."""
-    return origin_of(loss, slopes, eta)
+    return _asked(_origin_of, origin_of, loss, slopes, eta)
 
 
 def multiplies(loss):
@@ -252,7 +580,7 @@ def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
 def multiply_columns(loss, y, eta, weights, Z):
     """Z B (m, n) at a predictor, for columns Z (m, n), one a row, by a loss that `multiplies`."""
     out = np.empty(Z.shape)
-    _products(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(_products, curvature_times, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out
 
 
@@ -261,5 +589,5 @@ def coupled_columns(loss, y, eta, weights, Z):
     coupled loss takes off is the product of two such.
     """
     out = np.empty((Z.shape[0], rank_of(loss)))
-    _coupling(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(_coupling, coupling_of_rows, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out

@@ -18,7 +18,6 @@ FIT_READS = 2
 HELD_ENTRIES = 1 << 23  # of the dual points held at a time, (n + p) for each solution
 COPIED_ENTRIES = 1 << 25  # entries of X up to which its columns are copied for a split
 QUICK_SPLIT = 2e10  # n p^2 up to which a split is made where a ridge gives bounds without it
-UNBOUNDED_REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
 
 
 def divided(problem, gram=None):
@@ -231,6 +230,24 @@ def why_unbounded(problem, names=None):
     )
 
 
+def outnumbered(problem):
+    """Whether a problem has no more rows than usable features. Bounds beside a small ridge are
+    loose there.
+    """
+    return problem.X.n <= int(problem.usable.sum())
+
+
+def unbounded_remedy(problem):
+    """What gives bounds to a problem that has none."""
+    box = "assume a box: path.certify(k=..., box=M)"
+    if outnumbered(problem):
+        return (
+            "fit with a ridge that is not small (lambda2=0.1, or 0.01; the bounds of 1e-3 are "
+            f"loose), ask for a smaller k, or {box}"
+        )
+    return f"fit with a ridge (lambda2=1e-3), or {box}"
+
+
 def range_names(problem):
     """Names "column 0", "column 1", ... of the columns of a problem."""
     return [f"feature {j}" for j in range(problem.X.p)]
@@ -241,7 +258,7 @@ def _notes(problem, unbounded, slices, names):
     if not unbounded:
         return []
     which = f" in slice {', '.join(map(str, sorted(unbounded)))}" if len(unbounded) < slices else ""
-    remedy, few = UNBOUNDED_REMEDY, int(problem.usable.sum()) < problem.n_eff
+    remedy, few = unbounded_remedy(problem), int(problem.usable.sum()) < problem.n_eff
     if few and not (problem.quadratic or problem.boxed or any(unbounded.values())):
         remedy = f"path.certify(k=...) proves models by a search, without a ridge; or {remedy}"
     return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {remedy}"]

@@ -291,7 +291,7 @@ def couple(rows, S, eta, H):
     """
     if rank_of(rows.loss) > 0:
         _less_coupling(rows, S, eta, H)
-    hessian_of_rows(rows.loss, rows, S, eta, H)
+    hessian_of_rows(rows.loss, rows.y, rows.weights, rows.Z, S, eta, H)
 
 
 @njit

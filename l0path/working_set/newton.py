@@ -15,7 +15,15 @@ import numpy as np
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
 from ..problem.traits import FAR_OUT, SEPARATES
-from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, origin, slope_along
+from ..problem.verbs import (
+    Tangent,
+    bound_of_rows,
+    derivatives_of_rows,
+    loss_data,
+    origin_of,
+    slope_along,
+    value_of_rows,
+)
 from .linear_algebra import (
     cholesky,
     copy,
@@ -65,7 +73,7 @@ NO_CURVATURE = 1e-9  # of its largest diagonal entry, along a direction: it is l
 class LossRows(NamedTuple):
     """A loss and the n rows it is summed over."""
 
-    loss: tuple  # its record
+    loss: tuple  # as `verbs.loss_data` gives it
     y: np.ndarray  # (n,)
     weights: np.ndarray  # (n,), which sum to one
     offset: np.ndarray  # (n,)
@@ -76,7 +84,7 @@ class LossRows(NamedTuple):
 def rows_of(problem, Z):
     """The `LossRows` of a problem with the working columns Z (w, n)."""
     p = problem
-    return LossRows(p.loss, p.y, p.weights, p.offset, p.intercept, Z)
+    return LossRows(loss_data(p.loss), p.y, p.weights, p.offset, p.intercept, Z)
 
 
 class Shrinkage(NamedTuple):
@@ -242,7 +250,7 @@ def value_at(rows, S, shrunk, x, b0, eta):
     """F at x = (b, b0) (b0 apart when there is no intercept to fit); leaves eta there."""
     k = S.size
     predictor(rows.Z, S, x[:k], x[k] if rows.intercept else b0, rows.offset, eta)
-    loss = mean_loss(rows.loss, rows.y, eta, rows.weights)
+    loss = value_of_rows(rows.loss, rows.y, eta, rows.weights)
     return loss + shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
 
 
@@ -255,10 +263,11 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after a
     refused step, tenfold less after an accepted one, and where the quadratic model has no optimum
     within reach. Gives up with REJECTED once weak duality shows that F cannot fall below the target
-    (`dual_bound`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when (SEPARATES)
-    eta - offset predicts every class without error, if the box lets it go on that way, or when
-    |eta - offset| > FAR_OUT and the curvature along some direction has vanished; (b, b0) is then
-    cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
+    (`verbs.bound_of_rows`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when
+    (SEPARATES) eta - offset predicts every class without error, if the box lets it go on that way,
+    or when |eta - offset| > FAR_OUT and the curvature along some direction has vanished; (b, b0) is
+    then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is
+    approached.
     """
     n, capped = rows.y.size, stopping.capped
     model, reference = _start(rows, S, shrunk.lambda1, box, b, b0)
@@ -271,12 +280,12 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     if far <= ETA_CAP:
         copy(x, held)
     for _it in range(stopping.max_iter):
-        derivatives(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
+        derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
         gradient(rows, S, work.slopes, shrunk.lambda2, x, model.grad)
         if not near:
             trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
-        middle = origin(rows.loss, work.slopes, eta)
+        middle = origin_of(rows.loss, work.slopes, eta)
         size, level = _sizes(work.slopes, eta, 0.0, shrunk.lambda1, abs(F) + 1e-300)
         about = level  # without what a row far out moves all predictors by
         if middle != 0.0:
@@ -397,7 +406,7 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
             bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
             bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
-            bound += dual_bound(rows.loss, rows.y, rows.weights, tangent, eta)
+            bound += bound_of_rows(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
         accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)

@@ -150,6 +150,42 @@ def test_errors_are_one_line_and_exit_code_2(table, tmp_path, capsys, arguments,
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("fit", "d.csv", "--target", "y"), "no option --target; did you mean --response?"),
+        (("fit", "d.csv", "-y", "y"), "no option -y; did you mean --response?"),
+        (("fit", "d.csv", "--response", "y", "--nfolds=5"), "--nfolds; did you mean --cv?"),
+        (("fit", "d.csv", "--response", "y", "--max_k", "3"), "--max_k; did you mean --max-k?"),
+        (("fit", "d.csv", "--response", "y", "--color", "3"), "no option --color (--help"),
+        (("predict", "o", "d.csv", "--which", "min"), "--which; did you mean --rule?"),
+        (("fit", "d.csv"), "one of the arguments --response --formula is required"),
+    ],
+)
+def test_options_of_other_programs_are_answered_with_those_here(capsys, arguments, told):
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, *arguments)
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and told in err and len(err.splitlines()) == 1
+
+
+def test_lists_of_columns_are_short_and_name_what_is_near(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    names = [f"feature {j} {'long ' * 20}" for j in range(60)]
+    frame = pd.DataFrame(rng.standard_normal((30, 60)), columns=names).assign(income=1.0)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    code, _, err = run(capsys, "fit", tmp_path / "d.csv", "--response", "incme")
+    assert code == 2 and "no column 'incme'; did you mean 'income'?" in err
+    assert "... (61 in all)" in err and len(err) < 800
+    ids = pd.DataFrame({f"n{j}": np.arange(30) * (j + 2) for j in range(30)})
+    ids.assign(y=rng.standard_normal(30)).to_csv(tmp_path / "d.csv", index=False)
+    out = run(
+        capsys, "fit", tmp_path / "d.csv", "--response", "y", "--k", "1", "--out", tmp_path / "o"
+    )[1]
+    note = next(line for line in out.splitlines() if "row number" in line)
+    assert "... (30 in all) rise from row to row" in note and len(note) < 300
+
+
 def test_files_that_cannot_be_read(tmp_path, capsys):
     assert run(capsys, "fit", tmp_path / "none.csv", "--response", "y")[0] == 2
     (tmp_path / "empty.csv").write_text("")

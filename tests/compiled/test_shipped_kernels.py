@@ -14,8 +14,7 @@ from numba.core.registry import cpu_target
 from test_kernel_cache import PROGRAM, ROOT, copy_of_the_package, edit, entries, run, slow
 
 from l0path.compiled import cache, shipped
-from l0path.cross_validation import scoring
-from l0path.problem import losses
+from l0path.problem import losses, verbs
 
 V3, V4 = (next(level for level in shipped.LEVELS if level.name == f"x86-64-v{i}") for i in (3, 4))
 HOST = get_host_cpu_features()
@@ -193,7 +192,8 @@ def test_warm_up_says_whether_the_companion_is_used(companion, tmp_path):
 
 
 def test_processes_beside_leave_shipped_kernels_out(companion, tmp_path):
-    kind = "scoring.losses._cache.entry((numba.typeof(losses.Squared()), *3 * [numba.typeof(out)]))"
+    kinds = "(numba.typeof(losses.Squared()), *3 * [numba.typeof(out)])"
+    kind = f"verbs._value_of_each._cache.entry({kinds})"
     program = PROGRAM.replace("import json", "import numba, json")
     program = program.replace("print(", f"entry = {kind}\nprint(").replace(
         '"file"', '"entry": entry, "file"'
@@ -213,7 +213,7 @@ def test_an_error_of_the_package_is_not_taken_for_a_damaged_file(monkeypatch, er
 
     kinds = (typeof(losses.Squared()), *3 * [typeof(np.ones(2))])
     monkeypatch.setattr(cache, "_signature_text", fail)
-    asked = cache.KernelCache(scoring.losses)
+    asked = cache.KernelCache(verbs._value_of_each)
     with pytest.raises(error, match="a slip"):
         asked.load_overload(kinds, cpu_target.target_context)
     compiled = type("Compiled", (), {"lifted": (), "codegen": cpu_target.target_context.codegen()})
@@ -224,4 +224,4 @@ def test_an_error_of_the_package_is_not_taken_for_a_damaged_file(monkeypatch, er
 
 def test_a_numba_that_does_not_tell_its_target_stores_nothing():
     assert cache._target(object()) is None
-    assert cache.KernelCache(scoring.losses)._name((), None) is None
+    assert cache.KernelCache(verbs._value_of_each)._name((), None) is None

@@ -488,6 +488,9 @@ def test_mixtures_are_seen_in_tables_and_plots(mixed):
     assert {"lambda2", "relax"} <= set(cv.table.columns)
     table = cv.compare([{"k": 2, "lambda2": 1, "relax": 0.5}, "sparse"])
     assert table.loc[("fit", "relax")].iloc[0] == 0.5
+    same = cv.compare([2], lambda2=1, relax=0.5).iloc[:, 0]  # as its docstring says
+    known = table.iloc[:, 0]["coefficient"].dropna()
+    assert same["coefficient"].to_dict() == known.to_dict() and same["fit", "relax"] == 0.5
     assert "relax" in repr(cv)
     with pytest.raises(LookupError, match="relax"):
         cv._path.select(k=2)

@@ -226,7 +226,7 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         known = path.details.gap.notna().tolist()
         # the best column of all is its own bound, tall ones have a search over all sizes
         assert known == [True, True, *[proven] * 3]
-        assert proven or any("lambda2=1e-3" in note and "box=" in note for note in path.notes)
+        assert proven or any("lambda2=0.1" in note and "box=" in note for note in path.notes)
         assert path.certify(k=3).proven  # all of half a million models are compared
         c = path.certify(k=4)
         assert c.proven == proven  # a tall one needs no bound beforehand
@@ -480,3 +480,21 @@ def test_steps_whose_powers_overflow_are_no_error():
         warnings.simplefilter("ignore", SeparationWarning)
         path = l0path.fit(X, y, loss="ordinal", sample_weight=weights, lambda2=1e-8, max_k=p)
         assert path.certify(k=1).incumbent <= path.details.objective[1] * (1 + 1e-9)
+
+
+def test_advice_where_features_outnumber_rows_is_a_ridge_that_closes_gaps():
+    """A ridge of 1e-3 was named, whose bounds are worth nothing there."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 80))
+    y = X[:, 0] + rng.standard_normal(40)
+    path = l0path.fit(X, y, max_k=5)
+    told = repr(path.certify(k=5, time_limit=1))
+    assert "not small (lambda2=0.1, or 0.01;" in told and "ask for a smaller k" in told
+    with pytest.raises(ValueError, match=r"80 features and 40 rows.*smaller k, fit with a ridge"):
+        path.near_best(k=5)
+    assert path.certify(k=3).proven and path.near_best(k=4).complete
+    X = rng.standard_normal((60, 200))
+    y = X[:, :5] @ [1.0, -1.0, 1.0, -1.0, 1.0] + rng.standard_normal(60)
+    small = l0path.fit(X, y, max_k=6, lambda2=1e-3).certify(k=6, time_limit=1)
+    assert small.gap > 0.5 and "raise time_limit, ask for a smaller k, or fit" in repr(small)
+    assert l0path.fit(X, y, max_k=6, lambda2=0.1).certify(k=6).proven

@@ -276,3 +276,21 @@ def test_dates_are_not_stored(tmp_path):
     when.save(tmp_path / "when.npz")
     with pytest.raises(ValueError, match="neither text nor numbers"):
         l0path.load(tmp_path / "when.npz").predict(DATA.assign(t=pd.Timestamp("2020-01-01")), k=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "told"),
+    [
+        (["a", "b"], [1, 2], r"level 1, and in the fit it held texts, 'a', 'b'; convert the col"),
+        (["1", "2"], [1, 2], r"held texts, '1', '2'; convert .* to texts, such as X\['g'\].astype"),
+        ([1, 2], ["1", "2"], r"level '1', and in the fit it held numbers, 1, 2; convert the col"),
+        ([True, False], ["True", "False"], r"level 'False', and in the fit it held True and False"),
+        (["a", "b"], ["c", "a"], r"level 'c', which the fit has not seen \(it has a, b\)"),
+    ],
+)
+def test_levels_of_another_type_are_told_apart_from_new_ones(known, new, told):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"g": known * 20, "y": rng.normal(size=40)})
+    path = l0path.fit("y ~ C(g)", data)
+    with pytest.raises(ValueError, match=told):
+        path.predict(pd.DataFrame({"g": new}), k=1)

@@ -215,6 +215,7 @@ def test_bad_arguments_are_named(tmp_path):
     path = fitted("squared")
     results = path.model(k=1).refit()
     for call, error, message in (
+        (lambda: results.estimates().to_latex(digits=0), ValueError, "digits=0 must be a whole"),
         (lambda: results.estimates(95), ValueError, "level=95 must be a number between 0 and 1"),
         (lambda: results.estimates(p_values="yes"), TypeError, "p_values='yes' must be True or"),
         (lambda: results.estimates(exponentiate="yes"), TypeError, "exponentiate='yes' must be"),

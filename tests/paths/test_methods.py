@@ -164,10 +164,25 @@ def test_a_size_in_brackets_is_the_model_of_that_size():
 def test_arguments_that_do_not_go_with_a_rule_are_named():
     data = l0path.datasets.load_hitters()
     path = l0path.fit(data.X, data.y, max_k=3)
-    with pytest.raises(TypeError, match=r"rows go with a criterion, such as select\('bic'\)"):
+    with pytest.raises(TypeError, match=r"^rows= is for a choice by a criterion, such as model"):
         path.select(2, rows=[1])
+    with pytest.raises(TypeError, match=r"^sigma2= is for a choice by a criterion"):
+        path.model(k=2, sigma2=1.0)
+    for call in (path.model, path.select, l0path.cv_fit(data.X, data.y, cv=2, max_k=2).model):
+        with pytest.raises(TypeError, match=r"^crit= is not known; name the model by a criterion"):
+            call(crit="bic")
     with pytest.raises(TypeError, match="gamma"):
         path.select("bic", gamma=1.0)
+
+
+def test_tables_that_papers_have_are_found_under_other_names():
+    data = l0path.datasets.load_hitters()
+    path = l0path.fit(data.X, data.y, max_k=1)
+    for name in ("odds_ratios", "estimates", "tidy"):
+        with pytest.raises(AttributeError, match=r"refit\(\.\.\.\)\.estimates\("):
+            getattr(path, name)
+        with pytest.raises(AttributeError, match=r"write \.refit\(\.\.\.\)\.estimates\("):
+            getattr(path.model(1), name)
 
 
 @cache

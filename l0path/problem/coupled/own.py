@@ -155,16 +155,16 @@ def register_rows(kind, rows_of):
             curvature(loss, y, eta, weights, Z[a], out[a])
 
     @hessian_of_rows.register(kind)
-    def own_hessian_of_rows(loss, rows, S, eta, H):
+    def own_hessian_of_rows(loss, y, weights, Z, S, eta, H):
         z, out = np.empty(eta.size), np.empty(eta.size)
         for a in range(S.size):
             for i in range(eta.size):
-                z[i] = rows.Z[S[a], i]
-            curvature(loss, rows.y, eta, rows.weights, z, out)
+                z[i] = Z[S[a], i]
+            curvature(loss, y, eta, weights, z, out)
             for c in range(a + 1):
                 t = 0.0
                 for i in range(eta.size):
-                    t += out[i] * rows.Z[S[c], i]
+                    t += out[i] * Z[S[c], i]
                 H[a, c] = t
                 H[c, a] = t
 

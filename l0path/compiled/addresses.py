@@ -1,0 +1,67 @@
+"""Compiled functions that kernels call by their address.
+
+A kernel that is given a number to call, and not a function, is compiled once for all functions of
+one signature, and stored on disk; each further function is compiled alone. `numba.types.
+FunctionType` does the same, but takes 12 to 20 microseconds for each function and each entry of a
+kernel from Python, more than a small kernel itself.
+
+Of numba this file uses intrinsics, which are documented, and of a result of a compilation the
+fields `library` and `fndesc`, which `numba.core.ccallback` uses likewise.
+"""
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.errors import NumbaTypeError
+from numba.extending import intrinsic, overload
+
+FUNCTIONS = {}  # address: the Python function of which compiled code is there
+
+
+def address_of(kernel, signature):
+    """The address at which the code of a kernel for one signature is in this process."""
+    kernel.compile(signature.args)
+    compiled = kernel.overloads[signature.args]
+    address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    FUNCTIONS[address] = kernel.py_func
+    return address
+
+
+def call_at(signature, **options):
+    """A function call(address, ...) for kernels and for Python: it calls the function of this
+    signature at an address. options: of numba, with which the call is compiled into a kernel.
+    """
+    given = ", ".join(f"a{i}" for i in range(len(signature.args)))
+
+    def typed(context, address, *kinds):
+        for kind, wanted in zip(kinds, signature.args, strict=True):
+            if not _passes(kind, wanted):
+                raise NumbaTypeError(f"{kind} was given to a call by address in place of {wanted}")
+        return signature.return_type(types.int64, *kinds), _lowered
+
+    # numba asks for arguments by their names
+    scope = {"typed": typed, "function_at": FUNCTIONS.__getitem__, "__name__": __name__}
+    exec(f"def inner(context, address, {given}): return typed(context, address, {given})", scope)
+    exec(f"def call(address, {given}): return function_at(address)({given})", scope)
+    scope["inner"] = intrinsic(scope["inner"])
+    exec(f"def compiled(address, {given}): return inner(address, {given})", scope)
+    exec(f"def chooser(address, {given}): return compiled", scope)
+    overload(scope["call"], jit_options=options)(scope["chooser"])
+    return scope["call"]
+
+
+def _passes(kind, wanted):
+    """Whether an argument is passed as the wanted kind is: an array that is not to be written to
+    is, too.
+    """
+    if isinstance(wanted, types.Array):
+        alike = isinstance(kind, types.Array) and kind.layout == wanted.layout and kind.aligned
+        return alike and (kind.dtype, kind.ndim) == (wanted.dtype, wanted.ndim)
+    return kind == wanted
+
+
+def _lowered(context, builder, signature, values):
+    """The call in LLVM code."""
+    passed = [context.get_value_type(kind) for kind in signature.args[1:]]
+    function = ir.FunctionType(context.get_value_type(signature.return_type), passed)
+    pointer = builder.inttoptr(values[0], function.as_pointer())
+    return builder.call(pointer, values[1:])

@@ -1,0 +1,179 @@
+"""Losses in kernels by the addresses of their verbs: one type for all, the same numbers as their
+definitions, and nothing compiled anew for a further loss but its verbs.
+"""
+
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit, types
+from numba.core.caching import NullCache
+from numba.core.errors import TypingError
+
+import l0path
+from l0path.compiled import KernelCache, call_at
+from l0path.core import dispatch
+from l0path.exchange import trials
+from l0path.problem import verbs
+from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.losses import NAMES, Huber, Logistic, Poisson, Squared, make_loss
+from l0path.working_set import rows
+
+N = 40
+RNG = np.random.default_rng(3)
+RESPONSES = {
+    "real": RNG.standard_normal(N),
+    "classes": RNG.choice([-1.0, 1.0], N),
+    "counts": RNG.poisson(2.0, N).astype(float),
+    "shares": RNG.random(N),
+    "positive": RNG.gamma(2.0, size=N),
+    "amounts": RNG.gamma(2.0, size=N) * (RNG.random(N) < 0.7),
+}
+
+
+def of_rows():
+    """(name, record, y) of every loss that is a sum over rows."""
+    return [
+        (name, make_loss(name), RESPONSES[kind.traits.response]) for name, kind in NAMES.items()
+    ]
+
+
+@njit
+def asked(loss, y, eta, weights, slopes, curvatures):
+    """The derivatives of a loss, as a kernel asks for them."""
+    return verbs.derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
+
+
+@pytest.mark.parametrize("name, loss, y", of_rows(), ids=[name for name, _, _ in of_rows()])
+def test_verbs_by_address_are_the_definitions(name, loss, y):
+    eta, weights = 0.3 * RNG.standard_normal(N), RNG.dirichlet(np.ones(N))
+    each = [verbs.value(loss, *pair) for pair in zip(y, eta, strict=True)]
+    first = weights * [verbs.slope(loss, *pair) for pair in zip(y, eta, strict=True)]
+    second = weights * [verbs.curvature(loss, *pair) for pair in zip(y, eta, strict=True)]
+    slopes, curvatures = np.empty(N), np.empty(N)
+    found = asked(verbs.loss_data(loss), y, eta, weights, slopes, curvatures)
+    np.testing.assert_allclose(found, weights @ each, rtol=1e-12)
+    np.testing.assert_allclose(slopes, first, rtol=1e-12)
+    np.testing.assert_allclose(curvatures, second, rtol=1e-12)
+    np.testing.assert_allclose(verbs.mean_loss(loss, y, eta, weights), found, rtol=1e-14)
+    out = np.empty(N)
+    verbs.losses(loss, y, eta, out)
+    np.testing.assert_allclose(out, each, rtol=1e-12)
+
+
+def test_every_loss_is_one_type():
+    stop, event = RNG.exponential(size=N), np.ones(N)
+    for loss in [*(loss for _, loss, _ in of_rows()), cox_of(np.empty(0), stop, event)]:
+        data = verbs.loss_data(loss)
+        assert isinstance(data, verbs.LossData)
+        assert dispatch._njit(lambda x: 0)(data) == 0
+    assert verbs.rank_of(data) == N  # a term for each death
+
+
+def test_a_further_loss_compiles_no_kernel_of_the_search():
+    X = RNG.standard_normal((60, 8))
+    eta = X[:, 0] - X[:, 1]
+    l0path.fit(X, np.where(eta > RNG.logistic(size=60), 1, -1), loss="logistic", max_k=4)
+    before = [len(kernel.signatures) for kernel in (rows.refit_in_turn, trials.attempt)]
+    for loss, y in (("poisson", RNG.poisson(np.exp(eta / 2))), ("gamma", np.exp(eta))):
+        l0path.fit(X, y * 1.0, loss=loss, max_k=4)
+
+    @l0path.own_loss("pseudo_huber_by_address")
+    class PseudoHuber(NamedTuple):
+        delta: float
+
+        def value(self, y, eta):
+            return self.delta**2 * ((1.0 + ((y - eta) / self.delta) ** 2) ** 0.5 - 1.0)
+
+        def slope(self, y, eta):
+            return (eta - y) / (1.0 + ((y - eta) / self.delta) ** 2) ** 0.5
+
+        def curvature(self, y, eta):
+            return (1.0 + ((y - eta) / self.delta) ** 2) ** -1.5
+
+    l0path.fit(X, eta + RNG.standard_normal(60), loss=PseudoHuber(1.0), max_k=4)
+    assert [len(kernel.signatures) for kernel in (rows.refit_in_turn, trials.attempt)] == before
+    kernels = verbs.compiled_verbs(PseudoHuber, ("float",)).kernels
+    own = kernels[verbs.PLACES[verbs.value_of_rows]]
+    assert isinstance(own._cache, NullCache) and not isinstance(own._cache, KernelCache)
+    of_package = verbs.compiled_verbs(Huber, ("float",)).kernels[0]
+    assert isinstance(of_package._cache, KernelCache)
+
+
+def test_records_that_are_equal_as_tuples_are_told_apart():
+    assert Logistic() == Poisson() == Squared()
+    y, eta, w = np.ones(2), np.zeros(2), np.full(2, 0.5)
+    values = [verbs.mean_loss(loss, y, eta, w) for loss in (Logistic(), Poisson(), Squared())]
+    np.testing.assert_allclose(values, [np.log(2.0), 1.0, 0.5])
+    assert verbs.mean_loss(Huber(1), 3 * y, eta, w) == 2.5
+    assert verbs.mean_loss(Huber(1.0), 3 * y, eta, w) == 2.5
+
+
+class Odd(NamedTuple):
+    """A loss with fields of all kinds."""
+
+    power: int
+    double: bool
+    scale: float
+
+    def value(self, y, eta):
+        total = 1.0
+        for _ in range(self.power):
+            total *= self.scale * (y - eta)
+        return 2.0 * total if self.double else total
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_whole_numbers_and_truth_values_keep_their_types(double):
+    compiled = dispatch.compiled_method(Odd, "value")
+    verbs.value.register(Odd)(lambda loss, y, eta: compiled(loss, y, eta))
+    y, w = np.array([1.0, 2.0]), np.full(2, 0.5)
+    found = verbs.mean_loss(Odd(2, double, 3.0), y, np.zeros(2), w)
+    assert found == (2.0 if double else 1.0) * 9.0 * 2.5
+
+
+class Tabled(NamedTuple):
+    """A loss with an array of two dimensions, which is not packed."""
+
+    table: np.ndarray
+
+
+class Large(NamedTuple):
+    """A loss with a number that no double holds."""
+
+    number: int
+
+
+def test_what_cannot_be_packed_stays_a_record():
+    for kind in (Tabled, Large):
+        verbs.value.register(kind)(lambda loss, y, eta: y)
+    for loss in (Tabled(np.eye(2)), Large(2**60)):
+        assert verbs.loss_data(loss) is loss
+        assert verbs.mean_loss(loss, np.ones(3), np.zeros(3), np.full(3, 1 / 3)) == 1.0
+
+
+def test_addresses_do_not_leave_the_process():
+    with pytest.raises(TypeError, match="one process"):
+        pickle.dumps(verbs.loss_data(Logistic()))
+
+
+def test_a_dual_point_outside_at_its_slope_gives_no_bound():
+    # Tabled has no conjugate: every dual point is outside
+    ones, zeros = np.ones(3), np.zeros(3)
+    rows_ = ones, ones / 3, zeros, zeros, zeros
+    gain = verbs.drawn_back_rows(Tabled(np.eye(2)), *rows_, np.zeros(3), np.empty(3))
+    assert gain == -np.inf
+
+
+def test_a_call_by_address_takes_arrays_of_its_kind_only():
+    vector = types.Array(types.float64, 1, "C")
+    call = call_at(types.float64(vector, types.float64))
+
+    @njit
+    def kernel(address, x, t):
+        return call(address, x, t)
+
+    for x, t in ((np.ones(3, np.float32), 1.0), (np.ones((3, 3))[:, 0], 1.0), (np.ones(3), 1)):
+        with pytest.raises(TypingError, match="was given to a call by address"):
+            kernel(0, x, t)
