@@ -171,6 +171,8 @@ def test_no_claim_is_false_in_many_problems(first):
         46363,
         46514,
         71701,
+        75209,
+        75437,
         71719,
     ],
 )
