@@ -31,7 +31,7 @@ from ..linear_algebra import (
     products,
     weighted_gram,
 )
-from ..newton import CONVERGED, MAX_ITER, NO_VIOLATION, REJECTED, SEPARATED
+from ..newton import CONVERGED, FLAT, MAX_ITER, REJECTED, SEPARATED
 
 LN2 = math.log(2.0)
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
@@ -40,6 +40,7 @@ HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than roundin
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 LOST = 1e-8  # share of a curvature, left by other directions, of which rounding is no small part
+BALANCED = 1e-8  # of the largest slope of a row: those of columns, where no curvature is left
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
 
@@ -438,10 +439,11 @@ def refit_classes(rows, S, limits, x, held, eta):
         ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
         if stalled or min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
-            if weak > 0 or _thinnest(H) < LOST:
-                # what steps promise along a direction of little curvature may be rounding
+            # what steps promise along a direction of next to no curvature is rounding
+            balanced = BALANCED if weak > 0 else FLAT if _thinnest(H) < LOST else np.inf
+            if balanced < np.inf:
                 gradient(rows, S, lambda2, x, work, g)
-                if not _largest(g) <= NO_VIOLATION * _largest(work.D):
+                if not _largest(g) <= balanced * _largest(work.D):
                     return MAX_ITER, F, far
             if limits.capped and weak == 0 and far > FAR_APART:
                 far = 0.0 if finite_optimum(rows, S, H, gain) else far
