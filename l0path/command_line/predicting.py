@@ -132,7 +132,7 @@ def _columns(path, index, frame, levels, beside):
         if origin is None:
             X[name] = frame[name]
             continue
-        text, known = frame[origin].astype(str), levels[origin]
+        text, known = _as_text(frame[origin]), levels[origin]
         new = sorted(set(text[usable]) - set(known))
         if new:
             raise ValueError(
@@ -142,6 +142,16 @@ def _columns(path, index, frame, levels, beside):
         X[name] = (text == _dummies(origin, known)[name]).astype(float)
     zeros = {name: 0.0 for name in path.names if name not in X}
     return pd.DataFrame({**X, **zeros}, index=frame.index)[path.names], usable
+
+
+def _as_text(column):
+    """The levels of a column as the fit read them. Whole numbers beside missing values are read as
+    1.0, and as 1 where the fit had text in the same column.
+    """
+    numbers = column.dropna()
+    if pd.api.types.is_float_dtype(column) and (numbers % 1 == 0).all():
+        column = column.astype("Int64")
+    return column.astype(str)
 
 
 def _dummies(column, known):

@@ -742,11 +742,12 @@ class Model:
             them (`l0path.plots.calibration`, `l0path.plots.calibration_of_means`).
             "survival": for loss="cox", Kaplan-Meier curves with 95 % limits
             (`l0path.plots.kaplan_meier`) of groups of rows by their linear predictor, and the
-            numbers at risk.
+            numbers at risk. With X and without times and events: the predicted curves of these
+            rows, at most 12, with the labels of their index.
         X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
             The rows.
         y : array-like of shape (m,), optional
-            Their responses or labels, or times and events.
+            Their responses or labels, or times and events. After a formula None takes those in X.
         level : float, default 0.95
             The level of the intervals of "coef".
         bins : int, default 10

@@ -9,6 +9,7 @@ from .drawing import X_LABELS, axis, curve, position, shades, shrinkage_of, spac
 CRITERION_LABELS = {name: name.upper() for name in numbers.CRITERIA} | {
     "aicc": "AICc",
     "mbic": "mBIC",
+    "cp": "Cp",
 }
 
 

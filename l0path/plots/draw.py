@@ -143,8 +143,8 @@ def _name(path, mark, i):
 
 
 def _title(path, slice):
-    """The slice that is shown, where there are several."""
+    """The shrinkage of the models that are shown, where others have another one."""
     slices = {s.slice: s for s in path._solutions}
     if len(slices) < 2:
         return None
-    return f"slice {slice} of {len(slices)}: " + shrinkage(slices[slice])
+    return f"{shrinkage(slices[slice])} ({len(slices)} shrinkages were fitted)"

@@ -16,7 +16,7 @@ from ..paths.criteria import score_table
 
 PATH_PLOTS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
 AXES = ("k", "lambda0", "l1")
-CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
+CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
 ERROR_RATE = 0.05  # 1 - coverage of the intervals
 
 

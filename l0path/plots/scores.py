@@ -72,24 +72,23 @@ def plot_scores(
     if "1se" in chosen:
         _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
-    if "1se" in chosen:
-        entries = [(style.PALETTE[2], 0.25, "within one standard error of the best")]
-        style.key(ax, entries, loc="best")
     _limits(ax, drawn, log)
     axis(ax, x)
-    title = None
+    lines = []
     if of_sizes:
-        title = f"the best of {many} slices for each size, with bars; each slice gray"
+        lines.append(f"blue: the best of {many} shrinkages for each size; gray: each of them")
     elif many > 1:
         shown = shrinkage(cv._solutions[np.flatnonzero(number == slice)[0]])
-        title = f"slice {slice} of {many} with bars: {shown}; others gray"
+        lines.append(f"blue: {shown}; gray: the other {many - 1} shrinkages")
+    if "1se" in chosen:
+        lines.append("green: within one standard error of the best")
     scoring = cv._scoring
     squared = scoring == "deviance" and cv._meta.traits.gaussian
     style.tidy(
         ax,
         xlabel(cv, x),
         "held-out mean squared error" if squared else f"held-out {scoring}",
-        title,
+        "\n".join(lines) or None,
     )
     _choices(
         ax, table, {which: i for which, i in chosen.items() if low <= table.loc[i, "k"] <= high}, x

@@ -18,6 +18,7 @@ from . import style
 if TYPE_CHECKING:
     pass
 
+MOST_CURVES = 12  # predicted curves of rows in a plot
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
@@ -107,6 +108,8 @@ def plot_survival(model, X, y, *, groups, risk, ax, **beside):
         raise ValueError(
             f"survival curves are those of loss='cox'; this path has {path._meta.loss!r}"
         )
+    if X is not None and y is None and risk is None and not _has_times(path, X):
+        return _predicted(model, X, ax, beside)
     groups = whole(groups, "groups", 1)
     if risk is not None and X is not None:
         raise ValueError("risk= is about the rows of the fit: leave out X and y")
@@ -119,6 +122,39 @@ def plot_survival(model, X, y, *, groups, risk, ax, **beside):
     columns = [part for part in (start, loss.stop[seen], event[seen]) if part.size]
     numbers = risk_groups(score[seen], groups)
     return _draw(ax, np.column_stack(columns), numbers, weights[seen], groups)
+
+
+def _has_times(path, X):
+    """Whether a table holds the times and events of the left side of a formula."""
+    formula = path._meta.formula
+    return formula is not None and set(formula.used(left=True)) <= set(getattr(X, "columns", ()))
+
+
+def _predicted(model, X, ax, beside):
+    """The predicted curves of a few rows, by their labels."""
+    if beside["sample_weight"] is not None:
+        raise ValueError("sample_weight goes with X and y; leave it out for predicted curves")
+    curves = model.survival(X, offset=beside["offset"], strata=beside["strata"])
+    if not 1 <= len(curves) <= MOST_CURVES:
+        raise ValueError(
+            f"X has {len(curves)} rows, and curves are drawn for 1 to {MOST_CURVES}: pass a few "
+            "typical rows, or y= too for the curves of groups of rows"
+        )
+    ax, new = style.new_axes(ax)
+    times, ends = curves.columns.to_numpy(dtype=float), []
+    named = isinstance(X, pd.DataFrame) and not isinstance(X.index, pd.RangeIndex)
+    labels = [str(label) if named else f"row {i}" for i, label in enumerate(curves.index)]
+    chances = curves.to_numpy()
+    if times[0] > 0.0:
+        times, chances = np.append(0.0, times), np.insert(chances, 0, 1.0, axis=1)
+    for i, chance in enumerate(chances):
+        color, dash = style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]
+        ax.step(times, chance, where="post", color=color, linestyle=dash, linewidth=1.6)
+        ends.append((times[-1], chance[-1], labels[i], color))
+    ax.set_ylim(-0.02, 1.02)
+    style.tidy(ax, "time", "predicted probability of no event", f"k = {model.k}")
+    style.end_labels(ax, *([end[j] for end in ends] for j in range(4)), new)
+    return ax
 
 
 def _of_the_fit(path, risk):
@@ -153,8 +189,8 @@ def _draw(ax, y, numbers, weights, asked):
     """The curves of the groups, with bands of 95 %, a tick for each censored time and the numbers
     at risk; asked: how many groups were wanted.
     """
-    ax = style.new_axes(ax, (6.4, 4.4 + 0.22 * (int(numbers.max()) + 1)))[0]
     many = int(numbers.max()) + 1
+    ax, new = style.new_axes(ax, (6.4, 4.9 + 0.3 * many))
     names = {1: ["all rows"], 2: ["lower risk", "higher risk"]}.get(
         many, ["lowest risk", *[f"group {g + 1}" for g in range(1, many - 1)], "highest risk"]
     )
@@ -179,12 +215,21 @@ def _draw(ax, y, numbers, weights, asked):
     ax.set(ylim=(-0.02, 1.02))
     ax.set_xlim(left=0.0 if y.shape[1] == 2 and y[:, 0].min() >= 0 else None)
     style.tidy(ax, "time", "probability of no event")
-    key = {"title": "bands: 95 %, ticks: censored", "title_fontsize": style.FONT_SIZE}
-    ax.legend(loc="best", frameon=False, fontsize=style.FONT_SIZE, **key)
-    sizes = np.bincount(numbers)
+    sizes, title = np.bincount(numbers), "bands: 95 %, ticks: censored"
     if many < asked or sizes.max() - sizes.min() > 1 + 0.1 * numbers.size / many:
-        text = "groups differ in size: rows of equal risk stay together"
-        ax.set_title(text, loc="left", fontsize=style.FONT_SIZE, color=style.GRAY)
+        title += "\ngroups differ in size: rows of equal risk stay together"
+    ax.legend(  # above the axes, where no curve is
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=1 if many == 1 else 2,
+        frameon=False,
+        fontsize=style.FONT_SIZE,
+        title=title,
+        title_fontsize=style.FONT_SIZE,
+        alignment="left",
+    )
+    if new:
+        ax.get_figure().draw_without_rendering()  # the layout fixes the height
     _numbers_at_risk(ax, tables)
     return ax
 

@@ -66,7 +66,7 @@ for cut in (20, 1):
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
         before = resident("VmRSS")
-        path = l0path.cv_fit(X, y, **more).path if "cv" in more else l0path.fit(X, y, **more)
+        path = (l0path.cv_fit if "cv" in more else l0path.fit)(X, y, **more)
         if cut == 1:
             row = [number, cost.bytes_held, resident("VmHWM") - before]
             more.pop("cv", None)

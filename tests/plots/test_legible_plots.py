@@ -82,9 +82,11 @@ def test_plots_of_a_cross_validated_path_show_the_slice_that_was_chosen(X):
     cv = l0path.cv_fit(X, y, lambda2=[1.0, 0.1, 1e-4], cv=4, max_k=4, random_state=0)
     number = cv.model().details["slice"]
     assert number != 2  # which a path shows that was not cross-validated: least shrinkage
-    assert "slice 2 of 3" in l0path.fit(X, y, lambda2=[1.0, 0.1, 1e-4]).plot().get_title(loc="left")
+    title = l0path.fit(X, y, lambda2=[1.0, 0.1, 1e-4]).plot().get_title(loc="left")
+    assert title == r"$\lambda_2$ = 0.0001 (3 shrinkages were fitted)"
     assert plots.data(cv, "coef").index.tolist() == cv._rows(number, None, None)
-    assert f"slice {number} of 3" in cv.plot("coef").get_title(loc="left")
+    shown = f"{cv.model().details['lambda2']:.3g} (3 shrinkages were fitted)"
+    assert cv.plot("coef").get_title(loc="left").endswith(shown)
 
 
 def test_names_can_be_replaced_in_print(path):
@@ -208,8 +210,34 @@ def test_numbers_at_risk_and_ties_are_said():
     risk = path.predict(X, k=0, type="link")
     low = risk <= np.quantile(risk, 0.5)
     assert texts[1 : 1 + len(ticks)] == [str(int((time[low] >= t).sum())) for t in ticks]
-    assert "equal risk" in ax.get_title(loc="left") and low.sum() != 45
-    assert "95 %" in ax.get_legend().get_title().get_text()
+    legend = ax.get_legend()
+    said = legend.get_title().get_text()
+    assert "equal risk" in said and "95 %" in said and low.sum() != 45
+    ax.figure.draw_without_rendering()
+    assert legend.get_window_extent().y0 > ax.get_window_extent().y1 - 2  # above the curves
+
+
+def test_curves_of_typical_rows_are_those_of_survival():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.standard_normal((90, 2)), columns=["age", "dose"])
+    y = np.column_stack([rng.exponential(np.exp(-X["age"])), rng.random(90) < 0.8])
+    model = l0path.fit(X, y, loss="cox", max_k=1).model(k=1)
+    typical = pd.DataFrame({"age": [0.0, 1.0], "dose": 0.0}, index=["mean", "old"])
+    ax = model.plot("survival", typical)
+    curves = model.survival(typical)
+    for line, (_, chance) in zip(ax.lines, curves.iterrows(), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), [0.0, *curves.columns])
+        np.testing.assert_array_equal(line.get_ydata(), [1.0, *chance])
+    assert [text.get_text() for text in ax.texts] == ["mean", "old"]
+    texts = model.plot("survival", typical.reset_index(drop=True)).texts
+    assert [text.get_text() for text in texts] == ["row 0", "row 1"]
+    with pytest.raises(ValueError, match="X has 90 rows, and curves are drawn for 1 to 12"):
+        model.plot("survival", X)
+    # a table with the times of a formula is one of groups of rows
+    data = X.assign(time=y[:, 0], died=y[:, 1])
+    model = l0path.fit("Surv(time, died) ~ age + dose", data, loss="cox").model(k=1)
+    assert len(model.plot("survival", data, groups=2).get_legend().get_texts()) == 2
+    assert len(model.plot("survival", typical).texts) == 2
 
 
 def test_few_large_predictions_do_not_squeeze_a_calibration_curve():

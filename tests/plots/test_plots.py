@@ -74,6 +74,8 @@ def test_loss_gap_and_criteria_are_the_tables(path, paths):
     assert (plots.data(path, "gap")["gap"].isna() == unproven).all()
     scores, frame = path.score_table(), plots.data(path, "criteria")
     np.testing.assert_allclose(frame["bic"], scores["bic"] - scores["bic"].min())
+    np.testing.assert_allclose(frame["cp"], scores["cp"] - scores["cp"].min())
+    assert "Cp, least at" in " ".join(text.get_text() for text in path.plot("criteria").texts)
     assert (frame.drop(columns="k").min() == 0).all() and frame["bic"].idxmin() == path.select(
         "bic"
     )
@@ -90,8 +92,9 @@ def test_slices_are_chosen_and_named(paths):
         plots.data(path, "coef", slice=0).index.tolist()
         == path.details.index[path.details.slice == 0].tolist()
     )
-    assert path.plot().get_title(loc="left").startswith("slice 2 of 3")
-    assert path.plot(mark={"k": 3, "slice": 1}).get_title(loc="left").startswith("slice 1 of 3")
+    for ax, ridge in ((path.plot(), "0.01"), (path.plot(mark={"k": 3, "slice": 1}), "0.1")):
+        title = rf"$\lambda_2$ = {ridge} (3 shrinkages were fitted)"
+        assert ax.get_title(loc="left") == title
     with pytest.raises(LookupError):
         path.plot(slice=7)
 

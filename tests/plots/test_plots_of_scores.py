@@ -28,8 +28,12 @@ def test_plot_cv_marks_both_choices(path, paths):
     same = fake_cv(path, 7, 7).plot()
     assert [text.get_text() for text in same.texts] == ["best score = one standard error: k = 7"]
     many = paths["slices"]
-    assert fake_cv(many, 3, 2).plot().get_title(loc="left").startswith("the best of 3 slices")
-    assert fake_cv(many, 3, 2).plot(slice=0).get_title(loc="left").startswith("slice 0 of 3")
+    ax = fake_cv(many, 3, 2).plot()
+    lines = ax.get_title(loc="left").split("\n")  # in the place of a legend, which hid curves
+    assert ax.get_legend() is None and lines[1].startswith("green: within one standard error")
+    assert lines[0] == "blue: the best of 3 shrinkages for each size; gray: each of them"
+    title = fake_cv(many, 3, 2).plot(slice=0).get_title(loc="left")
+    assert title.startswith(r"blue: $\lambda_2$ = 1; gray: the other 2 shrinkages")
     assert fake_cv(paths["grid"], 3, 2).plot().get_xscale() == "log"
     with pytest.raises(ValueError, match="x='lambda0'"):
         fake_cv(path, 3, 2).plot(x="lambda0")
