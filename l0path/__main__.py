@@ -428,7 +428,11 @@ def run_fit(options, say=print):
         path, index, said = path._best(options.rule)
         why = options.rule + (said and f"; {in_options(said)}")
     path._choice = index
-    coded = tuple((f"{c}_{v}", c, str(v)) for c, known in levels.items() for v in known[1:])
+    coded = tuple(
+        (f"{c}_{v}" if i else "", c, str(v))
+        for c, known in levels.items()
+        for i, v in enumerate(known)
+    )
     for one in (path, path if cv is None else cv._path):
         one._meta = replace(one._meta, coded=coded)
     show(path, cv, index, why, say)

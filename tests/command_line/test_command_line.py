@@ -430,6 +430,13 @@ def test_code_of_a_model_reads_the_text_columns_of_the_file(how, tmp_path, capsy
     expected = pd.read_csv(tmp_path / "p.csv")["prediction"]
     model = l0path.load(out).model()
     assert "b c_x" in model.features
+    np.testing.assert_allclose(model.predict(frame), expected, rtol=1e-12)
+    assert model.score(frame, frame.y)["r2"] > 0.9
+    coded = pd.get_dummies(frame, columns=["b c"], dtype=float)
+    np.testing.assert_allclose(model.predict(coded), expected, rtol=1e-12)
+    for level, told in (("z", "level 'z', which the fit did not have"), (None, "missing values")):
+        with pytest.raises(ValueError, match=told):
+            model.predict(frame.assign(**{"b c": level}))
     with closing(sqlite3.connect(":memory:")) as connection:
         frame.to_sql("rows", connection, index=False)
         found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
