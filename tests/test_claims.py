@@ -154,6 +154,7 @@ def test_no_claim_is_false_in_many_problems(first):
         22252,
         22352,
         26330,
+        27244,
         30008,
         30093,
         30327,
@@ -171,6 +172,8 @@ def test_no_claim_is_false_in_many_problems(first):
         46363,
         46514,
         71701,
+        75209,
+        75437,
         71719,
     ],
 )
