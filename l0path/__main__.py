@@ -6,6 +6,7 @@ l0path predict PATH FILE` predicts new rows by it.
 import difflib
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -427,6 +428,13 @@ def run_fit(options, say=print):
         path, index, said = path._best(options.rule)
         why = options.rule + (said and f"; {in_options(said)}")
     path._choice = index
+    coded = tuple(
+        (f"{c}_{v}" if i else "", c, str(v))
+        for c, known in levels.items()
+        for i, v in enumerate(known)
+    )
+    for one in (path, path if cv is None else cv._path):
+        one._meta = replace(one._meta, coded=coded)
     show(path, cv, index, why, say)
     if options.certify is not None:
         certificate = path.certify(index=index, time_limit=options.certify)

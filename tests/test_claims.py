@@ -155,6 +155,7 @@ def test_no_claim_is_false_in_many_problems(first):
         22252,
         22352,
         26330,
+        27244,
         30008,
         30093,
         30327,
@@ -172,6 +173,8 @@ def test_no_claim_is_false_in_many_problems(first):
         46363,
         46514,
         71701,
+        75209,
+        75437,
         71719,
     ],
 )

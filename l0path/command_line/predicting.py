@@ -14,8 +14,8 @@ BESIDE = "model.json"  # beside the path file: the model that was chosen, levels
 
 
 def remember(folder, path, index, levels, **columns):
-    """Write, for other programs too, which model was chosen; and what a path file does not hold:
-    how text was coded, and the columns of the offset and of strata.
+    """Write what a path file does not hold, the columns of the offset and of strata; and for other
+    programs which model was chosen and how text was coded.
     """
     facts = {
         "index": int(index),
@@ -45,16 +45,17 @@ def run_predict(options, say=print):
     if times and path._meta.strata is not None:
         strata = facts.get("strata")
         beside.append(strata)
-    X, usable = _columns(path, index, frame, facts.get("levels", {}), beside)
+    needed = _needed(path, index, beside)
+    usable = _usable(frame, needed)
     if not usable.all():
-        lacking = counted(missing(frame, _needed(path, index, frame, facts, beside)))
+        lacking = counted(missing(frame, needed))
         say(
             f"{(~usable).sum()} of {len(frame)} rows lack a value and get no prediction ({lacking})"
         )
     offset = None if name is None else frame.loc[usable, name].to_numpy(dtype=float)
     out = pd.DataFrame(index=pd.RangeIndex(len(frame), name="row"))
     if usable.any():
-        value = np.asarray(path.predict(X[usable], index=index, offset=offset))
+        value = np.asarray(path.predict(frame[usable], index=index, offset=offset))
         names = ["prediction"]
         if path._meta.responses is not None or path._meta.ordered:
             what = "prediction" if path.classes is None else "probability"
@@ -62,14 +63,14 @@ def run_predict(options, say=print):
         out[names] = np.nan
         out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:
-            labels = path.predict(X[usable], index=index, offset=offset, type="class")
+            labels = path.predict(frame[usable], index=index, offset=offset, type="class")
             out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
         if times:
             rows = {
                 "offset": offset,
                 "strata": None if strata is None else frame.loc[usable, strata],
             }
-            curves = path.model(index=index).survival(X[usable], times=times, **rows)
+            curves = path.model(index=index).survival(frame[usable], times=times, **rows)
             for t in times:
                 out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
     if path._meta.traits.response == "survival":
@@ -103,47 +104,21 @@ def _index(path, options):
     return path._choice
 
 
-def _needed(path, index, frame, facts, beside):
+def _needed(path, index, beside):
     """Columns of the file that the model uses, and those beside it."""
     if path._meta.formula is not None:
         used = path._meta.formula.needed(path._solutions[index].support)
     else:
-        coded = {f"{c}_{v}": c for c, known in facts.get("levels", {}).items() for v in known}
+        coded = {name: column for name, column, _ in path._meta.coded}
         used = [coded.get(name, name) for name in path.model(index=index).features]
     return list(dict.fromkeys([*used, *beside]))
 
 
-def _columns(path, index, frame, levels, beside):
-    """(X for `Path.predict`, rows (n,) that have all values): text coded as in the fit; columns
-    that the model does not use are zeros.
-    """
-    needed = _needed(path, index, frame, {"levels": levels}, beside)
+def _usable(frame, needed):
+    """(n,) the rows that have a value in all of these columns."""
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ValueError(
             f"the file lacks {len(absent)} of the columns that the model uses: {some(absent)}"
         )
-    usable = ~frame[needed].isna().any(axis=1).to_numpy()
-    if path._meta.formula is not None:
-        return frame, usable
-    X = {}
-    for name in path.model(index=index).features:
-        origin = next((c for c, known in levels.items() if name in _dummies(c, known)), None)
-        if origin is None:
-            X[name] = frame[name]
-            continue
-        text, known = frame[origin].astype(str), levels[origin]
-        new = sorted(set(text[usable]) - set(known))
-        if new:
-            raise ValueError(
-                f"column {origin} has the level {new[0]!r}, which the fit did not have (it had "
-                f"{some(known)}); leave those rows out"
-            )
-        X[name] = (text == _dummies(origin, known)[name]).astype(float)
-    zeros = {name: 0.0 for name in path.names if name not in X}
-    return pd.DataFrame({**X, **zeros}, index=frame.index)[path.names], usable
-
-
-def _dummies(column, known):
-    """{name of a 0/1 column: its level}, the first level left out."""
-    return {f"{column}_{level}": level for level in known[1:]}
+    return ~frame[needed].isna().any(axis=1).to_numpy()

@@ -5,12 +5,14 @@ one signature, and stored on disk; each further function is compiled alone. `num
 FunctionType` does the same, but takes 12 to 20 microseconds for each function and each entry of a
 kernel from Python, more than a small kernel itself.
 
-Of numba this file uses intrinsics, which are documented, and of a result of a compilation the
-fields `library` and `fndesc`, which `numba.core.ccallback` uses likewise.
+The call is by numba's own convention, as that of a kernel by a kernel: an error that the function
+raises is raised by the kernel that called it.
+
+Of numba this file uses intrinsics, which are documented, of a result of a compilation the fields
+`library` and `fndesc`, which `numba.core.ccallback` uses likewise, and `call_conv`.
 """
 
-from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.errors import NumbaTypeError
 from numba.extending import intrinsic, overload
 
@@ -21,7 +23,7 @@ def address_of(kernel, signature):
     """The address at which the code of a kernel for one signature is in this process."""
     kernel.compile(signature.args)
     compiled = kernel.overloads[signature.args]
-    address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     FUNCTIONS[address] = kernel.py_func
     return address
 
@@ -42,6 +44,7 @@ def call_at(signature, **options):
     scope = {"typed": typed, "function_at": FUNCTIONS.__getitem__, "__name__": __name__}
     exec(f"def inner(context, address, {given}): return typed(context, address, {given})", scope)
     exec(f"def call(address, {given}): return function_at(address)({given})", scope)
+    scope["call"].__qualname__ = f"call {signature}"  # in the stamps of kernels that call it
     scope["inner"] = intrinsic(scope["inner"])
     exec(f"def compiled(address, {given}): return inner(address, {given})", scope)
     exec(f"def chooser(address, {given}): return compiled", scope)
@@ -61,7 +64,10 @@ def _passes(kind, wanted):
 
 def _lowered(context, builder, signature, values):
     """The call in LLVM code."""
-    passed = [context.get_value_type(kind) for kind in signature.args[1:]]
-    function = ir.FunctionType(context.get_value_type(signature.return_type), passed)
+    returned, kinds, convention = signature.return_type, signature.args[1:], context.call_conv
+    function = convention.get_function_type(returned, kinds)
     pointer = builder.inttoptr(values[0], function.as_pointer())
-    return builder.call(pointer, values[1:])
+    status, out = convention.call_function(builder, pointer, returned, kinds, values[1:])
+    with cgutils.if_unlikely(builder, status.is_error):
+        convention.return_status_propagate(builder, status)
+    return out

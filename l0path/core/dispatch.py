@@ -64,15 +64,6 @@ def generic(function):
     return verb
 
 
-def by_address(function, stored):
-    """A kernel whose address kernels are given. stored: whether it is kept on disk."""
-    options = {**ENTRY_OPTIONS, "no_cfunc_wrapper": False}
-    kernel = _njit(nogil=True, **options, **OPTIONS)(function)
-    if stored:
-        kernel._cache = KernelCache(kernel)
-    return kernel
-
-
 def calling(signature):
     """`call_at` for our kernels."""
     return call_at(signature, cache=False, forceinline=True, **CALLEE_OPTIONS, **OPTIONS)

@@ -54,6 +54,7 @@ INSTEAD = {
     ),
     **dict.fromkeys(("scoring", "type_measure"), "it is the argument scoring= of l0path.cv_fit"),
     "relax": "it is an argument of l0path.cv_fit",
+    "q": "write fdr= of l0path.knockoff_filter",
     "n_subsamples": "l0path.stability_selection takes it, and costs n_subsamples / 2 such fits",
 }
 # the same for estimators: the first remedy counts whose argument the estimator has

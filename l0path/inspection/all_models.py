@@ -277,9 +277,13 @@ def near_best(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> ModelSet:
+    if isinstance(k, str):
+        raise ValueError(f"k={k!r} is no size; a criterion is named by near_best(criterion={k!r})")
     if (k is None) == (criterion is None):
         raise ValueError(
-            "give either k=, for models of one size, or criterion=, for models of all sizes"
+            f"near_best has {'neither' if k is None else 'both'} k= {'nor' * (k is None) or 'and'} "
+            "criterion=; give k= for models of one size, near_best(k=3), or criterion= for models "
+            "of all sizes, near_best(criterion='bic')"
         )
     check_limits(max_models, time_limit, "max_models")
     within = (0.01 if criterion is None else 2.0) if within is None else within

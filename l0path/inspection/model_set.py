@@ -451,4 +451,5 @@ class ModelSet:
         return model_set_html(self)
 
     def __repr__(self):
-        return f"<l0path.ModelSet: {self.models[0]._line()}\n  the best of {self._said()}>"
+        which = "the best of " if len(self) > 1 else "the only one: " * self.complete
+        return f"<l0path.ModelSet: {self.models[0]._line()}\n  {which}{self._said()}>"

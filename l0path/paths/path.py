@@ -39,6 +39,7 @@ from .predicting import (
     offset_of_table,
     shares_in_one,
     strata_of_table,
+    with_coded,
 )
 from .records import Meta, Source, by_response, loss_asked, loss_of
 
@@ -898,6 +899,9 @@ class Path:
         need to hold no others; None: all.
         """
         X, encoding = pandas_of(X), self._meta.formula
+        if self._meta.coded and isinstance(X, pd.DataFrame):
+            every = np.arange(self.p) if needed is None else needed
+            X = with_coded(X, self._meta.coded, {self._meta.names[j] for j in every})
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
             X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
             return as_design(X.X)[0], X.index

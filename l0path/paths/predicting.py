@@ -33,6 +33,42 @@ def class_predictors(s, eta):
     return eta if s.thresholds is None else log_probabilities(s.thresholds, eta)
 
 
+def with_coded(X, coded, names):
+    """A table with the columns of 0 and 1 of these names that the command line made of text
+    columns, where it has the text; coded: that of `Meta`.
+    """
+    made, known = {}, {}
+    for _, column, level in coded:
+        known.setdefault(column, []).append(level)
+    for name, column, level in coded:
+        if name not in names or name in X.columns or column not in X.columns:
+            continue
+        lacking = int(X[column].isna().sum())
+        if lacking:
+            raise ValueError(f"column {column} has {lacking} missing values; drop those rows")
+        text = _as_text(X[column], known[column])
+        new = sorted(set(text) - set(known[column]))
+        if new:
+            levels = ", ".join(known[column][:8]) + ", ..." * (len(known[column]) > 8)
+            raise ValueError(
+                f"column {column} has the level {new[0]!r}, which the fit did not have (it had "
+                f"{levels}); leave those rows out"
+            )
+        made[name] = (text == level).astype(float)
+    return X.assign(**made)
+
+
+def _as_text(column, known):
+    """The levels of a column as the fit read them. Whole numbers beside missing values are read as
+    1.0, and as 1 where the fit had text in the same column.
+    """
+    text = column.astype(str)
+    if pd.api.types.is_float_dtype(column) and not set(text) <= set(known):
+        if (column % 1 == 0).all():
+            return column.astype("Int64").astype(str)
+    return text
+
+
 def linear_predictor(design, offset, s):
     """o + beta0 + x'beta of a solution for all rows of a design: (n,), or (n, r) for r
     responses.

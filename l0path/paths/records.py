@@ -56,6 +56,9 @@ class Meta:
     weighted: bool = False
     by_name: bool = False
     booleans: tuple = ()  # names of columns of a table X, without a formula, of True and False
+    # (column of X, text column of the file, level) that the command line coded as 0 and 1; the
+    # first level of a column has no column of X, ""
+    coded: tuple = ()
     response: str | None = None
     random_state: int | None = None
     checksum: str = ""

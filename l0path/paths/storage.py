@@ -239,6 +239,7 @@ def _assemble(header, stored, env):
     meta.pop("n_dropped", None)  # of files written before formulas
     for name in ("loss_numbers", "booleans"):
         meta[name] = tuple(meta.get(name, ()))
+    meta["coded"] = tuple(map(tuple, meta.get("coded", ())))
     r = _responses(meta, stored)
     meta = _meta(meta, p, n, stored)
     units = p if meta.groups is None else len(meta.groups.labels)
@@ -427,6 +428,10 @@ def _check_meta(meta):
     for value in meta.loss_numbers:
         check_kind(value, float, "loss_numbers")
     check_texts(list(meta.booleans), "booleans")
+    for row in meta.coded:
+        check_texts(list(row), "coded")
+        if len(row) != 3:
+            raise ValueError(f"coded has {len(row)} texts in the place of 3")
     response, classes = meta.traits.response, len(meta.classes or ())
     if meta.loss in SEVERAL:
         fitting = classes == len(meta.responses or ())

@@ -353,6 +353,12 @@ def canonical_name(name, exact=False):
             f"loss={name.__name__} is a class; pass a record of it: loss={name.__name__}(...)"
         )
     if not isinstance(name, str) and type(name) not in OWN_LOSSES.values():
+        before = getattr(getattr(type(name), "traits", None), "name", None)
+        if before in OWN_LOSSES:
+            raise ValueError(
+                f"loss={name!r} is a record of a class that was defined anew as the loss "
+                f"{before!r}; make the record anew"
+            )
         raise ValueError(
             f"loss={name!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
             "record of a class with the decorator l0path.own_loss, or of a NamedTuple with the "

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import config, types
 
-from ..compiled import address_of, in_package
-from ..core.dispatch import by_address, calling, generic, njit
+from ..compiled import address_of
+from ..core.dispatch import calling, generic, njit
 
 HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
@@ -142,25 +142,27 @@ def _kernel(verb, record, kinds):
             fields.append(f"{kind}[ints[{2 * arrays}] : ints[{2 * arrays + 1}]]")
             arrays += 1
     given = ", ".join(_arguments(verb))
-    scope = {"verb": verb, "record": record, "__name__": __name__}
+    # with the module of the record it is stored where that is of the package
+    scope = {"verb": verb, "record": record, "__name__": record.__module__}
     body = f"return verb(record({', '.join(fields)}), {given})"
     exec(f"def of_rows(numbers, ints, {given}): {body}", scope)
-    return by_address(scope["of_rows"], in_package(record))
+    return njit(scope["of_rows"])
 
 
 SCALARS = {"float": "numbers[{}]", "int": "int(numbers[{}])", "bool": "numbers[{}] != 0.0"}
+ARRAYS = {"numbers", "ints"}
 
 
 def _kind_of_field(field):
     """The kind of a field of a record: a scalar of `SCALARS`, "numbers" or "ints", an array of
     float64 or int64; None for anything else.
     """
-    if isinstance(field, (bool, np.bool_)):
-        return "bool"
-    if isinstance(field, (int, np.integer)):
-        return "int" if abs(field) <= LARGEST_WHOLE else None
     if isinstance(field, (float, np.floating)):
         return "float"
+    if isinstance(field, (bool, np.bool_)):
+        return "bool"
+    if type(field) is int or isinstance(field, np.integer):  # a member of an enum is neither
+        return "int" if abs(field) <= LARGEST_WHOLE else None
     if isinstance(field, np.ndarray) and field.ndim == 1 and field.flags.c_contiguous:
         return {"float64": "numbers", "int64": "ints"}.get(field.dtype.name)
     return None
@@ -191,7 +193,15 @@ def _registered(verb, record):
     return verb.dispatch(record) is not verb.dispatch(object)
 
 
-compiled_verbs = cache(CompiledVerbs)
+@cache
+def compiled_verbs(record, kinds):
+    """The `CompiledVerbs` of a class of records; None for one with a memory (`along_the_way`), and
+    with fields that are neither numbers nor arrays of them.
+    """
+    known = _registered(value, record) or _registered(value_of_rows, record)
+    if not known or _registered(along_the_way, record) or None in kinds:
+        return None
+    return CompiledVerbs(record, kinds)
 
 
 class Packed(NamedTuple):
@@ -202,50 +212,37 @@ class Packed(NamedTuple):
     ints: np.ndarray
 
 
-_small = {}  # (class, types of the fields, fields): `Packed` of records without arrays
-_last = threading.local()  # pair: the last record with arrays of a thread, and its `Packed`
+_last = threading.local()  # pair: the last record of a thread, and its `Packed`
 
 
 def _packed(loss):
-    """The `Packed` of the record of a loss; None for one with a memory (`along_the_way`), with
-    fields that are neither numbers nor arrays of them, and where numba does not compile.
+    """The `Packed` of the record of a loss; None where there are no `compiled_verbs`, and where
+    numba does not compile.
     """
-    record, types_of = type(loss), tuple(map(type, loss))
-    if np.ndarray in types_of:
-        held, packed = getattr(_last, "pair", (None, None))
-        if held is not loss:
-            packed = _pack(loss)
-            _last.pair = loss, packed
+    held, packed = getattr(_last, "pair", (None, None))
+    if held is loss:
         return packed
-    try:
-        return _small[record, types_of, loss]
-    except (KeyError, TypeError):
-        packed = _pack(loss)
-    if packed is not None:
-        _small[record, types_of, loss] = packed
-    return packed
-
-
-def _pack(loss):
-    """`_packed` anew."""
-    record, kinds = type(loss), tuple(map(_kind_of_field, loss))
-    known = _registered(value, record) or _registered(value_of_rows, record)
-    if not known or _registered(along_the_way, record) or None in kinds or config.DISABLE_JIT:
+    kinds = tuple(map(_kind_of_field, loss))
+    verbs = None if config.DISABLE_JIT else compiled_verbs(type(loss), kinds)
+    if verbs is None:
         return None
+    _last.pair = loss, Packed(verbs, *_laid_out(loss, kinds))
+    return _last.pair[1]
+
+
+def _laid_out(loss, kinds):
+    """The numbers and ints of a record, see `LossData`."""
     pairs = list(zip(kinds, loss, strict=True))
     numbers = [[float(field) for kind, field in pairs if kind in SCALARS]]
     ends, ints = [], []
-    places = {"numbers": len(numbers[0]), "ints": 2 * sum(kind not in SCALARS for kind in kinds)}
+    places = {"numbers": len(numbers[0]), "ints": 2 * sum(kind in ARRAYS for kind in kinds)}
     for kind, field in pairs:
-        if kind not in SCALARS:
+        if kind in ARRAYS:
             ends += [places[kind], places[kind] + field.size]
             places[kind] += field.size
             (numbers if kind == "numbers" else ints).append(field)
-    return Packed(
-        compiled_verbs(record, kinds),
-        np.concatenate(numbers, dtype=np.float64),
-        np.concatenate([ends, *ints], dtype=np.int64, casting="unsafe"),
-    )
+    ends = np.array(ends, np.int64)
+    return np.concatenate(numbers, dtype=np.float64), np.concatenate([ends, *ints])
 
 
 def loss_data(loss):

@@ -290,9 +290,13 @@ def _features(path, columns, language, used):
     meta, formula = path._meta, path._meta.formula
     names = [meta.names[j] for j in columns]
     if formula is None:
-        used |= dict.fromkeys(names)
+        coded = {name: at for name, *at in meta.coded}
+        used |= dict.fromkeys(coded.get(name, [name])[0] for name in names)
         return [
-            (language.flag if name in meta.booleans else language.column)(name) for name in names
+            language.level(*coded[name])
+            if name in coded
+            else (language.flag if name in meta.booleans else language.column)(name)
+            for name in names
         ]
     factors = {str(term): term.factors for term in formula.parsed()[1]}
     term_of = {j: term for term, at in formula.terms for j in at}

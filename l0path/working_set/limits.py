@@ -10,6 +10,7 @@ what takes the time: linear programs are.
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from ..problem.coupled.ordinal import best_thresholds
 from ..problem.recession import (
@@ -30,6 +31,7 @@ NOT_FAR = 20.0  # terms below this value of their function have slopes that are 
 FARTHEST = 700.0  # the end of the range of exp
 STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
 LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
+STEEP = 1e-9  # share of F: a slope above it, of columns of unit mean square, is no rounding
 TRACE = 1e-12  # share of the mean curvature that is added where a box keeps free directions
 
 
@@ -252,7 +254,28 @@ def _minimized(terms, start, face, box):
         else:
             break
         x, F, g, H = x + size * step, value, g_new, H_new
-    return x, F
+    steep = V.shape[1] and np.abs(V.T @ g).max() > STEEP * abs(F)
+    return (x, F) if boxed or not steep else _finished(terms, x, F, V)
+
+
+def _finished(terms, x, F, V):
+    """(x, F) after steps within trust regions from a point at which Newton steps ended although F
+    may fall along V: weights that are far apart leave a Hessian that rounding has made singular.
+    """
+    unit = np.sqrt(np.maximum(np.diagonal(V.T @ terms(x)[2] @ V), 1e-300))
+
+    def moved(z):
+        return terms(x + V @ (z / unit))
+
+    found = scipy.optimize.minimize(
+        lambda z: moved(z)[0],
+        np.zeros(unit.size),
+        jac=lambda z: V.T @ moved(z)[1] / unit,
+        hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None],
+        method="trust-exact",
+        options={"gtol": STEEP * abs(F), "maxiter": STEPS},
+    )
+    return (x + V @ (found.x / unit), float(found.fun)) if found.fun < F else (x, F)
 
 
 def _step(x, g, H, V, box):

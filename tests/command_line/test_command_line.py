@@ -2,8 +2,10 @@
 l0path`).
 """
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -413,3 +415,32 @@ def test_a_choice_of_the_largest_size_names_the_option_that_allows_more(table, t
     assert code == 0 and out.count(said) == 1
     code, out, _ = run(capsys, *options, "--out", tmp_path / "o")
     assert code == 0 and "largest size tried" not in out
+
+
+@pytest.mark.parametrize("how", [("--rule", "bic"), ("--cv", "3")])
+def test_code_of_a_model_reads_the_text_columns_of_the_file(how, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.standard_normal(80), "b c": rng.choice(["it's", "x", "y"], 80)})
+    frame["y"] = frame.a + 2.0 * (frame["b c"] == "x") + 0.1 * rng.standard_normal(80)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "o"
+    run(capsys, "fit", tmp_path / "d.csv", "--response", "y", *how, "--no-plots", "--out", out)
+    made = ("predict", out, tmp_path / "d.csv", "--out", tmp_path / "p.csv")
+    assert run(capsys, *made)[0] == 0
+    expected = pd.read_csv(tmp_path / "p.csv")["prediction"]
+    model = l0path.load(out).model()
+    assert "b c_x" in model.features
+    np.testing.assert_allclose(model.predict(frame), expected, rtol=1e-12)
+    assert model.score(frame, frame.y)["r2"] > 0.9
+    coded = pd.get_dummies(frame, columns=["b c"], dtype=float)
+    np.testing.assert_allclose(model.predict(coded), expected, rtol=1e-12)
+    for level, told in (("z", "level 'z', which the fit did not have"), (None, "missing values")):
+        with pytest.raises(ValueError, match=told):
+            model.predict(frame.assign(**{"b c": level}))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        frame.to_sql("rows", connection, index=False)
+        found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
+    np.testing.assert_allclose([value for (value,) in found], expected, rtol=1e-9)
+    module = {}
+    exec(model.to_python(), module)
+    np.testing.assert_allclose(module["predict"](frame), expected, rtol=1e-9)

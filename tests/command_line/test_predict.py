@@ -80,6 +80,24 @@ def test_the_model_of_a_loaded_folder_is_the_one_that_was_chosen(how, table, tmp
         l0path.load(tmp_path / "again.npz")
 
 
+def test_levels_that_look_like_numbers_in_the_new_file_are_found(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.standard_normal(60), "g": ["1", "2", "x"] * 20})
+    frame["y"] = 3.0 * (frame.g == "2") + rng.standard_normal(60)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "o"
+    run(
+        capsys,
+        *("fit", tmp_path / "d.csv", "--response", "y", "--k", 1, "--no-plots", "--out", out),
+    )
+    frame.g.iloc[[0, 1]].to_frame().reindex([0, 1, 5]).to_csv(tmp_path / "new.csv", index=False)
+    assert pd.read_csv(tmp_path / "new.csv").g.dtype == float  # one is missing
+    made = ("predict", out, tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    assert run(capsys, *made)[0] == 0
+    found = pd.read_csv(tmp_path / "p.csv")["prediction"]
+    assert found[1] - found[0] > 2.0 and np.isnan(found[2])
+
+
 def test_a_folder_without_a_path_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"is a folder without the file path\.npz"):
         l0path.load(tmp_path)

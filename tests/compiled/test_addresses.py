@@ -2,6 +2,7 @@
 definitions, and nothing compiled anew for a further loss but its verbs.
 """
 
+import enum
 import pickle
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from numba.core.caching import NullCache
 from numba.core.errors import TypingError
 
 import l0path
-from l0path.compiled import KernelCache, call_at
+from l0path.compiled import KernelCache, call_at, reach
 from l0path.core import dispatch
 from l0path.exchange import trials
 from l0path.problem import verbs
@@ -133,6 +134,16 @@ def test_whole_numbers_and_truth_values_keep_their_types(double):
     assert found == (2.0 if double else 1.0) * 9.0 * 2.5
 
 
+def test_a_record_with_a_negative_zero_is_another_one():
+    for delta in (0.0, -0.0):
+        data = verbs.loss_data(Huber(delta))
+        assert np.signbit(data.numbers[0]) == np.signbit(delta)
+
+
+class Side(enum.IntEnum):
+    LOW = 1
+
+
 class Tabled(NamedTuple):
     """A loss with an array of two dimensions, which is not packed."""
 
@@ -148,9 +159,29 @@ class Large(NamedTuple):
 def test_what_cannot_be_packed_stays_a_record():
     for kind in (Tabled, Large):
         verbs.value.register(kind)(lambda loss, y, eta: y)
-    for loss in (Tabled(np.eye(2)), Large(2**60)):
+    for loss in (Tabled(np.eye(2)), Large(2**60), Large(Side.LOW)):
         assert verbs.loss_data(loss) is loss
         assert verbs.mean_loss(loss, np.ones(3), np.zeros(3), np.full(3, 1 / 3)) == 1.0
+
+
+def test_an_error_that_a_method_raises_in_a_kernel_is_raised():
+    @l0path.own_loss("raising")
+    class Raising(NamedTuple):
+        def value(self, y, eta):
+            if eta > 1.0:
+                raise ValueError("eta is too large")
+            return 0.5 * (y - eta) ** 2
+
+        def slope(self, y, eta):
+            return eta - y
+
+        def curvature(self, y, eta):
+            return 1.0
+
+    loss, w = verbs.loss_data(Raising()), np.full(2, 0.5)
+    assert asked(loss, np.ones(2), np.zeros(2), w, np.empty(2), np.empty(2)) == 0.5
+    with pytest.raises(ValueError, match="eta is too large"):
+        asked(loss, np.ones(2), np.full(2, 2.0), w, np.empty(2), np.empty(2))
 
 
 def test_addresses_do_not_leave_the_process():
@@ -177,3 +208,11 @@ def test_a_call_by_address_takes_arrays_of_its_kind_only():
     for x, t in ((np.ones(3, np.float32), 1.0), (np.ones((3, 3))[:, 0], 1.0), (np.ones(3), 1)):
         with pytest.raises(TypingError, match="was given to a call by address"):
             kernel(0, x, t)
+
+
+def test_a_stamp_tells_the_signature_of_a_call_by_address():
+    def caller(kind):
+        call = call_at(types.float64(kind))
+        return lambda address, x: call(address, x)
+
+    assert len({reach.stamp(caller(kind)) for kind in (types.float64, types.int64)}) == 2

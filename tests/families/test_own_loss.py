@@ -116,6 +116,35 @@ class Undecorated(NamedTuple):
         return self.factor
 
 
+def test_a_field_of_an_own_loss_is_no_array():
+    @l0path.own_loss("of_knots")
+    class OfKnots(NamedTuple):
+        knots: object
+
+        def value(self, y, eta):
+            return self.knots[0] * (y - eta) ** 2
+
+        def slope(self, y, eta):
+            return 2.0 * self.knots[0] * (eta - y)
+
+        def curvature(self, y, eta):
+            return 2.0 * self.knots[0]
+
+    for knots in (np.ones(1), [1.0]):
+        with pytest.raises(TypeError, match="field knots of OfKnots must be a number"):
+            request(COLUMN, COUNTS, loss=OfKnots(knots))
+    loss = OfKnots((1.0,))
+    assert request(COLUMN, COUNTS, loss=loss).data.loss is loss
+
+
+def test_a_record_of_a_class_that_was_defined_anew_is_refused():
+    classes = [type("Twice", (Undecorated,), {"__slots__": ()}) for _ in range(2)]
+    for kind in classes:
+        l0path.own_loss("twice")(kind)
+    with pytest.raises(ValueError, match="defined anew as the loss 'twice'; make the record anew"):
+        request(COLUMN, COUNTS, loss=classes[0](2.0))
+
+
 def test_other_processes_know_the_loss(page):
     loss = page["LogCosh"](0.5)
     known, numbers = loss.__reduce__()

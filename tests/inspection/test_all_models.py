@@ -352,8 +352,8 @@ def test_terms_of_several_columns_that_keep_a_hierarchy_are_compared():
 @pytest.mark.parametrize(
     ("options", "more", "said"),
     [
-        ({}, {"k": 3, "criterion": "bic"}, "either k="),
-        ({}, {}, "either k="),
+        ({}, {"k": 3, "criterion": "bic"}, "both k= and criterion="),
+        ({}, {}, "neither k= nor criterion="),
         ({}, {"criterion": "mdl"}, "is not known; choose one of"),
         ({}, {"k": 99}, "a whole number from 0 to 8"),
         ({}, {"k": 2, "within": -1.0}, "within=-1.0"),

@@ -116,3 +116,18 @@ def test_a_refit_below_the_solution_is_no_sign_of_forgotten_bounds():
     higher = path._solutions[at]._replace(loss=path._solutions[at].loss + 0.01)
     path = l0path.Path(path._meta, [*path._solutions[:at], higher], "", (), (), path._source)
     assert len(path.model(index=at).summary().table) == path._solutions[at].support.size
+
+
+def test_what_to_list_is_asked_for_plainly():
+    data = l0path.datasets.load_diabetes()
+    path = l0path.fit(data.X, data.y, max_k=3)
+    with pytest.raises(
+        ValueError, match=r"neither k= nor criterion=; give .* near_best\(k=3\), or"
+    ):
+        path.near_best()
+    with pytest.raises(ValueError, match=r"both k= and criterion=; give k= for models of one size"):
+        path.near_best(k=2, criterion="bic")
+    with pytest.raises(ValueError, match=r"k='bic' is no size; .* near_best\(criterion='bic'\)"):
+        path.near_best("bic")
+    assert "the only one: 1 model with k = 2" in repr(path.near_best(k=2, within=0.0))
+    assert "the best of 2 models with k = 2" in repr(path.near_best(k=2, within=0.5, max_models=2))

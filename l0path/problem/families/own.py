@@ -6,7 +6,7 @@ without it through ctypes, and Python runs them.
 """
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -136,19 +136,18 @@ def own_loss(
 
 def take_undecorated(loss: Any) -> None:
     """Make the class of a record a loss that Python runs, if it has the three methods and is not a
-    loss. It is said once for each class.
+    loss. It is said once for each class. Arrays and lists in the record of a loss are refused.
     """
     kind = type(loss)
+    if kind in OWN_LOSSES.values():
+        fields = loss._asdict().items()
+        _refuse_fields(loss, [name for name, one in fields if not isinstance(one, Hashable)])
     undecorated = _is_record(kind) and "traits" not in vars(kind)
     if not (undecorated and all(callable(getattr(kind, verb, None)) for verb in ROW_VERBS)):
         return
     _refuse_name(kind.__name__)
     odd = [name for name, number in loss._asdict().items() if not isinstance(number, (int, float))]
-    if odd:
-        raise TypeError(
-            f"the field {odd[0]} of {kind.__name__} must be a number; methods may read other "
-            "things from variables outside the class"
-        )
+    _refuse_fields(loss, odd)
     traits = LossTraits(kind.__name__, "real", np.inf, jumps=False, bounded=False)
     if of_all_rows(kind):
         traits = _traits_of_rows(kind.__name__)
@@ -159,6 +158,15 @@ def take_undecorated(loss: Any) -> None:
             "l0path.own_loss numba compiles it"
         )
     )
+
+
+def _refuse_fields(loss, odd):
+    """TypeError for fields of these names."""
+    if odd:
+        raise TypeError(
+            f"the field {odd[0]} of {type(loss).__name__} must be a number; methods may read other "
+            "things from variables outside the class"
+        )
 
 
 def record_named(name):

@@ -31,7 +31,7 @@ from ..linear_algebra import (
     products,
     weighted_gram,
 )
-from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
+from ..newton import CONVERGED, FLAT, MAX_ITER, REJECTED, SEPARATED
 
 LN2 = math.log(2.0)
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
@@ -39,6 +39,8 @@ CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge qu
 HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than rounding of F
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
+LOST = 1e-8  # share of a curvature, left by other directions, of which rounding is no small part
+BALANCED = 1e-8  # of the largest slope of a row: those of columns, where no curvature is left
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
 
@@ -346,6 +348,30 @@ def _mean_size(rows, eta, most):
 
 
 @njit
+def _thinnest(L):
+    """The least share of a diagonal entry of a Hessian L L' (lower triangle) that the entries
+    before leave of it.
+    """
+    least = 1.0
+    for a in range(L.shape[0]):
+        square = 0.0
+        for b in range(a + 1):
+            square += L[a, b] * L[a, b]
+        least = min(least, L[a, a] * L[a, a] / max(square, 1e-300))
+    return least
+
+
+@njit
+def _largest(table):
+    """The largest size of the entries of a table."""
+    out = 0.0
+    for a in range(table.shape[0]):
+        for b in range(table.shape[1]):
+            out = max(out, abs(table[a, b]))
+    return out
+
+
+@njit
 def _copy_table(source, target):
     for a in range(source.shape[0]):
         copy(source[a], target[a])
@@ -413,6 +439,12 @@ def refit_classes(rows, S, limits, x, held, eta):
         ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
         before = gain if size == 1.0 else 0.0
         if stalled or min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
+            # what steps promise along a direction of next to no curvature is rounding
+            balanced = BALANCED if weak > 0 else FLAT if _thinnest(H) < LOST else np.inf
+            if balanced < np.inf:
+                gradient(rows, S, lambda2, x, work, g)
+                if not _largest(g) <= balanced * _largest(work.D):
+                    return MAX_ITER, F, far
             if limits.capped and weak == 0 and far > FAR_APART:
                 far = 0.0 if finite_optimum(rows, S, H, gain) else far
             return CONVERGED, F, far
