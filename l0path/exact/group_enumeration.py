@@ -16,6 +16,7 @@ from .all_sizes.choice import union
 from .all_sizes.nested import refits_bound
 from .contest import Contest
 from .integrality_generation import IntegralityGeneration
+from .leaps import MOST_COLUMNS
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 MOST_FITS = 1e6  # sets of columns that are refitted at most
@@ -132,10 +133,8 @@ class GroupEnumeration(Contest):
         """Refit sets until all are ("closed"), or poll() is True ("stopped"); "no_optimum" where a
         set has none that could be computed.
         """
-        if not self.nodes:  # the fit on all groups is below that on any of them
-            every = self._fit(np.union1d(self.forced, self.free))
-            known = FitStatus.NOT_CONVERGED not in every.flags
-            self.lower = every.value if known else self.problem.floor
+        if not self.nodes:
+            self.lower = self._below_all()
         while self.nodes < self.total:
             if poll is not None and poll():
                 return SearchEnd.STOPPED
@@ -144,6 +143,16 @@ class GroupEnumeration(Contest):
             return SearchEnd.NO_OPTIMUM
         self.lower = self.best[0][0]
         return SearchEnd.CLOSED
+
+    def _below_all(self):
+        """The value of the fit on everything that may be chosen, which no model is below; the floor
+        of the problem where these are so many columns that this one fit, which nothing ends
+        early, may take longer than all others.
+        """
+        if int(self.problem.usable.sum()) > MOST_COLUMNS:
+            return self.problem.floor
+        every = self._fit(np.union1d(self.forced, self.free))
+        return self.problem.floor if FitStatus.NOT_CONVERGED in every.flags else every.value
 
     def _fit(self, groups):
         """The GroupFit of a set, ascending."""

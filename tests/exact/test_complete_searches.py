@@ -17,6 +17,7 @@ import l0path
 from l0path.errors import SeparationWarning
 from l0path.exact import pair_scan
 from l0path.exact.pair_scan import PairScan, scannable
+from l0path.exact.search import CertificateSearch
 from l0path.problem.dependence import dependent, from_rows
 from l0path.solvers import IntegralityGeneration
 from l0path.working_set.model import make_model
@@ -419,3 +420,21 @@ def test_scans_prove_nothing_beyond_the_condition_of_1e12(k, eps):
     assert not certificate.proven and "x3" in repr(certificate)
     clear = l0path.fit(X[:, [0, 1, 2, 4, 5]], y, max_k=3, always_include=[2] if k == 1 else None)
     assert clear.certify(k=k).proven
+
+
+def test_comparing_all_models_fits_no_model_of_thousands_of_columns(monkeypatch):
+    # one fit on all columns, which neither the time limit nor Ctrl-C ends, would take for minutes
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 260))
+    times = np.column_stack([rng.exponential(np.exp(-X[:, 3])), np.ones(40)])
+    real, sizes = CertificateSearch.fit_on, []
+
+    def fit_on(self, model, support):
+        sizes.append(support.size)
+        return real(self, model, support)
+
+    monkeypatch.setattr(CertificateSearch, "fit_on", fit_on)
+    path = l0path.fit(X, times, loss="cox", lambda2=1e-2, max_k=1)
+    found = path.certify(k=1, time_limit=600)
+    assert found.proven
+    assert set(sizes) == {1}
