@@ -452,10 +452,10 @@ def five_digits(x):
 
 def show(path, cv, index, why, say):
     """Print the table and the chosen model."""
-    sizes, names = best_of_sizes(cv), ["lambda0_low", "lambda0_high"]
-    if sizes:
-        names = ["lambda2", "relax"]
-    table = path.details[["k", *names, "objective", "deviance_ratio", "optimality"]]
+    sizes, names = best_of_sizes(cv), ["lambda0_low", "lambda0_high", "objective"]
+    if sizes:  # objectives of different ridges do not compare
+        names = ["lambda2", "relax", "loss"]
+    table = path.details[["k", *names, "deviance_ratio", "optimality"]]
     if cv is not None:
         table = table.join(cv.scores[["cv_mean", "cv_se"]])
     if sizes:

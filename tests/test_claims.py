@@ -101,7 +101,7 @@ def test_no_claim_is_false_in_many_problems(first):
 # another, groups with next to no curvature, negative objectives of equal models; near combinations
 # with several responses and classes, no coefficient at all, likelihoods that are
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
-# thresholds closer than rounding in the units of the user
+# thresholds closer than rounding in the units of the user, opposite columns with bounds
 @pytest.mark.parametrize(
     "seed",
     [
@@ -141,6 +141,7 @@ def test_no_claim_is_false_in_many_problems(first):
         11354,
         12151,
         12378,
+        13214,
         20250,
         20545,
         20566,

@@ -8,7 +8,7 @@ import pandas as pd
 from ..cross_validation import load
 from ..formula.frames import counted, missing
 from ..paths import Path
-from .reading import check_out_file, read, ready, some
+from .reading import as_numbers, check_out_file, read, ready, some
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
 
@@ -47,6 +47,7 @@ def run_predict(options, say=print):
         beside.append(strata)
     needed = _needed(path, index, beside)
     usable = _usable(frame, needed)
+    _refuse_text(path, frame.loc[usable, [c for c in needed if c != strata]])
     if not usable.all():
         lacking = counted(missing(frame, needed))
         say(
@@ -112,6 +113,17 @@ def _needed(path, index, beside):
         coded = {name: column for name, column, _ in path._meta.coded}
         used = [coded.get(name, name) for name in path.model(index=index).features]
     return list(dict.fromkeys([*used, *beside]))
+
+
+def _refuse_text(path, frame):
+    """Refuse text in the columns of numbers that the model uses, and say how to read it as such."""
+    if path._meta.formula is not None:  # which says for itself what it cannot read
+        return
+    text = {column for _, column, _ in path._meta.coded}
+    for name, column in frame.infer_objects().items():
+        if len(frame) and name not in text and not pd.api.types.is_numeric_dtype(column):
+            said = as_numbers(name, column) or "the file has other values there"
+            raise ValueError(f"the model needs numbers in the column {name!r}: {said}")
 
 
 def _usable(frame, needed):

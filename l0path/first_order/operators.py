@@ -125,10 +125,12 @@ class View:
 
     def measure(self, null_curvature=1.0):
         """Set spread and lipschitz. The start is the same whatever the order of columns: their
-        products with y and a constant.
+        products c with y, away from 0. Opposite columns do not cancel in it: Z start has the
+        product sum |c_j| start_j > 0 with y.
         """
-        start = np.abs(self.null_correlations()) + 1e-300
-        start = np.where(self.closed, 0.0, start + 0.1 * start.max(initial=0.0))
+        c = np.where(self.closed, 0.0, self.null_correlations())
+        size = np.abs(c) + 0.1 * np.abs(c).max(initial=0.0) + 1e-300
+        start = np.where(self.closed, 0.0, np.copysign(size, c))
         self.spread = max(top_eigenvalue(self.square_product, start), 1e-300)
         bound = self.curvature_bound if np.isfinite(self.curvature_bound) else null_curvature
         self.lipschitz = bound * self.spread + 2.0 * self.lambda2

@@ -28,7 +28,7 @@ from ..exact.all_sizes.choice import (
     make_search,
     refits,
 )
-from ..exact.all_sizes.enumeration import Enumeration, enumerable
+from ..exact.all_sizes.enumeration import MOST_MODELS, Enumeration, enumerable
 from ..exact.all_sizes.nested import servable_nested
 from ..exact.all_sizes.scores import (
     BestOfEach,
@@ -40,6 +40,7 @@ from ..exact.all_sizes.scores import (
 )
 from ..exact.all_sizes.search import servable
 from ..exact.all_sizes.sized_tree import SizedTree
+from ..exact.leaps import MOST_COLUMNS
 from ..exact.result import (
     WHY_ENDED,
     WHY_STOPPED,
@@ -407,22 +408,42 @@ def _criterion(given):
     return name
 
 
-def _unserved(problem, solution, ridge):
-    """Why the sets of a problem are not compared, and the remedy; ridge: one is no reason."""
-    why = ""
+def _unserved(problem, solution, loss, ridge):
+    """Why the sets of a problem are not compared, each reason with its remedy; loss: its name;
+    ridge: one is no reason.
+    """
+    count, lambda2, why = int(problem.usable.sum()), solution.lambda2, []
+    single = problem.quadratic and problem.groups is None and problem.turn is None
     if solution.lambda1:
-        why = f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0: "
-    elif solution.lambda2 and not ridge:
-        why = f"lambda2={solution.lambda2:g}, and criteria are for models without shrinkage; fit "
-        why += "with lambda2=0: "
-    elif problem.boxed:
-        why = "there are bounds on coefficients; fit without lower= and upper=: "
+        why.append(f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0")
+    if lambda2 and not ridge:
+        why.append(
+            f"lambda2={lambda2:g}, and criteria are for models without shrinkage; fit with "
+            "lambda2=0"
+        )
+    if problem.boxed:
+        why.append("there are bounds on coefficients; fit without lower= and upper=")
+    if single and count > MOST_COLUMNS:
+        why.append(
+            f"under the squared loss all models are compared for at most {MOST_COLUMNS} features, "
+            f"and of more features those of a size k= that has at most {MOST_MODELS:,.0f} models; "
+            f"here are {count} features: leave some out with exclude="
+        )
+    elif not single and not few_columns(problem, lambda2 if ridge else 0.0):
+        rows = "events" if loss == "cox" else "rows"
+        why.append(
+            f"all models are compared for fewer features than {rows}, and here are {count} "
+            f"features and {problem.n_eff:g} {rows}: leave features out with exclude="
+        )
+        if by_trees(problem, 1.0):
+            why[-1] += ", or compare models of one size under a ridge: near_best(k=), lambda2 > 0"
+        elif ridge:
+            why[-1] += f" (under a ridge at most {MOST_COLUMNS} may stay)"
+    if not why:
+        why.append(f"all models are compared for smooth losses only, and loss={loss!r} is none")
     return (
-        f"{why}all models are compared for a squared loss of at most 200 usable features, and for "
-        "groups, other smooth losses and several responses with more observations (survival times: "
-        "events) than features and lambda2=0; of more features under a squared loss, those of a "
-        "size k= that has at most 1e7 models; without lambda1 and bounds on coefficients; "
-        "model.alternatives() lists the exchanges of one feature for any number of features"
+        ". ".join(text[0].upper() + text[1:] if i else text for i, text in enumerate(why))
+        + ". model.alternatives() lists the exchanges of one feature for any number of features"
     )
 
 
@@ -471,7 +492,7 @@ class SetSearch:
         nested = nested and (self.tree or few_columns(self.problem, self.lambda2))
         searched = served and (squared or nested)
         if not searched and not listed:
-            raise ValueError(_unserved(self.problem, first, ridge))
+            raise ValueError(_unserved(self.problem, first, path._meta.loss, ridge))
         self.model, self.listed = make_model(self.problem), not searched
         if searched and not self.tree:
             self.model.grow(np.flatnonzero(self.problem.usable))

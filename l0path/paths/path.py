@@ -1447,13 +1447,14 @@ class Path:
         ----------
         kind : str, default "coef"
             "coef": coefficients, with names at the right margin, those of the columns of the marked
-            models, or the twelve largest of the last model; a coefficient that is in for one size
-            alone is a point; a feature has the same color in all plots of a path, and the columns
-            of a group share one, distinguished by dashes and labels. "loss": mean loss and deviance
-            ratio. "criteria": information criteria, as differences from their minima. "lambda0":
-            the interval of lambda0 for which each size is best. "gap": the gap between objective
-            and lower bound, in percent of the objective. "support": which features, or groups, are
-            in, for every size, in the colors of the signs (blue: positive).
+            models, or the twelve largest of the last model (a dotted line leads there from a curve
+            that ends early); a coefficient that is in for one size alone is a point; a feature has
+            the same color in all plots of a path, and the columns of a group share one,
+            distinguished by dashes and labels. "loss": mean loss and deviance ratio. "criteria":
+            information criteria, as differences from their minima. "lambda0": the interval of
+            lambda0 for which each size is best. "gap": the gap between objective and lower bound,
+            in percent of the objective. "support": which features, or groups, are in, for every
+            size, in the colors of the signs (blue: positive).
         x : str, default "k"
             "k", "lambda0" (logarithmic, falling to the right; the curves are steps, of the models
             that are best for some lambda0) or "l1" (sum of absolute standardized coefficients). It

@@ -65,7 +65,7 @@ def coef(plot):
     plot.end_labels(
         [
             (*end, text, style_of[name][0])
-            for end, text, name in zip(ends[::-1], names, top, strict=False)
+            for end, text, name in zip(ends[::-1], style.short(names), top, strict=False)
         ]
     )
 

@@ -68,7 +68,7 @@ def plot_stability(
         ax,
         [sizes[-1]] * len(marked),
         [self.by_size.loc[name].iloc[-1] for name in marked],
-        [texts.get(name, name) for name in marked],
+        style.short([texts.get(name, name) for name in marked]),
         colors,
         new,
     )

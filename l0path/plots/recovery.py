@@ -96,7 +96,8 @@ def plot_recovery(
         ax.set_ylim(-0.03, 1.05)
     elif set(columns) <= set(MEASURES["counts"]):
         style.whole_ticks(ax.yaxis)
-    style.end_labels(ax, *([end[i] for end in ends] for i in range(4)), new)
+    x, y, names, colors = ([end[i] for end in ends] for i in range(4))
+    style.end_labels(ax, x, y, style.short(names), colors, new)
     return ax
 
 

@@ -161,7 +161,7 @@ def spread(wanted, height, low=-np.inf, high=np.inf):
 
 def end_labels(ax, x, y, names, colors, new):
     """Names in the right margin beside the curve ends (x_i, y_i), spread so that none overlap, with
-    a hairline to the end; the Annotation objects.
+    a hairline to the end, dotted where the curve ends before others; the Annotation objects.
     """
     if not len(names):
         return []
@@ -171,12 +171,14 @@ def end_labels(ax, x, y, names, colors, new):
     ax.get_xlim(), ax.get_ylim()  # limits that are still to be set are set now
     box = ax.get_window_extent()
     height = 1.45 * FONT_SIZE * figure.dpi / 72 / box.height
-    at = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([x, y])))[:, 1]
+    ends = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([x, y])))
+    early, at = ends[:, 0] < ends[:, 0].max() - 1e-9, ends[:, 1]
     placed = spread(at, height, -0.02, 1.02)
     out = []
-    for i, name in enumerate(short(names)):
+    for i, name in enumerate(names):
         line = {
             "arrowstyle": "-",
+            "linestyle": ":" if early[i] else "-",
             "relpos": (0.0, 0.5),
             "color": colors[i],
             "linewidth": 0.6,

@@ -147,10 +147,11 @@ def _predicted(model, X, ax, beside):
     chances = curves.to_numpy()
     if times[0] > 0.0:
         times, chances = np.append(0.0, times), np.insert(chances, 0, 1.0, axis=1)
+    shown = style.short(labels)
     for i, chance in enumerate(chances):
         color, dash = style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]
         ax.step(times, chance, where="post", color=color, linestyle=dash, linewidth=1.6)
-        ends.append((times[-1], chance[-1], labels[i], color))
+        ends.append((times[-1], chance[-1], shown[i], color))
     ax.set_ylim(-0.02, 1.02)
     style.tidy(ax, "time", "predicted probability of no event", f"k = {model.k}")
     style.end_labels(ax, *([end[j] for end in ends] for j in range(4)), new)

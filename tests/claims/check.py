@@ -22,7 +22,7 @@ from .truth import Row, Truth
 CLOSED = 1e-6  # relative gap up to which a model is called global
 LIMITS = {"time_limit": 60, "node_limit": 5000}  # of a certificate
 WIDTH = 1e-100  # by which our check loss is smoothed, which tells it by at most as much
-NOT_COMPARED = ("all models are compared for", "several slices", "lambda0 grid", "no proof: ")
+NOT_COMPARED = ("model.alternatives() lists", "several slices", "lambda0 grid", "no proof: ")
 
 
 @dataclass

@@ -67,6 +67,8 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
     assert len(plain) == 9 and (plain.loss.diff().dropna() < 0).all()
     shown = done.stdout.split("best ridge and mixture for each size:")[1].split("chosen:")[0]
     assert len(shown.strip().splitlines()) == 1 + 9
+    # losses compare beside one another; objectives of several ridges do not
+    assert " loss " in shown.splitlines()[1] and "objective" not in shown
 
 
 def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):

@@ -205,3 +205,21 @@ def test_a_formula_asks_for_the_columns_of_the_chosen_model_only(tmp_path, capsy
     new.drop(columns="t").to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run(capsys, *where)
     assert code == 2 and "lacks 1 of the columns that the model uses: t" in err
+
+
+def test_a_dirty_cell_of_new_rows_is_told_with_the_option_that_reads_it(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    fit = ("fit", table, "--response", "y", "--drop", "sick", "--k", 3, "--no-plots")
+    run(capsys, *fit, "--out", tmp_path / "o")
+    new = frame.iloc[:20][["a", "c", "color"]].astype({"c": object})
+    new.loc[4, "c"] = "?"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    where = ["predict", tmp_path / "o", tmp_path / "new.csv", "--out", tmp_path / "p.csv"]
+    code, _, err = run(capsys, *where)
+    assert code == 2 and "needs numbers in the column 'c': 19 of 20 values" in err
+    assert "--na-values '?'" in err and "get_dummies" not in err
+    code, out, _ = run(capsys, *where, "--na-values", "?")
+    assert code == 0 and "1 of 20 rows lack a value and get no prediction (c 1)" in out
+    new.assign(c="?").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where)
+    assert code == 2 and "needs numbers in the column 'c': the file has other values" in err

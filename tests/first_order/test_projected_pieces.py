@@ -70,6 +70,13 @@ def test_lanczos_finds_the_largest_eigenvalue():
     assert top_eigenvalue(lambda v: v, np.zeros(3)) == 0.0
 
 
+def test_opposite_columns_do_not_cancel_where_the_largest_eigenvalue_is_sought():
+    a = np.random.default_rng(0).normal(size=20)
+    X = np.column_stack([a, -a, a, -a])
+    view = all_columns(problem_of(plain(X, a)), 0.0, 0.0).measure()
+    assert view.spread == pytest.approx(4 * (a @ a) / 20, rel=1e-12)
+
+
 @pytest.mark.parametrize("d", list(instances(6, 8, LOSSES)), ids=LOSSES)
 def test_views_agree_with_each_other_and_with_differences(d):
     problem = problem_of(d)

@@ -358,7 +358,7 @@ def test_terms_of_several_columns_that_keep_a_hierarchy_are_compared():
         ({}, {"k": 99}, "a whole number from 0 to 8"),
         ({}, {"k": 2, "within": -1.0}, "within=-1.0"),
         ({}, {"k": 2, "max_models": 0}, "max_models=0"),
-        ({"lambda1": 0.01}, {"k": 2}, "without lambda1"),
+        ({"lambda1": 0.01}, {"k": 2}, "lambda1=0.01 shrinks .*; fit with lambda1=0"),
         ({"lower": 0.0}, {"k": 2}, "bounds on coefficients"),
         ({"lambda0": "grid"}, {"k": 2}, "fit without lambda0="),
         ({"loss": "huber", "lambda2": 0.1}, {"criterion": "bic"}, "lambda2=0"),
@@ -415,3 +415,23 @@ def test_where_no_model_has_a_finite_optimum_that_is_said():
             ValueError, match=r"leave features out with exclude=, or fit with a ridge"
         ):
             path.near_best(**asked)
+
+
+def test_what_is_not_compared_is_told_with_the_numbers_at_hand_and_a_remedy():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 210))
+    times = np.column_stack([rng.exponential(np.exp(-X[:, 3])), rng.random(50) < 0.7])
+    events = int(times[:, 1].sum())
+    cox = l0path.fit(X, times, loss="cox", lambda2=1e-2, max_k=1)
+    with pytest.raises(ValueError, match=f"210 features and {events} events: leave .* exclude="):
+        cox.near_best(k=1, within=0.01)
+    classes = l0path.fit(
+        X, X[:, 3] + rng.logistic(size=50) > 0, loss="logistic", lambda2=1e-2, max_k=1
+    )
+    with pytest.raises(ValueError, match=r"210 features and 50 rows") as told:
+        classes.near_best(criterion="bic", within=1)
+    assert "fit with lambda2=0. All models" in str(told.value)
+    assert "near_best(k=), lambda2 > 0" in str(told.value)
+    assert classes.near_best(k=1, within=0.01).complete  # as it says
+    with pytest.raises(ValueError, match=r"at most 200 features, .* here are 210 features"):
+        l0path.best_subset(X, X[:, 3] + rng.standard_normal(50), criterion="bic")

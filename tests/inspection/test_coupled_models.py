@@ -123,9 +123,9 @@ def test_averages_over_models(kind, tmp_path):
 
 def test_what_cannot_be_compared_is_said():
     X, y, how = drawn("cox", 2)
-    for more in ({"lambda2": 0.1}, {"lower": -1.0}):
+    for more, said in (({"lambda2": 0.1}, "with lambda2=0"), ({"lower": -1.0}, "without lower=")):
         path = l0path.fit(X, y, **how, **more)
-        with pytest.raises(ValueError, match="events"):
+        with pytest.raises(ValueError, match=f"fit {said}"):
             path.near_best(criterion="bic")
 
 

@@ -259,3 +259,22 @@ def test_the_legend_of_signs_has_the_signs_that_are_there():
     for sign, word in ((1.0, "positive"), (-1.0, "negative")):
         ax = l0path.fit(X, sign * (X[:, 0] + X[:, 1])).model(k=2).plot()
         assert [t.get_text() for t in ax.get_legend().get_texts()] == [word]
+
+
+def test_the_shrinkage_of_each_curve_is_named_in_full(X):
+    options = {"cv": 3, "max_k": 3, "random_state": 0}
+    cv = l0path.cv_fit(X, response(X), lambda2=[10.0, 0.0], relax=(0, 0.5, 1), **options)
+    names = colors(cv.plot("loss"))
+    assert "no shrinkage" in names and r"$\lambda_2$ = 10, relax = 0.5" in names
+    assert not any("…" in name for name in names)
+
+
+def test_the_line_from_a_curve_that_ends_early_to_its_name_is_no_curve():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    total = X.sum(axis=1, keepdims=True) + 0.3 * rng.standard_normal((60, 1))
+    path = l0path.fit(np.hstack([X, total]), X.sum(axis=1) + 0.1 * rng.standard_normal(60), max_k=2)
+    assert path.support(k=1).tolist() == [2] and path.support(k=2).tolist() == [0, 1]
+    texts = path.plot("coef", mark=[{"k": 1}, {"k": 2}]).texts
+    line = {t.get_text(): t.arrow_patch.get_linestyle() for t in texts if t.arrow_patch}
+    assert line == {"x0": "-", "x1": "-", "x2": ":"}
