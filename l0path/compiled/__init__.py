@@ -7,7 +7,7 @@ from .addresses import address_of, call_at
 from .cache import KernelCache
 from .collection import collection_put_off
 from .processes import HELPING_PROCESSES
-from .reach import GENERIC_VERBS, in_package
+from .reach import GENERIC_VERBS, in_package, records
 
 KernelCache.on_missing.append(HELPING_PROCESSES.begin)
 
@@ -19,4 +19,5 @@ __all__ = [
     "call_at",
     "collection_put_off",
     "in_package",
+    "records",
 ]

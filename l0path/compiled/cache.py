@@ -21,14 +21,14 @@ import time
 import uuid
 from pathlib import Path
 
-from numba.core import config, types
+from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 from . import shipped
-from .reach import PACKAGE, UnknownKind, in_package, options, stamp
+from .reach import PACKAGE, UnknownKind, in_package, options, records, stamp
 
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
@@ -184,18 +184,11 @@ def _signature_text(sig):
     """Text of the kinds of arguments, with the fields of each record, or None: a kernel for a
     record from outside the package (a user's loss) is never stored, for its code has no stamp.
     """
-    arguments, records = getattr(sig, "args", sig), set()
-    waiting = list(arguments)
-    while waiting:
-        kind = waiting.pop()
-        if isinstance(kind, types.BaseNamedTuple):
-            record = kind.instance_class
-            if not in_package(record):
-                return None
-            records.add(f"{record.__module__}.{record.__qualname__}{record._fields}")
-        if isinstance(kind, types.BaseTuple):
-            waiting.extend(kind)
-    text = f"{sig} {sorted(records)}"
+    found = records(getattr(sig, "args", sig))
+    if not all(map(in_package, found)):
+        return None
+    names = sorted(f"{one.__module__}.{one.__qualname__}{one._fields}" for one in found)
+    text = f"{sig} {names}"
     return None if " at 0x" in text else text  # the address of a function: of this process alone
 
 

@@ -13,6 +13,7 @@ import inspect
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 import numpy as np
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
 
 PACKAGE = __name__.partition(".")[0]
@@ -26,6 +27,18 @@ class UnknownKind(TypeError):
 def in_package(thing):
     """Whether a class or function was defined in this package."""
     return (thing.__module__ or "").partition(".")[0] == PACKAGE
+
+
+def records(kinds):
+    """The classes of the records among kinds of arguments, and within these: a set."""
+    found, waiting = set(), list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, types.BaseNamedTuple):
+            found.add(kind.instance_class)
+        if isinstance(kind, types.BaseTuple):
+            waiting.extend(kind)
+    return found
 
 
 def stamp(function):

@@ -18,6 +18,7 @@ from ..compiled import (
     KernelCache,
     call_at,
     in_package,
+    records,
     shipped,
 )
 from ..compiled.parts import CALLEE_OPTIONS, ENTRY_OPTIONS, compile_into_callers
@@ -77,7 +78,7 @@ def compiled_method(kind, name):
 
 class _Announce(event.Listener):
     """Says once per process, on stderr, that kernels are being compiled: a first fit that takes
-    seconds then has a visible reason.
+    seconds then has a visible reason. The verbs of a loss of the user's own take a second.
     """
 
     said = False
@@ -87,7 +88,8 @@ class _Announce(event.Listener):
         if (
             not _Announce.said
             and source is not None
-            and (source.__module__ or "").startswith("l0path.")
+            and in_package(source)
+            and all(map(in_package, records(event.data["args"])))
         ):
             _Announce.said = True
             if not os.environ.get("L0PATH_QUIET"):
@@ -98,7 +100,7 @@ class _Announce(event.Listener):
                 )
                 why = f"; {shipped.told()}" if shipped.told() else ""
                 print(
-                    f"l0path: compiling kernels{beside}, some 10 to 30 s, once per machine and "
+                    f"l0path: compiling kernels{beside}, up to 30 s, once per machine and "
                     f"kind of problem (l0path.warm_up() does it ahead of time{why})",
                     file=sys.stderr,
                 )

@@ -4,11 +4,12 @@ definitions, and nothing compiled anew for a further loss but its verbs.
 
 import enum
 import pickle
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit, typeof, types
 from numba.core.caching import NullCache
 from numba.core.errors import TypingError
 
@@ -216,3 +217,12 @@ def test_a_stamp_tells_the_signature_of_a_call_by_address():
         return lambda address, x: call(address, x)
 
     assert len({reach.stamp(caller(kind)) for kind in (types.float64, types.int64)}) == 2
+
+
+def test_compiling_a_loss_of_the_users_own_is_not_announced(monkeypatch, capsys):
+    monkeypatch.setattr(dispatch._Announce, "said", False)
+    monkeypatch.delenv("L0PATH_QUIET", raising=False)
+    for loss, told in ((Large(1), ""), (Logistic(), "l0path: compiling kernels, up to 30 s")):
+        data = {"dispatcher": verbs._value_of_each, "args": (typeof(loss),)}
+        dispatch._Announce().on_start(SimpleNamespace(data=data))
+        assert capsys.readouterr().err.partition(", once")[0] == told
