@@ -40,6 +40,7 @@ HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than roundin
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 LOST = 1e-8  # share of a curvature, left by other directions, of which rounding is no small part
+MORE_STEPS = 5  # after which slopes that are left there are taken for lost
 BALANCED = 1e-8  # of the largest slope of a row: those of columns, where no curvature is left
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
@@ -392,7 +393,7 @@ def refit_classes(rows, S, limits, x, held, eta):
     work = work_space(r, q, n, k, K)
     g, H, d = np.empty((q, K)), np.empty((q * K, q * K)), np.empty(q * K)
     step, new, lambda2 = np.empty((K, q)), np.empty((K, q)), limits.lambda2
-    F, far, before = value_at(rows, S, lambda2, x, work, eta), 0.0, 0.0
+    F, far, before, more = value_at(rows, S, lambda2, x, work, eta), 0.0, 0.0, 0
     _copy_table(x, held)
     for _it in range(limits.max_iter if K else 0):
         gradient(rows, S, lambda2, x, work, g)
@@ -444,7 +445,10 @@ def refit_classes(rows, S, limits, x, held, eta):
             if balanced < np.inf:
                 gradient(rows, S, lambda2, x, work, g)
                 if not _largest(g) <= balanced * _largest(work.D):
-                    return MAX_ITER, F, far
+                    more += 1
+                    if more > MORE_STEPS:
+                        return MAX_ITER, F, far
+                    continue
             if limits.capped and weak == 0 and far > FAR_APART:
                 far = 0.0 if finite_optimum(rows, S, H, gain) else far
             return CONVERGED, F, far
