@@ -8,7 +8,7 @@ __all__ = ["ConvergenceWarning", "SeparationWarning"]
 
 
 class SeparationWarning(UserWarning):
-    """A support separates the classes, completely or for some observations only (under the Poisson
+    """A support separates the classes, completely or for some rows only (under the Poisson
     loss: sends rates to zero), so its coefficients have no finite optimum without shrinkage.
     """
 

@@ -174,7 +174,7 @@ def test_paths_summaries_and_tables_name_the_number_of_events(tmp_path):
     for one in (path, l0path.load(tmp_path / "path.npz")):
         assert f"n = {len(X)}, {events} events, p = 6" in repr(one)
         assert list(one.compare([1, 2]).loc[("fit", "events")]) == [events] * 2
-    assert f"n = {len(X)} observations, {events} events\n" in str(path.model(k=1).summary())
+    assert f"n = {len(X)} rows, {events} events\n" in str(path.model(k=1).summary())
     assert f"| events | {events} | {events} |" in path.compare([1, 2]).to_markdown()
     other = l0path.fit(X, times.stop, max_k=1)
     assert "events" not in repr(other) + str(other.compare([0, 1]))

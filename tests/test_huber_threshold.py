@@ -43,7 +43,7 @@ def test_stackloss_is_that_of_rlm():
     residual = data.endog - path.predict(data.exog, k=2)
     beyond = int((np.abs(residual) > path.loss.delta).sum())
     assert summary.header["beyond_delta"] == beyond == 3
-    assert f"delta = {path.loss.delta:.4g}: 3 of 21 observations are beyond" in repr(summary)
+    assert f"delta = {path.loss.delta:.4g}: 3 of 21 rows are beyond" in repr(summary)
     assert l0path.fit(data.exog, data.endog, max_k=1).loss == l0path.losses.Squared()
 
 

@@ -2,7 +2,10 @@
 workflows that only call scripts of this repository.
 """
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -36,3 +39,15 @@ def test_every_step_of_a_workflow_is_a_script_that_runs_here(path):
 
 def test_there_are_workflows():
     assert len(WORKFLOWS) == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_what_a_change_must_pass_begins_with_the_programs_that_its_tests_need(tmp_path):
+    """Without them the tests of the documentation's search and heights would be skipped."""
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    command = [shutil.which("bash"), str(ROOT / ".ci" / "run")]
+    done = subprocess.run(
+        command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "node, chromium, chromedriver" in done.stderr

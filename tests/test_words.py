@@ -62,6 +62,7 @@ OF_MESSAGES = {
     r"(choosing|chose|among|has no|leave|leave some|leave such) (the )?columns(?! of)": "features",
     r"columns (separate|almost|whose squares|that separate|left out|competing)": "features",
     r"linear combinations? of (other |earlier )?columns": "features",
+    r"(?<!start of )(?<!no\. )observations?": "row",
 }
 # sentences that have to be read twice
 SENTENCES = {

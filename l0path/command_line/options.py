@@ -68,6 +68,22 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (--help lists all options)\n")
 
 
+def number(text):
+    """The number that an option was given as text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def whole(text):
+    """The whole number that an option was given as text."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def parser():
     """The argument parser."""
     main = Parser(prog="python -m l0path", description="Whole paths of best-subset models.")
@@ -133,14 +149,14 @@ def add_model(fit):
         "(numbers need none)",
     )
     fit.add_argument(
-        "--quantile", type=float, help="with --loss quantile: the quantile (default 0.5)"
+        "--quantile", type=number, help="with --loss quantile: the quantile (default 0.5)"
     )
     fit.add_argument(
-        "--power", type=float, help="with --loss tweedie: the power, 1 < power <= 2 (default 1.5)"
+        "--power", type=number, help="with --loss tweedie: the power, 1 < power <= 2 (default 1.5)"
     )
     fit.add_argument(
         "--theta",
-        type=float,
+        type=number,
         help="with --loss negative_binomial: theta > 0 (default: from the data)",
     )
     fit.add_argument(
@@ -148,10 +164,10 @@ def add_model(fit):
         choices=["efron", "breslow"],
         help="for survival times: how events at the same time count (default efron)",
     )
-    fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
+    fit.add_argument("--max-k", type=whole, help="largest size k (default min(p, n // 2, 100))")
     fit.add_argument(
         "--lambda2",
-        type=float,
+        type=number,
         help="ridge on standardized coefficients (default: 0, for classes "
         f"{CLASS_RIDGE:g}; with --cv, unless --lambda1 is given, a choice among several)",
     )
@@ -162,7 +178,7 @@ def add_model(fit):
         "without shrinkage, separated by commas (default 0,0.5,1; with --lambda2 1)",
     )
     fit.add_argument(
-        "--lambda1", type=float, help="lasso penalty on standardized coefficients (default 0)"
+        "--lambda1", type=number, help="lasso penalty on standardized coefficients (default 0)"
     )
     fit.add_argument(
         "--algorithm",
@@ -175,7 +191,7 @@ def add_choice(fit):
     """Options that choose a model, and ask for a proof of it."""
     fit.add_argument(
         "--cv",
-        type=int,
+        type=whole,
         metavar="FOLDS",
         help="choose the size by cross-validation with this many folds",
     )
@@ -185,13 +201,13 @@ def add_choice(fit):
         "--cv also min (the best mean score, the default there), sparse (the fewest coefficients "
         "within half a paired standard error of it) or 1se (the fewest within one standard error)",
     )
-    fit.add_argument("--k", type=int, help="choose this size")
+    fit.add_argument("--k", type=whole, help="choose this size")
     fit.add_argument(
         "--scoring", help="with --cv: the metric, such as mse, mae, auc (default: the deviance)"
     )
     fit.add_argument(
         "--certify",
-        type=float,
+        type=number,
         nargs="?",
         const=30.0,
         metavar="SECONDS",
@@ -232,8 +248,8 @@ def add_output(fit):
     """Options for reading the file, and for the place of the results."""
     for name, about in COMMON:
         fit.add_argument(name, **about)
-    fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
-    fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
+    fit.add_argument("--seed", type=whole, default=0, help="seed of the folds (default 0)")
+    fit.add_argument("--jobs", type=whole, default=None, help="processes for cross-validation")
     fit.add_argument(
         "--out",
         type=FilePath,
@@ -256,7 +272,7 @@ def add_warm_up(commands):
         description="Compile and store the kernels ahead of time.",
     )
     warm.add_argument("losses", nargs="*", default=["all"], help="losses, or all (default)")
-    warm.add_argument("--jobs", type=int, default=None, help="processes that compile at once")
+    warm.add_argument("--jobs", type=whole, default=None, help="processes that compile at once")
     # of a process that compiles beside another
     warm.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
 
@@ -272,7 +288,7 @@ def add_predict(commands):
         "path", type=FilePath, help="path file, or the folder that fit wrote (its path.npz)"
     )
     predict.add_argument("file", type=FilePath, help="CSV or Parquet file of the new rows")
-    predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
+    predict.add_argument("--k", type=whole, help="size of the model (default: the one fit chose)")
     predict.add_argument(
         "--rule", help="rule that chooses the model, such as bic, or 1se after --cv"
     )

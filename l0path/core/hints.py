@@ -139,7 +139,6 @@ ESTIMATES = ("estimates", "odds_ratio", "odds_ratios", "hazard_ratio", "hazard_r
 MOVED = {
     "path": "a CVPath is itself a path: leave .path out",
     "index": "write .select(...) for the row of a selector",
-    "objective": "write .model(...).objective",
     "end": "write .status, which says how the path ended",
     "penalty": "it is in print(path); the values are in .details",
     "responses": "write .coef(...).columns",
@@ -160,8 +159,13 @@ MOVED = {
     "plot_calibration": 'write .model(...).plot("calibration", X, y)',
     "plot_survival": 'write .model(...).plot("survival", X, y)',
 }
-# what one model answers, by the methods of earlier versions of a path
-OF_ONE_MODEL = ("alternatives", "confusion", "refit", "score", "summary", "survival", "conf_int")
+# what one model answers: the methods of a Model that a path does not have, and its properties
+OF_ONE_MODEL = (
+    "alternatives confusion conf_int refit score summary survival to_python to_sklearn to_sql"
+).split()
+PARTS_OF_ONE_MODEL = (
+    "deviance_ratio features gap groups intercept k lower_bound objective optimality".split()
+)
 ROW = (
     "slice lambda0 lambda1 lambda2 relax lambda0_low lambda0_high converged status exchanges flags "
     "chosen_by"
@@ -236,6 +240,7 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_"):
         public = [known for known in dir(thing) if not known.startswith("_")]
         moved = {**MOVED, **{one: f"ask one model: .model(...).{one}(...)" for one in OF_ONE_MODEL}}
+        moved |= {one: f"ask one model: .model(...).{one}" for one in PARTS_OF_ONE_MODEL}
         for one in ESTIMATES:
             moved[one] = "ask one model: .model(...).refit(...).estimates(exponentiate=...)"
         if kind == "Model":

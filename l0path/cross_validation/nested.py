@@ -362,7 +362,7 @@ class OuterLoop:
                 except (KeyboardInterrupt, TimeoutError) as stopped:
                     interrupted = isinstance(stopped, KeyboardInterrupt)
                     self.end = (End.INTERRUPTED if interrupted else End.TIME_LIMIT).reason
-                    if not self.models:
+                    if not self.models and not interrupted:
                         raise
                     break
                 if inner._end == End.INTERRUPTED:

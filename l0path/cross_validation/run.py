@@ -165,7 +165,8 @@ def cv_fit(
     TimeoutError
         If fewer than two folds finished in time. Its `path` is the fit on all rows.
     KeyboardInterrupt
-        If Ctrl-C came before two folds had finished.
+        If Ctrl-C came before two folds had finished. The fit on all rows, as far as it came, is
+        its attribute `path`.
 
     Notes
     -----
@@ -216,7 +217,7 @@ def cv_fit(
     if not len(path) and time_limit is not None:
         _too_few(path, None, 0, "all", time_limit)
     if path._end == End.INTERRUPTED:
-        raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
+        _too_few(path, path._end, 0, len(splits), time_limit)
     first = next(held_out_rows(path, asked.data, path._solutions[:1], splits[0]))
     score(metric, first)  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
@@ -436,13 +437,15 @@ def _run_folds(folds, deadline, progress, began):
 
 
 def _too_few(path, end, done, total, time_limit):
-    """Nothing to average: say why."""
+    """Nothing to average: say why. The error has the path, as far as it came."""
+    kept = f"the fit on all rows ({path.status}) is in this error's .path"
     if end == End.INTERRUPTED:
-        raise KeyboardInterrupt(f"cv_fit was interrupted after {done} of {total} folds")
-    error = TimeoutError(
-        f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise time_limit, or "
-        "lower cv or max_k (the fit on all rows is in this error's .path)"
-    )
+        error = KeyboardInterrupt(f"cv_fit was interrupted after {done} of {total} folds; {kept}")
+    else:
+        error = TimeoutError(
+            f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise "
+            f"time_limit, or lower cv or max_k; {kept}"
+        )
     error.path = path
     raise error
 

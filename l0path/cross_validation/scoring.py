@@ -19,6 +19,7 @@ function.
 The best r2 and auc are the largest; of all others the smallest is the best.
 """
 
+import difflib
 import inspect
 import math
 from collections.abc import Callable
@@ -347,7 +348,7 @@ def _check_function(function, name):
 
 
 def _sklearn_scorer(name):
-    from sklearn.metrics import get_scorer
+    from sklearn.metrics import get_scorer, get_scorer_names
 
     try:
         return get_scorer(name)
@@ -355,9 +356,12 @@ def _sklearn_scorer(name):
         names = (
             f"{', '.join(USES)}, rmse, a name of scikit-learn (sklearn.metrics.get_scorer_names())"
         )
+        every = [*USES, "rmse", *get_scorer_names()]
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), every, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(
-            f"scoring={name!r} is not known; choose one of {names}, or a function f(y, prediction, "
-            "sample_weight)"
+            f"scoring={name!r} is not known; {hint}choose one of {names}, or a function f(y, "
+            "prediction, sample_weight)"
         ) from error
 
 

@@ -64,6 +64,7 @@ def pair_up(data, A, copies, rows, columns, rng):
         forced=np.arange(data.forced.size),
         excluded=np.zeros(at.size, dtype=bool),
         names=labels,
+        copies=None,  # those of X, by its columns: none of them competes
     )
     return Match(pairs, columns, swapped)
 

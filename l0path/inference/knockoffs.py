@@ -4,6 +4,7 @@ that win by more than chance allows are selected.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from functools import partial
@@ -311,8 +312,9 @@ def _check_size(data, n, competing):
     if max(2 * n * data.design.p, competing**2) > MOST_ENTRIES:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
-            f"X has {n} rows and {data.design.p} features: {what}; screen the features "
-            "first, on rows that are then left out"
+            f"X has {n} rows and {data.design.p} features: {what}, at most {MOST_ENTRIES} entries "
+            f"each, so that at most {math.isqrt(MOST_ENTRIES)} features compete; screen the "
+            "features first, on rows that are then left out"
         )
 
 

@@ -77,9 +77,7 @@ class Summary:
             if h["groups"] is None
             else f"k = {h['k']} of {h['groups']} groups, {h['columns']} of p = {h['p']} features"
         )
-        n = f"n = {h['n']} observations" + (
-            "" if h["events"] is None else f", {h['events']:g} events"
-        )
+        n = f"n = {h['n']} rows" + ("" if h["events"] is None else f", {h['events']:g} events")
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, {n}"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
@@ -104,7 +102,7 @@ class Summary:
             flags.append(f"predictions need the columns {names} of the data")
         if h["delta"] is not None:
             flags.append(
-                f"delta = {h['delta']:.4g}: {h['beyond_delta']} of {h['n']} observations are beyond"
+                f"delta = {h['delta']:.4g}: {h['beyond_delta']} of {h['n']} rows are beyond"
             )
         return [
             first,
@@ -287,7 +285,7 @@ def neighbors_of(path, index, X=None, y=None):
 
 
 def _beyond(path, s, data):
-    """Number of observations of positive weight that a Huber fit counts linearly; None for other
+    """Number of rows of positive weight that a Huber fit counts linearly; None for other
     losses.
     """
     if path._meta.number("delta") is None:

@@ -190,8 +190,8 @@ def band(path, cv):
         return None
     return {
         "response": str(meta.response or "y"),
-        "note": f"Intervals that hold a new observation with probability {BAND_LEVEL:.0%} (CV+: "
-        "for a size fixed beforehand and exchangeable rows), at up to "
+        "note": "Intervals that hold the response of a new row with probability "
+        f"{BAND_LEVEL:.0%} (CV+: for a size fixed beforehand and exchangeable rows), at up to "
         f"{BAND_ROWS} rows of the fit over their predictions; dots are what was observed there.",
         "models": [[[_four(v) for v in row] for row in rows.tolist()] for rows in models],
     }

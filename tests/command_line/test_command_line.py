@@ -163,6 +163,14 @@ def test_errors_are_one_line_and_exit_code_2(table, tmp_path, capsys, arguments,
         (("fit", "d.csv", "--response", "y", "--max_k", "3"), "--max_k; did you mean --max-k?"),
         (("fit", "d.csv", "--response", "y", "--color", "3"), "no option --color (--help"),
         (("predict", "o", "d.csv", "--which", "min"), "--which; did you mean --rule?"),
+        (
+            ("fit", "d.csv", "--response", "y", "--lambda2", "grid"),
+            "argument --lambda2: 'grid' is not a number (--help",
+        ),
+        (
+            ("fit", "d.csv", "--response", "y", "--max-k", "2.5"),
+            "argument --max-k: '2.5' is not a whole number (--help",
+        ),
         (("fit", "d.csv"), "one of the arguments --response --formula is required"),
     ],
 )

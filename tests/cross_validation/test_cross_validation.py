@@ -338,7 +338,13 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
     assert cv.folds.shape == (len(cv), 3)
     assert "3 of 5 folds" in cv.status
     assert np.isnan(cv.held_out()).any()
-    with pytest.raises(KeyboardInterrupt):
+    calls.clear()
+    monkeypatch.setattr(run, "fit_fold", lambda number, *rest: slow(number + 2, *rest))
+    with pytest.raises(KeyboardInterrupt, match=r"after 1 of 5 folds; .* error's \.path") as caught:
+        l0path.cv_fit(X, y, cv=5, max_k=2, random_state=0, lambda2=0)
+    assert caught.value.path.status == "complete: k = 0..2"
+    monkeypatch.setattr(run, "fit_fold", slow)
+    with pytest.raises(KeyboardInterrupt, match="after 0 of 2 folds") as caught:
         l0path.cv_fit(
             X,
             y,
@@ -346,6 +352,7 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
             max_k=2,
             on_solution=lambda model: (_ for _ in ()).throw(KeyboardInterrupt),
         )
+    assert caught.value.path.status.startswith("interrupted (Ctrl-C)")
     monkeypatch.setattr(
         run,
         "fit_fold",

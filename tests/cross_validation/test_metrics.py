@@ -167,3 +167,12 @@ def test_scores_of_rows_that_lack_a_class(loss):
         path.validate(X[few], y[few], scoring="auc")
     with pytest.raises(ValueError, match=r"cv\[3\]\.score\(X, y\) has all metrics"):
         path.validate(X[few], y[few]).metrics()
+
+
+@pytest.mark.parametrize(
+    ("meant", "near"), [("rsme", "rmse"), ("roc-auc", "roc_auc"), ("Accuracy", "accuracy")]
+)
+def test_a_metric_that_is_not_known_is_told_with_the_one_meant(meant, near):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(ValueError, match=f"scoring='{meant}' is not known; did you mean '{near}'"):
+        l0path.cv_fit(X, X[:, 0] > 0, scoring=meant)

@@ -295,7 +295,7 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
     out = np.concatenate([test for _, test in part.splits])
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(part.held_out)), np.sort(out))
     calls[:] = [1, 1]
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="nested_cv was interrupted before one outer fold"):
         l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
 
 

@@ -61,6 +61,15 @@ def test_attributes_that_a_path_does_not_have(table, name, hint):
         assert twin.n == 60
 
 
+def test_a_path_says_what_one_model_answers(table):
+    path = l0path.fit("y ~ .", table)
+    left = {name for name in dir(path[2]) if not name.startswith("_")} - {*dir(path), "path"}
+    assert {"features", "intercept", "k", "refit", "to_sql"} <= left
+    for name in left:
+        with pytest.raises(AttributeError, match=rf"ask one model: \.model\(\.\.\.\)\.{name}"):
+            getattr(path, name)
+
+
 @pytest.mark.parametrize(
     ("name", "hint"), [("best_model", r"write \.model\("), ("deviance", "CVPath has no attribute")]
 )

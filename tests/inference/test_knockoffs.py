@@ -208,3 +208,24 @@ def test_rows_without_weight_take_no_part(loss):
     given = {name: value[seen] for name, value in given.items()}
     some = l0path.knockoff_filter(X[seen], y[seen], sample_weight=w[seen], **given, **how)
     np.testing.assert_allclose(every.statistic, some.statistic, rtol=1e-9)
+
+
+def test_more_features_than_can_compete_are_told_with_the_limit():
+    X = np.random.default_rng(0).standard_normal((10, 16_385))
+    with pytest.raises(ValueError, match="at most 16384 features compete; screen"):
+        l0path.knockoff_filter(X, X[:, 0], kind="model")
+
+
+@pytest.mark.parametrize("kind", ["model", "fixed"])
+def test_a_copy_of_a_feature_leaves_no_other_feature_out(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 8))
+    y = X[:, 0] - X[:, 3] + rng.standard_normal(100)
+    plain = l0path.knockoff_filter(X, y, kind=kind, random_state=1)
+    # the copies of the features 0 and 2 are the columns 1 and 4
+    columns = [0, 0, 1, 2, 2, 3, 4, 5, 6, 7]
+    copied = l0path.knockoff_filter(X[:, columns], y, kind=kind, random_state=1)
+    assert copied.path.details.k.max() == plain.path.details.k.max() == 16
+    W = copied.statistic.to_numpy()
+    assert W[[1, 4]].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(np.delete(W, [1, 4]), plain.statistic.to_numpy(), rtol=1e-8)

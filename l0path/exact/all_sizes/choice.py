@@ -153,7 +153,7 @@ def why_not_served(problem, solution, names):
     if solution.lambda1 or problem.boxed:
         return "with lambda1, or bounds on coefficients, no subsets are searched for this response"
     if not few_columns(problem, solution.lambda2):
-        what = "events" if problem.loss.traits.recession == MONOTONE else "observations"
+        what = "events" if problem.loss.traits.recession == MONOTONE else "rows"
         return (
             f"subsets are searched where features are fewer than {what}, or with a ridge where "
             f"they are at most {MOST_COLUMNS}; leave features out with exclude="
