@@ -214,7 +214,8 @@ def _size_rows(setting, number, part, engine):
     rows, intervals, x = assemble.with_intervals(setting, rows, engine)
     saturated, notes = assemble.is_saturated(setting, result), ()
     if saturated:
-        notes = (f"slice {number}: {assemble.why_saturated(result, setting.problem)}",)
+        which = f"slice {number}: " if len(setting.slices) > 1 else ""
+        notes = (which + assemble.why_saturated(result, setting.problem),)
     separated = assemble.separated_points(result.points)
     last = None
     if result.separated is not None:

@@ -78,7 +78,8 @@ def _coefficients(model, X, y, level, given, ax):
             *([(style.NEGATIVE, 1.0, "negative")] if (values < 0).any() else []),
         ]
         if len(names):
-            style.key(ax, entries, loc="best")
+            above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2}
+            style.key(ax, entries, **above, borderaxespad=0.2)  # where no interval is
     ax.set_yticks(place, names)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     xlabel = "coefficient x standard deviation of the feature"

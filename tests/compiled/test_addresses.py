@@ -185,6 +185,25 @@ def test_an_error_that_a_method_raises_in_a_kernel_is_raised():
         asked(loss, np.ones(2), np.full(2, 2.0), w, np.empty(2), np.empty(2))
 
 
+def test_a_class_that_is_defined_anew_has_verbs_of_its_own():
+    def defined(factor):
+        @l0path.own_loss("anew")
+        class Anew(NamedTuple):
+            def value(self, y, eta):
+                return factor * (y - eta) ** 2
+
+            def slope(self, y, eta):
+                return 2.0 * factor * (eta - y)
+
+            def curvature(self, y, eta):
+                return 2.0 * factor
+
+        return verbs.loss_data(Anew())
+
+    rows_ = np.ones(2), np.zeros(2), np.full(2, 0.5), np.empty(2), np.empty(2)
+    assert [asked(loss, *rows_) for loss in (defined(1.0), defined(3.0))] == [1.0, 3.0]
+
+
 def test_addresses_do_not_leave_the_process():
     with pytest.raises(TypeError, match="one process"):
         pickle.dumps(verbs.loss_data(Logistic()))

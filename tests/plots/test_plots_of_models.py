@@ -59,6 +59,8 @@ def test_other_rows_give_intervals_and_those_of_the_fit_do_not(loss):
     segments = np.array(ax.collections[0].get_segments())[:, :, 0]
     np.testing.assert_allclose(segments, ends.to_numpy() * scale[:, None])
     assert "90 % intervals" in ax.get_xlabel()
+    ax.figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1  # the key hides none
 
 
 def test_several_responses_and_classes_have_a_color_each():

@@ -40,8 +40,8 @@ HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than roundin
 SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 LOST = 1e-8  # share of a curvature, left by other directions, of which rounding is no small part
-MORE_STEPS = 5  # after which slopes that are left there are taken for lost
 BALANCED = 1e-8  # of the largest slope of a row: those of columns, where no curvature is left
+MORE_STEPS = 5  # after which slopes that are left there are taken for lost
 FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
 
@@ -414,7 +414,7 @@ def refit_classes(rows, S, limits, x, held, eta):
         level = 1.0 + _mean_size(rows, eta, work.scratch)
         rounding = 1e-15 * level
         # a gain that rounding of F may hide: a full step is good although F does not show it
-        slack = HIDDEN_GAIN * level if weak == 0 and gain <= HIDDEN_GAIN * level else 0.0
+        slack = HIDDEN_GAIN * level if gain <= HIDDEN_GAIN * level else 0.0
         size, value = 1.0, F
         for _half in range(STEP_HALVINGS):
             for a in range(K):
