@@ -123,6 +123,7 @@ def test_no_claim_is_false_in_many_problems(first):
         2313,
         2339,
         2457,
+        5444,
         8014,
         10130,
         16209,

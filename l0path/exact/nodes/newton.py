@@ -109,7 +109,10 @@ class NodeNewton:
         h, best = np.empty(work.W.size), np.empty(max(self.size, 1))
         multiplier, branch = self._multiplier(s), self.branch
         value = bound(constant, work.penalty, branch, multiplier, -gradient, 0.0, h, best)
-        return value, value - 0.5 * self.tree.width * float((a * a / p.weights).sum()), gradient
+        # a loss of width 0 may have slopes whose squares are beyond all numbers
+        width = self.tree.width
+        above = 0.5 * width * float((a * a / p.weights).sum()) if width else 0.0
+        return value, value - above, gradient
 
     def _columns(self, gradient, s):
         """Positions of the columns a step may move: nonzero, in, or leaving zero at the multiplier,
