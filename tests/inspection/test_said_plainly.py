@@ -28,7 +28,7 @@ def test_all_models_of_one_of_many_columns_are_compared():
     wanted = np.flatnonzero(every <= 1.2 * every.min())
     assert near.complete and sorted(m.support[0] for m in near) == wanted.tolist()
     np.testing.assert_allclose(near.scores, np.sort(every[wanted]), rtol=1e-9)
-    with pytest.raises(ValueError, match=r"at most 1e7 models.*model\.alternatives"):
+    with pytest.raises(ValueError, match=r"at most 10,000,000 models.*model\.alternatives"):
         l0path.fit(X, y, max_k=2).near_best(k=4)
 
 
