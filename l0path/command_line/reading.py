@@ -4,6 +4,7 @@ and what is noticed about columns.
 
 import codecs
 import gzip
+import re
 import tempfile
 from pathlib import Path as FilePath
 
@@ -51,12 +52,21 @@ def read(file, options, say):
         )
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{file} is not text in {options.encoding or 'utf-8'} ({error}); name its encoding "
-            "with --encoding, such as cp1252 or latin1"
+            f"{file} is not text in {error.encoding}: it holds the byte "
+            f"{error.object[error.start]:#x}; name its encoding with --encoding, such as cp1252 or "
+            "latin1"
         ) from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except pd.errors.EmptyDataError as error:
         raise ValueError(
-            f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet "
+            f"{file} has no header and no rows; pass a CSV with a header, or a .parquet file"
+        ) from error
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        why = str(error)
+        if found:
+            why = f"line {found[2]} has {found[3]} cells, those before have {found[1]}"
+        raise ValueError(
+            f"{file} is not a readable CSV file: {why}; pass a CSV with a header, or a .parquet "
             "file"
         ) from error
     if frame.shape[1] == 1:
@@ -255,5 +265,5 @@ def refuse_unwritable(folder, out):
         tempfile.TemporaryDirectory(dir=folder, prefix=".l0path-").cleanup()
     except OSError as error:
         raise ValueError(
-            f"--out {out}: {folder} cannot be written to ({error.strerror}); name another folder"
+            f"--out {out}: {folder} cannot be written to ({error.strerror}); name another place"
         ) from error

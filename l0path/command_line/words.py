@@ -39,6 +39,7 @@ PHRASES = (
     (r"\bcertify=True", "--certify"),
     (r"^y (has|holds|mixes|looks|contains)\b", r"the response \1"),
     (r"\bpath\.model\((k|rule)=\)", r"--\1"),
+    (r", or a function f\(y, prediction, sample_weight\)", ""),
 )  # calls, and what stands for them
 ARGUMENT = re.compile(
     rf"(?<![\w.-])({'|'.join(sorted(OPTIONS, key=len, reverse=True))})=(?!=)('[^']*'|\"[^\"]*\"|)"

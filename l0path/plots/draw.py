@@ -99,7 +99,7 @@ def _readable(path, slice, marked):
         most, spare = k + max(BEYOND, k // 2), 2
     if largest <= most + spare:
         return None, ""
-    return most, f"sizes up to {most} of {largest}; k=np.inf draws all"
+    return most, f"sizes up to {most} of {largest}"
 
 
 def _warn_of_turns(frame):

@@ -203,7 +203,20 @@ def test_files_that_cannot_be_read(tmp_path, capsys):
     (tmp_path / "empty.csv").write_text("")
     code, _, err = run(capsys, "fit", tmp_path / "empty.csv", "--response", "y")
     assert code == 2
-    assert "readable CSV" in err
+    assert "empty.csv has no header and no rows; pass a CSV" in err and "parse" not in err
+    (tmp_path / "ragged.csv").write_text("y,a\n1,2\n3,4,5\n")
+    code, _, err = run(capsys, "fit", tmp_path / "ragged.csv", "--response", "y")
+    assert code == 2
+    assert "ragged.csv is not a readable CSV file: line 3 has 3 cells, those before have 2" in err
+    (tmp_path / "latin.csv").write_bytes("y,größe\n1,2\n".encode("latin1"))
+    code, _, err = run(capsys, "fit", tmp_path / "latin.csv", "--response", "y")
+    assert code == 2
+    assert "is not text in utf-8: it holds the byte 0xf6; name its encoding with --encoding" in err
+    (tmp_path / "ok.csv").write_text("y,a\n" + "\n".join(f"{i % 2},{i}" for i in range(20)))
+    asked = "fit", tmp_path / "ok.csv", "--response", "y", "--cv", "3", "--out", tmp_path / "o"
+    code, _, err = run(capsys, *asked, "--loss", "logistic", "--scoring", "mape")
+    assert code == 2
+    assert "--scoring" in err and "function" not in err
     (tmp_path / "names.csv").write_text("y,id\n" + "\n".join(f"{i},name{i}" for i in range(60)))
     code, _, err = run(capsys, "fit", tmp_path / "names.csv", "--response", "y")
     assert code == 2
