@@ -19,6 +19,7 @@ from l0path.exchange.verification.ranges import Block
 from l0path.problem import losses
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
+from l0path.problem.verbs import loss_data
 from l0path.working_set import curvature, linear_algebra, newton
 from l0path.working_set.model import make_model
 from l0path.working_set.rows import RowModel, refit_in_turn
@@ -317,7 +318,7 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
             # the kernel that fits enter, so that no other is compiled
             _, status, _, found, _ = refit_in_turn(
                 newton.LossRows(
-                    losses.make_loss(loss),
+                    loss_data(losses.make_loss(loss)),
                     y,
                     np.full(n, 1 / n),
                     np.zeros(n),
