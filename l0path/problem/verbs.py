@@ -484,76 +484,49 @@ def unseen(loss, y, weights, X, square):
 
 def mean_loss(loss, y, eta, weights):
     """`value_of_rows`."""
-    return _asked(_value_of_rows, value_of_rows, loss, y, eta, weights)
+    return _asked(value_of_rows, loss, y, eta, weights)
 
 
 def derivatives(loss, y, eta, weights, slopes, curvatures):
     """`derivatives_of_rows`."""
-    rows = y, eta, weights, slopes, curvatures
-    return _asked(_derivatives_of_rows, derivatives_of_rows, loss, *rows)
+    return _asked(derivatives_of_rows, loss, y, eta, weights, slopes, curvatures)
 
 
 def dual_bound(loss, y, weights, tangent, end):
     """`bound_of_rows`."""
-    return _asked(_bound_of_rows, bound_of_rows, loss, y, weights, tangent, end)
+    return _asked(bound_of_rows, loss, y, weights, tangent, end)
 
 
 def losses(loss, y, eta, out):
     """`value_of_each`."""
-    _asked(_value_of_each, value_of_each, loss, y, eta, out)
+    _asked(value_of_each, loss, y, eta, out)
 
 
-def _asked(kernel, verb, loss, *rows):
-    """The result of a verb: by the loss's own compiled verb, else, where the record cannot be
-    packed, by a kernel that is compiled for its class.
-    """
-    packed = _packed(loss)
-    if packed is None:
-        return kernel(loss, *rows)
-    return packed.verbs.kernels[PLACES[verb]](packed.numbers, packed.ints, *rows)
+def origin(loss, slopes, eta):
+    """`origin_of`."""
+    return _asked(origin_of, loss, slopes, eta)
 
 
 PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
 
 
-@njit
-def _value_of_rows(loss, y, eta, weights):
-    return value_of_rows(loss, y, eta, weights)
+def _asked(verb, loss, *rows):
+    """The result of a verb: by the loss's own compiled verb, else, where the record cannot be
+    packed, by a kernel that is compiled for its class.
+    """
+    packed = _packed(loss)
+    if packed is None:
+        return of_record(verb)(loss, *rows)
+    return packed.verbs.kernels[PLACES[verb]](packed.numbers, packed.ints, *rows)
 
 
-@njit
-def _derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    return derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
-
-
-@njit
-def _bound_of_rows(loss, y, weights, tangent, end):
-    return bound_of_rows(loss, y, weights, tangent, end)
-
-
-@njit
-def _value_of_each(loss, y, eta, out):
-    value_of_each(loss, y, eta, out)
-
-
-@njit
-def _coupling(loss, y, eta, weights, Z, out):
-    coupling_of_rows(loss, y, eta, weights, Z, out)
-
-
-@njit
-def _products(loss, y, eta, weights, Z, out):
-    curvature_times(loss, y, eta, weights, Z, out)
-
-
-@njit
-def _origin_of(loss, slopes, eta):
-    return origin_of(loss, slopes, eta)
-
-
-def origin(loss, slopes, eta):
-    """`origin_of`."""
-    return _asked(_origin_of, origin_of, loss, slopes, eta)
+@cache
+def of_record(verb):
+    """The kernel of a verb for records as they are."""
+    given = ", ".join(_arguments(verb))
+    scope = {"verb": verb, "__name__": __name__}
+    exec(f"def asked_of_record(loss, {given}): return verb(loss, {given})", scope)
+    return njit(scope["asked_of_record"])
 
 
 def multiplies(loss):
@@ -577,7 +550,7 @@ def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
 def multiply_columns(loss, y, eta, weights, Z):
     """Z B (m, n) at a predictor, for columns Z (m, n), one a row, by a loss that `multiplies`."""
     out = np.empty(Z.shape)
-    _asked(_products, curvature_times, loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(curvature_times, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out
 
 
@@ -586,5 +559,5 @@ def coupled_columns(loss, y, eta, weights, Z):
     coupled loss takes off is the product of two such.
     """
     out = np.empty((Z.shape[0], rank_of(loss)))
-    _asked(_coupling, coupling_of_rows, loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    _asked(coupling_of_rows, loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out

@@ -242,6 +242,6 @@ def test_compiling_a_loss_of_the_users_own_is_not_announced(monkeypatch, capsys)
     monkeypatch.setattr(dispatch._Announce, "said", False)
     monkeypatch.delenv("L0PATH_QUIET", raising=False)
     for loss, told in ((Large(1), ""), (Logistic(), "l0path: compiling kernels, up to 30 s")):
-        data = {"dispatcher": verbs._value_of_each, "args": (typeof(loss),)}
+        data = {"dispatcher": verbs.of_record(verbs.value_of_each), "args": (typeof(loss),)}
         dispatch._Announce().on_start(SimpleNamespace(data=data))
         assert capsys.readouterr().err.partition(", once")[0] == told

@@ -36,7 +36,7 @@ from l0path.problem import verbs
 
 out = np.empty(2)
 def call(loss):
-    verbs._value_of_each(loss, np.array([1.0, 2.0]), np.zeros(2), out)
+    verbs.of_record(verbs.value_of_each)(loss, np.array([1.0, 2.0]), np.zeros(2), out)
     return out.tolist()
 
 class Mine(NamedTuple):
@@ -49,7 +49,7 @@ def _(loss, y, eta):
 loss = Mine() if sys.argv[1:] == ["mine"] else losses.Squared()
 answer = call(loss)
 huber = call(losses.Huber(1.0)) if sys.argv[1:] == ["two"] else None
-stats = verbs._value_of_each.stats
+stats = verbs.of_record(verbs.value_of_each).stats
 print(json.dumps({"answer": answer, "huber": huber,
                   "compiled": sum(stats.cache_misses.values()), "file": l0path.__file__}))
 """

@@ -193,7 +193,7 @@ def test_warm_up_says_whether_the_companion_is_used(companion, tmp_path):
 
 def test_processes_beside_leave_shipped_kernels_out(companion, tmp_path):
     kinds = "(numba.typeof(losses.Squared()), *3 * [numba.typeof(out)])"
-    kind = f"verbs._value_of_each._cache.entry({kinds})"
+    kind = f"verbs.of_record(verbs.value_of_each)._cache.entry({kinds})"
     program = PROGRAM.replace("import json", "import numba, json")
     program = program.replace("print(", f"entry = {kind}\nprint(").replace(
         '"file"', '"entry": entry, "file"'
@@ -213,7 +213,7 @@ def test_an_error_of_the_package_is_not_taken_for_a_damaged_file(monkeypatch, er
 
     kinds = (typeof(losses.Squared()), *3 * [typeof(np.ones(2))])
     monkeypatch.setattr(cache, "_signature_text", fail)
-    asked = cache.KernelCache(verbs._value_of_each)
+    asked = cache.KernelCache(verbs.of_record(verbs.value_of_each))
     with pytest.raises(error, match="a slip"):
         asked.load_overload(kinds, cpu_target.target_context)
     compiled = type("Compiled", (), {"lifted": (), "codegen": cpu_target.target_context.codegen()})
@@ -224,4 +224,4 @@ def test_an_error_of_the_package_is_not_taken_for_a_damaged_file(monkeypatch, er
 
 def test_a_numba_that_does_not_tell_its_target_stores_nothing():
     assert cache._target(object()) is None
-    assert cache.KernelCache(verbs._value_of_each)._name((), None) is None
+    assert cache.KernelCache(verbs.of_record(verbs.value_of_each))._name((), None) is None
