@@ -31,6 +31,8 @@ NOT_FAR = 20.0  # terms below this value of their function have slopes that are 
 FARTHEST = 700.0  # the end of the range of exp
 STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
 LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
+LEFT = 1e-6  # share of F: with a slope above it F has not come to its infimum
+NO_SLOPE = 1e-14  # what rounding leaves of slopes, of columns of unit mean square
 STEEP = 1e-9  # share of F: a slope above it, of columns of unit mean square, is no rounding
 TRACE = 1e-12  # share of the mean curvature that is added where a box keeps free directions
 
@@ -48,6 +50,9 @@ class Limit(NamedTuple):
     face : Face
     x : ndarray of shape (q,)
         All parameters, those of `Face`.
+    reached : bool
+        Whether no slope is left along which the value may still fall. With bounds this is not
+        looked at.
     """
 
     value: float
@@ -55,6 +60,7 @@ class Limit(NamedTuple):
     level: np.ndarray
     face: Face
     x: np.ndarray
+    reached: bool
 
 
 class Rows(NamedTuple):
@@ -203,7 +209,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     for nearest in (lambda: remembered, lambda: face_near(of, start)):
         face = nearest()
         if face is not None:
-            x, value = _minimized(_terms_left(p, Z, face), start, face, (low, high))
+            x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
             # where none of the terms that are left is far out, their optimum is one
             more = ~(face.gone | of.held)
             if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
@@ -215,7 +221,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         face = face_of(of)
         if face is None:
             return None
-        x, value = _minimized(_terms_left(p, Z, face), start, face, (low, high))
+        x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
@@ -225,14 +231,14 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     x = (x + far * face.d) / of.unit
     if width > 1 or p.y.ndim > 1:
         b = x.reshape(-1, width)
-        return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x)
+        return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x, reached)
     fitted = p.intercept and p.loss.traits.intercept
-    return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x)
+    return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x, reached)
 
 
 def _minimized(terms, start, face, box):
-    """(x, F) of the least sum of the terms that are left, from a start; terms(x) gives F, its
-    gradient and its Hessian.
+    """(x, F, whether it is one, see `Limit.reached`) of the least sum of the terms that are left,
+    from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
     x, V = start, np.eye(start.size)
@@ -254,8 +260,15 @@ def _minimized(terms, start, face, box):
         else:
             break
         x, F, g, H = x + size * step, value, g_new, H_new
-    steep = V.shape[1] and np.abs(V.T @ g).max() > STEEP * abs(F)
-    return (x, F) if boxed or not steep else _finished(terms, x, F, V)
+    if boxed or not _slope(g, V) > STEEP * abs(F):
+        return x, F, True
+    x, F = _finished(terms, x, F, V)
+    return x, F, _slope(terms(x)[1], V) <= LEFT * abs(F) + NO_SLOPE
+
+
+def _slope(g, V):
+    """The largest slope along directions V (q, m), of which there may be none."""
+    return np.abs(V.T @ g).max(initial=0.0)
 
 
 def _finished(terms, x, F, V):
@@ -267,10 +280,14 @@ def _finished(terms, x, F, V):
     def moved(z):
         return terms(x + V @ (z / unit))
 
+    def value_and_slopes(z):
+        value, g, _ = moved(z)
+        return value, V.T @ g / unit
+
     found = scipy.optimize.minimize(
-        lambda z: moved(z)[0],
+        value_and_slopes,
         np.zeros(unit.size),
-        jac=lambda z: V.T @ moved(z)[1] / unit,
+        jac=True,
         hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None],
         method="trust-exact",
         options={"gtol": STEEP * abs(F), "maxiter": STEPS},

@@ -208,7 +208,9 @@ class RowModel(WorkingColumns):
             known = self.directions, fit.support
             found, new = limit_of(p, Z, *box, fit.b, fit.b0, known=known), None
             if found is not None:
-                new = Fit(fit.support, found.coef, found.level, found.value, (FitStatus.SEPARATED,))
+                flags = (FitStatus.SEPARATED,)
+                flags += () if found.reached else (FitStatus.NOT_CONVERGED,)
+                new = Fit(fit.support, found.coef, found.level, found.value, flags)
             self.limits[key] = new
         return self.limits[key] is not None
 

@@ -164,7 +164,8 @@ class MultinomialModel(ResponseModel):
             found = limit_of(p, Z[at], -none, none, x[:k], x[k:], known=known)
             if found is not None:
                 x = np.vstack([found.coef, found.level[None][: len(x) - k]])
-                return found.value, x, (FitStatus.SEPARATED,)
+                more = () if found.reached else (FitStatus.NOT_CONVERGED,)
+                return found.value, x, (FitStatus.SEPARATED, *more)
         return value, x, flags
 
     def _far_enough(self, Z, x):
