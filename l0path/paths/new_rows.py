@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -11,9 +9,6 @@ from ..core.arguments import finite, same_index
 from ..problem.coupled.arguments import strata_of_rows
 from ..problem.coupled.baseline import baseline_of, cumulative_hazards
 from .predicting import linear_predictor, strata_of_table
-
-if TYPE_CHECKING:
-    pass
 
 
 def cumulative_hazard(model, X, *, times, offset, strata):

@@ -93,10 +93,8 @@ class ColumnExchanges(ExchangeStrategy):
         if self.settings.effort != "fast":
             share = 1.0 if self.exact else OSCILLATED
             perturbation.oscillate(pool, self.neighborhood, poll, share)
-            if (
-                self.exact and self.session.restarts
-            ):  # with a fixed seed: the default path depends on the data only
-                rng = np.random.default_rng(0)
+            if self.exact and self.session.restarts:
+                rng = np.random.default_rng(0)  # fixed: the default path depends on the data only
                 perturbation.perturb(pool, self.neighborhood, rng, 4, self.done, poll)
             yield True
         for first in (True, False) if high else ():
