@@ -114,19 +114,6 @@ def clear(state, columns):
 
 
 @njit
-def _note(state, columns, j, sign):
-    """Count that column j has come (sign 1) or has left (-1), for those that need it and those that
-    it needs.
-    """
-    needs = columns.needs
-    for h in range(needs.shape[0]):
-        if needs[h, j]:
-            state.lacking[h] -= sign
-        if needs[j, h]:
-            state.holding[h] += sign
-
-
-@njit
 def build(state, columns, k):
     """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient
     zero.
@@ -135,13 +122,10 @@ def build(state, columns, k):
     G, q, w = columns.G, columns.q, columns.w
     state.count[0], state.count[1] = k, 0
     for j in range(w):
-        if state.member[j]:
-            _note(state, columns, j, -1)
         state.member[j] = False
     H = np.empty((k, k))
     for i in range(k):
         state.member[S[i]] = True
-        _note(state, columns, S[i], 1)
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
         H[i, i] += columns.ridge_diag
@@ -164,6 +148,11 @@ def build(state, columns, k):
             V[j, i] = t
             sj -= t * g[i]
         c[j], s[j] = cj, sj
+        if columns.needs.size > 0:
+            state.lacking[j], state.holding[j] = 0, 0
+            for l in range(w):
+                state.lacking[j] += columns.needs[j, l] and not state.member[l]
+                state.holding[j] += columns.needs[l, j] and state.member[l]
 
 
 @njit
@@ -195,9 +184,11 @@ def add(state, columns, j0):
         V[j, k] = share
         c[j] -= rho * t0
         s[j] -= rho * share
+        if columns.needs.size > 0:
+            state.lacking[j] -= columns.needs[j, j0]
+            state.holding[j] += columns.needs[j0, j]
     S[k] = j0
     state.member[j0] = True
-    _note(state, columns, j0, 1)
     state.count[0] += 1
     state.count[1] += 1
 
@@ -223,6 +214,9 @@ def drop(state, columns, i0):
         for i in range(k):
             V[j, i] -= v * u[i]
         V[j, i0] = V[j, last]
+        if columns.needs.size > 0:
+            state.lacking[j] += columns.needs[j, S[i0]]
+            state.holding[j] -= columns.needs[S[i0], j]
     for i in range(k):
         if i != i0:
             for l in range(k):
@@ -234,7 +228,6 @@ def drop(state, columns, i0):
     B[i0, i0] = B[last, last] if i0 != last else B[i0, i0]
     b[i0] = b[last]
     state.member[S[i0]] = False
-    _note(state, columns, S[i0], -1)
     S[i0] = S[last]
     state.count[0] -= 1
     state.count[1] += 1
