@@ -101,7 +101,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # another, groups with next to no curvature, negative objectives of equal models; near combinations
 # with several responses and classes, no coefficient at all, likelihoods that are
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
-# thresholds closer than rounding in the units of the user, opposite columns with bounds
+# thresholds closer than rounding in the units of the user, opposite columns with bounds,
+# Newton steps that end far out, where terms have slopes and no curvature, a program on which HiGHS
+# halts
 @pytest.mark.parametrize(
     "seed",
     [
@@ -177,6 +179,9 @@ def test_no_claim_is_false_in_many_problems(first):
         75209,
         75437,
         71719,
+        31061,
+        81017,
+        81037,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
