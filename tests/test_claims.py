@@ -103,7 +103,7 @@ def test_no_claim_is_false_in_many_problems(first):
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
 # thresholds closer than rounding in the units of the user, opposite columns with bounds,
 # Newton steps that end far out, where terms have slopes and no curvature, programs on which HiGHS
-# halts
+# halts, a far row along which Newton steps of classes converge linearly
 @pytest.mark.parametrize(
     "seed",
     [
@@ -183,6 +183,7 @@ def test_no_claim_is_false_in_many_problems(first):
         81017,
         81037,
         83325,
+        83677,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
