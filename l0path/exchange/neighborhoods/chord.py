@@ -13,7 +13,7 @@ from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
-from ..ordered.trials import first_ordered
+from ..ordered.trials import first_below
 from ..ranking import Wanted, exchanged_supports, roles, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighborhood
@@ -142,7 +142,7 @@ class OrderedNeighborhood(RefitNeighborhood):
         stopping = model.stopping(target, lambda2)
         while first < len(pairs):
             rest = exchanges.of(slice(first, None))
-            e, refits, status, value = first_ordered(
+            e, refits, status, value = first_below(
                 rows, table, rest, at[first:], stopping, b, found
             )
             model.refits += refits
