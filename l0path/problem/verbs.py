@@ -13,8 +13,8 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
                           B 1, which an intercept needs
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
     origin_of             a number that may be taken off every predictor
-    settle                what its verbs at one predictor share, as `state_size` numbers: they ask
-                          `state_at`, and the code that makes it is compiled once
+    state_of_rows         what its verbs at one predictor share, as `state_size` numbers: they
+                          ask `state_at`, and the code that makes it is compiled once
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
 from what v gives (`coupled_columns`). Python calls the functions at the end.
@@ -74,7 +74,7 @@ def fenchel_gap(loss, y, eta, at, dual):
 VECTOR, NUMBER = types.Array(types.float64, 1, "C"), types.float64
 MATRIX, INDICES = types.Array(types.float64, 2, "C"), types.Array(types.int64, 1, "C")
 BY_ADDRESS = []  # `AddressedVerb`, by their places in `LossData.at`
-SETTLE = 0  # the place of `settle`
+STATE = 0  # the place of `state_of_rows`
 LARGEST_WHOLE = 2**53  # whole numbers up to it are doubles, too
 
 
@@ -106,7 +106,7 @@ class NoLoss(NamedTuple):
     """A record for which verbs are compiled that a loss does not have: once for all losses."""
 
 
-SHARED = types.int64, VECTOR, INDICES, VECTOR  # address of `settle`, numbers, ints, memory
+SHARED = types.int64, VECTOR, INDICES, VECTOR  # address of `state_of_rows`, numbers, ints, memory
 
 
 def called_by_address(returned, *kinds, without=None):
@@ -122,7 +122,7 @@ def called_by_address(returned, *kinds, without=None):
         call, given = calling(signature), ", ".join(_arguments(verb))
         BY_ADDRESS.append(AddressedVerb(verb, signature, call, without))
         scope = {"call": call, "__name__": __name__}
-        shared = f"loss.at[{SETTLE}], loss.numbers, loss.ints, loss.memory"
+        shared = f"loss.at[{STATE}], loss.numbers, loss.ints, loss.memory"
         body = f"return call(loss.at[{place}], {shared}, {given})"
         exec(f"def by_address(loss, {given}): {body}", scope)
         verb.register(LossData)(scope["by_address"])
@@ -155,15 +155,15 @@ def _kernel(verb, record, kinds):
     scope = {"verb": verb, "record": record, "__name__": record.__module__}
     if _in_kernels(record) is not record:
         scope["kept"] = _in_kernels(record)
-        made = f"kept({made}, settle, numbers, ints, memory)"
+        made = f"kept({made}, finder, numbers, ints, memory)"
     body = f"return verb({made}, {given})"
-    exec(f"def of_rows(settle, numbers, ints, memory, {given}): {body}", scope)
+    exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
     return njit(scope["of_rows"])
 
 
 def _in_kernels(record):
     """The class of what verbs take for a class of records: its `in_kernels`, of (record, *SHARED),
-    where the loss has a `settle`.
+    where the loss has a `state_of_rows`.
     """
     return getattr(record, "in_kernels", record)
 
@@ -173,7 +173,7 @@ def _missing(verb, number):
     """The kernel of a verb for losses that do not have it: it returns a number."""
     given = ", ".join(_arguments(verb))
     scope = {"number": number, "__name__": __name__}
-    exec(f"def of_rows(settle, numbers, ints, memory, {given}): return number", scope)
+    exec(f"def of_rows(finder, numbers, ints, memory, {given}): return number", scope)
     return njit(scope["of_rows"])
 
 
@@ -211,7 +211,7 @@ class CompiledVerbs:
                 self.kernels.append(_kernel(verb, NoLoss, ()))
             else:
                 self.kernels.append(_missing(verb, without))
-        self.settles = _registered(settle, kept)
+        self.settles = _registered(state_of_rows, kept)
 
     @cached_property
     def at(self):
@@ -221,9 +221,9 @@ class CompiledVerbs:
         return np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
 
     @cached_property
-    def settle(self):
-        """The address of `settle`, 0 for a loss without one."""
-        pair = self.kernels[SETTLE], BY_ADDRESS[SETTLE].signature
+    def finder(self):
+        """The address of `state_of_rows`, 0 for a loss without one."""
+        pair = self.kernels[STATE], BY_ADDRESS[STATE].signature
         return address_of(*pair) if self.settles else 0
 
 
@@ -311,7 +311,7 @@ TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
 
 @called_by_address(types.none, *6 * [VECTOR])
 @generic
-def settle(loss, y, eta, weights, before, known, state):
+def state_of_rows(loss, y, eta, weights, before, known, state):
     """Fill state (`state_size`,) with what verbs at eta (n,) share; a loss may find it faster from
     the state `known` at another predictor `before` (n,), both empty where there is none.
     """
@@ -320,16 +320,16 @@ def settle(loss, y, eta, weights, before, known, state):
 @called_by_address(types.int64, VECTOR)
 @generic
 def state_size(loss, y):
-    """The number of numbers that `settle` fills."""
+    """The number of numbers that `state_of_rows` fills."""
     return 0
 
 
-_settle = BY_ADDRESS[SETTLE].call
+_find = BY_ADDRESS[STATE].call
 
 
 @njit
 def state_at(loss, y, eta, weights):
-    """The state of a loss at a predictor, as `settle` fills it, or known from before.
+    """The state of a loss at a predictor, as `state_of_rows` fills it, or known from before.
 
     loss: as its verbs take it, see `_in_kernels`; y, eta, weights: (n,).
     """
@@ -353,8 +353,8 @@ def state_at(loss, y, eta, weights):
             memory[place + i] = eta[i]
     else:
         state = np.empty(size)
-    at, numbers, ints = loss.settle, loss.numbers, loss.ints
-    _settle(at, at, numbers, ints, memory, y, eta, weights, before, known, state)
+    at, numbers, ints = loss.finder, loss.numbers, loss.ints
+    _find(at, at, numbers, ints, memory, y, eta, weights, before, known, state)
     return state
 
 
@@ -370,7 +370,7 @@ def _equal(a, b):
 @generic
 def along_the_way(loss, y):
     """The loss for kernels that go from one predictor to the next: it remembers the last two and
-    its states there, if it has a `settle`.
+    its states there, if it has a `state_of_rows`.
     """
     return loss
 
@@ -608,10 +608,10 @@ def dual_bound(loss, y, weights, tangent, end):
     return _asked(bound_of_rows, loss, y, weights, tangent, end)
 
 
-def settled(loss, y, eta, weights):
-    """The state of a loss at a predictor, see `settle`; (0,) for a loss without one."""
+def found_state(loss, y, eta, weights):
+    """The state of a loss at a predictor, see `state_of_rows`; (0,) for a loss without one."""
     state = np.empty(_asked(state_size, loss, y))
-    _asked(settle, loss, y, eta, weights, NOTHING, NOTHING, state)
+    _asked(state_of_rows, loss, y, eta, weights, NOTHING, NOTHING, state)
     return state
 
 
@@ -635,7 +635,7 @@ def _asked(verb, loss, *rows):
     packed = _packed(loss)
     if packed is None:
         return of_record(verb)(loss, *rows)
-    shared = packed.verbs.settle, packed.numbers, packed.ints, NOTHING
+    shared = packed.verbs.finder, packed.numbers, packed.ints, NOTHING
     return packed.verbs.kernels[PLACES[verb]](*shared, *rows)
 
 

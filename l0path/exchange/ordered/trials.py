@@ -58,7 +58,7 @@ class OrderedTrial(NamedTuple):
     numbers: np.ndarray  # 0 .. k - 1
 
 
-def first_below(rows, table, exchanges, at, stopping, b, found):
+def first_below(rows, table, exchanges, at, stopping, found):
     """Try exchanges of a fit of ordered classes, in their order, until a refit may lie below the
     target.
 
@@ -66,22 +66,22 @@ def first_below(rows, table, exchanges, at, stopping, b, found):
     supports after them, as positions in W; stopping: a `newton.Stopping`. What bounds at the
     predicted optimum and after some chord steps do not refute is refitted from there.
 
-    Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients in b
-    (k',), its predictor and thresholds in found = (eta (n,), t (K - 1,)).
+    Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients, its
+    predictor and thresholds in found = (b (k',), eta (n,), t (K - 1,)).
     """
-    first, refits, k = 0, 0, b.size
+    (b, eta, _), first, refits, k = found, 0, 0, found[0].size
     shrunk = newton.Shrinkage(0.0, table.lambda2)
     box = newton.Box(np.full((1, k), -np.inf), np.full((1, k), np.inf))
     while first < at.shape[0]:
         rest = exchanges.of(slice(first, None))
-        e, more, status, F = first_undecided(rows, table, rest, at[first:], stopping, b, found)
+        e, more, status, F = first_undecided(rows, table, rest, at[first:], stopping, found)
         refits += more
         if e < 0:
             break
         e += first
         if status == newton.MAX_ITER:
             _, status, F, _, _ = refit_in_turn(
-                rows, at[e : e + 1], shrunk, box, b[None], 0.0, stopping, found[0]
+                rows, at[e : e + 1], shrunk, box, b[None], 0.0, stopping, eta
             )
         if not is_above(status, F, stopping):
             return e, refits, status, F
@@ -90,8 +90,9 @@ def first_below(rows, table, exchanges, at, stopping, b, found):
 
 
 @njit
-def first_undecided(rows, table, exchanges, at, stopping, b, found):
+def first_undecided(rows, table, exchanges, at, stopping, found):
     """As `first_below`, but status MAX_ITER leaves the decision to `newton.refit`, from b."""
+    b, eta, t = found
     k, refits = table.b.size, 0
     v, joint = np.empty((6, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
     trial = OrderedTrial(v[0], v[1], v[2], v[3, :k], v[4, :k], v[5, :k], joint, np.arange(k))
@@ -109,7 +110,6 @@ def first_undecided(rows, table, exchanges, at, stopping, b, found):
         refits += 1
         status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
         if not _above(status, F, stopping):
-            eta, t = found
             copy(trial.at.eta, eta)
             copy(trial.at.there.t, t)
             return e, refits, status, F

@@ -33,9 +33,9 @@ from ..verbs import (
     middle,
     origin_of,
     rank_of,
-    settle,
     slope_along,
     state_at,
+    state_of_rows,
     state_size,
     unseen,
     value_of_rows,
@@ -63,8 +63,8 @@ def cox_state_size(loss, y):
     return risk_size(loss.record, y.size)
 
 
-@settle.register(CoxInKernels)
-def cox_settle(loss, y, eta, weights, before, known, state):
+@state_of_rows.register(CoxInKernels)
+def cox_state_of_rows(loss, y, eta, weights, before, known, state):
     fill_risk(loss.record, eta, weights, state)
 
 

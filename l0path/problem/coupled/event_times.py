@@ -16,7 +16,7 @@ class CoxInKernels(NamedTuple):
     """
 
     record: tuple
-    settle: int
+    finder: int  # address of `state_of_rows`
     numbers: np.ndarray
     ints: np.ndarray
     memory: np.ndarray

@@ -28,14 +28,14 @@ from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
     derivatives_of_rows,
+    found_state,
     least_value,
     middle,
     origin_of,
     rank_of,
-    settle,
-    settled,
     slope_along,
     state_at,
+    state_of_rows,
     state_size,
     value_of_rows,
 )
@@ -53,7 +53,7 @@ class OrdinalInKernels(NamedTuple):
     """
 
     record: tuple
-    settle: int
+    finder: int  # address of `state_of_rows`
     numbers: np.ndarray
     ints: np.ndarray
     memory: np.ndarray
@@ -311,8 +311,8 @@ def ordinal_state_size(loss, y):
     return _thresholds_size(loss.record.levels, y.size)
 
 
-@settle.register(OrdinalInKernels)
-def ordinal_settle(loss, y, eta, weights, before, known, state):
+@state_of_rows.register(OrdinalInKernels)
+def ordinal_state_of_rows(loss, y, eta, weights, before, known, state):
     # with no predictor before, `known` are thresholds to begin from, or none
     levels, n = loss.record.levels, y.size
     if before.size:
@@ -341,7 +341,7 @@ def best_thresholds(loss, y, eta, weights):
     y, eta, weights : ndarray of shape (n,)
         Codes of the classes, all of which have a row, the predictor and the weights.
     """
-    return thresholds_in(loss.levels, y.size, settled(loss, y, eta, weights))
+    return thresholds_in(loss.levels, y.size, found_state(loss, y, eta, weights))
 
 
 @njit

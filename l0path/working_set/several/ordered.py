@@ -13,7 +13,7 @@ from ...problem.coupled.ordinal import (
     thresholds_size,
 )
 from ...problem.recession import LEAST_SPREAD, SURE
-from ...problem.verbs import rank_of, settle
+from ...problem.verbs import rank_of, state_of_rows
 from ..linear_algebra import invert, predictor, products
 
 
@@ -85,7 +85,7 @@ def _fill(rows, thresholds, table):
     """Fill a table of which the support, coefficients, value and ridge are known."""
     S, v, ZV, P, H, best, k = table.S, table.v, table.ZV, table.P, table.H, table.best, table.S.size
     predictor(rows.Z, S, table.b, 0.0, rows.offset, table.eta)
-    settle(rows.loss, rows.y, table.eta, rows.weights, np.empty(0), thresholds, table.state)
+    state_of_rows(rows.loss, rows.y, table.eta, rows.weights, np.empty(0), thresholds, table.state)
     upper, lower = best.upper, best.lower
     for i in range(v.size):
         v[i] = upper.curvature[i] + lower.curvature[i]
