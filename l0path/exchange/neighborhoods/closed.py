@@ -28,7 +28,10 @@ class ClosedNeighborhood(GroupNeighborhood):
     def table(self, fit):
         """The GroupTable of the exchanges that keep the hierarchy."""
         if fit.key not in self.tables:
-            self.tables[fit.key] = group_ranking.closed_table(self.model, fit, self.tried)
+            found = group_ranking.closed_table(self.model, fit, self.tried)
+            self.tables[fit.key] = found[0]
+            if self.trials:
+                self._keep(fit, group_ranking.local_table(self.model, fit, *found[1:]))
         return self.tables[fit.key]
 
     def drops(self, fit):
