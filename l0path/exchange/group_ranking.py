@@ -100,13 +100,14 @@ def closed_table(model, fit, keep):
     return table, quadratic, crossing
 
 
-def local_table(model, fit, quadratic, crossing):
-    """The `LocalTable` of a fit whose groups are single columns; None where these are not in the
-    order of the working columns, or are dependent.
+def own_table(model, fit, quadratic, crossing):
+    """The `LocalTable` of a fit whose groups are single columns, by its quadratic and the Crossing
+    of this with all working groups; None where these are not in the order of the working columns,
+    or some are dependent.
     """
     at, width, v = quadratic.at, crossing.c.size, quadratic.v
-    in_order = np.array_equal(model.places, np.arange(width))
-    if not in_order or not np.array_equal(model.model.W[at], fit.support):
+    along = np.array_equal(model.places, np.arange(width))
+    if not along or not np.array_equal(model.model.W[at], fit.support):
         return None
     total = max(float(v.sum()), 1e-300)
     return LocalTable(

@@ -28,10 +28,9 @@ class ClosedNeighborhood(GroupNeighborhood):
     def table(self, fit):
         """The GroupTable of the exchanges that keep the hierarchy."""
         if fit.key not in self.tables:
-            found = group_ranking.closed_table(self.model, fit, self.tried)
-            self.tables[fit.key] = found[0]
+            self.tables[fit.key], *at_fit = group_ranking.closed_table(self.model, fit, self.tried)
             if self.trials:
-                self._keep(fit, group_ranking.local_table(self.model, fit, *found[1:]))
+                self._keep(fit, group_ranking.own_table(self.model, fit, *at_fit))
         return self.tables[fit.key]
 
     def drops(self, fit):

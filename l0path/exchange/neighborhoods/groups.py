@@ -37,27 +37,33 @@ def groups_tried(settings):
 
 
 class GroupNeighborhood:
-    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by
-    sets of groups, and follow the working groups.
+    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by sets of groups, and
+    follow the working groups. Where all groups are single columns under a smooth loss, chord steps
+    decide exchanges as they do those of columns; elsewhere refits do.
     """
 
     compiled = False
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
-        self.tables, self.failed, self.locals, self.held = {}, {}, {}, 0
+        self.tables, self.failed = {}, {}
+        self.locals, self.held = {}, 0  # `LocalTable`s of fits, and about how many bytes they take
         self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
         self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
-        plain = not (model.overlap or model.lambda1 or model.problem.boxed)
-        plain = plain and model.model.near is None
+        self.trials = model.single and getattr(model.model, "shares", False) and self._plain()
         loss = model.problem.loss
-        # whether quadratics come close to refits: no curvature without bound, no bend, no bounds on
-        # coefficients, no columns that two groups share or that only rows tell apart
-        sharp = plain and not loss.traits.jumps and math.isfinite(smoothness(loss))
-        self.doubt = DOUBT if sharp else math.inf
-        # whether exchanges are tried as those of single columns are
-        self.trials = plain and model.single and getattr(model.model, "shares", False)
+        bounded = not loss.traits.jumps and math.isfinite(smoothness(loss))
+        # whether quadratics come close to refits
+        self.doubt = DOUBT if bounded and self._plain() else math.inf
+
+    def _plain(self):
+        """Whether there are no bend, no bounds on coefficients, no columns that two groups share or
+        that only rows tell apart.
+        """
+        model = self.model
+        plain = not (model.overlap or model.lambda1 or model.problem.boxed)
+        return plain and model.model.near is None
 
     def _tolerance(self, value):
         return flat(value, self.scale, self.settings.tol)
@@ -157,19 +163,19 @@ class GroupNeighborhood:
         return -1, None
 
     def _first_new(self, fit, pairs, sets, target):
-        """`_first_below` of pairs with sets that were not fitted before."""
+        """`_first_below` of exchanges after which the groups are `sets`, none of which is known."""
         if not self.trials or FitStatus.SEPARATED in fit.flags:
             return self.model.first_below(sets, fit, target)
         model, columns, first = self.model.model, self.model.columns, 0
         out, into = np.array(pairs, dtype=np.int64).T
         exchanges = Exchanges(
-            np.where(out >= 0, np.searchsorted(fit.support, columns[out]), -1),
+            np.where(out >= 0, fit.support.searchsorted(columns[out]), -1),
             np.where(into >= 0, model.where[columns[into]], -1),
         )
-        goal = Goal(target, True, True)
+        goal, table = Goal(target, True, True), self.locals.get(fit.key)  # bounds decide
         while first < len(pairs):
             rest = exchanges.of(slice(first, None))
-            new, e = attempt(model, fit, rest, self.model.lambda2, goal, self.locals.get(fit.key))
+            new, e = attempt(model, fit, rest, self.model.lambda2, goal, table)
             if e < 0:
                 break
             if new is not None and (new.value < target or new.flags):
@@ -178,7 +184,7 @@ class GroupNeighborhood:
         return -1, None
 
     def _keep(self, fit, table):
-        """Keep the `LocalTable` of a fit, where there is one; the others go when memory is short."""
+        """Keep the `LocalTable` of a fit, if it has one; the others go when memory is short."""
         if table is None:
             return
         self.held += 8 * (table.rows.size + table.B.size + table.curvatures.size)
@@ -258,7 +264,9 @@ class GroupNeighborhood:
         return None
 
     def refined(self, fit):
-        """The fit at full accuracy: as it is where refits, which are run to their end, decide."""
+        """The fit as Newton's method leaves it where trials decide, see `by_newton`; else as it
+        is: refits are run to their end.
+        """
         if not self.trials or fit.flags or not fit.support.size:
             return fit
         return by_newton(fit, self.model.refit(fit.groups, fit), self._tolerance(fit.value))
