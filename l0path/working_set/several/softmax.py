@@ -35,9 +35,7 @@ from ..newton import CONVERGED, FLAT, MAX_ITER, REJECTED, SEPARATED
 
 LN2 = math.log(2.0)
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
-CONVERGING = 1e-3  # of the gain before: Newton steps that gain less converge quadratically
 HIDDEN_GAIN = 1e-13  # of the objective: a gain that may be smaller than rounding of F
-SAFETY = 10.0  # times the gain that is expected of a step left out
 STEP_HALVINGS = 40
 LOST = 1e-8  # share of a curvature, left by other directions, of which rounding is no small part
 BALANCED = 1e-8  # of the largest slope of a row: those of columns, where no curvature is left
@@ -271,6 +269,29 @@ def reach(rows, eta, work):
 
 
 @njit
+def after_step(before, eta, low, high):
+    """A bound on what a Newton step gains after one that moved the predictors from `before` to eta
+    (r, n), as a share of the gain of that one; low, high (n,): scratch.
+
+    Along the step the Hessian changes by a factor within exp(-R) and exp(R), R the largest range
+    over the classes of what predictors of a row change by (see `finite_optimum`). So the gradient
+    there is at most (exp(R) - 1 - R) / R <= R exp(R) / 2 of that before, in the norm of the
+    inverse Hessian, and that norm grows by exp(R / 2). Where a row is far out, R is 1 in every step
+    and steps converge linearly, however little they gain.
+    """
+    r, n = eta.shape
+    for c in range(r):
+        for i in range(n):
+            t = eta[c, i] - before[c, i]
+            low[i] = t if c == 0 else min(low[i], t)
+            high[i] = t if c == 0 else max(high[i], t)
+    R = 0.0
+    for i in range(n):
+        R = max(R, high[i] - low[i])
+    return 0.25 * R * R * math.exp(min(3.0 * R, 700.0))
+
+
+@njit
 def finite_optimum(rows, S, L, gain):
     """Whether it is certain that F without a ridge has a finite optimum, by L L' = its Hessian H at
     some x and gain = gradient'H^-1 gradient there; L (lower triangle) is overwritten.
@@ -393,7 +414,7 @@ def refit_classes(rows, S, limits, x, held, eta):
     work = work_space(r, q, n, k, K)
     g, H, d = np.empty((q, K)), np.empty((q * K, q * K)), np.empty(q * K)
     step, new, lambda2 = np.empty((K, q)), np.empty((K, q)), limits.lambda2
-    F, far, before, more = value_at(rows, S, lambda2, x, work, eta), 0.0, 0.0, 0
+    F, far, more = value_at(rows, S, lambda2, x, work, eta), 0.0, 0
     _copy_table(x, held)
     for _it in range(limits.max_iter if K else 0):
         gradient(rows, S, lambda2, x, work, g)
@@ -416,6 +437,7 @@ def refit_classes(rows, S, limits, x, held, eta):
         # a gain that rounding of F may hide: a full step is good although F does not show it
         slack = HIDDEN_GAIN * level if gain <= HIDDEN_GAIN * level else 0.0
         size, value = 1.0, F
+        _copy_table(eta, work.trial)
         for _half in range(STEP_HALVINGS):
             for a in range(K):
                 for s in range(q):
@@ -436,9 +458,7 @@ def refit_classes(rows, S, limits, x, held, eta):
                 return SEPARATED, 0.0, far
             if far <= ETA_CAP:
                 _copy_table(x, held)
-        # where steps converge quadratically, the next one would gain gain^3 / before^2
-        ahead = SAFETY * gain * (gain / before) ** 2 if gain < CONVERGING * before else gain
-        before = gain if size == 1.0 else 0.0
+        ahead = gain * after_step(work.trial, eta, work.scratch, work.v) if size == 1.0 else np.inf
         if stalled or min(gain, ahead) <= LEAST_GAIN * abs(F) + 0.1 * rounding:
             # what steps promise along a direction of next to no curvature is rounding
             balanced = BALANCED if weak > 0 else FLAT if _thinnest(H) < LOST else np.inf
