@@ -255,8 +255,11 @@ def face_near(functions, x):
             tried.append((may, free))
     for may, free in tried:
         ones = np.ones(free.shape[1])
-        some = Functions(A[may] @ free, held[may], at[may], -ones, ones, ones)
-        face = face_of(some)
+        along = A[may] @ free
+        # what the others keep from changing changes by rounding
+        size = np.linalg.norm(along, axis=1)
+        along[size <= SAME_SPAN * np.linalg.norm(A[may], axis=1)] = 0.0
+        face = face_of(Functions(along, held[may], at[may], -ones, ones, ones))
         if face is not None:
             gone = np.zeros(held.size, dtype=bool)
             gone[may] = face.gone
