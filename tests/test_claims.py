@@ -187,6 +187,8 @@ def test_no_claim_is_false_in_many_problems(first):
         82505,
         83677,
         86201,
+        84638,
+        85430,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -178,6 +178,23 @@ class WorkingColumns:
         A = self._of_length_one(J)
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
 
+    def independent_of(self, support):
+        """The usable working columns that are no combinations of a support, whatever the weights of
+        the rows, those that keep most of their length first. Where weights or curvatures are far
+        apart, rows of large ones alone may hide that.
+        """
+        p = self.problem
+        rest = np.setdiff1d(self.W[p.usable[self.W]], support)
+        rows = p.weights > 0
+        held = np.vstack([np.ones(p.X.n), self.Z[self.where[support]]])[:, rows].T
+        Q = np.linalg.svd(held / np.linalg.norm(held, axis=0).clip(1e-300), full_matrices=False)
+        basis = Q[0][:, Q[1] > SMALL_LENGTH]
+        Z = self.Z[self.where[rest]][:, rows].T
+        left = Z - basis @ (basis.T @ Z)
+        share = np.linalg.norm(left, axis=0) / np.linalg.norm(Z, axis=0).clip(1e-300)
+        order = np.argsort(-share, kind="stable")
+        return rest[order[share[order] > SMALL_LENGTH]]
+
     def _of_length_one(self, J):
         """The working columns J times the roots of the weights, of length one: (|J|, n)."""
         A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)

@@ -82,7 +82,8 @@ class RefitNeighborhood:
             most = self._additions_tried(fit)
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
-                top, best = ranked, self._lowest(fit, [(-1, j) for _, j in ranked])
+                into = [j for _, j in ranked] or self.model.independent_of(fit.support)[:most]
+                top, best = ranked, self._lowest(fit, [(-1, int(j)) for j in into])
             self.additions[key] = (width, top, best)
         if best is not None and not np.isfinite(best.value):
             return None  # what is left is a combination of the support
