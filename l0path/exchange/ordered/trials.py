@@ -115,7 +115,7 @@ def _refit(rows, table, exchange, S, stopping, trial, b):
     )
     shrunk = newton.Shrinkage(0.0, table.lambda2)
     box = newton.Box(filled(S.size, -np.inf), filled(S.size, np.inf))
-    status, F, _, _ = newton.refit(way, S, shrunk, box, b, 0.0, stopping, eta)
+    status, F, _ = newton.refit(way, S, shrunk, box, b, stopping, eta)
     return status, F
 
 
