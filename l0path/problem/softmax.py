@@ -265,10 +265,7 @@ def softmax_dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
         for i in range(n):
             P, d = share[i], change[i]
             least = min(least, _left(P, d))
-            # P entropy_rise(d / P) as one fraction
-            over = d * d * (3.0 * P + d if d >= 0.0 else 1.0)
-            under = P * (6.0 * P + 4.0 * d) if d >= 0.0 else 2.0 * P + d
-            gain -= weights[i] * (over / under if P >= HIDDEN else P)
+            gain -= weights[i] * _gap(P, d)
     return gain if least >= 0.0 else -math.inf
 
 
@@ -278,6 +275,14 @@ def _left(P, d):
     d is not.
     """
     return P + d if P >= HIDDEN else HIDDEN - abs(d)
+
+
+@njit
+def _gap(P, d):
+    """P entropy_rise(d / P) as one fraction; of a change that rounding hides that of P to 0."""
+    over = d * d * (3.0 * P + d if d >= 0.0 else 1.0)
+    under = P * (6.0 * P + 4.0 * d) if d >= 0.0 else 2.0 * P + d
+    return over / under if P >= HIDDEN else P
 
 
 @drawn_back_rows.register(Softmax)
@@ -296,4 +301,5 @@ def softmax_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
             at = s * n + i
             moved[at] = (kept[i] - 1.0) * (dual[at] - slopes[at])
             dual[at] += moved[at]
+    # all rows are within now
     return dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)

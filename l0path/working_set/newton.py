@@ -307,8 +307,8 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     low as it was, or the 0 that is approached.
     """
     n, capped = rows.y.size, stopping.capped
-    model, reference = _start(rows, S, shrunk, box, x)
-    work, held, span = _work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
+    model, reference = begin(rows, S, shrunk, box, x)
+    work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
     damping, scale, worst, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows, eta, span)
@@ -376,7 +376,7 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
 
 
 @njit
-def _start(rows, S, shrunk, box, x):
+def begin(rows, S, shrunk, box, x):
     """The model at the start x, which is moved into the box, without derivatives, and the sum of
     its `squares`.
     """
@@ -399,7 +399,7 @@ def _start(rows, S, shrunk, box, x):
 
 
 @njit
-def _work(rows, m, k, eta):
+def row_work(rows, m, k, eta):
     """The `RowWork` of m coefficients of k columns."""
     n = rows.y.size
     q = eta.size // n

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
+from ...problem.verbs import derivatives_of_rows
+from ...working_set import newton
 from ...working_set.linear_algebra import (
     cholesky,
     cholesky_solve,
@@ -49,23 +51,34 @@ def table_at(model, fit, lambda2):
 
     model: the working columns, a `MultinomialModel`.
     """
-    S, k = model.where[fit.support], fit.support.size
-    _, D, V = model.derivatives(fit)
-    x = model.packed(*model.begin((fit.b, fit.b0), k)).reshape(len(D), -1)  # (q, K)
-    q, K = x.shape
-    A = np.vstack([model.Z[S], np.ones((K - k, D.shape[1]))])
-    H, B, pair = np.empty((q, K, q, K)), np.empty((q * K, q * K)), 0
-    for s in range(q):
-        for t in range(s + 1):
-            H[s, :, t] = H[t, :, s] = (A * V[pair]) @ A.T
-            pair += 1
-    H = H.reshape(q * K, q * K)
-    ridge = np.append(np.full(k, 2.0 * lambda2), np.zeros(K - k))
-    H.ravel()[:: q * K + 1] += np.tile(ridge, q)
-    if invert(H, q * K, B):
-        return None
-    gradient = D @ A.T + ridge * x
-    return ClassTable(S, np.ascontiguousarray(x.T), B, -(B @ gradient.ravel()), D, V)
+    S, none = model.where[fit.support], np.full(fit.support.size, np.inf)
+    x = model.packed(*model.begin((fit.b, fit.b0), S.size))
+    rules = newton.Shrinkage(0.0, lambda2), newton.Box(-none, none)
+    weak, *found = _expanded(model.row_data(model.Z), S, *rules, x)
+    q = len(model.T)
+    B, step, D, V = found
+    x = np.ascontiguousarray(x.reshape(q, -1).T)
+    return None if weak else ClassTable(S, x, B, step, D.reshape(q, -1), V.reshape(-1, D.size // q))
+
+
+@njit
+def _expanded(rows, S, shrunk, box, x):
+    """(number of directions without clear curvature, inverse Hessian, Newton step, slopes,
+    curvatures) at x (q K,).
+    """
+    eta, B, step = np.empty(rows.offset.size), np.empty((x.size, x.size)), np.empty(x.size)
+    model, _ = newton.begin(rows, S, shrunk, box, x)
+    work = newton.row_work(rows, x.size, S.size, eta)
+    newton.predictors(rows, S, x, eta)
+    derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
+    newton.gradient(rows, S, model, work.slopes)
+    newton.hessian(rows, S, model, work, eta)
+    weak = invert(model.H, x.size, B)
+    for l in range(x.size):
+        step[l] = 0.0
+        for m in range(x.size):
+            step[l] -= B[l, m] * model.grad[m]
+    return weak, B, step, work.slopes, work.curvatures
 
 
 def removals(table):

@@ -35,7 +35,7 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         self.loss = softmax_of(self.T.shape[1])
         self.codes = class_codes(problem.y).astype(np.float64)
         self.turned_offset = (self.T @ problem.offset.T).ravel()  # (q n,)
-        self.start = np.zeros(len(self.T))
+        self.start, self.rows_at_hand = np.zeros(len(self.T)), None
         self.start = self.T @ self.refit(np.empty(0, np.int64), 0.0, 0.0).b0
         null = Fit(np.empty(0, np.int64), np.empty((0, len(self.T))), self.start @ self.T, 0.0)
         D = -self.derivatives(null).slopes.T / problem.weights[:, None]
@@ -46,8 +46,11 @@ class MultinomialModel(NewtonRefits, ResponseModel):
     def row_data(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
         p = self.problem
-        data = loss_data(self.loss)
-        return newton.LossRows(data, self.codes, p.weights, self.turned_offset, p.intercept, Z)
+        if self.rows_at_hand is None or self.rows_at_hand.Z is not Z:
+            self.rows_at_hand = newton.LossRows(
+                loss_data(self.loss), self.codes, p.weights, self.turned_offset, p.intercept, Z
+            )
+        return self.rows_at_hand
 
     def begin(self, start, k):
         """As in `NewtonRefits`; b (k, q), levels (q,)."""
@@ -57,7 +60,7 @@ class MultinomialModel(NewtonRefits, ResponseModel):
 
     def packed(self, b, level):
         """As in `NewtonRefits`."""
-        return (np.vstack([b, level]) if self.problem.intercept else b).T.ravel()
+        return (np.vstack([b, level]) if self.problem.intercept else b).T.flatten()
 
     def unpacked(self, x, level):
         """As in `NewtonRefits`."""
