@@ -236,6 +236,13 @@ class Composite(NamedTuple):
         if self.free:
             G[np.abs(G) < 1e-13] = 0.0  # rounding of the basis
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
-        found = linprog(-G.sum(axis=0), A_ub=-G, b_ub=np.zeros(len(G)), bounds=bounds)
-        ahead = G @ found.x  # what is found is a direction only if it goes back nowhere
+        bounds = np.broadcast_to(bounds, (G.shape[1], 2))
+        rng, order = np.random.default_rng(0), np.arange(G.shape[1])
+        for _ in range(10):  # HiGHS halts in some orders of columns
+            M = G[:, order]
+            found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=bounds[order])
+            if found.x is not None:
+                break
+            order = rng.permutation(order)
+        ahead = M @ found.x  # what is found is a direction only if it goes back nowhere
         return bool(-found.fun > 1e-7 and ahead.min() >= -1e-6 * ahead.max())

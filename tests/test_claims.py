@@ -9,7 +9,7 @@ import numpy as np
 import oracles
 import pytest
 import survival
-from claims.check import Report, check, check_certificate, check_path
+from claims.check import Report, arguments, check, check_certificate, check_path
 from claims.coupled_optima import COUPLED, CoupledOptima
 from claims.hierarchies import TEXTS
 from claims.instances import FIRST_OF_FAMILIES, KINDS, LOSSES
@@ -101,7 +101,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # another, groups with next to no curvature, negative objectives of equal models; near combinations
 # with several responses and classes, no coefficient at all, likelihoods that are
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
-# thresholds closer than rounding in the units of the user, opposite columns with bounds
+# thresholds closer than rounding in the units of the user, opposite columns with bounds,
+# Newton steps that end far out, where terms have slopes and no curvature, a program on which HiGHS
+# halts
 @pytest.mark.parametrize(
     "seed",
     [
@@ -177,11 +179,26 @@ def test_no_claim_is_false_in_many_problems(first):
         75209,
         75437,
         71719,
+        31061,
+        81017,
+        81037,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
     lines, _ = false_claims([seed])
     assert not lines, "\n".join(lines)
+
+
+def test_quantiles_with_a_ridge_are_exact_where_smoothed_losses_give_the_same_objective():
+    d = instance(17054)
+    path = l0path.fit(d.X, d.y, n_jobs=1, random_state=0, **arguments(d.options))
+    given = {name: d.record[name] for name in ("lower", "upper", "standardize", "intercept")}
+    given |= {name: d.options[name] for name in ("quantile", "lambda1", "lambda2")}
+    for model in path:
+        beta = path.coef(index=model._index, full=True).to_numpy()[-5:]
+        X, at = d.record["X"], float(model.intercept)
+        assert oracles.check_residual(X, d.y, model.support, beta, at, **given) < 1e-13
+    assert not false_claims([17054])[0]
 
 
 def test_a_fit_that_rounding_in_the_units_of_the_user_has_lost_has_not_converged():

@@ -7,12 +7,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from separated_infima import every_infimum
 from separated_samples import KINDS, sample
 
 import l0path
 from l0path.errors import SeparationWarning
 from l0path.problem.losses import make_loss
+from l0path.problem.recession import face_of, functions_of
 from l0path.working_set.limits import separation_of
 
 SEEDS = {  # some with separated rows on the path
@@ -184,6 +186,19 @@ def test_what_is_infinite_and_what_is_estimable():
     two = separation_of(make_loss("logistic"), np.sign(X[:, 2] - X[:, 2].mean()), X[:, [2, 2]])
     assert np.isnan(two.coef_sign).all()
     assert separation_of(make_loss("logistic"), y[inside], X[inside][:, 1:]) is None
+
+
+def test_a_sign_that_no_linear_program_tells_is_not_told(monkeypatch):
+    X, y = empty_cell()
+    free = np.full(5, np.inf)
+    functions = functions_of(
+        make_loss("logistic"), np.where(y > 0, 1.0, -1.0), X.T, True, -free, free
+    )
+    face, contrast = face_of(functions), np.eye(6)[3]
+    assert face.sign(contrast) == 1.0
+    unsolved = scipy.optimize.OptimizeResult(x=None, fun=None)
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *given, **more: unsolved)
+    assert np.isnan(face.sign(contrast))
 
 
 def test_bounds_cut_the_cone():

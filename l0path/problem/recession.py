@@ -111,7 +111,8 @@ class Face(NamedTuple):
                 b_ub=np.zeros(len(sides)),
                 bounds=(-1.0, 1.0),
             )
-            ends.append(found.fun < -SAME_SIGN * np.abs(along).max())
+            # what HiGHS could not solve is not known to be bounded
+            ends.append(found.fun is None or found.fun < -SAME_SIGN * np.abs(along).max())
         return np.nan if all(ends) else -1.0 if ends[0] else 1.0
 
 

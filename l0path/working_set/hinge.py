@@ -59,6 +59,7 @@ TIGHT_GAP = 1e-9  # a larger gap at the end is flagged
 MOST_AT_KINK = 100  # rows of a linear system, beside two for each coefficient
 FEW_ROWS = 200  # so many are not taken together
 ROWS_OF_PROGRAM = 1000  # more rows that are curved call for a narrower width
+ROUNDING = 1e-14  # of the scale of y: what objectives that are as good differ by
 AT_END = 1e-9  # of a row's range of slopes: nearer to its ends a slope is at the end
 ZERO = 1e-9  # of the scale of y: a residual, or of lambda1: what its slope lacks
 NOT_UNIQUE = "not_unique"  # flag of a fit whose coefficients are not the only best ones
@@ -260,12 +261,13 @@ class _Restricted:
             b0 = self.smoothed(width, b, b0, eta)
             loss = type(self.soft)(*self.soft[:-1], width)
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
-            kink, points = curved > 0, [(b, b0, slopes)]
+            kink, points = curved > 0, [(b, b0, slopes, 0.0)]
             if np.count_nonzero(kink) <= MOST_AT_KINK + 2 * b.size:  # more are not at the kink
-                points.append(self.polished(b, b0, eta, kink))
-            for x, x0, a in points:
+                # near the optimum, where objectives differ by rounding, only these are exact
+                points.append((*self.polished(b, b0, eta, kink), ROUNDING * self.scale))
+            for x, x0, a, tie in points:
                 value = self.value(x, x0)[0]
-                best = (x.copy(), x0, value) if value < best[2] else best
+                best = (x.copy(), x0, value) if value <= best[2] + tie else best
                 top = max(top, self.bound(a))
             if best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
                 break

@@ -275,7 +275,9 @@ def _finished(terms, x, F, V):
     """(x, F) after steps within trust regions from a point at which Newton steps ended although F
     may fall along V: weights that are far apart leave a Hessian that rounding has made singular.
     """
-    unit = np.sqrt(np.maximum(np.diagonal(V.T @ terms(x)[2] @ V), 1e-300))
+    curvature = np.diagonal(V.T @ terms(x)[2] @ V)
+    # far out there may be a slope and no curvature
+    unit = np.sqrt(np.maximum(curvature, TRACE * max(abs(F), curvature.max(), 1e-280)))
 
     def moved(z):
         return terms(x + V @ (z / unit))
@@ -284,14 +286,15 @@ def _finished(terms, x, F, V):
         value, g, _ = moved(z)
         return value, V.T @ g / unit
 
-    found = scipy.optimize.minimize(
-        value_and_slopes,
-        np.zeros(unit.size),
-        jac=True,
-        hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None],
-        method="trust-exact",
-        options={"gtol": STEEP * abs(F), "maxiter": STEPS},
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long are shortened
+        found = scipy.optimize.minimize(
+            value_and_slopes,
+            np.zeros(unit.size),
+            jac=True,
+            hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None],
+            method="trust-exact",
+            options={"gtol": STEEP * abs(F), "maxiter": STEPS},
+        )
     return (x + V @ (found.x / unit), float(found.fun)) if found.fun < F else (x, F)
 
 

@@ -7,11 +7,12 @@ same rows and the same folds. Every method is tuned three times: by a validation
 the oracle (the least risk), and by 10-fold cross-validation. Needs Rscript with r-cran-glmnet
 (Debian).
 
-    python tests/benchmarks/lasso_question.py --store FOLDER
+    python tests/benchmarks/lasso_question.py --minutes 60 --repetitions 10
 
-computes the cells whose file is not yet in FOLDER (`--every 6`: every sixth cell), so that a run
-can be interrupted and continued, then prints the tables and draws a figure a setting into FOLDER.
-`--page` writes the table of docs/results.md.
+adds to stored/lasso_question.csv (`--store FOLDER`: to that of another folder) every seventh cell,
+then every seventh of the others, and so on, until all have so many repetitions or the time is over,
+and prints the tables. What is stored is not computed again. `--page` writes the tables of
+docs/results.md and its figures from all that is stored; `--minutes 0` computes nothing.
 """
 
 import itertools
@@ -23,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import stored
 from common import arguments
-from results import put
+from results import ROOT, put
 from scipy.linalg import toeplitz
 
 import l0path
@@ -40,6 +42,7 @@ TYPES = (1, 2, 3, 5)
 CORRELATIONS = (0.0, 0.35, 0.7)
 RATIOS = np.exp(np.linspace(np.log(0.05), np.log(6.0), 10))
 MIXTURES = np.linspace(0.0, 1.0, 10)  # of the relaxed lasso: 1 is the lasso
+KEYS = ["number", "tuning", "method"]  # of a line of the stored sums
 SIZES = 50
 FOLDS = 10
 REFERENCE = "relaxed lasso"
@@ -66,8 +69,9 @@ class Cell(NamedTuple):
 
     @property
     def name(self):
-        """The name of its file."""
-        return f"{self.number:03d}_{self.setting}_type{self.kind}_rho{self.correlation:g}"
+        """What it is called in tables."""
+        told = f"{self.setting}, type {self.kind}, correlation {self.correlation:g}"
+        return f"{told}, ratio {self.snr:.2g}"
 
 
 class Sample(NamedTuple):
@@ -98,6 +102,12 @@ def cells():
     """All cells, in the order of their numbers."""
     product = itertools.product(SETTINGS, TYPES, CORRELATIONS, RATIOS)
     return [Cell(i, *values) for i, values in enumerate(product)]
+
+
+def in_order():
+    """All cells in an order of which every part spreads over settings, types and ratios."""
+    every = cells()
+    return [every[7 * i % len(every)] for i in range(len(every))]
 
 
 def true_coefficients(kind, p, s):
@@ -239,17 +249,16 @@ def fewest(losses, counts):
 
 
 def measures(data, coef, s):
-    """What the paper reports of one model, exact from the covariance matrix."""
+    """Test error over the variance of the noise, exact from the covariance matrix (the relative
+    risk and the explained proportion of the paper follow from it: (error - 1) / snr and
+    1 - error / (1 + snr)), the number of nonzero coefficients, F1 against the s strong features.
+    """
     gap = coef - data.coef
-    risk, null = gap @ data.covariance @ gap, data.coef @ data.covariance @ data.coef
     chosen, strong = set(np.flatnonzero(coef)), set(np.flatnonzero(data.coef)[:s])
-    hits = len(chosen & strong)
     return {
-        "risk": risk / null,
-        "error": (risk + data.variance) / data.variance,
-        "explained": 1 - (risk + data.variance) / (null + data.variance),
+        "error": 1 + gap @ data.covariance @ gap / data.variance,
         "nonzeros": len(chosen),
-        "f1": 2 * hits / (len(chosen) + len(strong)),
+        "f1": 2 * len(chosen & strong) / (len(chosen) + len(strong)),
     }
 
 
@@ -271,19 +280,19 @@ def tuned(data, candidates, fewer=False):
 
 
 def repetition_rows(data, lasso, s):
-    """(rows of the table, seconds by method) of one repetition."""
+    """(rows of the table, processor seconds by method) of one repetition."""
     found, seconds = {}, {}
-    began = time.perf_counter()
+    began = time.process_time()
     parts = [(data.X, data.y)]
     parts += [(data.X[data.folds != f], data.y[data.folds != f]) for f in range(FOLDS)]
     found["lasso"] = Candidates(lasso[0], fold_errors(data, lasso[1:]))
     mixed = [relaxed(X, y, b) for (X, y), b in zip(parts, lasso, strict=True)]
     found[REFERENCE] = Candidates(mixed[0], fold_errors(data, mixed[1:]))
-    seconds[REFERENCE], began = time.perf_counter() - began, time.perf_counter()
+    seconds[REFERENCE], began = time.process_time() - began, time.process_time()
     found["forward stepwise"] = by_rows(data, stepwise)
-    seconds["forward stepwise"], began = time.perf_counter() - began, time.perf_counter()
+    seconds["forward stepwise"], began = time.process_time() - began, time.process_time()
     every, plain = subsets(data)
-    seconds[AUTO] = time.perf_counter() - began
+    seconds[AUTO] = time.process_time() - began
     found[PLAIN] = Candidates(every.coef[:, plain], every.errors[plain])
     found[AUTO] = found[FEWER] = every
     rows = []
@@ -299,63 +308,62 @@ def repetition_rows(data, lasso, s):
 
 
 def run(cell, repetitions):
-    """The table of one cell: a row for each repetition, method and tuning."""
-    samples = [sample(cell, r) for r in range(repetitions)]
+    """The rows of so many repetitions (a range) of a cell: one for each, tuning and method. `gap`
+    and `gap2` are the difference of the error from that of the relaxed lasso, and its square.
+    """
+    samples = [sample(cell, r) for r in repetitions]
     lasso, times = lasso_coefficients(samples)
     tables = []
-    for r, (data, coef, by_r) in enumerate(zip(samples, lasso, times, strict=True)):
+    for data, coef, by_r in zip(samples, lasso, times, strict=True):
         rows, seconds = repetition_rows(data, coef, SETTINGS[cell.setting][2])
         seconds |= {"lasso": by_r, REFERENCE: seconds[REFERENCE] + by_r}
-        table = pd.DataFrame(rows).assign(repetition=r)
-        tables.append(table.assign(seconds=table["method"].map(seconds)))
-    return pd.concat(tables).assign(**cell._asdict())
+        table = pd.DataFrame(rows)
+        base = table[table["method"] == REFERENCE].set_index("tuning")["error"]
+        gap = table["error"] - table["tuning"].map(base)
+        seconds = table["method"].map(seconds).fillna(0.0)
+        tables.append(table.assign(number=cell.number, gap=gap, gap2=gap**2, seconds=seconds))
+    return pd.concat(tables)
+
+
+def counted(file):
+    """{number of a cell: its stored repetitions}."""
+    results = stored.load(file)
+    return {} if results is None else results.groupby("number")["count"].first().to_dict()
 
 
 def compared(results):
-    """A row for each cell, tuning and method: its test error against that of the relaxed lasso."""
-    keys = ["number", "setting", "tuning", "method"]
-    results = results.set_index("repetition")
-    base = {
-        key: part["error"] for key, part in results[results.method == REFERENCE].groupby(keys[:3])
-    }
-    nonzeros = {
-        key: part["nonzeros"]
-        for key, part in results[results.method == REFERENCE].groupby(keys[:3])
-    }
-    out = []
-    for key, part in results.groupby(keys):
-        theirs = base[key[:3]]
-        gap = (part["error"] - theirs).to_numpy()
-        error = gap.std(ddof=1) / np.sqrt(len(gap))
-        ratio = part["error"].mean() / theirs.mean()
-        out.append(
-            dict(zip(keys, key, strict=True))
-            | {
-                "ratio": ratio,
-                "worse": gap.mean() > 2 * error and ratio > 1.01,
-                "better": gap.mean() < -2 * error,
-                "fewer": part["nonzeros"].mean() < nonzeros[key[:3]].mean(),
-            }
-        )
-    return pd.DataFrame(out)
+    """The stored sums as means, with the ratio of the test error to that of the relaxed lasso,
+    whether it is worse or better, and whether there are fewer features.
+    """
+    every = pd.DataFrame(cells()).set_index("number")
+    out = results.join(every, on="number")
+    count, keys = out["count"], ["number", "tuning"]
+    base = out[out["method"] == REFERENCE].set_index(keys)[["error", "nonzeros"]]
+    base = out[keys].join(base, on=keys)
+    gap, error = out["gap"] / count, stored.standard_error(count, out["gap"], out["gap2"])
+    out["ratio"] = out["error"] / base["error"]
+    out["worse"] = (gap > 2 * error) & (out["ratio"] > 1.01)
+    out["better"] = gap < -2 * error
+    out["fewer"] = out["nonzeros"] < base["nonzeros"]
+    for name in ("error", "nonzeros", "f1", "seconds"):
+        out[name] /= count
+    return out
 
 
-def summary(results):
+def geometric(ratios):
+    """Their geometric mean; nan of none."""
+    return np.exp(np.log(ratios).mean())
+
+
+def summary(table):
     """The table of the page: by tuning and method, over all cells and by setting."""
-    table = compared(results)
     rows = []
     for (tuning, method), part in table.groupby(["tuning", "method"], sort=False):
         if method == REFERENCE:
             continue
-        row = {
-            "tuned by": tuning,
-            "method": method,
-            "cells": len(part),
-            "ratio": np.exp(np.log(part["ratio"]).mean()),
-        }
+        row = {"tuned by": tuning, "method": method, "ratio": geometric(part["ratio"])}
         for setting in SETTINGS:
-            own = part[part["setting"] == setting]["ratio"]
-            row[setting] = np.exp(np.log(own).mean()) if len(own) else np.nan
+            row[setting] = geometric(part[part["setting"] == setting]["ratio"])
         for name in ("worse", "better", "fewer"):
             row[f"{name} %"] = 100 * part[name].mean()
         rows.append(row)
@@ -363,16 +371,92 @@ def summary(results):
     return pd.DataFrame(rows).sort_values("tuned by", key=lambda by: by.map(order), kind="stable")
 
 
-def markdown(table, count, repetitions):
-    """The table of `summary` for the page, with what was run."""
-    names = ["tuned by", "method", "ratio", *SETTINGS, "worse %", "better %", "fewer %"]
-    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+BANDS = {"below 0.3": (0.0, 0.3), "0.3 to 1.2": (0.3, 1.2), "above 1.2": (1.2, np.inf)}
+
+
+def by_signal(table):
+    """Ratios of test errors by the ratio of signal to noise."""
+    rows = []
+    for (tuning, method), part in table.groupby(["tuning", "method"], sort=False):
+        if tuning == "oracle" or method in (REFERENCE, AGAIN):
+            continue
+        row = {"tuned by": tuning, "method": method}
+        for band, (low, high) in BANDS.items():
+            row[band] = geometric(part[part["snr"].between(low, high)]["ratio"])
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("tuned by", ascending=False, kind="stable")
+
+
+def lost(table):
+    """The cells in which the default or its rule for fewer features are worse."""
+    names = {"setting": "setting", "tuning": "tuned by", "method": "method", "kind": "type"}
+    names |= {"correlation": "correlation", "snr": "signal to noise", "ratio": "ratio"}
+    worse = table[table["worse"] & table["method"].isin([AUTO, FEWER])]
+    return worse.sort_values("ratio", ascending=False)[list(names)].rename(columns=names)
+
+
+def markdown(table):
+    """A table for the page: ratios with three decimals, shares with none."""
+
+    def text(name, value):
+        digits = {"signal to noise": ".2f", "correlation": "g", "type": "d"}
+        form = ".0f" if name.endswith("%") else digits.get(name, ".3f")
+        return value if isinstance(value, str) else f"{value:{form}}"
+
+    lines = [f"| {' | '.join(table.columns)} |", "|" + "---|" * table.shape[1]]
     for row in table.to_dict("records"):
-        numbers = [f"{row[name]:.3f}" for name in names[2:-3]]
-        shares = [f"{row[name]:.0f}" for name in names[-3:]]
-        lines.append(f"| {row['tuned by']} | {row['method']} | {' | '.join(numbers + shares)} |")
-    lines += ["", f"{count} of the {len(cells())} cells, {repetitions} repetitions each."]
+        lines.append(f"| {' | '.join(text(*item) for item in row.items())} |")
     return "\n".join(lines)
+
+
+def told(results, table):
+    """How many cells and repetitions are stored, computed with which commits."""
+    counts = results.groupby("number")["count"].first().value_counts()
+    ran = ", ".join(f"{number} with {count} repetitions" for count, number in counts.items())
+    own = table.groupby("setting")["number"].nunique()
+    settings = ", ".join(f"{name} {own.get(name, 0)}" for name in SETTINGS)
+    versions = ", ".join(dict.fromkeys(" ".join(results["l0path"]).split()))
+    return (
+        f"Cells: {results['number'].nunique()} of {len(cells())} ({ran}; {settings} of 120 each). "
+        f"Commits of l0path: {versions}."
+    )
+
+
+def page(results):
+    """Write the tables and the figures of the page."""
+    table = compared(results)
+    put("lasso", f"{markdown(summary(table))}\n\n{told(results, table)}")
+    put("lasso-signal", markdown(by_signal(table)))
+    put("lasso-lost", markdown(lost(table)))
+    overview(table, ROOT / "docs" / "assets" / "lasso_question.png")
+    for setting in SETTINGS:
+        draw(table, setting, ROOT / "docs" / "assets" / f"lasso_{setting}.png")
+
+
+def overview(table, file):
+    """The figure of all settings: test error over that of the relaxed lasso, tuned by validation,
+    against the ratio of signal to noise; geometric means over types and correlations.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(11, 3.6), sharey=True)
+    own = table[table["tuning"] == "validation"]
+    for ax, (setting, (n, p, s)) in zip(axes, SETTINGS.items(), strict=True):
+        part = own[own["setting"] == setting]
+        for method, color in COLORS.items():
+            line = part[part["method"] == method].groupby("snr")["ratio"].apply(geometric)
+            ax.plot(line.index, line, color=color, marker="o", markersize=3, lw=1.3, label=method)
+        ax.set_xscale("log")
+        ax.set_title(f"{setting}: n = {n}, p = {p}, s = {s}", fontsize=9)
+    axes[0].set_ylabel("test error / that of the relaxed lasso")
+    figure.supxlabel("signal-to-noise ratio", fontsize=10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=6, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    figure.savefig(file, dpi=100)
+    plt.close(figure)
 
 
 def draw(results, setting, file):
@@ -409,36 +493,37 @@ def draw(results, setting, file):
 
 
 def main():
-    """Compute the missing cells and print what all of them say."""
+    """Compute cells that are missing and print what all of them say."""
     args = arguments(
         __doc__.splitlines()[0],
-        store=("lasso-question", "folder of the results, a file for each cell"),
-        every=(1, "compute every so many-th cell"),
-        repetitions=(50, "repetitions of each cell"),
+        store=(str(stored.FOLDER), "folder of lasso_question.csv"),
+        minutes=(0.0, "compute for so long, to the end of a cell"),
+        repetitions=(10, "repetitions of each cell"),
         only=("", "only settings whose name contains this"),
-        page=(False, "write the table of docs/results.md"),
+        page=(False, "write tables and figures of docs/results.md"),
     )
-    store = Path(args.store)
-    store.mkdir(parents=True, exist_ok=True)
-    asked = [c for c in cells()[:: args.every] if args.only in c.setting]
+    began, file = time.monotonic(), Path(args.store) / "lasso_question.csv"
+    asked = [c for c in in_order() if args.only in c.setting]
     if args.smoke:
         asked, args.repetitions = [cells()[i] for i in (5, 125)], 2
+        args.minutes, file = np.inf, Path(tempfile.mkdtemp()) / file.name
+    file.parent.mkdir(parents=True, exist_ok=True)
     for cell in asked:
-        file = store / f"{cell.name}_{args.repetitions}.csv.gz"
-        if not file.exists():
-            began = time.perf_counter()
-            run(cell, args.repetitions).to_csv(file, index=False)
-            print(f"# {cell.name}: {time.perf_counter() - began:.0f} s", flush=True)
-    files = [store / f"{cell.name}_{args.repetitions}.csv.gz" for cell in asked]
-    results = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
-    table = summary(results)
-    table.to_csv(store / "summary.csv", index=False)
-    print(table.to_string(index=False, float_format=lambda v: f"{v:.3f}"))
-    print(results.groupby(["setting", "method"])["seconds"].mean().unstack().round(2).to_string())
+        done = counted(file).get(cell.number, 0)
+        if done >= args.repetitions:
+            continue
+        if time.monotonic() - began >= 60 * args.minutes:
+            break
+        stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
+        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
+    results = stored.load(file)
+    table = compared(results)
+    print(summary(table).to_string(index=False, float_format=lambda v: f"{v:.3f}"))
+    print(by_signal(table).to_string(index=False, float_format=lambda v: f"{v:.3f}"))
+    print(table.groupby(["setting", "method"])["seconds"].mean().unstack().round(2).to_string())
+    print(told(results, table))
     if args.page:
-        put("lasso", markdown(table, len(asked), args.repetitions))
-    for setting in results["setting"].unique():
-        draw(results, setting, store / f"{setting}.png")
+        page(results)
 
 
 if __name__ == "__main__":

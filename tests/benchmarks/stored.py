@@ -1,0 +1,48 @@
+"""Results that add up over many runs: sums in a CSV file, a line for each combination of keys.
+
+Means and standard errors follow from the sums and the `count` of what was added, so that a long
+study can be done a part at a time. The column `l0path` names the commits a line was computed with.
+"""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import l0path
+
+FOLDER = Path(__file__).parent / "stored"
+
+
+def version():
+    """The commit of the l0path that is imported; with "-dirty" if its files were changed."""
+    asked = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    folder = Path(l0path.__file__).parent
+    return subprocess.run(asked, cwd=folder, capture_output=True, text=True).stdout.strip()
+
+
+def load(file):
+    """The table of a file; None if there is none yet."""
+    return pd.read_csv(file) if file.exists() else None
+
+
+def add(file, keys, rows):
+    """Add rows (columns `keys`, all others numbers) to the sums of a file."""
+    new = rows.groupby(keys, as_index=False).sum()
+    new.insert(len(keys), "count", rows.groupby(keys).size().to_numpy())
+    new["l0path"] = version()
+    old = load(file)
+    both = new if old is None else pd.concat([old, new])
+    totals = {name: "sum" for name in both.columns.drop([*keys, "l0path"])}
+    versions = lambda texts: " ".join(dict.fromkeys(" ".join(texts).split()))  # noqa: E731
+    both = both.groupby(keys, as_index=False).agg(totals | {"l0path": versions})
+    part = file.with_suffix(".part")
+    both.to_csv(part, index=False, float_format="%.9g", lineterminator="\n")
+    part.replace(file)
+
+
+def standard_error(count, total, squares):
+    """The standard error of a mean from the number of values, their sum and that of squares."""
+    variance = np.maximum(squares - total**2 / count, 0.0) / np.maximum(count - 1, 1)
+    return np.where(count > 1, np.sqrt(variance / count), np.nan)
