@@ -102,8 +102,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # with several responses and classes, no coefficient at all, likelihoods that are
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
 # thresholds closer than rounding in the units of the user, opposite columns with bounds,
-# Newton steps that end far out, where terms have slopes and no curvature, a program on which HiGHS
-# halts
+# Newton steps that end far out, where terms have slopes and no curvature, programs on which HiGHS
+# halts, a far row along which Newton steps of classes converge linearly, or which nearly keeps a
+# direction from being found
 @pytest.mark.parametrize(
     "seed",
     [
@@ -182,6 +183,9 @@ def test_no_claim_is_false_in_many_problems(first):
         31061,
         81017,
         81037,
+        83325,
+        82505,
+        83677,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -20,12 +20,11 @@ def benchmarks(monkeypatch):
             del sys.modules[name]
 
 
-def test_continued_results_are_those_of_one_run(benchmarks, monkeypatch, tmp_path):
+def without_r(monkeypatch):
+    """The simulations with a stand-in for R's glmnet: nothing, and small marginal slopes."""
     import lasso_question as question
-    import stored
 
     def no_lasso(samples):
-        """Marginal slopes and nothing, in place of R's glmnet."""
         out = []
         for data in samples:
             X, y, folds = data.X, data.y, data.folds
@@ -35,6 +34,13 @@ def test_continued_results_are_those_of_one_run(benchmarks, monkeypatch, tmp_pat
         return out, [0.0] * len(samples)
 
     monkeypatch.setattr(question, "lasso_coefficients", no_lasso)
+    return question
+
+
+def test_continued_results_are_those_of_one_run(benchmarks, monkeypatch, tmp_path):
+    import stored
+
+    question = without_r(monkeypatch)
     one, many = tmp_path / "one.csv", tmp_path / "many.csv"
     first, second = question.cells()[7], question.cells()[15]
     for cell in (first, second):
@@ -57,3 +63,32 @@ def test_standard_errors_follow_from_sums(benchmarks):
     values = np.random.default_rng(0).normal(3.0, 0.1, size=12)
     found = stored.standard_error(12, values.sum(), (values**2).sum())
     assert found == pytest.approx(values.std(ddof=1) / np.sqrt(12), rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_more_splits_begin_with_those_that_are_stored(benchmarks, classes):
+    import real_data
+
+    y = np.random.default_rng(0).integers(0, 2, size=50).astype(float)
+    few, many = (real_data.splits_of(y, classes, count) for count in (2, 5))
+    for one, other in zip(few, many[:2], strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_all_cells_are_run_and_each_once(benchmarks):
+    import lasso_question as question
+
+    order, every = question.in_order(), [*question.cells(), *question.guided_cells()]
+    assert sorted(cell.number for cell in order) == list(range(len(every)))
+    assert {cell.setting for cell in order[:8]} == set(question.SETTINGS)
+
+
+def test_a_store_of_further_settings_alone_has_tables(benchmarks, monkeypatch, tmp_path):
+    import stored
+
+    question, file = without_r(monkeypatch), tmp_path / "further.csv"
+    stored.add(file, question.KEYS, question.run(question.guided_cells()[-1], range(2)))
+    shown = question.tables(question.compared(stored.load(file)))
+    assert shown[0]["setting"].tolist() == ["counter-example", "counter-example"]
+    assert set(shown[0]["tuned by"]) == {"validation", "cv"}

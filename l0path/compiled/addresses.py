@@ -12,7 +12,7 @@ Of numba this file uses intrinsics, which are documented, of a result of a compi
 `library` and `fndesc`, which `numba.core.ccallback` uses likewise, and `call_conv`.
 """
 
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.core.errors import NumbaTypeError
 from numba.extending import intrinsic, overload
 
@@ -20,7 +20,12 @@ FUNCTIONS = {}  # address: the Python function of which compiled code is there
 
 
 def address_of(kernel, signature):
-    """The address at which the code of a kernel for one signature is in this process."""
+    """The address at which the code of a kernel for one signature is in this process; a number of
+    its own for a function that numba leaves to Python.
+    """
+    if config.DISABLE_JIT:
+        FUNCTIONS[id(kernel)] = kernel
+        return id(kernel)
     kernel.compile(signature.args)
     compiled = kernel.overloads[signature.args]
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)

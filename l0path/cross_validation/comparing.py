@@ -18,7 +18,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
 from .result import CVPath
-from .scoring import Metric, UndefinedScore, held_out_rows, metric_of, metrics_for, score
+from .scoring import Metric, UndefinedScore, held_out_rows, metric_of, metrics_for, scores
 from .splits import spread
 
 Which = Rule | None
@@ -28,13 +28,13 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
     """(solutions, folds) scores: fits[f] are the solutions of fold f matched with those of the
     path; a solution that stands in for several is scored once.
     """
-    scores = np.empty((len(path), len(splits)))
+    out = np.empty((len(path), len(splits)))
     for column, (split, matched) in enumerate(zip(splits, fits, strict=True)):
-        distinct = list({id(s): s for s in matched}.values())
-        held = held_out_rows(path, data, distinct, split)
-        known = {id(s): score(metric, one) for s, one in zip(distinct, held, strict=True)}
-        scores[:, column] = [known[id(s)] for s in matched]
-    return scores
+        distinct = {id(s): s for s in matched}
+        held = held_out_rows(path, data, list(distinct.values()), split)
+        known = dict(zip(distinct, scores(metric, held), strict=True))
+        out[:, column] = [known[id(s)] for s in matched]
+    return out
 
 
 @described_by(CVPath.compare)

@@ -21,6 +21,7 @@ The best r2 and auc are the largest; of all others the smallest is the best.
 
 import difflib
 import inspect
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -219,6 +220,31 @@ def score(metric, held):
         return float(metric.rows(held) @ held.weights / held.weights.sum())
 
 
+def scores(metric, fits):
+    """The scores of fits, each given by its `HeldOutRows` of the same rows, one after another.
+    A metric of rows is asked for many fits at once.
+    """
+    fits = iter(fits)
+    for first in fits:
+        count = 1 if metric.rows is None else max(GATHERED // max(first.eta.size, 1), 1)
+        some = [first, *itertools.islice(fits, count - 1)]
+        if len(some) == 1:
+            yield score(metric, first)
+            continue
+        seen = first.weights > 0.0
+        seen = seen if seen.any() else ~seen
+        weights = first.weights[seen]
+        together = first._replace(
+            y=np.concatenate([one.y[seen] for one in some]),
+            eta=np.concatenate([one.eta[seen] for one in some]),
+            weights=np.tile(weights, len(some)),
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = metric.rows(together).reshape(len(some), -1)
+            values = rows @ weights / weights.sum()
+        yield from values.tolist()
+
+
 def held_out_rows(path, data, solutions, split):
     """The `HeldOutRows` of a fold (train, test) with each of these solutions of it, one after
     another.
@@ -239,15 +265,19 @@ def predictors(data, solutions, rows):
     """
     n, start = data.design.n, 0
     while start < len(solutions):
-        stop = len(solutions)
+        stop, shape = len(solutions), solutions[start].beta.shape[1:]
         while True:
-            J = np.unique(np.concatenate([s.support for s in solutions[start:stop]]))
-            if J.size * n <= GATHERED or stop == start + 1:
+            some = solutions[start:stop]
+            J = np.unique(np.concatenate([s.support for s in some]))
+            if max(J.size, len(some) * math.prod(shape)) * n <= GATHERED or len(some) == 1:
                 break
             stop = start + (stop - start) // 2
+        beta = np.zeros((len(some), J.size, *shape))
+        for own, s in zip(beta, some, strict=True):
+            own[np.searchsorted(J, s.support)] = s.beta
         Z = data.design.columns(J)[rows]
-        for s in solutions[start:stop]:
-            eta = s.intercept + Z[:, np.searchsorted(J, s.support)] @ s.beta
+        for s, eta in zip(some, np.moveaxis(np.tensordot(Z, beta, (1, 1)), 1, 0), strict=True):
+            eta = s.intercept + eta
             yield eta if data.offset is None else eta + data.offset[rows]
         start = stop
 

@@ -129,14 +129,8 @@ class Unshrunken:
         """Whether the columns of a support are linearly dependent, up to rounding of their Gram
         matrix; near combinations that are known have fits of their own.
         """
-        model, problem = self.setting.working_set, self.setting.problem
+        model = self.setting.working_set
         if model.hidden(s.support, 0.0):
             return False
-        at, unit = model.where[s.support], np.sqrt(np.maximum(problem.square[s.support], 1e-300))
-        if problem.quadratic:
-            G = model.G[at[:, None], at]
-        else:
-            Z = model.Z[at] * np.sqrt(problem.weights)
-            G = Z @ Z.T
-        factor, failed = lapack.dpotrf(G / unit / unit[:, None], lower=1)
+        factor, failed = lapack.dpotrf(model.correlations(s.support), lower=1)
         return bool(failed) or np.diagonal(factor).min() ** 2 <= COLLINEAR

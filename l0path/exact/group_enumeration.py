@@ -14,9 +14,9 @@ from ..working_set.groups import GroupFit
 from ..working_set.model import make_model
 from .all_sizes.choice import union
 from .all_sizes.nested import refits_bound
+from .all_sizes.subtrees import MOST_COLUMNS
 from .contest import Contest
 from .integrality_generation import IntegralityGeneration
-from .leaps import MOST_COLUMNS
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 MOST_FITS = 1e6  # sets of columns that are refitted at most

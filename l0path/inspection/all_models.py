@@ -40,7 +40,7 @@ from ..exact.all_sizes.scores import (
 )
 from ..exact.all_sizes.search import servable
 from ..exact.all_sizes.sized_tree import SizedTree
-from ..exact.leaps import MOST_COLUMNS
+from ..exact.all_sizes.subtrees import MOST_COLUMNS
 from ..exact.result import (
     WHY_ENDED,
     WHY_STOPPED,

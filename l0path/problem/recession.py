@@ -30,6 +30,7 @@ from .traits import MONOTONE, ORDERED, held_by
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
 SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
+SHORTER = (1e5, 1e3)  # the same where HiGHS does not solve the program with those before
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
@@ -254,8 +255,11 @@ def face_near(functions, x):
             tried.append((may, free))
     for may, free in tried:
         ones = np.ones(free.shape[1])
-        some = Functions(A[may] @ free, held[may], at[may], -ones, ones, ones)
-        face = face_of(some)
+        along = A[may] @ free
+        # what the others keep from changing changes by rounding
+        size = np.linalg.norm(along, axis=1)
+        along[size <= SAME_SPAN * np.linalg.norm(A[may], axis=1)] = 0.0
+        face = face_of(Functions(along, held[may], at[may], -ones, ones, ones))
         if face is not None:
             gone = np.zeros(held.size, dtype=bool)
             gone[may] = face.gone
@@ -335,20 +339,22 @@ def face_of(functions):
     some, back = np.unique(A[~held], axis=0, return_inverse=True)
     still = np.unique(A[held], axis=0)
     m, q = some.shape
-    found = scipy.optimize.linprog(
-        np.concatenate([np.zeros(q), -np.ones(m)]),
-        A_ub=scipy.sparse.hstack([scipy.sparse.csr_array(-some), scipy.sparse.eye_array(m)]),
-        b_ub=np.zeros(m),
-        A_eq=scipy.sparse.csr_array(np.hstack([still, np.zeros((len(still), m))])),
-        b_eq=np.zeros(len(still)),
-        bounds=np.column_stack(
-            [
-                np.concatenate([functions.low * LONGEST, np.zeros(m)]),
-                np.concatenate([functions.high * LONGEST, np.ones(m)]),
-            ]
-        ),
-    )
-    if found.x is None:
+    grown = scipy.sparse.hstack([scipy.sparse.csr_array(-some), scipy.sparse.eye_array(m)])
+    kept = scipy.sparse.csr_array(np.hstack([still, np.zeros((len(still), m))]))
+    for longest in (LONGEST, *SHORTER):
+        low = np.concatenate([functions.low * longest, np.zeros(m)])
+        high = np.concatenate([functions.high * longest, np.ones(m)])
+        found = scipy.optimize.linprog(
+            np.concatenate([np.zeros(q), -np.ones(m)]),
+            A_ub=grown,
+            b_ub=np.zeros(m),
+            A_eq=kept,
+            b_eq=np.zeros(len(still)),
+            bounds=np.column_stack([low, high]),
+        )
+        if found.x is not None:
+            break
+    else:
         return None
     gone = np.zeros(held.size, dtype=bool)
     gone[~held] = (found.x[q:] > GROWS)[back.ravel()]

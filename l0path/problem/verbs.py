@@ -14,13 +14,14 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
     origin_of             a number that may be taken off every predictor
     reach_of_rows         how far predictors are from the offset, and the margins of classes
-    along_the_way         the loss with a memory of predictors, if that makes it faster
+    state_of_rows         what its verbs at one predictor share, as `state_size` numbers: they
+                          ask `state_at`, and the code that makes it is compiled once
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
 from what v gives (`coupled_columns`). Python calls the functions at the end.
 
-Kernels take a loss as `LossData`, with its verbs of all rows by address. One with a memory is a
-record there, too, for which kernels are compiled anew.
+Kernels take a loss as `LossData`, with its verbs of all rows by address; those that go from one
+predictor to the next let it remember where it was (`along_the_way`).
 """
 
 import math
@@ -29,7 +30,7 @@ from functools import cache, cached_property, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import config, types
+from numba.core import types
 
 from ..compiled import address_of
 from ..core.dispatch import calling, generic, njit
@@ -74,6 +75,7 @@ def fenchel_gap(loss, y, eta, at, dual):
 VECTOR, NUMBER = types.Array(types.float64, 1, "C"), types.float64
 MATRIX, INDICES = types.Array(types.float64, 2, "C"), types.Array(types.int64, 1, "C")
 BY_ADDRESS = []  # `AddressedVerb`, by their places in `LossData.at`
+STATE = 0  # the place of `state_of_rows`
 LARGEST_WHOLE = 2**53  # whole numbers up to it are doubles, too
 
 
@@ -81,8 +83,9 @@ class AddressedVerb(NamedTuple):
     """A verb of all rows that kernels call by its address."""
 
     verb: Any
-    signature: Any  # of its compiled code: numbers, ints, and its arguments after the loss
-    sums: bool  # whether it sums what verbs of one row say, where a loss has none of its own
+    signature: Any  # of its compiled code: `SHARED`, and its arguments after the loss
+    call: Any  # `call_at` of this signature
+    without: Any  # see `called_by_address`
 
 
 class LossData(NamedTuple):
@@ -93,6 +96,7 @@ class LossData(NamedTuple):
     at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
     numbers: np.ndarray  # float64, the numbers of the record, then its arrays of numbers
     ints: np.ndarray  # int64, where each array begins and ends, then its arrays of indices
+    memory: np.ndarray  # float64, see `along_the_way`; (0,) for none, as where threads share it
     rank: int  # `rank_of`
 
     def __reduce__(self):
@@ -103,19 +107,24 @@ class NoLoss(NamedTuple):
     """A record for which verbs are compiled that a loss does not have: once for all losses."""
 
 
-def called_by_address(returned, *kinds, sums=True):
+SHARED = types.int64, VECTOR, INDICES, VECTOR  # address of `state_of_rows`, numbers, ints, memory
+
+
+def called_by_address(returned, *kinds, without=None):
     """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
 
-    returned, kinds: numba types of what it returns and of its arguments after the loss; sums: see
-    `AddressedVerb`.
+    returned, kinds: numba types of what it returns and of its arguments after the loss; without:
+    the number that it returns for a loss that has neither this verb nor those of one row, None
+    where the verb itself says so.
     """
 
     def register(verb):
-        place, signature = len(BY_ADDRESS), returned(VECTOR, INDICES, *kinds)
-        BY_ADDRESS.append(AddressedVerb(verb, signature, sums))
-        given = ", ".join(_arguments(verb))
-        scope = {"call": calling(signature), "__name__": __name__}
-        body = f"return call(loss.at[{place}], loss.numbers, loss.ints, {given})"
+        place, signature = len(BY_ADDRESS), returned(*SHARED, *kinds)
+        call, given = calling(signature), ", ".join(_arguments(verb))
+        BY_ADDRESS.append(AddressedVerb(verb, signature, call, without))
+        scope = {"call": call, "__name__": __name__}
+        shared = f"loss.at[{STATE}], loss.numbers, loss.ints, loss.memory"
+        body = f"return call(loss.at[{place}], {shared}, {given})"
         exec(f"def by_address(loss, {given}): {body}", scope)
         verb.register(LossData)(scope["by_address"])
         return verb
@@ -131,8 +140,8 @@ def _arguments(verb):
 
 @cache
 def _kernel(verb, record, kinds):
-    """The kernel of a verb for a class of records, of (numbers, ints, ...): the record is made of
-    its numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`.
+    """The kernel of a verb for a class of records, of (*SHARED, ...): the record is made of its
+    numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`.
     """
     fields, scalars, arrays = [], 0, 0
     for kind in kinds:
@@ -142,11 +151,30 @@ def _kernel(verb, record, kinds):
         else:
             fields.append(f"{kind}[ints[{2 * arrays}] : ints[{2 * arrays + 1}]]")
             arrays += 1
-    given = ", ".join(_arguments(verb))
+    made, given = f"record({', '.join(fields)})", ", ".join(_arguments(verb))
     # with the module of the record it is stored where that is of the package
     scope = {"verb": verb, "record": record, "__name__": record.__module__}
-    body = f"return verb(record({', '.join(fields)}), {given})"
-    exec(f"def of_rows(numbers, ints, {given}): {body}", scope)
+    if _in_kernels(record) is not record:
+        scope["kept"] = _in_kernels(record)
+        made = f"kept({made}, finder, numbers, ints, memory)"
+    body = f"return verb({made}, {given})"
+    exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
+    return njit(scope["of_rows"])
+
+
+def _in_kernels(record):
+    """The class of what verbs take for a class of records: its `in_kernels`, of (record, *SHARED),
+    where the loss has a `state_of_rows`.
+    """
+    return getattr(record, "in_kernels", record)
+
+
+@cache
+def _missing(verb, number):
+    """The kernel of a verb for losses that do not have it: it returns a number."""
+    given = ", ".join(_arguments(verb))
+    scope = {"number": number, "__name__": __name__}
+    exec(f"def of_rows(finder, numbers, ints, memory, {given}): return number", scope)
     return njit(scope["of_rows"])
 
 
@@ -175,11 +203,16 @@ class CompiledVerbs:
     """
 
     def __init__(self, record, kinds):
-        rows = _registered(value, record)
-        self.kernels = []
-        for verb, _, sums in BY_ADDRESS:
-            own = _registered(verb, record) or (sums and rows)
-            self.kernels.append(_kernel(verb, *((record, kinds) if own else (NoLoss, ()))))
+        kept, self.kernels = _in_kernels(record), []
+        rows = _registered(value, kept)
+        for verb, _, _, without in BY_ADDRESS:
+            if _registered(verb, kept) or (without is not None and rows):
+                self.kernels.append(_kernel(verb, record, kinds))
+            elif without is None:
+                self.kernels.append(_kernel(verb, NoLoss, ()))
+            else:
+                self.kernels.append(_missing(verb, without))
+        self.settles = _registered(state_of_rows, kept)
 
     @cached_property
     def at(self):
@@ -187,6 +220,12 @@ class CompiledVerbs:
         signatures = (one.signature for one in BY_ADDRESS)
         pairs = zip(self.kernels, signatures, strict=True)
         return np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
+
+    @cached_property
+    def finder(self):
+        """The address of `state_of_rows`, 0 for a loss without one."""
+        pair = self.kernels[STATE], BY_ADDRESS[STATE].signature
+        return address_of(*pair) if self.settles else 0
 
 
 def _registered(verb, record):
@@ -196,11 +235,11 @@ def _registered(verb, record):
 
 @cache
 def compiled_verbs(record, kinds):
-    """The `CompiledVerbs` of a class of records; None for one with a memory (`along_the_way`), and
-    with fields that are neither numbers nor arrays of them.
+    """The `CompiledVerbs` of a class of records; None for one with fields that are neither numbers
+    nor arrays of them.
     """
-    known = _registered(value, record) or _registered(value_of_rows, record)
-    if not known or _registered(along_the_way, record) or None in kinds:
+    known = any(_registered(verb, _in_kernels(record)) for verb in (value, value_of_rows))
+    if not known or None in kinds:
         return None
     return CompiledVerbs(record, kinds)
 
@@ -217,14 +256,12 @@ _last = threading.local()  # pair: the last record of a thread, and its `Packed`
 
 
 def _packed(loss):
-    """The `Packed` of the record of a loss; None where there are no `compiled_verbs`, and where
-    numba does not compile.
-    """
+    """The `Packed` of the record of a loss; None where there are no `compiled_verbs`."""
     held, packed = getattr(_last, "pair", (None, None))
     if held is loss:
         return packed
     kinds = tuple(map(_kind_of_field, loss))
-    verbs = None if config.DISABLE_JIT else compiled_verbs(type(loss), kinds)
+    verbs = compiled_verbs(type(loss), kinds)
     if verbs is None:
         return None
     _last.pair = loss, Packed(verbs, *_laid_out(loss, kinds))
@@ -253,7 +290,10 @@ def loss_data(loss):
     packed = _packed(loss)
     if packed is None:
         return loss
-    return LossData(packed.verbs.at, packed.numbers, packed.ints, rank_of(loss))
+    return LossData(packed.verbs.at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
+
+
+NOTHING = np.empty(0)
 
 
 # -------------------- all rows
@@ -270,7 +310,84 @@ class Tangent(NamedTuple):
 TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
+@called_by_address(types.none, *6 * [VECTOR])
+@generic
+def state_of_rows(loss, y, eta, weights, before, known, state):
+    """Fill state (`state_size`,) with what verbs at eta (n,) share; a loss may find it faster from
+    the state `known` at another predictor `before` (n,), both empty where there is none.
+    """
+
+
+@called_by_address(types.int64, VECTOR)
+@generic
+def state_size(loss, y):
+    """The number of numbers that `state_of_rows` fills."""
+    return 0
+
+
+_find = BY_ADDRESS[STATE].call
+
+
+@njit
+def state_at(loss, y, eta, weights):
+    """The state of a loss at a predictor, as `state_of_rows` fills it, or known from before.
+
+    loss: as its verbs take it, see `_in_kernels`; y, eta, weights: (n,).
+    """
+    memory, size, n = loss.memory, state_size(loss, y), eta.size
+    before, known, place = memory[:0], memory[:0], 0
+    if memory.size:
+        width, newest = n + size, 2 + int(memory[1]) * (n + size)
+        for slot in range(int(memory[0])):
+            place = 2 + slot * width
+            if _equal(memory[place : place + n], eta):
+                memory[1] = slot
+                return memory[place + n : place + width]
+        place = 2
+        if memory[0] > 0.0:
+            before, known = memory[newest : newest + n], memory[newest + n : newest + width]
+            place = 2 + width if newest == 2 else 2
+        memory[0] = min(memory[0] + 1.0, 2.0)
+        memory[1] = 0.0 if place == 2 else 1.0
+        state = memory[place + n : place + width]
+        for i in range(n):
+            memory[place + i] = eta[i]
+    else:
+        state = np.empty(size)
+    at, numbers, ints = loss.finder, loss.numbers, loss.ints
+    _find(at, at, numbers, ints, memory, y, eta, weights, before, known, state)
+    return state
+
+
+@njit
+def _equal(a, b):
+    """Whether two arrays (n,) are equal."""
+    for i in range(a.size):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+@generic
+def along_the_way(loss, y):
+    """The loss for kernels that go from one predictor to the next: it remembers the last two and
+    its states there, if it has a `state_of_rows`.
+    """
+    return loss
+
+
+@along_the_way.register(LossData)
+def data_along_the_way(loss, y):
+    size = state_size(loss, y)
+    if size == 0:
+        return loss
+    # how many predictors it knows, and which is the newest; each with its state
+    memory = np.empty(2 + 2 * (y.size + size))
+    memory[0], memory[1] = 0.0, 0.0
+    return LossData(loss.at, loss.numbers, loss.ints, memory, loss.rank)
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan)
 @generic
 def value_of_rows(loss, y, eta, weights):
     """The loss at eta (n,); weights (n,) sum to one."""
@@ -280,7 +397,7 @@ def value_of_rows(loss, y, eta, weights):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan)
 @generic
 def value_and_slopes(loss, y, eta, weights, slopes):
     """Fill slopes (n,), with the weights in them; returns the loss."""
@@ -291,7 +408,7 @@ def value_and_slopes(loss, y, eta, weights, slopes):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan)
 @generic
 def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes (n,) and v (n,) = `curvatures`, with the weights in them; returns the loss."""
@@ -303,7 +420,7 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR, without=math.nan)
 @generic
 def along_a_column(loss, y, eta, weights, z, shift, out):
     """The loss at eta + shift z (n,); out (2,): its slope and curvature in shift."""
@@ -317,7 +434,7 @@ def along_a_column(loss, y, eta, weights, z, shift, out):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan)
 @generic
 def value_of_each(loss, y, eta, out):
     """Fill out (n,) with the loss of each row, without weights; returns 0."""
@@ -326,7 +443,7 @@ def value_of_each(loss, y, eta, out):
     return 0.0
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, sums=False)
+@called_by_address(NUMBER, VECTOR, VECTOR)
 @generic
 def origin_of(loss, slopes, eta):
     """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
@@ -359,13 +476,7 @@ def middle(slopes, eta):
     return total / size if size > 0.0 else 0.0
 
 
-@generic
-def along_the_way(loss, y):
-    """The loss for kernels that go from one predictor to the next: it may remember where it was."""
-    return loss
-
-
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, without=math.nan)
 @generic
 def slope_along(loss, y, weights, start, end, t):
     """The derivative of the loss in t at start + t (end - start)."""
@@ -387,13 +498,13 @@ def rank_of_data(loss):
     return loss.rank
 
 
-@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX)
 @generic
 def coupling_of_rows(loss, y, eta, weights, Z, out):
     """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
 
 
-@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, sums=False)
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX)
 @generic
 def curvature_times(loss, y, eta, weights, Z, out):
     """out (k, n) = Z B at eta, of a coupled loss that has no P; Z (k, n) has a column in each
@@ -401,7 +512,7 @@ def curvature_times(loss, y, eta, weights, Z, out):
     """
 
 
-@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX, sums=False)
+@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX)
 @generic
 def hessian_of_rows(loss, y, weights, Z, S, eta, H):
     """Fill H[:k, :k] with Z_S B Z_S' at eta (n,) where the loss gives products with B; else H stays
@@ -419,7 +530,7 @@ def dual_gain(loss, y, w, eta, slope_here, dual, move):
     return dual * move - w * fenchel_gap(loss, y, eta, slope_here * inverse, dual * inverse)
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR, without=-math.inf)
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
@@ -439,7 +550,7 @@ def bound_of_rows(loss, y, weights, tangent, end):
     return total if abs(total) < math.inf else -math.inf
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@called_by_address(NUMBER, *6 * [VECTOR], without=-math.inf)
 @generic
 def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
     """The value of a dual point (n,) over that of the loss at eta, for predictors that have moved
@@ -451,7 +562,7 @@ def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
     return gain
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@called_by_address(NUMBER, *7 * [VECTOR], without=-math.inf)
 @generic
 def drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
     """As `dual_gain_of_rows`, of the rows within the domain of the conjugate. The others are drawn
@@ -512,6 +623,13 @@ def dual_bound(loss, y, weights, tangent, end):
     return _asked(bound_of_rows, loss, y, weights, tangent, end)
 
 
+def found_state(loss, y, eta, weights):
+    """The state of a loss at a predictor, see `state_of_rows`; (0,) for a loss without one."""
+    state = np.empty(_asked(state_size, loss, y))
+    _asked(state_of_rows, loss, y, eta, weights, NOTHING, NOTHING, state)
+    return state
+
+
 def losses(loss, y, eta, out):
     """`value_of_each`."""
     _asked(value_of_each, loss, y, eta, out)
@@ -532,7 +650,8 @@ def _asked(verb, loss, *rows):
     packed = _packed(loss)
     if packed is None:
         return of_record(verb)(loss, *rows)
-    return packed.verbs.kernels[PLACES[verb]](packed.numbers, packed.ints, *rows)
+    shared = packed.verbs.finder, packed.numbers, packed.ints, NOTHING
+    return packed.verbs.kernels[PLACES[verb]](*shared, *rows)
 
 
 @cache

@@ -171,11 +171,22 @@ class WorkingColumns:
         """Number of independent columns among the working columns J, up to CONDITION."""
         if not J.size:
             return 0
-        A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)
-        A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
-        if np.linalg.eigvalsh(A @ A.T)[0] > CLEARLY_APART:
+        G = self.correlations(J)
+        G[np.diag_indices_from(G)] -= CLEARLY_APART
+        if not lapack.dpotrf(G, lower=1)[1]:  # all eigenvalues are above CLEARLY_APART
             return J.size
+        A = self._of_length_one(J)
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
+
+    def _of_length_one(self, J):
+        """The working columns J times the roots of the weights, of length one: (|J|, n)."""
+        A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)
+        return A / np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
+
+    def correlations(self, J):
+        """The products of the working columns J, as vectors of length one: (|J|, |J|)."""
+        A = self._of_length_one(J)
+        return A @ A.T
 
     def find_near(self):
         """Note the working columns that are combinations of others up to less than APART of their

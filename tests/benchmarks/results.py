@@ -24,6 +24,7 @@ import l0path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "results.md"
+ASSETS = ROOT / "docs" / "assets"
 STORED = ("L0Learn_CD", "L0Learn_CDPSI")  # peers with stored objectives
 LIMITS = (0.1, 0.5)  # seconds that El0ps has for each value of lambda0
 VALUES = 10  # of lambda0, of El0ps
@@ -243,7 +244,7 @@ def main():
         print(text_of({case: table[case]}), flush=True)
     if args.smoke:
         return
-    figure(table, ROOT / "docs" / "assets" / "results.png")
+    figure(table, ASSETS / "results.png")
     put("results", "\n\n".join(part for part in (text_of(table), args.remark) if part))
 
 

@@ -46,3 +46,26 @@ def standard_error(count, total, squares):
     """The standard error of a mean from the number of values, their sum and that of squares."""
     variance = np.maximum(squares - total**2 / count, 0.0) / np.maximum(count - 1, 1)
     return np.where(count > 1, np.sqrt(variance / count), np.nan)
+
+
+def told(table, key, unit):
+    """How often each `key` was repeated, and with which commits."""
+    counts = table.groupby(key)["count"].first().value_counts()
+    ran = ", ".join(f"{number} with {count} {unit}" for count, number in counts.items())
+    versions = ", ".join(dict.fromkeys(" ".join(table["l0path"]).split()))
+    return f"{ran}. Commits of l0path: {versions}."
+
+
+def markdown(table):
+    """A table for a page: shares without decimals, ratios and scores with three."""
+    digits = {"signal to noise": ".2f", "correlation": "g", "nonzeros": ".1f"}
+
+    def text(name, value):
+        if isinstance(value, (str, int)):
+            return str(value)
+        return f"{value:{'.0f' if name.endswith('%') else digits.get(name, '.3f')}}"
+
+    lines = [f"| {' | '.join(map(str, table.columns))} |", "|" + "---|" * table.shape[1]]
+    for row in table.to_dict("records"):
+        lines.append(f"| {' | '.join(text(*item) for item in row.items())} |")
+    return "\n".join(lines)

@@ -4,6 +4,7 @@ definitions, and nothing compiled anew for a further loss but its verbs.
 
 import enum
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from l0path.core import dispatch
 from l0path.exchange import trials
 from l0path.problem import verbs
 from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.coupled.ordinal import Ordinal
 from l0path.problem.losses import NAMES, Huber, Logistic, Poisson, Squared, make_loss
 from l0path.working_set import refits
 
@@ -66,11 +68,40 @@ def test_verbs_by_address_are_the_definitions(name, loss, y):
 
 def test_every_loss_is_one_type():
     stop, event = RNG.exponential(size=N), np.ones(N)
-    for loss in [*(loss for _, loss, _ in of_rows()), cox_of(np.empty(0), stop, event)]:
-        data = verbs.loss_data(loss)
-        assert isinstance(data, verbs.LossData)
-        assert dispatch._njit(lambda x: 0)(data) == 0
-    assert verbs.rank_of(data) == N  # a term for each death
+    coupled = [cox_of(np.empty(0), stop, event), Ordinal(4)]
+    data = [verbs.loss_data(loss) for loss in [*(loss for _, loss, _ in of_rows()), *coupled]]
+    assert {type(one) for one in data} == {verbs.LossData} and len(set(map(typeof, data))) == 1
+    assert [verbs.rank_of(one) for one in data[-2:]] == [N, 3]  # a term for each death
+
+
+@njit
+def remembering(loss, y):
+    """The loss with a memory."""
+    return verbs.along_the_way(loss, y)
+
+
+def test_what_a_kernel_remembers_is_its_own():
+    data = verbs.loss_data(Ordinal(4))
+    ways = [remembering(data, np.zeros(N)) for _ in range(2)]
+    assert data.memory.size == 0 and min(way.memory.size for way in ways) > 2 * N
+    assert not np.shares_memory(ways[0].memory, ways[1].memory)
+    assert remembering(verbs.loss_data(Logistic()), np.zeros(N)).memory.size == 0
+
+
+def test_fits_at_the_same_time_are_those_of_one_after_the_other():
+    X, e = RNG.standard_normal((120, 12)), RNG.logistic(size=120)
+    stop = np.column_stack([np.exp(e - X[:, 0]), np.ones(120)])
+    cases = [(np.digitize(e + k * X[:, 0], [-1, 0, 1]), "ordinal") for k in (1, -2)]
+    cases += [(stop, "cox"), (stop[::-1].copy(), "cox")]
+
+    def fitted(case):
+        return l0path.fit(X, case[0], loss=case[1], max_k=5).table["objective"].to_numpy()
+
+    alone = [fitted(case) for case in cases]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            for one, other in zip(alone, pool.map(fitted, cases), strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 def test_a_further_loss_compiles_no_kernel_of_the_search():

@@ -176,3 +176,28 @@ def test_a_metric_that_is_not_known_is_told_with_the_one_meant(meant, near):
     X = np.random.default_rng(0).standard_normal((30, 2))
     with pytest.raises(ValueError, match=f"scoring='{meant}' is not known; did you mean '{near}'"):
         l0path.cv_fit(X, X[:, 0] > 0, scoring=meant)
+
+
+@pytest.mark.parametrize("loss", ["squared", "several responses", "multinomial", "ordinal"])
+@pytest.mark.parametrize("gathered", [1, 200, 1 << 22])
+def test_fits_are_scored_together_as_one_by_one(loss, gathered, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    eta = X[:, 0] + rng.normal(size=60)
+    several = loss == "several responses"
+    y = np.column_stack([eta, X[:, 1] + eta]) if several else eta
+    if loss in ("multinomial", "ordinal"):
+        y = np.digitize(eta, [-0.5, 0.5])
+    weight = rng.uniform(0.5, 2.0, 60) * (np.arange(60) % 7 > 0)
+    given = {"sample_weight": weight, "offset": rng.normal(size=60) if loss == "squared" else None}
+    path = l0path.fit(X, y, loss="squared" if several else loss, lambda2=0.01, max_k=5, **given)
+    data, split = path._data(), (np.arange(40), np.arange(38, 60))
+    monkeypatch.setattr(scoring, "GATHERED", gathered)
+    for name in scoring.metrics_for(path._meta.loss):
+        metric = scoring.metric_of(name, path._meta.loss)
+        held = list(scoring.held_out_rows(path, data, path._solutions, split))
+        for s, one in zip(path._solutions, held, strict=True):
+            alone = next(scoring.held_out_rows(path, data, [s], split))
+            np.testing.assert_allclose(one.eta, alone.eta, rtol=0, atol=1e-13)
+        alone = [scoring.score(metric, one) for one in held]
+        np.testing.assert_allclose(list(scoring.scores(metric, held)), alone, rtol=1e-13)

@@ -7,7 +7,7 @@ import pytest
 
 from l0path.exact.all_sizes.kernel import Thresholds, search
 from l0path.exact.all_sizes.search import Walker
-from l0path.exact.leaps import Subtree
+from l0path.exact.all_sizes.subtrees import Subtree
 
 M = 9  # candidates; bounds are kept for sets of 3 to 6 of them
 SIZES = range(3, M - 2)
@@ -21,7 +21,7 @@ def node(seed, alike=0.0, rows=60):
     X /= np.linalg.norm(X, axis=0)
     y = X @ np.ones(M) + 0.1 * rng.standard_normal(rows)
     S, c, value = X.T @ X, np.sqrt(0.5) * (X.T @ y), 0.5 * float(y @ y)
-    walker = Walker(M, M)
+    walker = Walker(np.zeros(M), M)
     walker.load(Subtree((), np.arange(M), S, c, value, np.zeros(M)))
     return walker, S, c, value
 

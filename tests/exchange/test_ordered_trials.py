@@ -9,7 +9,7 @@ import l0path
 from l0path.core.status import FitStatus
 from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighborhoods.chord import Exchanges, OrderedNeighborhood
-from l0path.exchange.ordered.trials import first_ordered
+from l0path.exchange.ordered.trials import first_below
 from l0path.exchange.ranking import Candidate
 from l0path.problem.problem import pose
 from l0path.problem.recession import ordered_optimum
@@ -39,7 +39,7 @@ def instance(seed, lambda2, n=200, K=4):
 def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
     model, fit = instance(3 * seed, lambda2)
     rows, table, refuted = rows_of(model.problem, model.Z), model.weighted(fit, lambda2), 0
-    found = np.empty(model.problem.X.n), np.empty(3)
+    eta, t = np.empty(model.problem.X.n), np.empty(3)
     for i, j in PAIRS:
         S = np.sort([*fit.support[fit.support != i], *([j] if j >= 0 else [])])
         best = model.refit(S, 0.0, lambda2)
@@ -47,12 +47,12 @@ def test_no_exchange_that_reaches_the_target_is_refuted(seed, lambda2):
         one, at, b = Exchanges(out, np.array([j])), model.where[S][None], np.empty(S.size)
         for margin in (1e-7, 0.01, np.inf):
             stopping = model.stopping(best.value * (1.0 + margin), lambda2)
-            e, refits, _, value = first_ordered(rows, table, one, at, stopping, b, found)
+            e, refits, _, value = first_below(rows, table, one, at, stopping, (b, eta, t))
             assert e == 0 and refits == 1 and value == pytest.approx(best.value, rel=1e-9)
             if 5 not in S or 0 not in S:
                 np.testing.assert_allclose(b, best.b, atol=1e-5)
         stopping = model.stopping(0.97 * best.value, lambda2)
-        e, refits, *_ = first_ordered(rows, table, one, at, stopping, b, found)
+        e, refits, *_ = first_below(rows, table, one, at, stopping, (b, eta, t))
         refuted += refits == 0
         assert e == -1 or (i, j) == (-1, 5)
     assert refuted >= 6  # of 10: bounds that never refute would pass the other checks

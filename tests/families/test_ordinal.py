@@ -11,6 +11,7 @@ import pytest
 from class_samples import negative_log
 from class_samples import ordered_drawn as drawn
 from class_samples import ordered_optimum as optimum
+from numba import njit
 from recomputed import objective_of
 from scipy.optimize import linprog, minimize
 from separated_infima import every_infimum
@@ -20,6 +21,12 @@ from l0path.errors import SeparationWarning
 from l0path.problem import verbs
 from l0path.problem.coupled.ordinal import Ordinal, best_thresholds
 from l0path.problem.recession import ordered_optimum
+from l0path.problem.verbs import (
+    along_the_way,
+    coupling_of_rows,
+    derivatives_of_rows,
+    slope_along,
+)
 
 LABELS = ["low", "mid", "high", "top"]
 
@@ -140,19 +147,36 @@ def test_verbs_are_derivatives_at_the_best_thresholds():
         np.testing.assert_allclose((np.diag(v) - P @ P.T)[i], (up - down) / (2 * h), atol=1e-9)
 
 
+@njit
+def along(loss, y, weights, etas, asked, found, coupled):
+    """The values at predictors that a kernel asks for one after the other, their derivatives in
+    found (m, 2, n), P of all rows in coupled (m, n, K - 1), and the slopes towards the next.
+    """
+    way, out = along_the_way(loss, y), np.empty((2, asked.size))
+    for m in range(asked.size):
+        eta, after = etas[asked[m]], etas[asked[(m + 1) % asked.size]]
+        out[1, m] = slope_along(way, y, weights, eta, after, 0.0)
+        out[0, m] = derivatives_of_rows(way, y, eta, weights, found[m, 0], found[m, 1])
+        coupling_of_rows(way, y, eta, weights, np.eye(y.size), coupled[m])
+    return out
+
+
 def test_a_memory_of_predictors_changes_no_value():
     _, codes, rng = drawn(0, n=20)
     y, w, loss = codes.astype(float), np.full(20, 1 / 20), Ordinal(4)
-    way = verbs.along_the_way(loss, y)
     etas = [np.zeros(20), 0.1 * rng.standard_normal(20), 1e6 * rng.standard_normal(20)]
     etas += [-3.0 * np.ones(20), 25.0 * (codes - 1.5), 30.0 * rng.standard_normal(20)]
-    for i in [0, 1, 0, 2, 1, 1, 2, 3, 4, 5, 4, 5, 3, 0]:  # near and far, again and new
-        found, known = (np.empty((2, 20)) for _ in range(2))
-        value = verbs.derivatives(way, y, etas[i], w, *found)
-        assert value == pytest.approx(verbs.derivatives(loss, y, etas[i], w, *known), rel=1e-12)
-        np.testing.assert_allclose(found, known, atol=1e-9)
-        P, Q = (verbs.coupled_columns(one, y, etas[i], w, np.eye(20)) for one in (way, loss))
-        np.testing.assert_allclose(P @ P.T, Q @ Q.T, atol=1e-9)
+    asked = np.array([0, 1, 0, 2, 1, 1, 2, 3, 4, 5, 4, 5, 3, 0])  # near and far, again and new
+    found, coupled = np.empty((asked.size, 2, 20)), np.empty((asked.size, 20, 3))
+    values, slopes = along(verbs.loss_data(loss), y, w, np.array(etas), asked, found, coupled)
+    for m, i in enumerate(asked):
+        known, move = np.empty((2, 20)), etas[asked[(m + 1) % asked.size]] - etas[i]
+        value = verbs.derivatives(loss, y, etas[i], w, *known)
+        assert values[m] == pytest.approx(value, rel=1e-12)
+        assert slopes[m] == pytest.approx(known[0] @ move, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(found[m], known, atol=1e-9)
+        Q = verbs.coupled_columns(loss, y, etas[i], w, np.eye(20))
+        np.testing.assert_allclose(coupled[m] @ coupled[m].T, Q @ Q.T, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

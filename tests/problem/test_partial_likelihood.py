@@ -5,15 +5,19 @@ set summed anew.
 import numpy as np
 import pytest
 import survival
+from numba import njit
 
 from l0path.problem.coupled.event_times import cox_of
 from l0path.problem.losses import mean_of_rows, restricted
 from l0path.problem.verbs import (
     Tangent,
+    along_the_way,
     coupled_columns,
     derivatives,
+    derivatives_of_rows,
     dual_bound,
     least_value,
+    loss_data,
     mean_loss,
     slope_along,
 )
@@ -61,13 +65,31 @@ def test_value_slopes_and_curvature_are_those_of_the_definition(case, spread):
     assert np.diag(v) - half @ half.T == pytest.approx(hessian / events, abs=1e-11)
 
 
+@njit
+def slopes_on_the_way(loss, y, weights, start, end, places, slopes, curvatures):
+    """Slopes at places of a line, and the derivatives in slopes (n,) and curvatures (n,) at the
+    last of them: asked for one after the other, and each place twice.
+    """
+    way, found, eta = along_the_way(loss, y), np.empty((2, places.size)), np.empty(y.size)
+    for m in range(places.size):
+        found[0, m] = slope_along(way, y, weights, start, end, places[m])
+        for i in range(y.size):
+            eta[i] = start[i] + places[m] * (end[i] - start[i])
+        derivatives_of_rows(way, y, eta, weights, slopes, curvatures)
+        found[1, m] = slope_along(way, y, weights, start, end, places[m])
+    return found
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_slope_along_a_line(case):
+def test_slopes_along_a_line(case):
     rng, times, loss, y, w, eta = instance(case)
     move = rng.standard_normal(eta.size)
-    gradient = survival.derivatives(times, eta + 0.3 * move, case[3])[0]
-    expected = gradient @ move / (times.weights @ times.event)
-    assert slope_along(loss, y, w, eta, eta + move, 0.3) == pytest.approx(expected, abs=1e-11)
+    places, events = np.array([0.3, 0.0, 1.0, 0.3, 0.3, -2.0, 1.0]), times.weights @ times.event
+    gradients = [survival.derivatives(times, eta + t * move, case[3])[0] for t in places]
+    slopes, v, expected = *np.empty((2, eta.size)), np.array(gradients) @ move / events
+    found = slopes_on_the_way(loss_data(loss), y, w, eta, eta + move, places, slopes, v)
+    np.testing.assert_allclose(found, [expected, expected], atol=1e-11)
+    np.testing.assert_allclose(slopes, gradients[-1] / events, atol=1e-11)
 
 
 @pytest.mark.parametrize("size", [0.1, 0.5, 3.0])

@@ -12,7 +12,6 @@ from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
 from ...working_set.model import make_model
-from ..leaps import MOST_COLUMNS
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
 from .enumeration import Enumeration, enumerable, models_of
@@ -21,6 +20,7 @@ from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
 from .scores import BestSets, Score, union
 from .search import AllSizes, servable
+from .subtrees import MOST_COLUMNS
 
 # of a search for one solution, some 2 s, where others can follow
 FIRST_OPERATIONS = 2e9

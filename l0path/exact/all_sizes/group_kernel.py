@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ..nodes.leaps import row_of
-from .kernel import JOINED, note
+from .kernel import JOINED, note, row_of
 from .perspective import close_sizes, sort
 
 PER_NODE = 2  # of both matrices, what a node counts in the work
@@ -41,8 +40,8 @@ class GroupNodes(NamedTuple):
     b: np.ndarray  # (L, q, p), coefficients
     start: np.ndarray  # (L, G + 1), candidate a has the columns start[a] .. start[a + 1]
     ident: np.ndarray  # (L, G), the candidates
-    order: np.ndarray  # (L, G), their positions by descending cost of leaving
-    low: np.ndarray  # (L, G), their positions by ascending b_g' D_g b_g
+    order: np.ndarray  # (L, G), their positions, first those that cost most to leave out
+    high: np.ndarray  # (L, G), their positions, first those with the largest b_g' D_g b_g
     F: np.ndarray  # (L,), value with all candidates
     R: np.ndarray  # (L,), value with none
     m: np.ndarray  # (L,), number of candidates
@@ -178,18 +177,17 @@ def _gain(b, delta, low, high):
 @njit
 def bound(stack, space, f, cut):
     """Bound the open sizes of level f; whether any is left between its first and last one."""
-    B, b, order, low, m = stack.B[f], stack.b[f], stack.order[f], stack.low[f], stack.m[f]
+    B, b, order, high, m = stack.B[f], stack.b[f], stack.order[f], stack.high[f], stack.m[f]
     start, cost, gain, least = stack.start[f], space.cost, space.gain, stack.least[f]
     for a in range(m):
         cost[a] = explained(B, b, start[a], start[a + 1], space)
         gain[a] = _gain(b, space.delta[stack.ident[f, a]], start[a], start[a + 1])
-    sort(order, cost, m, -1.0)
-    sort(low, gain, m, 1.0)
+    sort(order, cost, m, m)
+    sort(high, gain, m, m)
     first, last = max(stack.first[f], f + 1), min(stack.last[f], f + m - 1)
     total, F = 0.0, stack.F[f]
-    for a in range(m - 1):
-        total += gain[low[a]]
-        t = m - 1 - a
+    for t in range(m - 1, 0, -1):
+        total += gain[high[t]]
         if t <= last - f and t >= first - f:
             least[f + t] = max(least[f + t], F + max(total, cost[order[t]]))
     return close_sizes(stack, f, first, last, cut)
@@ -269,7 +267,7 @@ def _forget(stack, f, g):
     for a in range(g, m):
         start[a] = start[a + 1] - size
     _renumber(stack.order[f], g, m)
-    _renumber(stack.low[f], g, m)
+    _renumber(stack.high[f], g, m)
     stack.m[f] = m - 1
 
 
@@ -313,7 +311,7 @@ def descend(stack, space, f, g):
     strike(B, b, span, space, 0, stack.B[h], stack.b[h])
     for a in range(m):
         stack.ident[h, a] = stack.ident[f, a]
-        stack.order[h, a], stack.low[h, a] = stack.order[f, a], stack.low[f, a]
+        stack.order[h, a], stack.high[h, a] = stack.order[f, a], stack.high[f, a]
         stack.start[h, a + 1] = stack.start[f, a + 1]
     stack.start[h, 0], stack.m[h], stack.into[f] = 0, m, stack.ident[f, g]
     _forget(stack, h, g)

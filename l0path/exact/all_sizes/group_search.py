@@ -15,11 +15,11 @@ from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
 from ...formula.hierarchy import STRONG
 from ...relaxation.splitting import SPLIT_SHARE
-from ..leaps import BETWEEN_POLLS, DEPENDENT, MOST_COLUMNS, NOTHING, Subtree, hold
 from .group_kernel import GroupBuffers, GroupNodes, search
 from .kernel import ROOT, Thresholds
 from .node_bounds import UNCLEAR
-from .search import FIRST_PORTION, REFIT_OPERATIONS
+from .search import BETWEEN_POLLS, FIRST_PORTION, REFIT_OPERATIONS
+from .subtrees import DEPENDENT, MOST_COLUMNS, NOTHING, Subtree, hold
 
 # up to so many groups a search without kernels takes less time than compiling these
 FEW_GROUPS = 12
@@ -218,7 +218,7 @@ def _arrays(products, root, shares):
         start=np.zeros((m, m + 1), dtype=np.int64),
         ident=np.zeros((m, m), dtype=np.int64),
         order=np.zeros((m, m), dtype=np.int64),
-        low=np.zeros((m, m), dtype=np.int64),
+        high=np.zeros((m, m), dtype=np.int64),
         F=np.zeros(m),
         R=np.zeros(m),
         m=np.zeros(m, dtype=np.int64),
@@ -230,7 +230,7 @@ def _arrays(products, root, shares):
     )
     stack.S[0], stack.B[0], stack.c[0], stack.b[0] = S, root.B, c.T, root.b.T
     stack.start[0] = start
-    stack.ident[0] = stack.order[0] = stack.low[0] = np.arange(m)
+    stack.ident[0] = stack.order[0] = stack.high[0] = np.arange(m)
     stack.F[0], stack.R[0], stack.m[0], stack.took[0] = root.full, root.value, m, ROOT
     stack.first[0], stack.last[0], stack.least[0] = 1, m - 1, root.full
     notes = m * (m + 1) + 64

@@ -23,7 +23,7 @@ from scipy.linalg import lapack
 from ...core.status import FitStatus
 from ...problem.conjugates import conjugate, interval
 from ...problem.problem import EPS
-from ..leaps import NOTHING
+from .subtrees import NOTHING
 
 # share of its square that a column keeps beside others, below which it is not clear whether it is
 # their combination; below NOTHING it is

@@ -28,11 +28,16 @@ LEAST_DELTA = 0.15
 
 
 @njit
-def sort(order, key, m, sign):
-    """Sort order[:m] by ascending sign * key: insertion, for it is nearly sorted."""
+def sort(order, key, m, keep):
+    """Let order[:keep] be those of the permutation order[:m] that have the largest keys, in
+    descending order: insertion, for it is nearly sorted.
+    """
     for a in range(1, m):
-        j, l = order[a], a
-        while l > 0 and sign * key[order[l - 1]] > sign * key[j]:
+        j, l = order[a], min(a, keep - 1)
+        if l < 0 or (a > l and not key[j] > key[order[l]]):
+            continue
+        order[a] = order[l]
+        while l > 0 and key[order[l - 1]] < key[j]:
             order[l] = order[l - 1]
             l -= 1
         order[l] = j
@@ -63,15 +68,17 @@ def pays(stack, space, f):
 
 @njit
 def _load(stack, space, f):
-    """M, v and w of level f, and its candidates by their delta_j b_j^2. Returns the sum of |v|."""
-    S, b, m, beta, moved = stack.S[f], stack.b[f], stack.m[f], stack.beta[f], 0.0
+    """M, v and w of level f, and the order in which its candidates begin. Returns the sum of
+    |v|.
+    """
+    S, b, m, beta, moved = stack.S[f], stack.b[f, 0], stack.m[f], stack.beta[f], 0.0
     v, w, M = space.d, space.w, space.M
     for a in range(m):
         for l in range(a):
             M[a, l] = S[a, l]
             M[l, a] = S[a, l]
         M[a, a] = S[a, a] - space.delta[stack.ident[f, a]]
-        v[a], w[a], space.top[a] = beta[a] - b[a], 0.0, stack.low[f, a]
+        v[a], w[a], space.top[a] = beta[a] - b[a], 0.0, stack.high[f, a]
         moved += abs(v[a])
     for a in range(m):
         if v[a] != 0.0:
@@ -87,21 +94,21 @@ def _bound(stack, space, f, cut, moved):
     moved: the sum of |v| and of the steps that led to w, of which rounding is a multiple: w has an
     error of some EPS m moved, and the bound that of w times 2 (beta - b) - v.
     """
-    b, m, ident, least = stack.b[f], stack.m[f], stack.ident[f], stack.least[f]
-    v, w, g, top = space.d, space.w, space.e, space.top
+    b, m, ident, least = stack.b[f, 0], stack.m[f], stack.ident[f], stack.least[f]
+    v, w, g, top = space.d, space.w, space.e[0], space.top
     total, length = stack.F[f], 0.0
     for a in range(m):
         delta = space.delta[ident[a]]
         step = w[a] / delta
-        g[a] = delta * (b[a] - step) * (b[a] - step)
-        total -= (v[a] + step) * w[a]
+        entry = space.entry[ident[a]]
+        g[a] = delta * (b[a] - step) * (b[a] - step) - entry
+        total += entry - (v[a] + step) * w[a]
         length += abs(v[a]) + 2.0 * (abs(step) + abs(b[a]))
     total -= 16.0 * EPS * m * moved * length
-    sort(top, g, m, 1.0)
+    sort(top, g, m, m)
     first, last = stack.first[f], stack.last[f]
-    for a in range(m - 2):
-        total += g[top[a]]
-        t = m - 1 - a
+    for t in range(m - 1, 1, -1):
+        total += g[top[t]]
         if t <= last - f and t >= first - f:
             least[f + t] = max(least[f + t], total)
     return close_sizes(stack, f, first, last, cut)
@@ -109,18 +116,19 @@ def _bound(stack, space, f, cut, moved):
 
 @njit
 def _sweep(stack, space, f, multiplier):
-    """One step for every coefficient of level f; `multiplier`: what a candidate costs. Returns the
-    sum of the steps.
+    """One step for every coefficient of level f; `multiplier`: what a candidate costs, e_j aside.
+    Returns the sum of the steps.
     """
-    b, m, ident, beta, moved = stack.b[f], stack.m[f], stack.ident[f], stack.beta[f], 0.0
+    b, m, ident, beta, moved = stack.b[f, 0], stack.m[f], stack.ident[f], stack.beta[f], 0.0
     v, w, M = space.d, space.w, space.M
     for j in range(m):
         delta, A = space.delta[ident[j]], M[j, j]
+        cost = max(multiplier + space.entry[ident[j]], 0.0)
         slope = A * beta[j] - w[j] + delta * b[j]
-        size, threshold = abs(slope), np.sqrt(delta * multiplier)
+        size, threshold = abs(slope), np.sqrt(delta * cost)
         if size <= threshold:
             x = 0.0
-        elif (size - threshold) * np.sqrt(delta) <= A * np.sqrt(multiplier):
+        elif (size - threshold) * np.sqrt(delta) <= A * np.sqrt(cost):
             x = (size - threshold) / A
         else:
             x = size / (A + delta)
@@ -139,13 +147,13 @@ def tighten(stack, space, f, cut):
     """Bound the open sizes of level f by the relaxation of the one in their middle; whether any is
     left.
     """
-    moved, m = _load(stack, space, f), stack.m[f]
+    moved = _load(stack, space, f)
     some = _bound(stack, space, f, cut, moved)
     for _ in range(SWEEPS):
         if not some:
             break
         t = (stack.first[f] + stack.last[f]) // 2 - f
-        weakest, next_one = space.e[space.top[m - t]], space.e[space.top[m - t - 1]]
+        weakest, next_one = space.e[0, space.top[t - 1]], space.e[0, space.top[t]]
         moved += _sweep(stack, space, f, 0.5 * (weakest + next_one))
         some = _bound(stack, space, f, cut, moved)
     return some

@@ -5,13 +5,21 @@
 
 and for several responses the sum of their values, which have S in common.
 
-Sources: Furnival & Wilson (Technometrics 16, 1974), Gatu & Kontoghiorghes (Journal of Computational
-and Graphical Statistics 15, 2006), and those of `exact.leaps`, which searches one size, or one
-lambda0, at a time.
+No set of the candidates of a node is below the value of all of them, and one of so many has to
+leave candidates out, which costs. The candidate that costs most to leave out joins, its subtree is
+searched, then it leaves; the last two columns of a set are found by a scan of all pairs.
+
+Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value of all candidates and
+for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational and
+Graphical Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew
+near the root. Differences: the order is made at every node, because with the inverse it costs no
+factorization; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest,
+cost to leave out, or what a diagonal taken out of S says of all that leave.
 """
 
 import math
 from collections import deque
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -20,23 +28,25 @@ from scipy.linalg import eigvalsh
 from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
-from ..leaps import (
-    BETWEEN_POLLS,
-    DEALS_BETWEEN_POLLS,
+from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
+from .perspective import LEAST_DELTA
+from .subtrees import (
     MOST_COLUMNS,
     MOST_SUBTREES,
-    WORKERS,
-    ended,
     hold,
     parts_of,
     refused_where_too_dependent,
     subtrees,
 )
-from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
-from .response_kernel import OpenResponses
 
-LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
+# searches side by side: their number does not depend on that of threads, so neither does what they
+# find
+WORKERS = 4
+BETWEEN_POLLS = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
 FIRST_PORTION = 1e5
+READY = 2  # parts that are made at first: without dependent columns there is no second one
+DEALS_BETWEEN_POLLS = 64  # of them that are evaluated between polls
+LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 LEAST_WEIGHT = 0.2  # of a candidate in the diagonal; with much less, sweeps converge slowly
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 SUBTREE_OPERATIONS = 5e5  # what each further part without dependent columns counts
@@ -77,20 +87,20 @@ def servable(problem, lambda1):
 
 class Walker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f <
-    base). responses: (q,) for q responses, () for one, which has verbs of its own.
+    base). entry (p,): what columns cost to enter, beyond thresholds; q: how many responses.
     """
 
-    def __init__(self, p, levels, responses=()):
-        record = OpenResponses if responses else OpenNodes
-        size, own = max(p, 1), (levels, *responses, p)
-        self.stack = record(
+    def __init__(self, entry, levels, q=1):
+        p = entry.size
+        size, own = max(p, 1), (levels, q, p)
+        self.stack = OpenNodes(
             S=np.zeros((levels, p, p)),
             B=np.zeros((levels, p, p)),
             c=np.zeros(own),
             b=np.zeros(own),
             ident=np.zeros((levels, p), dtype=np.int64),
             order=np.zeros((levels, p), dtype=np.int64),
-            low=np.zeros((levels, p), dtype=np.int64),
+            high=np.zeros((levels, p), dtype=np.int64),
             F=np.zeros(levels),
             R=np.zeros(levels),
             m=np.zeros(levels, dtype=np.int64),
@@ -98,17 +108,18 @@ class Walker:
             first=np.zeros(levels, dtype=np.int64),
             last=np.zeros(levels, dtype=np.int64),
             least=np.full((levels, p + 1), -math.inf),
-            beta=np.zeros(own),
+            beta=np.zeros((levels, p)),
             into=np.full(size, -1),
         )
         notes = p * (p + 1) + 64
         self.space = Buffers(
             w=np.zeros(size),
             d=np.zeros(size),
-            e=np.zeros((*responses, size)),
+            e=np.zeros((q, size)),
             cost=np.zeros(size),
             gain=np.zeros(size),
             delta=np.zeros(size),
+            entry=entry,
             M=np.zeros((size, size)),
             top=np.zeros(size, dtype=np.int64),
             found=np.zeros((notes, size), dtype=np.int16),
@@ -136,11 +147,11 @@ class Walker:
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
         s.S[f, :m, :m], s.B[f, :m, :m], s.ident[f, :m] = task.S, task.B, task.ident
-        s.c[f, ..., :m], s.b[f, ..., :m], s.beta[f, ..., :m] = task.c.T, task.b.T, task.b.T
-        s.order[f, :m] = np.argsort(-squares(task.b) / np.diag(task.B), kind="stable")
-        s.low[f, :m] = np.arange(m)
-        s.F[f], s.R[f], s.m[f], s.took[f] = task.full, task.value, m, ROOT
-        s.first[f], s.last[f], s.least[f] = f + 2, f + m - 2, task.full
+        s.c[f, :, :m], s.b[f, :, :m], s.beta[f, :m] = task.c.T, task.b.T, s.b[f, 0, :m]
+        s.order[f, :m] = s.high[f, :m] = np.arange(m)
+        s.F[f], s.R[f] = task.least, task.value + task.member_cost
+        s.m[f], s.took[f], s.least[f] = m, ROOT, task.least
+        s.first[f], s.last[f] = f + 2, f + m - 2
         s.into[:f] = task.into
         self.base = self.f = f
         self._restrict(f)
@@ -151,8 +162,13 @@ class Walker:
         for mine, its in zip(self.stack[:-1], other.stack[:-1], strict=True):
             mine[f] = its[f]
         self.stack.into[:f] = other.stack.into[:f]
-        self.base = self.f = f
-        self._restrict(f)
+        self.base, self.f, self.patience = f, f, other.patience
+        if other.part == f:  # what was taken off for all of its candidates
+            self.space.delta[:] = other.space.delta
+            self.part, self.spent = f, 0.0
+            self.enough = self.patience * float(self.stack.m[f]) ** 3
+        else:
+            self._restrict(f)
         other.base += 1
         other.part = max(other.part, other.base)
 
@@ -161,38 +177,40 @@ class Walker:
         more can be taken off the diagonal than for all (`_separate`).
         """
         s, m = self.stack, self.stack.m[level]
-        self.part, self.spent, self.enough = level, 0.0, self.patience * float(m) ** 3
-        B, b = s.B[level, :m, :m], s.b[level, ..., :m]
-        weight = _weights(squares(b.T) / np.diag(B), int(s.last[level]) - level)
-        self.space.delta[s.ident[level, :m]] = _separate(s.S[level, :m, :m], B, weight)
+        self.part, self.spent = level, 0.0
+        B, b = s.B[level, :m, :m], s.b[level, :, :m]
+        weight = _weights((b**2).sum(axis=0) / np.diag(B), int(s.last[level]) - level)
+        delta = self.space.delta[s.ident[level, :m]] = _separate(s.S[level, :m, :m], B, weight)
+        if not delta.sum() > LEAST_DELTA * m:  # so little that the next one may wait
+            self.patience *= 16.0
+        self.enough = self.patience * float(m) ** 3
 
     def work(self, cut, portion, limit):
-        """Search on for a portion of entries; returns ([(value, set)] noted, entries visited).
+        """Search on for a portion of entries and at most `limit` nodes; returns (values and sets
+        noted, -1 beyond their end, entries visited).
 
         A part that takes long is divided: the search goes on in deeper levels alone, and comes back
         level by level, the faster the less there is to do.
         """
-        notes, left, found = [], portion, self.space
+        values, sets, left, found = [], [], portion, self.space
         if self.spent > self.enough and self.f > self.part:
             self._restrict((self.part + self.f + 1) // 2)
             self.step = 1
-        while self.open and left > 0:
+        while self.open and left > 0 and limit > 0:
             before = left
             self.f, number, nodes, left = search(
                 self.stack, found, self.part, self.f, cut, left, limit
             )
-            self.nodes += nodes
+            self.nodes, limit = self.nodes + nodes, limit - nodes
             self.spent += before - left
-            notes += [
-                (found.value[i], found.found[i][found.found[i] >= 0].astype(np.int64))
-                for i in range(number)
-            ]
+            values.append(found.value[:number].copy())
+            sets.append(found.found[:number].copy())
             if self.f >= self.part:
-                break  # the portion is used up, or the notes are full
+                break  # the portion or the limit is used up, or the notes are full
             if self.part > self.base:
                 self.step = 2 * self.step if self.spent < self.enough else 1
                 self._restrict(max(self.base, self.part - self.step))
-        return notes, portion - left
+        return values, sets, portion - left
 
 
 def _weights(cost, most):
@@ -225,34 +243,63 @@ def squares(x):
 class AllSizes:
     """One search. problem: without groups and box (`servable`); lambda2; wanted: what it looks for;
     workers: searches side by side, on whose number, and not on that of threads, rests what is
-    found; model: working columns, whose Gram matrix saves a read of X; most: columns of a set.
+    found; model: working columns, whose Gram matrix saves a read of X; most: columns of a set;
+    costs (p,): what columns add to values, where sets of all sizes compete, as for a lambda0: then
+    cutoffs hold costs; node_limit: nodes at most; portion: what a worker visits between polls.
 
     operations: entries of matrices that were visited, and what refits count. A set is called worse
-    only beyond `margin`, what rounding can hide: see `Leaps`.
+    only beyond `margin`, what rounding of products, inverses and pivots can hide:  (m + 16) eps v0
+    (sum_j sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj inv(S)_jj (pivots are exact
+    for matrices perturbed by eps relative to their diagonals; coefficients are at most sqrt(2 v0
+    inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)). A column of which the columns that
+    are in leave less than 1e-13 of the square adds nothing, as in refits.
     """
 
-    def __init__(self, problem, lambda2, wanted, *, workers=WORKERS, model=None, most=None):
+    def __init__(
+        self,
+        problem,
+        lambda2,
+        wanted,
+        *,
+        workers=WORKERS,
+        model=None,
+        most=None,
+        costs=None,
+        node_limit=None,
+        portion=BETWEEN_POLLS,
+    ):
         self.problem, self.lambda2, self.wanted = problem, lambda2, wanted
-        self.operations, self.nodes, self.margin, self.made = 0.0, 0, 0.0, 0
+        self.operations, self.margin, self.made = 0.0, 0.0, 0
+        self.node_limit, self.most_portion = node_limit, portion
         self.unknown = False  # whether a set that may be wanted has a value that is not known
         self.seen = set()
         # first short: what is found then ends much of the search where the kernel learns nothing
-        self.portion = BETWEEN_POLLS if math.isfinite(wanted.shrink) else FIRST_PORTION
+        first = portion if math.isfinite(wanted.shrink) else FIRST_PORTION
+        self.portion = min(first, portion)
         with one_blas_thread():
             S, c, value = self._products(model)
             S, c, value, self.held_spread = hold(S, c, value, np.flatnonzero(self.is_held))
             free = ~self.is_held
             self.held, self.J = self.J[self.is_held], self.J[free]
             S, c, m = S[np.ix_(free, free)], c[free], self.J.size
+            own = np.zeros(m) if costs is None else costs[self.J]
+            self.each = -1.0 if costs is None else float(own.min()) if m else 0.0
+            self.entry = own - max(self.each, 0.0)  # of columns, beyond `each`
             self.most = m if most is None else min(m, most)
             self.spare = refused_where_too_dependent(S, self.most)
             self.parts = parts_of(self.spare, self.most)
-            self.more, self.tasks = self._tasks(S, c, value), deque()
-            self.tasks.append(next(self.more))
+            self.more = self._tasks(S, c, value)
+            self.tasks = deque(islice(self.more, READY))
             longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
             self.near_dependence = bool(self.spare or longest * LOOKED_INTO**2 > 1.0)
         levels = self.most + 1 if self.spare else max(self.most - 2, 1)
-        self.walkers = [Walker(m, levels, c.shape[1:]) for _ in range(workers)]
+        q = c.size // max(len(c), 1)
+        self.walkers = [Walker(self.entry, levels, max(q, 1)) for _ in range(workers)]
+
+    @property
+    def nodes(self):
+        """How many nodes were solved."""
+        return sum(walker.nodes for walker in self.walkers)
 
     def _products(self, model):
         """(S, c, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2):
@@ -276,15 +323,15 @@ class AllSizes:
 
     def _tasks(self, S, c, value):
         """The search, in parts without dependent columns, one after another."""
-        costs, terms = np.zeros(len(S)), self.J.size + self.held.size + sum(c.shape[1:])
-        for task in subtrees(S, c, value, costs, self.most, self.wanted.alone):
+        terms = self.J.size + self.held.size + sum(c.shape[1:])
+        for task in subtrees(S, c, value, self.entry, self.most, self.wanted.alone):
             rounding = task.rounding(terms, self.held_spread, self.half)
             self.operations += SUBTREE_OPERATIONS if self.made else 0.0
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
         self.more = None
 
-    def cutoffs(self):
+    def limits(self):
         """The cutoffs that `wanted` asks for. Where adding a column need not improve a set, one of
         a size that is not asked for may be filled up to the next that is, and has its cutoff.
         """
@@ -295,51 +342,69 @@ class AllSizes:
             out[size] = out[size + 1] if out[size] == -math.inf else out[size]
         return np.minimum.accumulate(out)
 
+    def _alike(self):
+        """(sizes,): what sets cost by what all columns cost alike."""
+        return max(self.each, 0.0) * np.arange(self.J.size + 1)
+
+    def cutoffs(self):
+        """The limits, less what all columns cost alike."""
+        return self.limits() - self._alike()
+
     def lower(self):
         """(sizes,): lower bounds, by size, on the sets that were not offered; without dependent
         columns, -inf for sizes that are not wanted.
         """
-        out = self.cutoffs()
+        limits = self.limits()
         if self.more is not None or self.unknown:
-            return np.minimum(out, 0.0)
-        for walker in self.walkers:
-            if walker.open:
-                out = np.minimum(out, walker.least() - self.margin)
-        for task in self.tasks:
-            out = np.minimum(out, task.full - self.margin)
-        return out
+            return np.minimum(limits, 0.0)
+        least = [task.least for task in self.tasks]
+        least += [walker.least() for walker in self.walkers if walker.open]
+        for bound in least:
+            limits = np.minimum(limits, bound - self.margin + self._alike())
+        return limits
 
     def run(self, budget=math.inf, poll=None):
-        """Search until nothing is open ("closed"), so many operations are done in all
-        ("node_limit"), poll() is True ("stopped"), dependent columns make too many parts
-        ("too_many"), or a fit proves nothing ("too_close").
+        """Search until nothing is open ("closed"), so many operations are done in all, or as many
+        nodes as there may be ("node_limit"), poll() is True ("stopped"), dependent columns make too
+        many parts ("too_many"), or a fit proves nothing ("too_close").
         """
         while True:
             self._deal(budget)
             active = [walker for walker in self.walkers if walker.open]
-            end = ended(self, active, self.operations >= budget, poll)
-            if end is not None:
-                return SearchEnd.TOO_CLOSE if self.unknown and end == SearchEnd.CLOSED else end
+            if not active and not self.tasks:
+                if self.more is None:
+                    return SearchEnd.TOO_CLOSE if self.unknown else SearchEnd.CLOSED
+                if self.made >= MOST_SUBTREES:
+                    return SearchEnd.TOO_MANY
+            if poll is not None and poll():
+                return SearchEnd.STOPPED
+            nodes_left = (1 << 60 if self.node_limit is None else self.node_limit) - self.nodes
+            if self.operations >= budget or nodes_left <= 0:
+                return SearchEnd.NODE_LIMIT
             if active:
-                self._search(active, budget)
+                self._search(active, budget, nodes_left)
 
-    def _search(self, active, budget):
+    def _search(self, active, budget, nodes_left):
         """Let workers search a portion, and collect their results."""
-        threshold = self.cutoffs() + self.margin
-        portion = int(min(self.portion, (budget - self.operations) / len(active) + 1.0))
-        self.portion = min(2.0 * self.portion, BETWEEN_POLLS)
-        found = [None] * len(active)
+        threshold, count = self.cutoffs() + self.margin, len(active)
+        portion = int(min(self.portion, (budget - self.operations) / count + 1.0))
+        self.portion = min(2.0 * self.portion, self.most_portion)
+        found = [None] * count
 
         def work(i):
-            cut = Thresholds(threshold.copy(), self.wanted.shrink, 2.0 * self.margin)
-            found[i] = active[i].work(cut, portion, 1 << 62)
+            cut = Thresholds(threshold.copy(), self.wanted.shrink, 2.0 * self.margin, self.each)
+            share = nodes_left // count + (i < nodes_left % count)
+            found[i] = active[i].work(cut, portion, share)
 
-        run_each(work, len(active))
-        self.operations += sum(visited for _, visited in found)
-        self.nodes = sum(walker.nodes for walker in self.walkers)
-        notes = [note for noted, _ in found for note in noted]
-        for value, at in sorted(notes, key=lambda note: note[0]):
-            self._offer(value, at)
+        run_each(work, count)
+        self.operations += sum(visited for *_, visited in found)
+        values = np.concatenate([part for one in found for part in one[0]])
+        sets = np.concatenate([part for one in found for part in one[1]])
+        sizes, cut = (sets >= 0).sum(axis=1), self.cutoffs() + self.margin
+        for i in np.argsort(values, kind="stable").tolist():
+            if sizes[i] <= self.most and values[i] < cut[sizes[i]]:
+                self.know(np.concatenate([self.held, self.J[sets[i, : sizes[i]]]]))
+                cut = self.cutoffs() + self.margin
 
     def _offer(self, value, at):
         """Offer the set at positions `at`, if it may be wanted."""
@@ -359,20 +424,20 @@ class AllSizes:
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""
         into, m = np.array(task.into, dtype=np.int64), task.ident.size
-        f, cost = into.size, squares(task.b) / np.diag(task.B)
-        self._offer(task.value, into)
+        f, cost, none = into.size, squares(task.b) / np.diag(task.B), task.value + task.member_cost
+        self._offer(none, into)
         if m:
-            self._offer(task.full, np.concatenate([into, task.ident]))
+            self._offer(task.least, np.concatenate([into, task.ident]))
         gain = squares(task.c) / np.diag(task.S)
         for a in np.argsort(-gain, kind="stable") if m > 1 else ():
-            if not task.value - gain[a] < self.cutoffs()[f + 1] + self.margin:
+            if not none - gain[a] < self.cutoffs()[f + 1] + self.margin:
                 break
-            self._offer(task.value - gain[a], np.append(into, task.ident[a]))
+            self._offer(none - gain[a], np.append(into, task.ident[a]))
         for a in np.argsort(cost, kind="stable") if m > 2 else ():
-            if not task.full + cost[a] < self.cutoffs()[f + m - 1] + self.margin:
+            if not task.least + cost[a] < self.cutoffs()[f + m - 1] + self.margin:
                 break
             others = np.delete(task.ident, a)
-            self._offer(task.full + cost[a], np.concatenate([into, others]))
+            self._offer(task.least + cost[a], np.concatenate([into, others]))
         if m >= 4:
             walker.load(task)
 
@@ -393,7 +458,7 @@ class AllSizes:
                         self.tasks.extend([task for task in [next(self.more, None)] if task])
                     continue
                 task = self.tasks.popleft()
-                if (task.full < self.cutoffs()[len(task.into) :] + self.margin).any():
+                if (task.least < self.cutoffs()[len(task.into) :] + self.margin).any():
                     self._begin(task, walker)
             if not walker.open:
                 busy = max(self.walkers, key=lambda other: other.f - other.base)

@@ -13,7 +13,7 @@ from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..chord_steps import LocalTable
-from ..ordered.trials import first_ordered
+from ..ordered.trials import first_below
 from ..ranking import Wanted, exchanged_supports, roles, scanned
 from ..trials import Exchanges, Goal
 from .refit import RefitNeighborhood
@@ -138,12 +138,12 @@ class OrderedNeighborhood(RefitNeighborhood):
         rows, table, at, into_at, first = *self._placed(fit, supports, into), 0
         exchanges = Exchanges(np.where(out >= 0, np.searchsorted(fit.support, out), -1), into_at)
         b = np.empty(supports.shape[1])
-        found = eta, thresholds = np.empty(model.problem.X.n), np.empty_like(table.best.t)
+        eta, thresholds = np.empty(model.problem.X.n), np.empty_like(table.best.t)
         stopping = model.stopping(target, lambda2)
         while first < len(pairs):
             rest = exchanges.of(slice(first, None))
-            e, refits, status, value = first_ordered(
-                rows, table, rest, at[first:], stopping, b, found
+            e, refits, status, value = first_below(
+                rows, table, rest, at[first:], stopping, (b, eta, thresholds)
             )
             model.refits += refits
             if e < 0:

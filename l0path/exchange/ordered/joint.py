@@ -23,6 +23,7 @@ from ...problem.coupled.ordinal import (
     thresholds_room,
 )
 from ...problem.traits import FAR_OUT, ORDERED
+from ...problem.verbs import rank_of
 from ...working_set.linear_algebra import (
     add_columns,
     cholesky,
@@ -140,7 +141,7 @@ def joint_refit(rows, S, lambda2, stopping, b, at):
     """
     k, n, y = S.size, rows.y.size, rows.y
     held, before, drift, last, level = math.inf, math.inf, math.inf, False, 0.0
-    best, w = thresholds_room(rows.loss.levels, n), np.empty((3, k))
+    best, w = thresholds_room(rank_of(rows.loss) + 1, n), np.empty((3, k))
     metric = JointMetric(np.empty(n), best, np.empty((k, k)), np.empty((k, k)), w[0], w[1], w[2])
     z = metric.z
     for _it in range(JOINT_STEPS):

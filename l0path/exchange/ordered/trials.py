@@ -17,18 +17,18 @@ from ...problem.coupled.ordinal import (
     solve_thresholds,
     threshold_terms,
 )
-from ...problem.verbs import along_the_way
+from ...problem.verbs import rank_of
 from ...working_set import newton
 from ...working_set.linear_algebra import (
     COLLINEAR,
     add_columns,
     copy,
-    filled,
     predictor,
     products,
     rounding,
     weighted_square,
 )
+from ...working_set.refits import refit_in_turn
 from ..chord_steps import Exchange, direction
 from .joint import (
     LEFT_BY_STEP,
@@ -58,20 +58,43 @@ class OrderedTrial(NamedTuple):
     numbers: np.ndarray  # 0 .. k - 1
 
 
-@njit
-def first_ordered(rows, table, exchanges, at, stopping, b, found):
+def first_below(rows, table, exchanges, at, stopping, found):
     """Try exchanges of a fit of ordered classes, in their order, until a refit may lie below the
     target.
 
-    rows: a `newton.LossRows`; at (m, k'): the supports after the m exchanges, as positions in W;
-    stopping: a `newton.Stopping`. What bounds at the predicted optimum and after some chord steps
-    do not refute is refitted from there.
+    rows: a `newton.LossRows`; exchanges: a `chord.Exchanges` of m exchanges; at (m, k'): the
+    supports after them, as positions in W; stopping: a `newton.Stopping`. What bounds at the
+    predicted optimum and after some chord steps do not refute is refitted from there.
 
-    Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients in b
-    (k',), its predictor and thresholds in found = (eta (n,), t (K - 1,)).
+    Returns (e, refits, status, F), e = -1 where all are refuted, and leaves its coefficients, its
+    predictor and thresholds in found = (b (k',), eta (n,), t (K - 1,)).
     """
+    (b, eta, _), first, refits, k = found, 0, 0, found[0].size
+    shrunk = newton.Shrinkage(0.0, table.lambda2)
+    box = newton.Box(np.full((1, k), -np.inf), np.full((1, k), np.inf))
+    while first < at.shape[0]:
+        rest = exchanges.of(slice(first, None))
+        e, more, status, F = first_undecided(rows, table, rest, at[first:], stopping, found)
+        refits += more
+        if e < 0:
+            break
+        e += first
+        if status == newton.MAX_ITER:
+            _, status, F, _ = refit_in_turn(
+                rows, at[e : e + 1], shrunk, box, b[None], stopping, eta
+            )
+        if not is_above(status, F, stopping):
+            return e, refits, status, F
+        first = e + 1
+    return -1, refits, newton.REJECTED, np.inf
+
+
+@njit
+def first_undecided(rows, table, exchanges, at, stopping, found):
+    """As `first_below`, but status MAX_ITER leaves the decision to `newton.refit`, from b."""
+    b, eta, t = found
     k, refits = table.b.size, 0
-    v, joint = np.empty((6, k + 1)), joint_room(rows.loss.levels, rows.y.size)
+    v, joint = np.empty((6, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
     trial = OrderedTrial(v[0], v[1], v[2], v[3, :k], v[4, :k], v[5, :k], joint, np.arange(k))
     copy(table.best.mass, joint.there.mass)
     for l in range(k):
@@ -86,18 +109,26 @@ def first_ordered(rows, table, exchanges, at, stopping, b, found):
             continue
         refits += 1
         status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
-        if status != newton.REJECTED and not (status == newton.CONVERGED and F >= stopping.target):
-            eta, t = found
+        if not _above(status, F, stopping):
             copy(trial.at.eta, eta)
             copy(trial.at.there.t, t)
             return e, refits, status, F
     return -1, refits, newton.REJECTED, np.inf
 
 
+def is_above(status, F, stopping):
+    """Whether a refit that ended so cannot lie below the target."""
+    return status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
+
+
+_above = njit(is_above)  # that of kernels
+
+
 @njit
 def _refit(rows, table, exchange, S, stopping, trial, b):
     """Refit the support S (k',) after an exchange from where its trial ended, if that is not too
     far out; returns (status, F), and leaves the coefficients in b, the predictor in trial.at.eta.
+    MAX_ITER: `newton.refit` must decide, from b.
     """
     eta, far = trial.at.eta, 0.0
     for m in range(eta.size):
@@ -110,13 +141,7 @@ def _refit(rows, table, exchange, S, stopping, trial, b):
         if status != newton.MAX_ITER:
             return status, F
     _start(table, exchange, S, trial.x if near else table.b, b)
-    way = newton.LossRows(
-        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
-    )
-    shrunk = newton.Shrinkage(0.0, table.lambda2)
-    box = newton.Box(filled(S.size, -np.inf), filled(S.size, np.inf))
-    status, F, _ = newton.refit(way, S, shrunk, box, b, stopping, eta)
-    return status, F
+    return newton.MAX_ITER, np.inf
 
 
 @njit

@@ -34,16 +34,44 @@ from ..verbs import (
     origin_of,
     rank_of,
     slope_along,
+    state_at,
+    state_of_rows,
+    state_size,
     unseen,
     value_of_rows,
 )
-from .event_times import Cox
-from .risk_sets import at_risk, in_units, means, of_deaths, over_times, sum_times
+from .event_times import Cox, CoxInKernels
+from .risk_sets import (
+    fill_risk,
+    in_units,
+    means,
+    of_deaths,
+    over_times,
+    risk_in,
+    risk_size,
+    sum_times,
+)
 from .unseen import orthogonal_columns
 
 # slopes of this size are rounding: those of one death among others are about 1
 LEAST_SLOPES = 1e-3
 LEAST_SUM = 1e-290  # of u over a risk set: numbers from 1e-308 down lose their digits
+
+
+@state_size.register(CoxInKernels)
+def cox_state_size(loss, y):
+    return risk_size(loss.record, y.size)
+
+
+@state_of_rows.register(CoxInKernels)
+def cox_state_of_rows(loss, y, eta, weights, before, known, state):
+    fill_risk(loss.record, eta, weights, state)
+
+
+@njit
+def _at_risk(loss, y, eta, weights):
+    """The `Risk` of a predictor."""
+    return risk_in(loss.record, y.size, state_at(loss, y, eta, weights))
 
 
 @njit
@@ -62,38 +90,38 @@ def _log_sums(loss, risk):
     return value
 
 
-@value_of_rows.register(Cox)
+@value_of_rows.register(CoxInKernels)
 def cox_value_of_rows(loss, y, eta, weights):
-    risk = at_risk(loss, eta, weights)
-    return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) / risk.total
+    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
+    return cox.level + (_log_sums(cox, risk) - of_deaths(cox, weights, eta)) / risk.total
 
 
-@derivatives_of_rows.register(Cox)
+@derivatives_of_rows.register(CoxInKernels)
 def cox_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    risk = at_risk(loss, eta, weights)
+    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
     groups, scale = risk.sums.size, 1.0 / risk.total
     steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
     for g in range(groups):
         a, b = 0.0, 0.0
-        for t in range(loss.term[g], loss.term[g + 1]):
-            h = risk.weight[g] * loss.share[t] / (risk.sums[g] - loss.fraction[t] * risk.tied[g])
+        for t in range(cox.term[g], cox.term[g + 1]):
+            h = risk.weight[g] * cox.share[t] / (risk.sums[g] - cox.fraction[t] * risk.tied[g])
             a += h
-            b += loss.fraction[t] * h
+            b += cox.fraction[t] * h
         steps[g], ties[g] = a, b
-    sum_times(loss, risk.units, steps, hazard)
+    sum_times(cox, risk.units, steps, hazard)
     for i in range(y.size):
-        curvatures[i] = risk.u[i] * over_times(loss, risk.units, hazard, i) * scale
+        curvatures[i] = risk.u[i] * over_times(cox, risk.units, hazard, i) * scale
         slopes[i] = curvatures[i]
     for g in range(groups):
-        for d in range(loss.first[g], loss.first[g + 1]):
-            i = loss.deaths[d]
-            tied = in_units(loss, risk.units, risk.u, i, g) * ties[g] * scale
+        for d in range(cox.first[g], cox.first[g + 1]):
+            i = cox.deaths[d]
+            tied = in_units(cox, risk.units, risk.u, i, g) * ties[g] * scale
             curvatures[i] = max(curvatures[i] - tied, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
-    return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
+    return cox.level + (_log_sums(cox, risk) - of_deaths(cox, weights, eta)) * scale
 
 
-@origin_of.register(Cox)
+@origin_of.register(CoxInKernels)
 def cox_origin_of(loss, slopes, eta):
     return middle(slopes, eta)
 
@@ -103,31 +131,31 @@ def cox_rank_of(loss):
     return loss.fraction.size
 
 
-@coupling_of_rows.register(Cox)
+@coupling_of_rows.register(CoxInKernels)
 def cox_coupling_of_rows(loss, y, eta, weights, Z, out):
-    risk = at_risk(loss, eta, weights)
+    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
     room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
     for a in range(Z.shape[0]):
-        means(loss, risk, Z[a], room, sums, out[a])
+        means(cox, risk, Z[a], room, sums, out[a])
         for g in range(risk.sums.size):
-            for t in range(loss.term[g], loss.term[g + 1]):
-                out[a, t] *= math.sqrt(risk.weight[g] * loss.share[t] / risk.total)
+            for t in range(cox.term[g], cox.term[g + 1]):
+                out[a, t] *= math.sqrt(risk.weight[g] * cox.share[t] / risk.total)
 
 
-@slope_along.register(Cox)
+@slope_along.register(CoxInKernels)
 def cox_slope_along(loss, y, weights, start, end, t):
-    n = start.size
+    cox, n = loss.record, start.size
     eta, move = np.empty(n), np.empty(n)
     for i in range(n):
         move[i] = end[i] - start[i]
         eta[i] = start[i] + t * move[i]
-    risk = at_risk(loss, eta, weights)
-    moved = np.empty(loss.fraction.size)
-    means(loss, risk, move, eta, np.empty((2, risk.sums.size)), moved)
-    slope = -of_deaths(loss, weights, move)
+    risk = _at_risk(loss, y, eta, weights)
+    moved = np.empty(cox.fraction.size)
+    means(cox, risk, move, eta, np.empty((2, risk.sums.size)), moved)
+    slope = -of_deaths(cox, weights, move)
     for g in range(risk.sums.size):
-        for m in range(loss.term[g], loss.term[g + 1]):
-            slope += risk.weight[g] * loss.share[m] * moved[m]
+        for m in range(cox.term[g], cox.term[g + 1]):
+            slope += risk.weight[g] * cox.share[m] * moved[m]
     return slope / risk.total
 
 
@@ -148,31 +176,31 @@ def _relative(loss, risk, start, end, move):
                 move[loss.order[m]] -= second / first
 
 
-@bound_of_rows.register(Cox)
+@bound_of_rows.register(CoxInKernels)
 def cox_bound_of_rows(loss, y, weights, tangent, end):
     # The dual point is sum_t v_t p_t less the deaths, p_ti = pi_ti (1 + d), d = move_i - pi_t'move:
     # shares of the rows at risk where d >= -1. Its conjugate is at most the entropy of the p_t, and
     # (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four moments of move in
     # each risk set bound it.
-    n, groups = end.size, loss.first.size - 1
-    risk = at_risk(loss, tangent.start, weights)
+    cox, risk = loss.record, _at_risk(loss, y, tangent.start, weights)
+    n, groups = end.size, cox.first.size - 1
     move, power, room = np.empty(n), np.empty(n), np.empty(n)
-    sums, moments = np.empty((2, groups)), np.empty((4, loss.fraction.size))
-    _relative(loss, risk, tangent.start, end, move)
+    sums, moments = np.empty((2, groups)), np.empty((4, cox.fraction.size))
+    _relative(cox, risk, tangent.start, end, move)
     for i in range(n):
         power[i] = 1.0
-    bound = -of_deaths(loss, weights, move)
+    bound = -of_deaths(cox, weights, move)
     for m in range(4):
         for i in range(n):
             power[i] *= move[i]
-        means(loss, risk, power, room, sums, moments[m])
-    for s in range(loss.block.size - 1):
-        least, enter = np.inf, loss.edges[s + 1]
-        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
-            while enter > loss.upto[g]:
+        means(cox, risk, power, room, sums, moments[m])
+    for s in range(cox.block.size - 1):
+        least, enter = np.inf, cox.edges[s + 1]
+        for g in range(cox.block[s + 1] - 1, cox.block[s] - 1, -1):
+            while enter > cox.upto[g]:
                 enter -= 1
-                least = min(least, move[loss.order[enter]])
-            for t in range(loss.term[g], loss.term[g + 1]):
+                least = min(least, move[cox.order[enter]])
+            for t in range(cox.term[g], cox.term[g + 1]):
                 a, b, c, d = moments[0, t], moments[1, t], moments[2, t], moments[3, t]
                 if least - a < -1.0:
                     return -np.inf
@@ -180,7 +208,7 @@ def cox_bound_of_rows(loss, y, weights, tangent, end):
                 third = c - 3.0 * a * b + 2.0 * a * a * a
                 fourth = max(d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a, 0.0)
                 gain = a + 0.5 * second + third / 6.0 - fourth / 3.0
-                bound += risk.weight[g] * loss.share[t] * gain
+                bound += risk.weight[g] * cox.share[t] * gain
     return bound / risk.total
 
 

@@ -10,6 +10,18 @@ from ..traits import MONOTONE, LossTraits
 MOST_TERMS = 1 << 22  # deaths, with copies, up to which Efron's method keeps a term for each
 
 
+class CoxInKernels(NamedTuple):
+    """The loss `Cox` as its verbs take it, see `verbs.state_at`. Its state at a predictor are the
+    numbers of a `risk_sets.Risk`.
+    """
+
+    record: tuple
+    finder: int  # address of `state_of_rows`
+    numbers: np.ndarray
+    ints: np.ndarray
+    memory: np.ndarray
+
+
 class Cox(NamedTuple):
     """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
     or 1. There are g event times in s strata.
@@ -26,6 +38,7 @@ class Cox(NamedTuple):
         coupled=True,
         intercept=False,
     )
+    in_kernels = CoxInKernels
 
     start: np.ndarray  # (n,), or (0,) where all begin at minus infinity
     stop: np.ndarray  # (n,)

@@ -21,19 +21,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import generic, njit
+from ...core.dispatch import njit
 from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
-    along_the_way,
     bound_of_rows,
     coupling_of_rows,
     derivatives_of_rows,
+    found_state,
     least_value,
     middle,
     origin_of,
     rank_of,
     slope_along,
+    state_at,
+    state_of_rows,
+    state_size,
     value_of_rows,
 )
 
@@ -42,6 +45,18 @@ LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
 LEAST_PIVOT = 1e-15  # share of a diagonal entry that elimination leaves at least
 LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in rounding
 NO_TERM = -1e4  # the place of a term that does not exist: its value and its slopes are 0 there
+
+
+class OrdinalInKernels(NamedTuple):
+    """The loss `Ordinal` as its verbs take it, see `verbs.state_at`. Its state at a predictor are
+    the numbers of a `BestThresholds`.
+    """
+
+    record: tuple
+    finder: int  # address of `state_of_rows`
+    numbers: np.ndarray
+    ints: np.ndarray
+    memory: np.ndarray
 
 
 class Ordinal(NamedTuple):
@@ -59,6 +74,7 @@ class Ordinal(NamedTuple):
         coupled=True,
         intercept=False,
     )
+    in_kernels = OrdinalInKernels
 
     levels: int
 
@@ -87,40 +103,36 @@ class BestThresholds(NamedTuple):
     lower: RowTerms  # terms of rows with their lower threshold
 
 
-class Known(NamedTuple):
-    """A predictor (n,), NaN at first, its move from another one, and its best thresholds."""
+def thresholds_in(levels, n, room):
+    """The `BestThresholds` of n rows whose numbers are in `room` (`thresholds_size`,)."""
+    m, at = levels - 1, 4 * levels - 2
+    return BestThresholds(
+        room[:m],
+        room[m : 2 * m],
+        room[2 * m : 3 * m],
+        room[3 * m : at - 1],
+        room[at - 1 : at],
+        RowTerms(room[at : at + n], room[at + n : at + 2 * n], room[at + 2 * n : at + 3 * n]),
+        RowTerms(
+            room[at + 3 * n : at + 4 * n],
+            room[at + 4 * n : at + 5 * n],
+            room[at + 5 * n : at + 6 * n],
+        ),
+    )
 
-    eta: np.ndarray
-    move: np.ndarray
-    best: BestThresholds
+
+def thresholds_size(levels, n):
+    """How many numbers a `BestThresholds` has."""
+    return 4 * levels - 2 + 6 * n
 
 
-class Retracing(NamedTuple):
-    """The loss `Ordinal` along a way of predictors: it remembers the last two, a step apart.
-
-    newest (1,): whether the second was asked for last.
-    """
-
-    levels: int
-    first: Known
-    second: Known
-    newest: np.ndarray
+_thresholds_in, _thresholds_size = njit(thresholds_in), njit(thresholds_size)  # those of kernels
 
 
 @njit
 def thresholds_room(levels, n):
-    """A `BestThresholds` to be filled; NaN are near no thresholds."""
-    work, room, m = np.full((3, levels - 1), np.nan), np.empty((6, n)), levels
-    upper, lower = RowTerms(room[0], room[1], room[2]), RowTerms(room[3], room[4], room[5])
-    return BestThresholds(work[0], work[1], work[2], np.empty(m), np.empty(1), upper, lower)
-
-
-@along_the_way.register(Ordinal)
-def ordinal_along_the_way(loss, y):
-    levels, eta = loss.levels, np.full((4, y.size), np.nan)
-    first = Known(eta[0], eta[1], thresholds_room(levels, y.size))
-    second = Known(eta[2], eta[3], thresholds_room(levels, y.size))
-    return Retracing(levels, first, second, np.zeros(1, np.int64))
+    """A `BestThresholds` to be filled."""
+    return _thresholds_in(levels, n, np.empty(_thresholds_size(levels, n)))
 
 
 @njit
@@ -294,57 +306,42 @@ def _descended(best, y, eta, weights, longest):
     return done
 
 
-@generic
-def _found(loss, y, eta, weights):
+@state_size.register(OrdinalInKernels)
+def ordinal_state_size(loss, y):
+    return _thresholds_size(loss.record.levels, y.size)
+
+
+@state_of_rows.register(OrdinalInKernels)
+def ordinal_state_of_rows(loss, y, eta, weights, before, known, state):
+    # with no predictor before, `known` are thresholds to begin from, or none
+    levels, n = loss.record.levels, y.size
+    if before.size:
+        there, move, known = _thresholds_in(levels, n, known), np.empty(n), np.empty(levels - 1)
+        for i in range(n):
+            move[i] = eta[i] - before[i]
+        seen_by_thresholds(y, there, move, known)
+        solve_thresholds(there, known)
+        for j in range(known.size):
+            known[j] += there.t[j]
+    find_thresholds(_thresholds_in(levels, n, state), y, eta, weights, known)
+
+
+@njit
+def _best(loss, y, eta, weights):
     """The `BestThresholds` at a predictor."""
-    best = thresholds_room(loss.levels, y.size)
-    find_thresholds(best, y, eta, weights, np.empty(0))
-    return best
+    return _thresholds_in(loss.record.levels, y.size, state_at(loss, y, eta, weights))
 
 
-@_found.register(Retracing)
-def retracing_found(loss, y, eta, weights):
-    for second in range(2):
-        known = loss.second if second else loss.first
-        if _equal(known.eta, eta):
-            loss.newest[0] = second
-            return known.best
-    here, there = loss.first, loss.second
-    if not loss.newest[0]:
-        here, there = there, here
-    loss.newest[0] = 1 - loss.newest[0]
-    known, m = np.empty(loss.levels - 1), loss.levels - 1
-    for i in range(eta.size):
-        here.eta[i] = eta[i]
-        here.move[i] = eta[i] - there.eta[i]
-    seen_by_thresholds(y, there.best, here.move, known)
-    solve_thresholds(there.best, known)
-    for j in range(m):  # NaN at first
-        known[j] += there.best.t[j]
-    find_thresholds(here.best, y, eta, weights, known)
-    return here.best
-
-
-@njit
-def _equal(a, b):
-    """Whether two arrays (n,) are equal."""
-    for i in range(a.size):
-        if a[i] != b[i]:
-            return False
-    return True
-
-
-@njit
 def best_thresholds(loss, y, eta, weights):
-    """The `BestThresholds` at a predictor.
+    """The `BestThresholds` of an `Ordinal` at a predictor.
 
     Parameters
     ----------
-    loss : Ordinal or Retracing
+    loss : Ordinal
     y, eta, weights : ndarray of shape (n,)
         Codes of the classes, all of which have a row, the predictor and the weights.
     """
-    return _found(loss, y, eta, weights)
+    return thresholds_in(loss.levels, y.size, found_state(loss, y, eta, weights))
 
 
 @njit
@@ -361,16 +358,14 @@ def seen_by_thresholds(y, best, z, out):
             out[c - 1] += lower[i] * z[i]
 
 
-@value_of_rows.register(Ordinal)
-@value_of_rows.register(Retracing)
+@value_of_rows.register(OrdinalInKernels)
 def ordinal_value_of_rows(loss, y, eta, weights):
-    return best_thresholds(loss, y, eta, weights).loss[0]
+    return _best(loss, y, eta, weights).loss[0]
 
 
-@derivatives_of_rows.register(Ordinal)
-@derivatives_of_rows.register(Retracing)
+@derivatives_of_rows.register(OrdinalInKernels)
 def ordinal_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    best = best_thresholds(loss, y, eta, weights)
+    best = _best(loss, y, eta, weights)
     upper, lower = best.upper, best.lower
     for i in range(y.size):
         slopes[i] = upper.slope[i] - lower.slope[i]
@@ -378,22 +373,19 @@ def ordinal_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return best.loss[0]
 
 
-@origin_of.register(Ordinal)
-@origin_of.register(Retracing)
+@origin_of.register(OrdinalInKernels)
 def ordinal_origin_of(loss, slopes, eta):
     return middle(slopes, eta)
 
 
 @rank_of.register(Ordinal)
-@rank_of.register(Retracing)
 def ordinal_rank_of(loss):
     return loss.levels - 1
 
 
-@coupling_of_rows.register(Ordinal)
-@coupling_of_rows.register(Retracing)
+@coupling_of_rows.register(OrdinalInKernels)
 def ordinal_coupling_of_rows(loss, y, eta, weights, Z, out):
-    best = best_thresholds(loss, y, eta, weights)
+    best = _best(loss, y, eta, weights)
     P = np.empty((best.t.size, y.size))
     fill_coupling(y, best, P)
     for a in range(Z.shape[0]):
@@ -417,27 +409,24 @@ def fill_coupling(y, best, P):
         under = best.beside[j] * scale
 
 
-@slope_along.register(Ordinal)
-@slope_along.register(Retracing)
+@slope_along.register(OrdinalInKernels)
 def ordinal_slope_along(loss, y, weights, start, end, t):
-    n, total = y.size, 0.0
-    eta, slopes, rest = np.empty(n), np.empty(n), np.empty(n)
+    n, total, eta = y.size, 0.0, np.empty(y.size)
     for i in range(n):
         eta[i] = start[i] + t * (end[i] - start[i])
-    derivatives_of_rows(loss, y, eta, weights, slopes, rest)
+    best = _best(loss, y, eta, weights)
     for i in range(n):
-        total += slopes[i] * (end[i] - start[i])
+        total += (best.upper.slope[i] - best.lower.slope[i]) * (end[i] - start[i])
     return total
 
 
-@bound_of_rows.register(Ordinal)
-@bound_of_rows.register(Retracing)
+@bound_of_rows.register(OrdinalInKernels)
 def ordinal_bound_of_rows(loss, y, weights, tangent, end):
     # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
     # optimum `end` of the quadratic model and its thresholds, balance each other there: each term
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
-    n, m, total = y.size, loss.levels - 1, 0.0
-    eta, best = tangent.start, best_thresholds(loss, y, tangent.start, weights)
+    n, m, total = y.size, loss.record.levels - 1, 0.0
+    eta, best = tangent.start, _best(loss, y, tangent.start, weights)
     move, along, shift = np.empty(n), np.empty(n), np.empty(m)
     for i in range(n):
         move[i] = end[i] - eta[i]

@@ -17,7 +17,7 @@ class Units(NamedTuple):
     some would be 0, the largest one of the rows that are at risk then or later; where rows enter
     late, too, the largest one of the risk set, and every sum is made anew. Rows that are at risk at
     no event time do not count. A row has those of the last event time at which it is at risk, its
-    own eta where sums are made anew. own (n,), where `wide`: the logs of these. shrink (g,):
+    own eta where sums are made anew. own (n,): the logs of these, filled where `wide`. shrink (g,):
     exp(top - that of the time before).
     """
 
@@ -35,39 +35,64 @@ class Risk(NamedTuple):
     sums: np.ndarray  # (g,), over all rows at risk
     tied: np.ndarray  # (g,), over the tied deaths
     weight: np.ndarray  # (g,), of the tied deaths
-    fresh: np.ndarray  # (g,), bool: whether the sum over the risk set is made anew
+    fresh: np.ndarray  # (g,), 1 where the sum over the risk set is made anew, 0 elsewhere
     total: float  # weight of all deaths
 
 
 @njit
-def at_risk(loss, eta, weights):
-    """The `Risk` of a predictor."""
+def risk_size(loss, n):
+    """How many numbers a `Risk` has."""
+    return 2 + 2 * n + 6 * (loss.first.size - 1)
+
+
+@njit
+def risk_in(loss, n, state):
+    """The `Risk` of n rows whose numbers are in `state` (`risk_size`,)."""
+    g, at = loss.first.size - 1, 2 + 2 * n
+    shrink, tops = state[at + g : at + 2 * g], state[at : at + g]
+    units = Units(tops, shrink, state[2 + n : at], state[1] > 0.0)
+    at += 2 * g
+    return Risk(
+        state[2 : 2 + n],
+        units,
+        state[at : at + g],
+        state[at + g : at + 2 * g],
+        state[at + 2 * g : at + 3 * g],
+        state[at + 3 * g : at + 4 * g],
+        state[0],
+    )
+
+
+@njit
+def fill_risk(loss, eta, weights, state):
+    """Fill the numbers of the `Risk` of a predictor."""
     n, groups = eta.size, loss.first.size - 1
-    u, units = np.empty(n), _units_of(loss, eta)
-    v, fresh, total = np.empty((3, groups)), np.zeros(groups, np.bool_), 0.0
+    at = risk_in(loss, n, state)
+    wide = _fill_units(loss, eta, at.units)
+    state[0], state[1] = 0.0, 1.0 if wide else 0.0
+    units = Units(at.units.tops, at.units.shrink, at.units.own, wide)
+    u, fresh = at.u, at.fresh
     for i in range(n):
         if loss.until[i] > loss.since[i]:
-            unit = units.own[i] if units.wide else units.tops[loss.until[i] - 1]
+            unit = units.own[i] if wide else units.tops[loss.until[i] - 1]
             u[i] = weights[i] * math.exp(eta[i] - unit)
         else:
             u[i] = 0.0  # at risk at no event time
     for g in range(groups):
-        v[2, g] = 0.0
+        at.weight[g], fresh[g] = 0.0, 0.0
         for d in range(loss.first[g], loss.first[g + 1]):
-            v[2, g] += weights[loss.deaths[d]]
-        total += v[2, g]
+            at.weight[g] += weights[loss.deaths[d]]
+        state[0] += at.weight[g]
     if loss.leave.size > 0:
         _mark_fresh(loss, units, u, fresh)
-    sum_risk_sets(loss, units, fresh, u, v[0])
-    sum_ties(loss, units, u, v[1])
-    return Risk(u, units, v[0], v[1], v[2], fresh, total)
+    sum_risk_sets(loss, units, fresh, u, at.sums)
+    sum_ties(loss, units, u, at.tied)
 
 
 @njit
-def _units_of(loss, eta):
-    """The `Units` at a predictor."""
-    groups, wide = loss.first.size - 1, False
-    tops, shrink = np.empty(groups), np.empty(groups)
+def _fill_units(loss, eta, units):
+    """Fill the `Units` at a predictor; returns whether they are `wide`."""
+    wide, tops, shrink = False, units.tops, units.shrink
     for s in range(loss.block.size - 1):
         top, least, enter = -np.inf, np.inf, loss.edges[s + 1]
         for m in range(loss.edges[s], enter):
@@ -89,15 +114,15 @@ def _units_of(loss, eta):
                 if g + 1 < loss.block[s + 1]:
                     shrink[g + 1] = math.exp(tops[g + 1] - top)
             tops[g] = top
-    own = np.empty(eta.size if wide else 0)
     if wide and loss.leave.size > 0:
         for i in range(eta.size):
-            own[i] = eta[i]
+            units.own[i] = eta[i]
         _tops_of_sets(loss, eta, tops)
-    else:
-        for i in range(own.size):
-            own[i] = tops[loss.until[i] - 1] if loss.until[i] > loss.since[i] else 0.0
-    return Units(tops, shrink, own, wide)
+    elif wide:
+        for i in range(eta.size):
+            at_none = loss.until[i] <= loss.since[i]
+            units.own[i] = 0.0 if at_none else tops[loss.until[i] - 1]
+    return wide
 
 
 @njit
@@ -127,7 +152,7 @@ def _mark_fresh(loss, units, u, fresh):
     """
     if units.wide:
         for g in range(fresh.size):
-            fresh[g] = True
+            fresh[g] = 1.0
         return
     for s in range(loss.block.size - 1):
         total, peak = 0.0, 0.0
@@ -141,7 +166,7 @@ def _mark_fresh(loss, units, u, fresh):
                 go -= 1
                 total -= in_units(loss, units, u, loss.leave[go], g)
             if not total > CANCELLED * peak:
-                fresh[g] = True
+                fresh[g] = 1.0
                 total = _anew(loss, units, u, g, s)
                 peak = total
             total *= units.shrink[g]
@@ -177,7 +202,7 @@ def sum_risk_sets(loss, units, fresh, q, out):
                 while go > loss.gone[g]:
                     go -= 1
                     total -= in_units(loss, units, q, loss.leave[go], g)
-                if fresh[g]:
+                if fresh[g] > 0.0:
                     total = _anew(loss, units, q, g, s)
             out[g] = total
             total *= units.shrink[g]

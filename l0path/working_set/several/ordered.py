@@ -9,10 +9,11 @@ from ...core.dispatch import njit
 from ...problem.coupled.ordinal import (
     BestThresholds,
     fill_coupling,
-    find_thresholds,
-    thresholds_room,
+    thresholds_in,
+    thresholds_size,
 )
 from ...problem.recession import LEAST_SPREAD, SURE
+from ...problem.verbs import rank_of, state_of_rows
 from ..linear_algebra import invert, predictor, products
 
 
@@ -28,6 +29,7 @@ class OrderedTable(NamedTuple):
     g: np.ndarray  # (k,), gradient
     H: np.ndarray  # (k, k), Hessian, with the ridge
     B: np.ndarray  # (k, k), its inverse
+    state: np.ndarray  # what the loss knows at that predictor: the numbers of `best`
     best: BestThresholds  # the best thresholds
     stack: np.ndarray  # (k + K, n), the three that follow
     ZV: np.ndarray  # (k, n), the members times the curvatures
@@ -53,8 +55,9 @@ def ordered_table(rows, S, fit, lambda2, thresholds):
     thresholds : ndarray of shape (K - 1,) or (0,)
         Thresholds from which the best ones are sought, or none.
     """
-    k, n, m = S.size, rows.y.size, rows.loss.levels - 1
+    k, n, m = S.size, rows.y.size, rank_of(rows.loss)
     stack, square, wide = np.empty((k + 1 + m, n)), np.empty((2, k, k)), np.empty((2, n))
+    state = np.empty(thresholds_size(m + 1, n))
     table = OrderedTable(
         S,
         fit.b,
@@ -65,7 +68,8 @@ def ordered_table(rows, S, fit, lambda2, thresholds):
         np.empty(k),
         square[0],
         square[1],
-        thresholds_room(rows.loss.levels, n),
+        state,
+        thresholds_in(m + 1, n, state),
         stack,
         stack[:k],
         stack[k],
@@ -81,7 +85,7 @@ def _fill(rows, thresholds, table):
     """Fill a table of which the support, coefficients, value and ridge are known."""
     S, v, ZV, P, H, best, k = table.S, table.v, table.ZV, table.P, table.H, table.best, table.S.size
     predictor(rows.Z, S, table.b, 0.0, rows.offset, table.eta)
-    find_thresholds(best, rows.y, table.eta, rows.weights, thresholds)
+    state_of_rows(rows.loss, rows.y, table.eta, rows.weights, np.empty(0), thresholds, table.state)
     upper, lower = best.upper, best.lower
     for i in range(v.size):
         v[i] = upper.curvature[i] + lower.curvature[i]
