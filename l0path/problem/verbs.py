@@ -452,7 +452,7 @@ def origin_of(loss, slopes, eta):
     return 0.0
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, sums=False)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR)
 @generic
 def reach_of_rows(loss, y, eta, offset, out):
     """Fill out (2,) with the largest distance of predictors eta from the offset, and, for a loss of
