@@ -238,11 +238,17 @@ class Composite(NamedTuple):
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
         bounds = np.broadcast_to(bounds, (G.shape[1], 2))
         rng, order = np.random.default_rng(0), np.arange(G.shape[1])
-        for _ in range(10):  # HiGHS halts in some orders of columns
+        for first in [True, False] * 5:  # HiGHS halts in some orders of columns, or after presolve
             M = G[:, order]
-            found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=bounds[order])
+            found = linprog(
+                -M.sum(axis=0),
+                A_ub=-M,
+                b_ub=np.zeros(len(M)),
+                bounds=bounds[order],
+                options={"presolve": first},
+            )
             if found.x is not None:
                 break
-            order = rng.permutation(order)
+            order = order if first else rng.permutation(order)
         ahead = M @ found.x  # what is found is a direction only if it goes back nowhere
         return bool(-found.fun > 1e-7 and ahead.min() >= -1e-6 * ahead.max())

@@ -186,6 +186,7 @@ def test_no_claim_is_false_in_many_problems(first):
         83325,
         82505,
         83677,
+        86201,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

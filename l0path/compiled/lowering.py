@@ -18,6 +18,8 @@ from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.lowering import Lower
 
+from .views import VIEWS
+
 # indices that give an entry or a view, not a new array
 VIEW_INDICES = (types.Integer, types.SliceType)
 
@@ -82,8 +84,9 @@ def _borrowed(value, kinds, found):
         return value.name not in found
     if not isinstance(value, ir.Expr):
         return False
-    if value.op == "call":  # a record of what there is
-        known = isinstance(kinds[value.func.name], types.NamedTupleClass)
+    if value.op == "call":  # a record, or a view, of what there is
+        kind = kinds[value.func.name]
+        known = isinstance(kind, types.NamedTupleClass) or _is_view(kind)
     elif value.op == "getitem":
         known = _views(kinds[value.index.name])
     elif value.op == "exhaust_iter":  # a, b = b, a
@@ -91,6 +94,11 @@ def _borrowed(value, kinds, found):
     else:
         known = value.op in ("getattr", "static_getitem", "build_tuple", "cast", "phi")
     return known and not any(part.name in found for part in value.list_vars())
+
+
+def _is_view(function):
+    """Whether a kind is that of a function of `views`."""
+    return isinstance(function, types.Function) and function.typing_key in VIEWS
 
 
 def _views(index):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core import threads
 from . import group_table
+from .chord_steps import LocalTable
 from .table import EQUAL, in_order
 
 STRIP_COLUMNS = 256  # columns of working groups in one task of a table
@@ -76,7 +77,7 @@ def table(model, fit, previous, keep):
 
 def closed_table(model, fit, keep):
     """The GroupTable of those exchanges of a fit that keep the hierarchy of the groups, over all
-    working groups, which are all that may be chosen.
+    working groups, which are all that may be chosen; the quadratic, and its Crossing with these.
     """
     hierarchy, quadratic, W = model.problem.groups.hierarchy, model.quadratic(fit), model.W
     order = in_order(EQUAL * abs(fit.value))
@@ -88,13 +89,41 @@ def closed_table(model, fit, keep):
     # what may come for a member that leaves is among what may be added
     enter = np.vstack([may_enter, hierarchy.exchanges(quadratic.ids, inside)])
     skip = np.ascontiguousarray(~enter[:, W].T)
-    at_fit = quadratic, removals, _crossing(model, fit, quadratic, every)
-    additions, swaps = _best(model, fit, at_fit, keep, W, skip)
-    return GroupTable(
+    crossing = _crossing(model, fit, quadratic, every)
+    additions, swaps = _best(model, fit, (quadratic, removals, crossing), keep, W, skip)
+    table = GroupTable(
         W.size,
         sorted(additions, key=order)[:keep],
         sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
         dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
+    )
+    return table, quadratic, crossing
+
+
+def own_table(model, fit, quadratic, crossing):
+    """The `LocalTable` of a fit whose groups are single columns, by its quadratic and the Crossing
+    of this with all working groups; None where these are not in the order of the working columns,
+    or some are dependent.
+    """
+    at, width, v = quadratic.at, crossing.c.size, quadratic.v
+    along = np.array_equal(model.places, np.arange(width))
+    if not along or not np.array_equal(model.model.W[at], fit.support):
+        return None
+    total = max(float(v.sum()), 1e-300)
+    return LocalTable(
+        at,
+        fit.b,
+        float(fit.b0),
+        model.lambda2,
+        np.ascontiguousarray(quadratic.B),
+        crossing.c,
+        crossing.rows,
+        np.arange(at.size),
+        crossing.blocks.values,
+        model.model.Z[:width] @ v / total if model.problem.intercept else np.zeros(width),
+        1.0,
+        total,
+        v,
     )
 
 

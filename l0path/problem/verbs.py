@@ -14,8 +14,8 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
     origin_of             a number that may be taken off every predictor
     reach_of_rows         how far predictors are from the offset, and the margins of classes
-    state_of_rows         what its verbs at one predictor share, as `state_size` numbers: they
-                          ask `state_at`, and the code that makes it is compiled once
+    state_of_rows         in place of the first three: all that its verbs at one predictor share,
+                          which ask `state_at`, so that it is compiled, and computed, once
 
 Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
 from what v gives (`coupled_columns`). Python calls the functions at the end.
@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from ..compiled import address_of
+from ..compiled import address_of, part
 from ..core.dispatch import calling, generic, njit
 
 HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
@@ -95,7 +95,8 @@ class LossData(NamedTuple):
 
     at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
     numbers: np.ndarray  # float64, the numbers of the record, then its arrays of numbers
-    ints: np.ndarray  # int64, where each array begins and ends, then its arrays of indices
+    # int64, where each array begins and ends, then its arrays of indices, and `state_size`
+    ints: np.ndarray
     memory: np.ndarray  # float64, see `along_the_way`; (0,) for none, as where threads share it
     rank: int  # `rank_of`
 
@@ -141,30 +142,30 @@ def _arguments(verb):
 @cache
 def _kernel(verb, record, kinds):
     """The kernel of a verb for a class of records, of (*SHARED, ...): the record is made of its
-    numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`.
+    numbers and views of its arrays. kinds: those of its fields, see `_kind_of_field`; None for a
+    class as in `_in_kernels`.
     """
-    fields, scalars, arrays = [], 0, 0
-    for kind in kinds:
+    fields, scalars, arrays = ["finder", "numbers", "ints", "memory"] if kinds is None else [], 0, 0
+    for kind in kinds or ():
         if kind in SCALARS:
             fields.append(SCALARS[kind].format(scalars))
             scalars += 1
         else:
-            fields.append(f"{kind}[ints[{2 * arrays}] : ints[{2 * arrays + 1}]]")
+            fields.append(f"part({kind}, ints[{2 * arrays}], ints[{2 * arrays + 1}])")
             arrays += 1
-    made, given = f"record({', '.join(fields)})", ", ".join(_arguments(verb))
+    given = ", ".join(_arguments(verb))
     # with the module of the record it is stored where that is of the package
     scope = {"verb": verb, "record": record, "__name__": record.__module__}
-    if _in_kernels(record) is not record:
-        scope["kept"] = _in_kernels(record)
-        made = f"kept({made}, finder, numbers, ints, memory)"
-    body = f"return verb({made}, {given})"
+    scope["part"] = part
+    body = f"return verb(record({', '.join(fields)}), {given})"
     exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
     return njit(scope["of_rows"])
 
 
 def _in_kernels(record):
-    """The class of what verbs take for a class of records: its `in_kernels`, of (record, *SHARED),
-    where the loss has a `state_of_rows`.
+    """The class of what verbs take for a class of records: its `in_kernels`, of what `SHARED` says,
+    where the loss has a `state_of_rows`. Such verbs read the arrays that they need (`numbers_at`),
+    for a record of many arrays takes long to compile where functions pass it on.
     """
     return getattr(record, "in_kernels", record)
 
@@ -204,15 +205,16 @@ class CompiledVerbs:
 
     def __init__(self, record, kinds):
         kept, self.kernels = _in_kernels(record), []
-        rows = _registered(value, kept)
+        self.has_state, rows = _registered(state_of_rows, kept), _registered(value, kept)
         for verb, _, _, without in BY_ADDRESS:
             if _registered(verb, kept) or (without is not None and rows):
-                self.kernels.append(_kernel(verb, record, kinds))
+                self.kernels.append(_kernel(verb, kept, None if self.has_state else kinds))
+            elif self.has_state and _registered(verb, WithState):
+                self.kernels.append(_kernel(verb, WithState, None))
             elif without is None:
                 self.kernels.append(_kernel(verb, NoLoss, ()))
             else:
                 self.kernels.append(_missing(verb, without))
-        self.settles = _registered(state_of_rows, kept)
 
     @cached_property
     def at(self):
@@ -225,7 +227,7 @@ class CompiledVerbs:
     def finder(self):
         """The address of `state_of_rows`, 0 for a loss without one."""
         pair = self.kernels[STATE], BY_ADDRESS[STATE].signature
-        return address_of(*pair) if self.settles else 0
+        return address_of(*pair) if self.has_state else 0
 
 
 def _registered(verb, record):
@@ -238,8 +240,8 @@ def compiled_verbs(record, kinds):
     """The `CompiledVerbs` of a class of records; None for one with fields that are neither numbers
     nor arrays of them.
     """
-    known = any(_registered(verb, _in_kernels(record)) for verb in (value, value_of_rows))
-    if not known or None in kinds:
+    verbs = value, value_of_rows, state_of_rows
+    if None in kinds or not any(_registered(verb, _in_kernels(record)) for verb in verbs):
         return None
     return CompiledVerbs(record, kinds)
 
@@ -279,8 +281,8 @@ def _laid_out(loss, kinds):
             ends += [places[kind], places[kind] + field.size]
             places[kind] += field.size
             (numbers if kind == "numbers" else ints).append(field)
-    ends = np.array(ends, np.int64)
-    return np.concatenate(numbers, dtype=np.float64), np.concatenate([ends, *ints])
+    ints = [np.array(ends, np.int64), *ints, np.array(state_size(loss), np.int64)]
+    return np.concatenate(numbers, dtype=np.float64), np.concatenate(ints)
 
 
 def loss_data(loss):
@@ -310,19 +312,37 @@ class Tangent(NamedTuple):
 TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
 
 
+@singledispatch
+def state_size(loss):
+    """(how many a row, how many more): the numbers of the state of a loss. Its value, slopes (n,)
+    and v (n,), are the first; what follows is the loss's own.
+    """
+    return 0, 0
+
+
 @called_by_address(types.none, *6 * [VECTOR])
 @generic
 def state_of_rows(loss, y, eta, weights, before, known, state):
-    """Fill state (`state_size`,) with what verbs at eta (n,) share; a loss may find it faster from
-    the state `known` at another predictor `before` (n,), both empty where there is none.
+    """Fill the state at eta (n,), see `state_size`; a loss may find it faster from the state
+    `known` at another predictor `before` (n,), both empty where there is none.
     """
 
 
-@called_by_address(types.int64, VECTOR)
-@generic
-def state_size(loss, y):
-    """The number of numbers that `state_of_rows` fills."""
-    return 0
+class WithState(NamedTuple):
+    """A loss as those of its verbs take it that read its state and nothing else: they are compiled
+    once for all such losses.
+    """
+
+    finder: int  # address of `state_of_rows`
+    numbers: np.ndarray
+    ints: np.ndarray
+    memory: np.ndarray
+
+
+@njit
+def _size_of_state(ints, n):
+    """How many numbers the state of a loss of n rows has, by `LossData.ints`."""
+    return ints[ints.size - 2] * n + ints[ints.size - 1]
 
 
 _find = BY_ADDRESS[STATE].call
@@ -334,22 +354,25 @@ def state_at(loss, y, eta, weights):
 
     loss: as its verbs take it, see `_in_kernels`; y, eta, weights: (n,).
     """
-    memory, size, n = loss.memory, state_size(loss, y), eta.size
-    before, known, place = memory[:0], memory[:0], 0
+    memory, size, n = loss.memory, _size_of_state(loss.ints, eta.size), eta.size
+    before, known, place = part(memory, 0, 0), part(memory, 0, 0), 0
     if memory.size:
         width, newest = n + size, 2 + int(memory[1]) * (n + size)
         for slot in range(int(memory[0])):
             place = 2 + slot * width
-            if _equal(memory[place : place + n], eta):
+            if _equal(part(memory, place, place + n), eta):
                 memory[1] = slot
-                return memory[place + n : place + width]
+                return part(memory, place + n, place + width)
         place = 2
         if memory[0] > 0.0:
-            before, known = memory[newest : newest + n], memory[newest + n : newest + width]
+            before, known = (
+                part(memory, newest, newest + n),
+                part(memory, newest + n, newest + width),
+            )
             place = 2 + width if newest == 2 else 2
         memory[0] = min(memory[0] + 1.0, 2.0)
         memory[1] = 0.0 if place == 2 else 1.0
-        state = memory[place + n : place + width]
+        state = part(memory, place + n, place + width)
         for i in range(n):
             memory[place + i] = eta[i]
     else:
@@ -378,7 +401,7 @@ def along_the_way(loss, y):
 
 @along_the_way.register(LossData)
 def data_along_the_way(loss, y):
-    size = state_size(loss, y)
+    size = _size_of_state(loss.ints, y.size)
     if size == 0:
         return loss
     # how many predictors it knows, and which is the newest; each with its state
@@ -484,6 +507,30 @@ def slope_along(loss, y, weights, start, end, t):
     for i in range(y.size):
         d = end[i] - start[i]
         total += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+    return total
+
+
+@value_of_rows.register(WithState)
+def value_by_state(loss, y, eta, weights):
+    return state_at(loss, y, eta, weights)[0]
+
+
+@derivatives_of_rows.register(WithState)
+def derivatives_by_state(loss, y, eta, weights, slopes, curvatures):
+    state, n = state_at(loss, y, eta, weights), y.size
+    for i in range(n):
+        slopes[i], curvatures[i] = state[1 + i], state[1 + n + i]
+    return state[0]
+
+
+@slope_along.register(WithState)
+def slope_by_state(loss, y, weights, start, end, t):
+    eta, total = np.empty(y.size), 0.0
+    for i in range(y.size):
+        eta[i] = start[i] + t * (end[i] - start[i])
+    state = state_at(loss, y, eta, weights)
+    for i in range(y.size):
+        total += state[1 + i] * (end[i] - start[i])
     return total
 
 
@@ -624,8 +671,9 @@ def dual_bound(loss, y, weights, tangent, end):
 
 
 def found_state(loss, y, eta, weights):
-    """The state of a loss at a predictor, see `state_of_rows`; (0,) for a loss without one."""
-    state = np.empty(_asked(state_size, loss, y))
+    """The state of a loss at a predictor, see `state_size`; (0,) for a loss without one."""
+    a_row, more = state_size(loss)
+    state = np.empty(a_row * y.size + more)
     _asked(state_of_rows, loss, y, eta, weights, NOTHING, NOTHING, state)
     return state
 

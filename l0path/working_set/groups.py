@@ -349,12 +349,15 @@ class GroupModel:
         else:
             eta, slopes, v = self.model.derivatives(fit)
             Z, ZV, coupled = curved(self.problem, eta, v, self.model.Z[at])
-            B, kept = (
-                inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-                if self.more_columns_than_rows(at.size) and not self.problem.loss.traits.coupled
-                else inverse(ZV @ Z.T - coupled @ coupled.T + 2.0 * self.lambda2 * np.eye(at.size))
-            )
-            more = (ZV[kept], slopes, v, eta, coupled[kept])
+            if self.more_columns_than_rows(at.size) and not self.problem.loss.traits.coupled:
+                B, kept = inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
+            else:
+                H = ZV @ Z.T - coupled @ coupled.T
+                H[np.diag_indices_from(H)] += 2.0 * self.lambda2
+                B, kept = inverse(H)
+            if kept.size < at.size:
+                ZV, coupled = ZV[kept], coupled[kept]
+            more = (ZV, slopes, v, eta, coupled)
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
         b = (
             B @ self.model.q[at[kept]]
@@ -373,7 +376,10 @@ class GroupModel:
             rows = G[quadratic.at[:, None], J]
             c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[support[:, None], J])
             return Crossing(rows, c, GroupBlocks(starts, at, self.blocks))
-        Z, at = self.model.Z[J], at - at[0]
+        first = int(J[0]) if J.size else 0
+        in_order = np.array_equal(J, np.arange(first, first + J.size))
+        Z = self.model.Z[first : first + J.size] if in_order else self.model.Z[J]
+        at = at - at[0]
         blocks = GroupBlocks(starts, at, np.empty(at[-1]))
         if not self.problem.loss.traits.coupled:
             blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)

@@ -17,7 +17,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from test_kernel_cache import PROGRAM, copy_of_the_package, run
 
 import l0path
-from l0path.compiled import collection_put_off, parts
+from l0path.compiled import collection_put_off, indices_at, numbers_at, part, parts
 from l0path.compiled.front_end import RememberingContext, ShortCompiler
 from l0path.compiled.lowering import ShortLower
 from l0path.core.dispatch import njit
@@ -142,11 +142,12 @@ def test_what_the_short_pipeline_leaves_out_is_compiled():
 
 
 @pytest.mark.usefixtures("counted")
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "ordinal", "cox"])
 def test_fits_free_what_their_kernels_allocate(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 6))
     y = np.where(X[:, 0] + rng.standard_normal(30) > 0, 1, -1)
+    y = {"ordinal": np.arange(30) % 3, "cox": np.column_stack([rng.random(30), y > 0])}.get(loss, y)
     counts = []
     for _ in range(3):
         l0path.fit(X, y, loss=loss, max_k=3, certify=False, n_jobs=1)
@@ -269,3 +270,43 @@ def test_garbage_collection_is_as_it_was_once_modules_are_loaded():
             assert gc.isenabled() is enabled
         finally:
             gc.enable()
+
+
+class Arrays(NamedTuple):
+    """Arrays of a record, as `problem.verbs.LossData` has them."""
+
+    numbers: np.ndarray
+    ints: np.ndarray
+
+
+def views_of_a_whole(n):
+    """Views of an array of which nothing else is left."""
+    whole = np.empty(n)
+    for i in range(n):
+        whole[i] = i
+    return part(whole, 0, n // 2), part(whole, n // 2, n)
+
+
+def sums_of_views(record, n):
+    """Sums of an array of numbers and of one of indices, and of views of them."""
+    x, a, total = numbers_at(record, 0), indices_at(record, 1), 0.0
+    for i in range(n):
+        total += part(x, i, x.size).sum() + part(a, 0, i).sum()
+    return total
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("compile_", [njit, numba.njit, lambda function: function])
+def test_views_are_slices_and_live_as_long_as_they_are_held(compile_):
+    before = rtsys.get_allocation_stats()
+    one, other = compile_(views_of_a_whole)(7)
+    np.testing.assert_array_equal(np.concatenate([one, other]), np.arange(7.0))
+    del one, other
+    x, a = np.arange(2.0, 7.0), np.array([3, 1, 4, 1])
+    ends = np.array([1, 6, 4, 8])
+    record = Arrays(np.append(0.5, x), np.append(ends, a))
+    expected = sum(x[i:].sum() + a[:i].sum() for i in range(4))
+    assert compile_(sums_of_views)(record, 4) == expected
+    after = rtsys.get_allocation_stats()
+    assert after.alloc - before.alloc == after.free - before.free
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free

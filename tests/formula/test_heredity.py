@@ -17,6 +17,8 @@ from hierarchy_samples import closed_sets, encoded, least_squares, table
 
 import l0path
 from l0path.engine.strategies.closed import ClosedExchanges
+from l0path.exchange import group_ranking
+from l0path.exchange.neighborhoods import groups
 from l0path.formula.hierarchy import Hierarchy, hierarchy
 from l0path.solvers import LocalSearch
 
@@ -376,3 +378,64 @@ def test_closed_sets_are_those_of_the_definition(rule):
                     within = found.largest(inside | free)
                     assert bool(chains) == within[g]
         assert isinstance(found, Hierarchy)
+
+
+# -------------------- products of single columns
+
+
+def products(loss):
+    """A formula of all products of five columns, whose strengths and correlations leave some sizes
+    to exchanges, and its table.
+    """
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((160, 5)) + 0.5 * rng.standard_normal((160, 1))
+    eta = X @ [0.6, -0.4, 0.0, 0.3, 0.0] + 0.7 * X[:, 0] * X[:, 2] - 0.5 * X[:, 3] * X[:, 4]
+    data = pd.DataFrame(X, columns=list("abcde"))
+    counts = rng.poisson(np.exp(np.clip(eta, -3, 2)))
+    data["y"] = counts if loss == "poisson" else np.where(eta + rng.logistic(size=160) > 0, 1, -1)
+    return "y ~ (a + b + c + d + e) ** 2", data
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_trials_of_single_columns_decide_as_refits_do(loss, rule, monkeypatch):
+    text, data = products(loss)
+    tried, calls = groups.attempt, []
+    monkeypatch.setattr(groups, "attempt", lambda *a: calls.append(a) or tried(*a))
+    options = {"loss": loss, "heredity": rule, "certify": False}
+    path = l0path.fit(text, data, **options)
+    assert sum(table is not None for *_, table in calls) > 20
+
+    def refitted(self, fit, pairs, sets, target):
+        return self.model.first_below(sets, fit, target)
+
+    monkeypatch.setattr(groups.GroupNeighborhood, "_first_new", refitted)
+    other = l0path.fit(text, data, **options)
+    assert len(path) == 16
+    assert [m.groups for m in path] == [m.groups for m in other]
+    np.testing.assert_allclose(path.details.objective, other.details.objective, rtol=1e-12)
+    for one, two in zip(path, other, strict=True):  # at the optimum, not near it
+        np.testing.assert_allclose(one.coef, two.coef, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_the_tables_of_trials_have_the_curvatures_of_their_fits(loss, monkeypatch):
+    plain, compared = group_ranking.own_table, []
+
+    def checked(model, fit, *at_fit):
+        table, exact = plain(model, fit, *at_fit), model.model.exact
+        compared.append(fit)
+        wanted = exact(fit, model.lambda2, model.model.Z[: model.model.width])
+        np.testing.assert_allclose(table.rows[table.index], wanted.rows, atol=1e-12)
+        np.testing.assert_allclose(table.c, wanted.c, atol=1e-12)
+        np.testing.assert_allclose(table.diagonal, wanted.a, atol=1e-12)
+        np.testing.assert_allclose(table.B, wanted.B, rtol=1e-6, atol=1e-8)
+        v = table.curvatures
+        mean = model.model.Z[: table.c.size] @ v / v.sum()
+        np.testing.assert_allclose(table.mean, mean, atol=1e-12)
+        return table
+
+    monkeypatch.setattr(group_ranking, "own_table", checked)
+    text, data = products(loss)
+    l0path.fit(text, data, loss=loss, max_k=6, lambda2=1e-3, certify=False)
+    assert len(compared) > 6

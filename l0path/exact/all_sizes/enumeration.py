@@ -23,6 +23,7 @@ from ...core.dispatch import njit
 from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.problem import EPS
+from .scores import Offers
 
 MOST_MODELS = 1e7  # models that are computed at most
 HELD_ENTRIES = 1 << 25  # entries of what is left of columns, over all levels: 256 MB
@@ -165,7 +166,7 @@ def enumerable(problem, sizes):
     )
 
 
-class Enumeration:
+class Enumeration(Offers):
     """One search (`enumerable`), with what `AllSizes` has: lambda2; wanted: `SetsWanted`, asked for
     the sizes that are searched.
 
@@ -176,11 +177,11 @@ class Enumeration:
     spare = False  # a set is as good as its parts, so that sizes need not compete
 
     def __init__(self, problem, lambda2, wanted):
-        self.problem, self.wanted, self.lambda2 = problem, wanted, lambda2
+        super().__init__(wanted)
+        self.problem, self.lambda2, self.nodes = problem, lambda2, 0
         self.held = problem.forced[problem.usable[problem.forced]]
         self.J = np.flatnonzero(problem.selectable)
         self.most = self.J.size
-        self.operations, self.nodes, self.unknown, self.seen = 0.0, 0, False, set()
         with one_blas_thread():
             self._leave_held()
         self.todo = np.flatnonzero(wanted.cutoffs(self.J.size + 1) > -math.inf).tolist()[::-1]
@@ -262,14 +263,6 @@ class Enumeration:
             return f"all {self.nodes} models compared"
         done = ", the others are bounded" if self.f < 0 and not self.todo else ""
         return f"{self.nodes} of {self.total} models compared{done}"
-
-    def know(self, support):
-        """Let a set of columns, held ones included, compete, unless it did before."""
-        support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
-            self.seen.add(support.tobytes())
-            known = self.wanted.offer(support, support.size - self.held.size)
-            self.unknown = self.unknown or not known
 
     def run(self, budget=math.inf, poll=None):
         """Compute models until all are ("closed"), so many operations are done ("node_limit"), or

@@ -18,6 +18,7 @@ from ...relaxation.splitting import SPLIT_SHARE
 from .group_kernel import GroupBuffers, GroupNodes, search
 from .kernel import ROOT, Thresholds
 from .node_bounds import UNCLEAR
+from .scores import Offers
 from .search import BETWEEN_POLLS, FIRST_PORTION, REFIT_OPERATIONS
 from .subtrees import DEPENDENT, MOST_COLUMNS, NOTHING, Subtree, hold
 
@@ -36,7 +37,7 @@ class GroupProducts(NamedTuple):
     value: float  # of the held units alone
     half: float  # value of no column
     terms: int  # how many terms sums have, whose rounding counts
-    spread: float  # of the columns held, see exact.leaps.hold
+    spread: float  # of the columns held, see subtrees.hold
     needs: np.ndarray  # (G, G), whether a unit needs another; (0, 0) for no hierarchy
 
 
@@ -110,20 +111,20 @@ def _explaining(S, tol=NOTHING):
     return np.sort(order[:rank] - 1), clear
 
 
-class GroupSizes:
+class GroupSizes(Offers):
     """One search. products: a `GroupProducts`; wanted: `SetsWanted`, which is offered groups.
 
     operations: entries of matrices that were visited, and what refits count. A set is called worse
-    only beyond `margin`, what rounding can hide: see `exact.leaps.Leaps`.
+    only beyond `margin`, what rounding can hide: see `AllSizes`.
     """
 
+    refit_operations = REFIT_OPERATIONS
     spare = False  # a set of s groups is below all of its parts, so that sizes need not compete
 
     def __init__(self, products, wanted, shares=None):
-        self.products, self.wanted = products, wanted
-        self.J, self.held = products.units, products.held
-        self.operations, self.nodes, self.seen, self.f = 0.0, 0, set(), -1
-        self.unknown = False  # whether a set that may be wanted has a value that is not known
+        super().__init__(wanted)
+        self.products, self.J, self.held = products, products.units, products.held
+        self.nodes, self.f = 0, -1
         self.value, self.begun = products.value, False
         self.portion = FIRST_PORTION  # first short: what is found then ends much of the search
         p = products
@@ -138,15 +139,6 @@ class GroupSizes:
     def another(self, wanted):
         """A search of its own in the same products, for other sets."""
         return GroupSizes(self.products, wanted, self.shares)
-
-    def know(self, support):
-        """Let a set of groups, held ones included, compete, unless it did before."""
-        support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
-            self.seen.add(support.tobytes())
-            self.operations += REFIT_OPERATIONS
-            known = self.wanted.offer(support, support.size - self.held.size)
-            self.unknown = self.unknown or not known
 
     def cutoffs(self):
         """(sizes,) the cutoffs that `wanted` asks for; where they depend on the number of

@@ -118,7 +118,7 @@ class GramSet:
         self.kept, self.B = independent(S, True)
         self.b = self.B @ q[self.kept]
         self.value = half - 0.5 * float(np.vdot(q[self.kept], self.b))
-        # see `exact.leaps.Leaps`
+        # see `AllSizes`
         spread = np.sqrt(np.maximum(np.diagonal(self.B) * np.diagonal(S)[self.kept], 1.0)).sum()
         self.margin = (q.size + 16) * EPS * half * (float(spread) + 1.0) ** 2
         self.lower = self.value - self.margin

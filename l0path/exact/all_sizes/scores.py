@@ -199,6 +199,28 @@ class BestOfEach:
         return all([one.compare(support, size, value, fit) for one in self.wanted])
 
 
+class Offers:
+    """What searches over sets have in common: a set is offered to `wanted` once.
+
+    wanted: `SetsWanted`; held: units of every set; seen: the sets that were offered; operations:
+    what was done; unknown: whether a set that may be wanted has a value that is not known.
+    """
+
+    refit_operations = 0.0  # what one refit counts in a budget of operations
+
+    def __init__(self, wanted):
+        self.wanted, self.seen, self.operations, self.unknown = wanted, set(), 0.0, False
+
+    def know(self, support):
+        """Let a set of units, held ones included, compete, unless it did before."""
+        support = np.sort(support).astype(np.int64)
+        if support.tobytes() not in self.seen:
+            self.seen.add(support.tobytes())
+            self.operations += self.refit_operations
+            known = self.wanted.offer(support, support.size - self.held.size)
+            self.unknown = self.unknown or not known
+
+
 class CoefficientCounts:
     """Numbers of coefficients of sets of groups: the ranks of their columns, those of every model
     among them.

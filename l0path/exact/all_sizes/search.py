@@ -30,6 +30,7 @@ from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
 from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 from .perspective import LEAST_DELTA
+from .scores import Offers
 from .subtrees import (
     MOST_COLUMNS,
     MOST_SUBTREES,
@@ -240,7 +241,7 @@ def squares(x):
     return x**2 if x.ndim == 1 else (x**2).sum(axis=1)
 
 
-class AllSizes:
+class AllSizes(Offers):
     """One search. problem: without groups and box (`servable`); lambda2; wanted: what it looks for;
     workers: searches side by side, on whose number, and not on that of threads, rests what is
     found; model: working columns, whose Gram matrix saves a read of X; most: columns of a set;
@@ -255,6 +256,8 @@ class AllSizes:
     are in leave less than 1e-13 of the square adds nothing, as in refits.
     """
 
+    refit_operations = REFIT_OPERATIONS
+
     def __init__(
         self,
         problem,
@@ -268,11 +271,9 @@ class AllSizes:
         node_limit=None,
         portion=BETWEEN_POLLS,
     ):
-        self.problem, self.lambda2, self.wanted = problem, lambda2, wanted
-        self.operations, self.margin, self.made = 0.0, 0.0, 0
+        super().__init__(wanted)
+        self.problem, self.lambda2, self.margin, self.made = problem, lambda2, 0.0, 0
         self.node_limit, self.most_portion = node_limit, portion
-        self.unknown = False  # whether a set that may be wanted has a value that is not known
-        self.seen = set()
         # first short: what is found then ends much of the search where the kernel learns nothing
         first = portion if math.isfinite(wanted.shrink) else FIRST_PORTION
         self.portion = min(first, portion)
@@ -411,15 +412,6 @@ class AllSizes:
         if at.size > self.most or not value < self.cutoffs()[at.size] + self.margin:
             return
         self.know(np.concatenate([self.held, self.J[at]]))
-
-    def know(self, support):
-        """Let a set of columns, held ones included, compete, unless it did before."""
-        support = np.sort(support)
-        if support.tobytes() not in self.seen:
-            self.seen.add(support.tobytes())
-            self.operations += REFIT_OPERATIONS
-            known = self.wanted.offer(support, support.size - self.held.size)
-            self.unknown = self.unknown or not known
 
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""

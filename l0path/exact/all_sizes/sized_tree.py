@@ -14,20 +14,23 @@ from ...core.status import SearchEnd
 from ...relaxation import dual_problem
 from ..contest import BranchAndBound, compact
 from ..tree import Tree
+from .scores import Offers
 
 
-class SizedTree:
+class SizedTree(Offers):
     """One search. problem, of columns; lambda2 > 0; size: how many columns are chosen; wanted:
     `SetsWanted`, of this size alone.
+
+    A set whose fit did not converge cannot be compared, and the search is not complete.
 
     held: columns of every set; J: those that may be chosen; nodes: how many were solved.
     """
 
     def __init__(self, problem, lambda2, size, wanted):
-        self.problem, self.size, self.wanted = problem, size, wanted
+        super().__init__(wanted)
+        self.problem, self.size = problem, size
         self.held = problem.forced[problem.usable[problem.forced]]
         self.J = np.flatnonzero(problem.selectable)
-        self.seen, self.unknown = set(), False
         part, self.columns = compact(problem)
         self.tree = _WantedLeaves(
             dual_problem(part, 0.0, lambda2),
@@ -42,16 +45,6 @@ class SizedTree:
     def nodes(self):
         """How many nodes were solved."""
         return self.tree.nodes
-
-    def know(self, support):
-        """Let a set of columns compete, unless it did before. One whose fit did not converge cannot
-        be compared, and the search is not complete.
-        """
-        support = np.sort(np.asarray(support, dtype=np.int64))
-        key = support.tobytes()
-        if key not in self.seen:
-            self.seen.add(key)
-            self.unknown |= not self.wanted.offer(support, support.size - self.held.size)
 
     def run(self, poll=None):
         """Search until nothing is open ("closed"), poll() is True ("stopped"), or all was compared

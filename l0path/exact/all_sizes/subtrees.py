@@ -35,7 +35,7 @@ class Subtree:
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + spread
 
     def rounding(self, columns, held, half):
-        """A bound on the rounding of values: see `Leaps`. half: the value without columns; held:
+        """A bound on the rounding of values: see `AllSizes`. half: the value without columns; held:
         the spread of columns that every set has, see `hold`.
         """
         return (columns + 16) * EPS * half * (held + self.spread) ** 2

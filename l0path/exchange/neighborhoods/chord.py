@@ -33,17 +33,14 @@ class ChordNeighborhood(RefitNeighborhood):
         self.exact = {}  # support -> its fit by Newton's method
 
     def refined(self, fit):
-        """The fit as Newton's method leaves it; as it is where that ends above it, as steps may
-        along which a loss falls for ever.
-        """
+        """The fit as Newton's method leaves it, see `by_newton`."""
         key = fit.key
         if fit.flags or not fit.support.size:
             return fit
         most = fit.value + self._tolerance(fit.value)
         if key not in self.exact or not self.exact[key].value <= most:
             new = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
-            lost = fit._replace(flags=(FitStatus.NOT_CONVERGED,))
-            self.exact[key] = new if new.value <= most else lost
+            self.exact[key] = by_newton(fit, new, most - fit.value)
         return self.exact[key]
 
     def _lowest(self, fit, pairs):
@@ -189,11 +186,21 @@ class OrderedNeighborhood(RefitNeighborhood):
         return fit if new is None else self.swap(new)
 
 
-def attempt(model, fit, exchanges, lambda2, goal):
-    """Try exchanges of a fit of a RowModel by chord steps: (Fit, number) of the one that the goal
-    asks for, number -1 if there is none.
+def by_newton(fit, new, tolerance):
+    """The refit `new` of a fit that trials made; the fit as it is where that ends above it, as
+    steps may along which a loss falls for ever.
     """
-    e, value, b0, promised, reach, best = _tried(model, fit, exchanges, lambda2, goal)
+    if new.value <= fit.value + tolerance:
+        return new
+    return fit._replace(flags=(FitStatus.NOT_CONVERGED,))
+
+
+def attempt(model, fit, exchanges, lambda2, goal, table=None):
+    """Try exchanges of a fit of a RowModel by chord steps: (Fit, number) of the one that the goal
+    asks for, number -1 if there is none. table: a `LocalTable` of the fit, where one is at hand.
+    """
+    table = local_table(model, fit, lambda2) if table is None else table
+    e, value, b0, promised, reach, best = _tried(model, fit, exchanges, table, goal)
     if e < 0:
         return None, e
     out, into = exchanges.out[e : e + 1], exchanges.into[e : e + 1]
@@ -214,15 +221,10 @@ def attempt(model, fit, exchanges, lambda2, goal):
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 
 
-def _tried(model, fit, exchanges, lambda2, goal):
-    """The result of `trials.attempt`, and its coefficients. Proofs mostly refute all exchanges:
-    several threads share these, and the first exchange that is found counts.
-    """
-    local, tried = model.local(fit, lambda2), {}
-    thorough = goal.thorough and goal.first
-    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
-    rows = rows_of(model.problem, model.Z)
-    local_table = LocalTable(
+def local_table(model, fit, lambda2):
+    """The `LocalTable` of a fit by the curvatures of one close by."""
+    local = model.local(fit, lambda2)
+    return LocalTable(
         local.at,
         fit.b,
         float(fit.b0),
@@ -238,10 +240,20 @@ def _tried(model, fit, exchanges, lambda2, goal):
         local.v if local.gram is None else local.gram.v,
     )
 
+
+def _tried(model, fit, exchanges, table, goal):
+    """The result of `trials.attempt`, and its coefficients. Proofs mostly refute all exchanges:
+    several threads share these, and the first exchange that is found counts.
+    """
+    tried = {}
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
+    rows = rows_of(model.problem, model.Z)
+
     def piece(left, right):
         best = np.empty(fit.support.size + 1)
         some = exchanges.of(slice(left, right))
-        found = trials.attempt(rows, local_table, some, goal, best)
+        found = trials.attempt(rows, table, some, goal, best)
         tried[left] = *found, best
 
     number = exchanges.out.size

@@ -28,7 +28,9 @@ class ClosedNeighborhood(GroupNeighborhood):
     def table(self, fit):
         """The GroupTable of the exchanges that keep the hierarchy."""
         if fit.key not in self.tables:
-            self.tables[fit.key] = group_ranking.closed_table(self.model, fit, self.tried)
+            self.tables[fit.key], *at_fit = group_ranking.closed_table(self.model, fit, self.tried)
+            if self.trials:
+                self._keep(fit, group_ranking.own_table(self.model, fit, *at_fit))
         return self.tables[fit.key]
 
     def drops(self, fit):

@@ -8,9 +8,13 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.losses import smoothness
+from ...working_set.curvature import CURVATURE_BYTES
+from ...working_set.groups import GroupFit
 from .. import group_ranking
 from ..local_search import ON_THE_WAY, flat
 from ..table import EQUAL, in_order, in_steps
+from ..trials import Exchanges, Goal
+from .chord import attempt, by_newton
 from .protocol import Reach, most_columns
 from .refit import exchanged
 
@@ -33,8 +37,9 @@ def groups_tried(settings):
 
 
 class GroupNeighborhood:
-    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by
-    sets of groups, and follow the working groups.
+    """Moves of a GroupModel, a `protocol.Neighborhood`. Tables are kept by sets of groups, and
+    follow the working groups. Where all groups are single columns under a smooth loss, chord steps
+    decide exchanges as they do those of columns; elsewhere refits do.
     """
 
     compiled = False
@@ -42,19 +47,23 @@ class GroupNeighborhood:
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
         self.tables, self.failed = {}, {}
+        self.locals, self.held = {}, 0  # `LocalTable`s of fits, and about how many bytes they take
         self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
         self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
-        self.doubt = DOUBT if self._sharp() else math.inf
+        self.trials = model.single and getattr(model.model, "shares", False) and self._plain()
+        loss = model.problem.loss
+        bounded = not loss.traits.jumps and math.isfinite(smoothness(loss))
+        # whether quadratics come close to refits
+        self.doubt = DOUBT if bounded and self._plain() else math.inf
 
-    def _sharp(self):
-        """Whether quadratics come close to refits: no curvature without bound, no bend, no bounds
-        on coefficients, no columns that two groups share or that only rows tell apart.
+    def _plain(self):
+        """Whether there are no bend, no bounds on coefficients, no columns that two groups share or
+        that only rows tell apart.
         """
-        model, loss = self.model, self.model.problem.loss
+        model = self.model
         plain = not (model.overlap or model.lambda1 or model.problem.boxed)
-        known = model.model.near is None and not loss.traits.jumps
-        return plain and known and math.isfinite(smoothness(loss))
+        return plain and model.model.near is None
 
     def _tolerance(self, value):
         return flat(value, self.scale, self.settings.tol)
@@ -145,13 +154,43 @@ class GroupNeighborhood:
             last = first + 1
             while last < len(sets) and held[last] is None:
                 last += 1
-            e, new = self.model.first_below(sets[first:last], fit, target)
+            e, new = self._first_new(fit, pairs[first:last], sets[first:last], target)
             if new is not None:
                 if FitStatus.NOT_CONVERGED not in new.flags:
                     self.known[new.key] = new
                 return first + e, new
             first = last
         return -1, None
+
+    def _first_new(self, fit, pairs, sets, target):
+        """`_first_below` of exchanges after which the groups are `sets`, none of which is known."""
+        if not self.trials or FitStatus.SEPARATED in fit.flags:
+            return self.model.first_below(sets, fit, target)
+        model, columns, first = self.model.model, self.model.columns, 0
+        out, into = np.array(pairs, dtype=np.int64).T
+        exchanges = Exchanges(
+            np.where(out >= 0, fit.support.searchsorted(columns[out]), -1),
+            np.where(into >= 0, model.where[columns[into]], -1),
+        )
+        goal, table = Goal(target, True, True), self.locals.get(fit.key)  # bounds decide
+        while first < len(pairs):
+            rest = exchanges.of(slice(first, None))
+            new, e = attempt(model, fit, rest, self.model.lambda2, goal, table)
+            if e < 0:
+                break
+            if new is not None and (new.value < target or new.flags):
+                return first + e, GroupFit(*new, sets[first + e])
+            first += e + 1
+        return -1, None
+
+    def _keep(self, fit, table):
+        """Keep the `LocalTable` of a fit, if it has one; the others go when memory is short."""
+        if table is None:
+            return
+        self.held += 8 * (table.rows.size + table.B.size + table.curvatures.size)
+        if self.held > CURVATURE_BYTES:
+            self.locals, self.held = {}, 0
+        self.locals[fit.key] = table
 
     def _one_away(self, fit, out, into):
         """The refit after one exchange, -1 for none, once."""
@@ -225,8 +264,12 @@ class GroupNeighborhood:
         return None
 
     def refined(self, fit):
-        """The fit as it is: refits are run to their end."""
-        return fit
+        """The fit as Newton's method leaves it where trials decide, see `by_newton`; else as it
+        is: refits are run to their end.
+        """
+        if not self.trials or fit.flags or not fit.support.size:
+            return fit
+        return by_newton(fit, self.model.refit(fit.groups, fit), self._tolerance(fit.value))
 
     def without(self, fit, units):
         """The fit without some of its groups."""

@@ -24,23 +24,37 @@ import math
 
 import numpy as np
 
+from ...compiled import indices_at, numbers_at, part
 from ...core.dispatch import njit
 from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
-    derivatives_of_rows,
     least_value,
     middle,
     origin_of,
     rank_of,
-    slope_along,
     state_at,
     state_of_rows,
     state_size,
     unseen,
-    value_of_rows,
 )
-from .event_times import Cox, CoxInKernels
+from .event_times import (
+    BLOCK,
+    DEATHS,
+    EDGES,
+    FIRST,
+    FRACTION,
+    LEAVE,
+    LEVEL,
+    ORDER,
+    SHARE,
+    SINCE,
+    TERM,
+    UNTIL,
+    UPTO,
+    Cox,
+    CoxInKernels,
+)
 from .risk_sets import (
     fill_risk,
     in_units,
@@ -48,7 +62,6 @@ from .risk_sets import (
     of_deaths,
     over_times,
     risk_in,
-    risk_size,
     sum_times,
 )
 from .unseen import orthogonal_columns
@@ -58,20 +71,15 @@ LEAST_SLOPES = 1e-3
 LEAST_SUM = 1e-290  # of u over a risk set: numbers from 1e-308 down lose their digits
 
 
-@state_size.register(CoxInKernels)
-def cox_state_size(loss, y):
-    return risk_size(loss.record, y.size)
-
-
-@state_of_rows.register(CoxInKernels)
-def cox_state_of_rows(loss, y, eta, weights, before, known, state):
-    fill_risk(loss.record, eta, weights, state)
+@state_size.register(Cox)
+def cox_state_size(loss):
+    return 2 + 2, 1 + 2 + 6 * (loss.first.size - 1)
 
 
 @njit
 def _at_risk(loss, y, eta, weights):
     """The `Risk` of a predictor."""
-    return risk_in(loss.record, y.size, state_at(loss, y, eta, weights))
+    return risk_in(loss, y.size, state_at(loss, y, eta, weights))
 
 
 @njit
@@ -79,46 +87,51 @@ def _log_sums(loss, risk):
     """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u
     have no digits left.
     """
+    block, term = indices_at(loss, BLOCK), indices_at(loss, TERM)
+    fraction, share = numbers_at(loss, FRACTION), numbers_at(loss, SHARE)
     value = 0.0
-    for s in range(loss.block.size - 1):
-        for g in range(loss.block[s], loss.block[s + 1]):
-            for t in range(loss.term[g], loss.term[g + 1]):
-                phi = risk.sums[g] - loss.fraction[t] * risk.tied[g]
+    for s in range(block.size - 1):
+        for g in range(block[s], block[s + 1]):
+            for t in range(term[g], term[g + 1]):
+                phi = risk.sums[g] - fraction[t] * risk.tied[g]
                 if not phi > LEAST_SUM:
                     return np.inf
-                value += risk.weight[g] * loss.share[t] * (math.log(phi) + risk.units.tops[g])
+                value += risk.weight[g] * share[t] * (math.log(phi) + risk.units.tops[g])
     return value
 
 
-@value_of_rows.register(CoxInKernels)
-def cox_value_of_rows(loss, y, eta, weights):
-    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
-    return cox.level + (_log_sums(cox, risk) - of_deaths(cox, weights, eta)) / risk.total
-
-
-@derivatives_of_rows.register(CoxInKernels)
-def cox_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
+@state_of_rows.register(CoxInKernels)
+def cox_state_of_rows(loss, y, eta, weights, before, known, state):
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    since, until = indices_at(loss, SINCE), indices_at(loss, UNTIL)
+    term, fraction = indices_at(loss, TERM), numbers_at(loss, FRACTION)
+    share = numbers_at(loss, SHARE)
+    late = indices_at(loss, LEAVE).size > 0
+    fill_risk(loss, eta, weights, state)
+    n, risk = y.size, risk_in(loss, y.size, state)
+    slopes, curvatures = part(state, 1, 1 + n), part(state, 1 + n, 1 + 2 * n)
     groups, scale = risk.sums.size, 1.0 / risk.total
     steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
     for g in range(groups):
         a, b = 0.0, 0.0
-        for t in range(cox.term[g], cox.term[g + 1]):
-            h = risk.weight[g] * cox.share[t] / (risk.sums[g] - cox.fraction[t] * risk.tied[g])
+        for t in range(term[g], term[g + 1]):
+            h = risk.weight[g] * share[t] / (risk.sums[g] - fraction[t] * risk.tied[g])
             a += h
-            b += cox.fraction[t] * h
+            b += fraction[t] * h
         steps[g], ties[g] = a, b
-    sum_times(cox, risk.units, steps, hazard)
-    for i in range(y.size):
-        curvatures[i] = risk.u[i] * over_times(cox, risk.units, hazard, i) * scale
+    sum_times(loss, risk.units, steps, hazard)
+    for i in range(n):
+        times = since[i], until[i]
+        curvatures[i] = risk.u[i] * over_times(times, late, risk.units, hazard, i) * scale
         slopes[i] = curvatures[i]
     for g in range(groups):
-        for d in range(cox.first[g], cox.first[g + 1]):
-            i = cox.deaths[d]
-            tied = in_units(cox, risk.units, risk.u, i, g) * ties[g] * scale
+        for d in range(first[g], first[g + 1]):
+            i = deaths[d]
+            tied = in_units(risk.units, risk.u, i, g) * ties[g] * scale
             curvatures[i] = max(curvatures[i] - tied, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
-    return cox.level + (_log_sums(cox, risk) - of_deaths(cox, weights, eta)) * scale
+    value = (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
+    state[0] = loss.numbers[LEVEL] + value
 
 
 @origin_of.register(CoxInKernels)
@@ -133,30 +146,14 @@ def cox_rank_of(loss):
 
 @coupling_of_rows.register(CoxInKernels)
 def cox_coupling_of_rows(loss, y, eta, weights, Z, out):
-    cox, risk = loss.record, _at_risk(loss, y, eta, weights)
+    term, share = indices_at(loss, TERM), numbers_at(loss, SHARE)
+    risk = _at_risk(loss, y, eta, weights)
     room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
     for a in range(Z.shape[0]):
-        means(cox, risk, Z[a], room, sums, out[a])
+        means(loss, risk, Z[a], room, sums, out[a])
         for g in range(risk.sums.size):
-            for t in range(cox.term[g], cox.term[g + 1]):
-                out[a, t] *= math.sqrt(risk.weight[g] * cox.share[t] / risk.total)
-
-
-@slope_along.register(CoxInKernels)
-def cox_slope_along(loss, y, weights, start, end, t):
-    cox, n = loss.record, start.size
-    eta, move = np.empty(n), np.empty(n)
-    for i in range(n):
-        move[i] = end[i] - start[i]
-        eta[i] = start[i] + t * move[i]
-    risk = _at_risk(loss, y, eta, weights)
-    moved = np.empty(cox.fraction.size)
-    means(cox, risk, move, eta, np.empty((2, risk.sums.size)), moved)
-    slope = -of_deaths(cox, weights, move)
-    for g in range(risk.sums.size):
-        for m in range(cox.term[g], cox.term[g + 1]):
-            slope += risk.weight[g] * cox.share[m] * moved[m]
-    return slope / risk.total
+            for t in range(term[g], term[g + 1]):
+                out[a, t] *= math.sqrt(risk.weight[g] * share[t] / risk.total)
 
 
 @njit
@@ -164,16 +161,18 @@ def _relative(loss, risk, start, end, move):
     """move = end - start, less a mean of its stratum, by u: the loss does not see it, and the
     moments of small moves do not drown in it.
     """
-    for s in range(loss.block.size - 1):
+    order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
+    block = indices_at(loss, BLOCK)
+    for s in range(block.size - 1):
         first, second = 0.0, 0.0
-        for m in range(loss.edges[s], loss.edges[s + 1]):
-            i = loss.order[m]
+        for m in range(edges[s], edges[s + 1]):
+            i = order[m]
             move[i] = end[i] - start[i]
             first += risk.u[i]
             second += risk.u[i] * move[i]
         if first > 0.0:
-            for m in range(loss.edges[s], loss.edges[s + 1]):
-                move[loss.order[m]] -= second / first
+            for m in range(edges[s], edges[s + 1]):
+                move[order[m]] -= second / first
 
 
 @bound_of_rows.register(CoxInKernels)
@@ -182,25 +181,28 @@ def cox_bound_of_rows(loss, y, weights, tangent, end):
     # shares of the rows at risk where d >= -1. Its conjugate is at most the entropy of the p_t, and
     # (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four moments of move in
     # each risk set bound it.
-    cox, risk = loss.record, _at_risk(loss, y, tangent.start, weights)
-    n, groups = end.size, cox.first.size - 1
+    order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
+    block, upto = indices_at(loss, BLOCK), indices_at(loss, UPTO)
+    term, share = indices_at(loss, TERM), numbers_at(loss, SHARE)
+    risk = _at_risk(loss, y, tangent.start, weights)
+    n, groups = end.size, risk.sums.size
     move, power, room = np.empty(n), np.empty(n), np.empty(n)
-    sums, moments = np.empty((2, groups)), np.empty((4, cox.fraction.size))
-    _relative(cox, risk, tangent.start, end, move)
+    sums, moments = np.empty((2, groups)), np.empty((4, share.size))
+    _relative(loss, risk, tangent.start, end, move)
     for i in range(n):
         power[i] = 1.0
-    bound = -of_deaths(cox, weights, move)
+    bound = -of_deaths(loss, weights, move)
     for m in range(4):
         for i in range(n):
             power[i] *= move[i]
-        means(cox, risk, power, room, sums, moments[m])
-    for s in range(cox.block.size - 1):
-        least, enter = np.inf, cox.edges[s + 1]
-        for g in range(cox.block[s + 1] - 1, cox.block[s] - 1, -1):
-            while enter > cox.upto[g]:
+        means(loss, risk, power, room, sums, moments[m])
+    for s in range(block.size - 1):
+        least, enter = np.inf, edges[s + 1]
+        for g in range(block[s + 1] - 1, block[s] - 1, -1):
+            while enter > upto[g]:
                 enter -= 1
-                least = min(least, move[cox.order[enter]])
-            for t in range(cox.term[g], cox.term[g + 1]):
+                least = min(least, move[order[enter]])
+            for t in range(term[g], term[g + 1]):
                 a, b, c, d = moments[0, t], moments[1, t], moments[2, t], moments[3, t]
                 if least - a < -1.0:
                     return -np.inf
@@ -208,7 +210,7 @@ def cox_bound_of_rows(loss, y, weights, tangent, end):
                 third = c - 3.0 * a * b + 2.0 * a * a * a
                 fourth = max(d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a, 0.0)
                 gain = a + 0.5 * second + third / 6.0 - fourth / 3.0
-                bound += risk.weight[g] * cox.share[t] * gain
+                bound += risk.weight[g] * share[t] * gain
     return bound / risk.total
 
 

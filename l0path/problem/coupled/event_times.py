@@ -15,7 +15,6 @@ class CoxInKernels(NamedTuple):
     numbers of a `risk_sets.Risk`.
     """
 
-    record: tuple
     finder: int  # address of `state_of_rows`
     numbers: np.ndarray
     ints: np.ndarray
@@ -84,6 +83,16 @@ class Cox(NamedTuple):
             level=level,
             counts=counts[rows] if counts.size else None,
         )
+
+
+# places of the arrays of `Cox`, for `numbers_at` and `indices_at`
+_ARRAYS = [name for name in Cox._fields if name not in ("efron", "level")]
+START, STOP, ORDER, LEAVE, EDGES, DEATHS, FIRST, BLOCK, UPTO, GONE, SINCE, UNTIL, TERM = map(
+    _ARRAYS.index,
+    "start stop order leave edges deaths first block upto gone since until term".split(),
+)
+FRACTION, SHARE = map(_ARRAYS.index, ("fraction", "share"))
+LEVEL = 1  # its place among the numbers
 
 
 def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0, counts=None):

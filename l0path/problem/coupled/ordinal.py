@@ -21,23 +21,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled import part
 from ...core.dispatch import njit
 from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
-    derivatives_of_rows,
     found_state,
     least_value,
     middle,
     origin_of,
     rank_of,
-    slope_along,
     state_at,
     state_of_rows,
     state_size,
-    value_of_rows,
 )
 
 THRESHOLD_STEPS = 100  # Newton steps for the thresholds
@@ -52,7 +50,6 @@ class OrdinalInKernels(NamedTuple):
     the numbers of a `BestThresholds`.
     """
 
-    record: tuple
     finder: int  # address of `state_of_rows`
     numbers: np.ndarray
     ints: np.ndarray
@@ -107,16 +104,20 @@ def thresholds_in(levels, n, room):
     """The `BestThresholds` of n rows whose numbers are in `room` (`thresholds_size`,)."""
     m, at = levels - 1, 4 * levels - 2
     return BestThresholds(
-        room[:m],
-        room[m : 2 * m],
-        room[2 * m : 3 * m],
-        room[3 * m : at - 1],
-        room[at - 1 : at],
-        RowTerms(room[at : at + n], room[at + n : at + 2 * n], room[at + 2 * n : at + 3 * n]),
+        part(room, 0, m),
+        part(room, m, 2 * m),
+        part(room, 2 * m, 3 * m),
+        part(room, 3 * m, at - 1),
+        part(room, at - 1, at),
         RowTerms(
-            room[at + 3 * n : at + 4 * n],
-            room[at + 4 * n : at + 5 * n],
-            room[at + 5 * n : at + 6 * n],
+            part(room, at, at + n),
+            part(room, at + n, at + 2 * n),
+            part(room, at + 2 * n, at + 3 * n),
+        ),
+        RowTerms(
+            part(room, at + 3 * n, at + 4 * n),
+            part(room, at + 4 * n, at + 5 * n),
+            part(room, at + 5 * n, at + 6 * n),
         ),
     )
 
@@ -127,6 +128,12 @@ def thresholds_size(levels, n):
 
 
 _thresholds_in, _thresholds_size = njit(thresholds_in), njit(thresholds_size)  # those of kernels
+
+
+@njit
+def best_in(levels, n, state):
+    """The `BestThresholds` in the state of an `Ordinal`, see `verbs.state_size`."""
+    return _thresholds_in(levels, n, part(state, 1 + 2 * n, state.size))
 
 
 @njit
@@ -306,30 +313,35 @@ def _descended(best, y, eta, weights, longest):
     return done
 
 
-@state_size.register(OrdinalInKernels)
-def ordinal_state_size(loss, y):
-    return _thresholds_size(loss.record.levels, y.size)
+@state_size.register(Ordinal)
+def ordinal_state_size(loss):
+    return 2 + 6, 1 + thresholds_size(loss.levels, 0)
 
 
 @state_of_rows.register(OrdinalInKernels)
 def ordinal_state_of_rows(loss, y, eta, weights, before, known, state):
     # with no predictor before, `known` are thresholds to begin from, or none
-    levels, n = loss.record.levels, y.size
+    levels, n = int(loss.numbers[0]), y.size
     if before.size:
-        there, move, known = _thresholds_in(levels, n, known), np.empty(n), np.empty(levels - 1)
+        there, move, known = best_in(levels, n, known), np.empty(n), np.empty(levels - 1)
         for i in range(n):
             move[i] = eta[i] - before[i]
         seen_by_thresholds(y, there, move, known)
         solve_thresholds(there, known)
         for j in range(known.size):
             known[j] += there.t[j]
-    find_thresholds(_thresholds_in(levels, n, state), y, eta, weights, known)
+    best = best_in(levels, n, state)
+    find_thresholds(best, y, eta, weights, known)
+    upper, lower, state[0] = best.upper, best.lower, best.loss[0]
+    for i in range(n):
+        state[1 + i] = upper.slope[i] - lower.slope[i]
+        state[1 + n + i] = upper.curvature[i] + lower.curvature[i]
 
 
 @njit
 def _best(loss, y, eta, weights):
     """The `BestThresholds` at a predictor."""
-    return _thresholds_in(loss.record.levels, y.size, state_at(loss, y, eta, weights))
+    return best_in(int(loss.numbers[0]), y.size, state_at(loss, y, eta, weights))
 
 
 def best_thresholds(loss, y, eta, weights):
@@ -341,7 +353,8 @@ def best_thresholds(loss, y, eta, weights):
     y, eta, weights : ndarray of shape (n,)
         Codes of the classes, all of which have a row, the predictor and the weights.
     """
-    return thresholds_in(loss.levels, y.size, found_state(loss, y, eta, weights))
+    state = found_state(loss, y, eta, weights)
+    return thresholds_in(loss.levels, y.size, state[1 + 2 * y.size :])
 
 
 @njit
@@ -356,21 +369,6 @@ def seen_by_thresholds(y, best, z, out):
             out[c] += upper[i] * z[i]
         if c > 0:
             out[c - 1] += lower[i] * z[i]
-
-
-@value_of_rows.register(OrdinalInKernels)
-def ordinal_value_of_rows(loss, y, eta, weights):
-    return _best(loss, y, eta, weights).loss[0]
-
-
-@derivatives_of_rows.register(OrdinalInKernels)
-def ordinal_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    best = _best(loss, y, eta, weights)
-    upper, lower = best.upper, best.lower
-    for i in range(y.size):
-        slopes[i] = upper.slope[i] - lower.slope[i]
-        curvatures[i] = upper.curvature[i] + lower.curvature[i]
-    return best.loss[0]
 
 
 @origin_of.register(OrdinalInKernels)
@@ -409,23 +407,12 @@ def fill_coupling(y, best, P):
         under = best.beside[j] * scale
 
 
-@slope_along.register(OrdinalInKernels)
-def ordinal_slope_along(loss, y, weights, start, end, t):
-    n, total, eta = y.size, 0.0, np.empty(y.size)
-    for i in range(n):
-        eta[i] = start[i] + t * (end[i] - start[i])
-    best = _best(loss, y, eta, weights)
-    for i in range(n):
-        total += (best.upper.slope[i] - best.lower.slope[i]) * (end[i] - start[i])
-    return total
-
-
 @bound_of_rows.register(OrdinalInKernels)
 def ordinal_bound_of_rows(loss, y, weights, tangent, end):
     # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
     # optimum `end` of the quadratic model and its thresholds, balance each other there: each term
     # then lies above its conjugate, as in `verbs.bound_of_rows`.
-    n, m, total = y.size, loss.record.levels - 1, 0.0
+    n, m, total = y.size, int(loss.numbers[0]) - 1, 0.0
     eta, best = tangent.start, _best(loss, y, tangent.start, weights)
     move, along, shift = np.empty(n), np.empty(n), np.empty(m)
     for i in range(n):

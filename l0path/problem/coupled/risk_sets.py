@@ -5,7 +5,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled import indices_at, numbers_at, part
 from ...core.dispatch import njit
+from .event_times import (
+    BLOCK,
+    DEATHS,
+    EDGES,
+    FIRST,
+    FRACTION,
+    GONE,
+    LEAVE,
+    ORDER,
+    SINCE,
+    START,
+    STOP,
+    TERM,
+    UNTIL,
+    UPTO,
+)
 
 WIDE = 600.0  # difference of eta beyond which exp of it has few digits left, or none
 CANCELLED = 1e-3  # share of a running sum below which what rows left it is summed anew
@@ -40,50 +57,50 @@ class Risk(NamedTuple):
 
 
 @njit
-def risk_size(loss, n):
-    """How many numbers a `Risk` has."""
-    return 2 + 2 * n + 6 * (loss.first.size - 1)
-
-
-@njit
 def risk_in(loss, n, state):
-    """The `Risk` of n rows whose numbers are in `state` (`risk_size`,)."""
-    g, at = loss.first.size - 1, 2 + 2 * n
-    shrink, tops = state[at + g : at + 2 * g], state[at : at + g]
-    units = Units(tops, shrink, state[2 + n : at], state[1] > 0.0)
+    """The `Risk` of n rows in the state of a `Cox` loss, see `verbs.state_size`."""
+    first = indices_at(loss, FIRST)
+    g, own = first.size - 1, 1 + 2 * n
+    at = own + 2 + 2 * n
+    shrink, tops = part(state, at + g, at + 2 * g), part(state, at, at + g)
+    units = Units(tops, shrink, part(state, own + 2 + n, at), state[own + 1] > 0.0)
     at += 2 * g
     return Risk(
-        state[2 : 2 + n],
+        part(state, own + 2, own + 2 + n),
         units,
-        state[at : at + g],
-        state[at + g : at + 2 * g],
-        state[at + 2 * g : at + 3 * g],
-        state[at + 3 * g : at + 4 * g],
-        state[0],
+        part(state, at, at + g),
+        part(state, at + g, at + 2 * g),
+        part(state, at + 2 * g, at + 3 * g),
+        part(state, at + 3 * g, at + 4 * g),
+        state[own],
     )
 
 
 @njit
 def fill_risk(loss, eta, weights, state):
-    """Fill the numbers of the `Risk` of a predictor."""
-    n, groups = eta.size, loss.first.size - 1
+    """Fill the `Risk` of a predictor, in the state of a loss."""
+    leave, deaths = indices_at(loss, LEAVE), indices_at(loss, DEATHS)
+    first, since = indices_at(loss, FIRST), indices_at(loss, SINCE)
+    until = indices_at(loss, UNTIL)
+    n, groups = eta.size, first.size - 1
     at = risk_in(loss, n, state)
     wide = _fill_units(loss, eta, at.units)
-    state[0], state[1] = 0.0, 1.0 if wide else 0.0
+    own, total = 1 + 2 * n, 0.0
     units = Units(at.units.tops, at.units.shrink, at.units.own, wide)
     u, fresh = at.u, at.fresh
     for i in range(n):
-        if loss.until[i] > loss.since[i]:
-            unit = units.own[i] if wide else units.tops[loss.until[i] - 1]
+        if until[i] > since[i]:
+            unit = units.own[i] if wide else units.tops[until[i] - 1]
             u[i] = weights[i] * math.exp(eta[i] - unit)
         else:
             u[i] = 0.0  # at risk at no event time
     for g in range(groups):
         at.weight[g], fresh[g] = 0.0, 0.0
-        for d in range(loss.first[g], loss.first[g + 1]):
-            at.weight[g] += weights[loss.deaths[d]]
-        state[0] += at.weight[g]
-    if loss.leave.size > 0:
+        for d in range(first[g], first[g + 1]):
+            at.weight[g] += weights[deaths[d]]
+        total += at.weight[g]
+    state[own], state[own + 1] = total, 1.0 if wide else 0.0
+    if leave.size > 0:
         _mark_fresh(loss, units, u, fresh)
     sum_risk_sets(loss, units, fresh, u, at.sums)
     sum_ties(loss, units, u, at.tied)
@@ -92,53 +109,61 @@ def fill_risk(loss, eta, weights, state):
 @njit
 def _fill_units(loss, eta, units):
     """Fill the `Units` at a predictor; returns whether they are `wide`."""
+    order, leave = indices_at(loss, ORDER), indices_at(loss, LEAVE)
+    edges, block = indices_at(loss, EDGES), indices_at(loss, BLOCK)
+    upto, since = indices_at(loss, UPTO), indices_at(loss, SINCE)
+    until = indices_at(loss, UNTIL)
     wide, tops, shrink = False, units.tops, units.shrink
-    for s in range(loss.block.size - 1):
-        top, least, enter = -np.inf, np.inf, loss.edges[s + 1]
-        for m in range(loss.edges[s], enter):
-            i = loss.order[m]
-            if loss.until[i] > loss.since[i]:
+    for s in range(block.size - 1):
+        top, least, enter = -np.inf, np.inf, edges[s + 1]
+        for m in range(edges[s], enter):
+            i = order[m]
+            if until[i] > since[i]:
                 top = max(top, eta[i])
                 least = min(least, eta[i])
         apart = top - least > WIDE
         if apart:
             wide, top = True, -np.inf
-        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
+        for g in range(block[s + 1] - 1, block[s] - 1, -1):
             shrink[g] = 1.0
             if apart:
-                while enter > loss.upto[g]:
+                while enter > upto[g]:
                     enter -= 1
-                    i = loss.order[enter]
-                    if loss.until[i] > loss.since[i]:
+                    i = order[enter]
+                    if until[i] > since[i]:
                         top = max(top, eta[i])
-                if g + 1 < loss.block[s + 1]:
+                if g + 1 < block[s + 1]:
                     shrink[g + 1] = math.exp(tops[g + 1] - top)
             tops[g] = top
-    if wide and loss.leave.size > 0:
+    if wide and leave.size > 0:
         for i in range(eta.size):
             units.own[i] = eta[i]
         _tops_of_sets(loss, eta, tops)
     elif wide:
         for i in range(eta.size):
-            at_none = loss.until[i] <= loss.since[i]
-            units.own[i] = 0.0 if at_none else tops[loss.until[i] - 1]
+            at_none = until[i] <= since[i]
+            units.own[i] = 0.0 if at_none else tops[until[i] - 1]
     return wide
 
 
 @njit
 def _tops_of_sets(loss, eta, tops):
     """tops (g,): the largest eta at risk at every event time."""
-    for s in range(loss.block.size - 1):
-        for g in range(loss.block[s], loss.block[s + 1]):
-            tops[g], t = -np.inf, loss.stop[loss.deaths[loss.first[g]]]
-            for m in range(loss.upto[g], loss.edges[s + 1]):
-                i = loss.order[m]
-                if loss.start[i] < t:
+    order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    block, upto = indices_at(loss, BLOCK), indices_at(loss, UPTO)
+    start, stop = numbers_at(loss, START), numbers_at(loss, STOP)
+    for s in range(block.size - 1):
+        for g in range(block[s], block[s + 1]):
+            tops[g], t = -np.inf, stop[deaths[first[g]]]
+            for m in range(upto[g], edges[s + 1]):
+                i = order[m]
+                if start[i] < t:
                     tops[g] = max(tops[g], eta[i])
 
 
 @njit
-def in_units(loss, units, q, i, g):
+def in_units(units, q, i, g):
     """q_i in the units of an event time g."""
     if not units.wide or q[i] == 0.0:  # 0: at risk at no event time, or far below others
         return q[i]
@@ -150,21 +175,24 @@ def _mark_fresh(loss, units, u, fresh):
     """Mark the event times at which so much of a running sum over the risk set has left that
     rounding shows.
     """
+    order, leave = indices_at(loss, ORDER), indices_at(loss, LEAVE)
+    edges, block = indices_at(loss, EDGES), indices_at(loss, BLOCK)
+    upto, gone = indices_at(loss, UPTO), indices_at(loss, GONE)
     if units.wide:
         for g in range(fresh.size):
             fresh[g] = 1.0
         return
-    for s in range(loss.block.size - 1):
+    for s in range(block.size - 1):
         total, peak = 0.0, 0.0
-        enter, go = loss.edges[s + 1], loss.edges[s + 1]
-        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
-            while enter > loss.upto[g]:
+        enter, go = edges[s + 1], edges[s + 1]
+        for g in range(block[s + 1] - 1, block[s] - 1, -1):
+            while enter > upto[g]:
                 enter -= 1
-                total += u[loss.order[enter]]
+                total += u[order[enter]]
             peak = max(peak, total)
-            while go > loss.gone[g]:
+            while go > gone[g]:
                 go -= 1
-                total -= in_units(loss, units, u, loss.leave[go], g)
+                total -= in_units(units, u, leave[go], g)
             if not total > CANCELLED * peak:
                 fresh[g] = 1.0
                 total = _anew(loss, units, u, g, s)
@@ -176,32 +204,39 @@ def _mark_fresh(loss, units, u, fresh):
 @njit
 def _anew(loss, units, q, g, s):
     """The sum of q over the risk set of an event time of stratum s."""
-    total, t = 0.0, loss.stop[loss.deaths[loss.first[g]]]
-    for m in range(loss.upto[g], loss.edges[s + 1]):
-        i = loss.order[m]
-        if loss.start[i] < t:
-            total += in_units(loss, units, q, i, g)
+    order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    upto, start = indices_at(loss, UPTO), numbers_at(loss, START)
+    stop = numbers_at(loss, STOP)
+    total, t = 0.0, stop[deaths[first[g]]]
+    for m in range(upto[g], edges[s + 1]):
+        i = order[m]
+        if start[i] < t:
+            total += in_units(units, q, i, g)
     return total
 
 
 @njit
 def sum_risk_sets(loss, units, fresh, q, out):
     """out_g = sum of q over the risk set of every event time g."""
-    for s in range(loss.block.size - 1):
-        if units.wide and loss.leave.size > 0:
-            for g in range(loss.block[s], loss.block[s + 1]):
+    order, leave = indices_at(loss, ORDER), indices_at(loss, LEAVE)
+    edges, block = indices_at(loss, EDGES), indices_at(loss, BLOCK)
+    upto, gone = indices_at(loss, UPTO), indices_at(loss, GONE)
+    for s in range(block.size - 1):
+        if units.wide and leave.size > 0:
+            for g in range(block[s], block[s + 1]):
                 out[g] = _anew(loss, units, q, g, s)
             continue
         total = 0.0
-        enter, go = loss.edges[s + 1], loss.edges[s + 1]
-        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
-            while enter > loss.upto[g]:
+        enter, go = edges[s + 1], edges[s + 1]
+        for g in range(block[s + 1] - 1, block[s] - 1, -1):
+            while enter > upto[g]:
                 enter -= 1
-                total += q[loss.order[enter]]
-            if loss.leave.size > 0:
-                while go > loss.gone[g]:
+                total += q[order[enter]]
+            if leave.size > 0:
+                while go > gone[g]:
                     go -= 1
-                    total -= in_units(loss, units, q, loss.leave[go], g)
+                    total -= in_units(units, q, leave[go], g)
                 if fresh[g] > 0.0:
                     total = _anew(loss, units, q, g, s)
             out[g] = total
@@ -211,10 +246,11 @@ def sum_risk_sets(loss, units, fresh, q, out):
 @njit
 def sum_ties(loss, units, q, out):
     """out_g = sum of q over the deaths at every event time g."""
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
     for g in range(out.size):
         t = 0.0
-        for d in range(loss.first[g], loss.first[g + 1]):
-            t += in_units(loss, units, q, loss.deaths[d], g)
+        for d in range(first[g], first[g + 1]):
+            t += in_units(units, q, deaths[d], g)
         out[g] = t
 
 
@@ -224,29 +260,30 @@ def sum_times(loss, units, steps, tree):
     those of a stratum up to each; where rows enter late, over pairs, fours and so on, of which no
     sum is a difference. tree (2 g,).
     """
+    leave, block = indices_at(loss, LEAVE), indices_at(loss, BLOCK)
     groups = steps.size
-    if loss.leave.size > 0:
+    if leave.size > 0:
         for g in range(groups):
             tree[groups + g] = steps[g]
         for g in range(groups - 1, 0, -1):
             tree[g] = tree[2 * g] + tree[2 * g + 1]
         return
-    for s in range(loss.block.size - 1):
+    for s in range(block.size - 1):
         total = 0.0
-        for g in range(loss.block[s], loss.block[s + 1]):
+        for g in range(block[s], block[s + 1]):
             total = total * units.shrink[g] + steps[g]
             tree[g] = total
 
 
 @njit
-def over_times(loss, units, tree, i):
-    """The sum over the event times at which row i is at risk, from what `sum_times` made, in the
-    units of the row.
+def over_times(times, late, units, tree, i):
+    """The sum over the event times (left, right) at which row i is at risk, from what `sum_times`
+    made, in the units of the row; late: whether rows enter late.
     """
-    left, right, total = loss.since[i], loss.until[i], 0.0
+    (left, right), total = times, 0.0
     if left >= right:
         return 0.0
-    if loss.leave.size == 0:
+    if not late:
         return tree[right - 1]
     half = tree.size // 2
     if units.wide:  # one event time after the other
@@ -270,20 +307,22 @@ def over_times(loss, units, tree, i):
 @njit
 def of_deaths(loss, weights, eta):
     """sum_{deaths} w_i eta_i."""
+    deaths = indices_at(loss, DEATHS)
     t = 0.0
-    for d in range(loss.deaths.size):
-        t += weights[loss.deaths[d]] * eta[loss.deaths[d]]
+    for d in range(deaths.size):
+        t += weights[deaths[d]] * eta[deaths[d]]
     return t
 
 
 @njit
 def means(loss, risk, z, room, sums, out):
     """out_t = pi_t'z for every term; room (n,), sums (2, g)."""
+    term, fraction = indices_at(loss, TERM), numbers_at(loss, FRACTION)
     for i in range(room.size):
         room[i] = risk.u[i] * z[i]
     sum_risk_sets(loss, risk.units, risk.fresh, room, sums[0])
     sum_ties(loss, risk.units, room, sums[1])
     for g in range(risk.sums.size):
-        for t in range(loss.term[g], loss.term[g + 1]):
-            f = loss.fraction[t]
+        for t in range(term[g], term[g + 1]):
+            f = fraction[t]
             out[t] = (sums[0, g] - f * sums[1, g]) / (risk.sums[g] - f * risk.tied[g])

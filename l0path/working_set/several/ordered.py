@@ -29,7 +29,7 @@ class OrderedTable(NamedTuple):
     g: np.ndarray  # (k,), gradient
     H: np.ndarray  # (k, k), Hessian, with the ridge
     B: np.ndarray  # (k, k), its inverse
-    state: np.ndarray  # what the loss knows at that predictor: the numbers of `best`
+    state: np.ndarray  # of the loss at that predictor, see `verbs.state_size`
     best: BestThresholds  # the best thresholds
     stack: np.ndarray  # (k + K, n), the three that follow
     ZV: np.ndarray  # (k, n), the members times the curvatures
@@ -57,7 +57,7 @@ def ordered_table(rows, S, fit, lambda2, thresholds):
     """
     k, n, m = S.size, rows.y.size, rank_of(rows.loss)
     stack, square, wide = np.empty((k + 1 + m, n)), np.empty((2, k, k)), np.empty((2, n))
-    state = np.empty(thresholds_size(m + 1, n))
+    state = np.empty(1 + 2 * n + thresholds_size(m + 1, n))
     table = OrderedTable(
         S,
         fit.b,
@@ -69,7 +69,7 @@ def ordered_table(rows, S, fit, lambda2, thresholds):
         square[0],
         square[1],
         state,
-        thresholds_in(m + 1, n, state),
+        thresholds_in(m + 1, n, state[1 + 2 * n :]),
         stack,
         stack[:k],
         stack[k],
