@@ -7,6 +7,10 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
+import l0path
+from l0path.problem.problem import pose
+from l0path.working_set.model import make_model
+
 LABELS = ["ash", "elm", "oak"]
 
 
@@ -136,3 +140,23 @@ def responses_drawn(seed, n=30, p=6, r=3):
     if seed % 4 == 3:
         Y = np.column_stack([Y, Y[:, 0] - Y[:, 1]])
     return X, Y, rng
+
+
+def class_model(Z, codes, weights, offset, intercept):
+    """The working columns, all of them, of a multinomial problem with the columns Z (w, n); class
+    numbers, weights (n,) and offsets (n, r).
+    """
+    path = l0path.fit(
+        Z.T,
+        codes,
+        loss="multinomial",
+        max_k=0,
+        fit_intercept=intercept,
+        sample_weight=weights,
+        offset=offset,
+        standardize=False,
+        certify=False,
+    )
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(len(Z)))
+    return model

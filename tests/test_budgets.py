@@ -61,7 +61,7 @@ def is_kernel(node):
     """Whether a function is compiled: a kernel, or a verb of a loss and what it does for a class of
     records.
     """
-    marks = ("njit", "generic", "_of_rows.register(")
+    marks = ("njit", "generic", "_rows.register(")
     return any(mark in ast.unparse(one) for one in node.decorator_list for mark in marks)
 
 

@@ -13,6 +13,7 @@ that couples rows (the partial likelihood of Cox) registers the verbs of all row
                           B 1, which an intercept needs
     bound_of_rows         a lower bound by weak duality; without one it refutes nothing
     origin_of             a number that may be taken off every predictor
+    reach_of_rows         how far predictors are from the offset, and the margins of classes
     state_of_rows         in place of the first three: all that its verbs at one predictor share,
                           which ask `state_at`, so that it is compiled, and computed, once
 
@@ -471,6 +472,20 @@ def origin_of(loss, slopes, eta):
     """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
     added to every predictor changes nothing.
     """
+    return 0.0
+
+
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR)
+@generic
+def reach_of_rows(loss, y, eta, offset, out):
+    """Fill out (2,) with the largest distance of predictors eta from the offset, and, for a loss of
+    classes, with the least margin by which eta - offset favors the class of a row; returns 0.
+    """
+    far, margin = 0.0, math.inf
+    for i in range(y.size):
+        far = max(far, abs(eta[i] - offset[i]))
+        margin = min(margin, y[i] * (eta[i] - offset[i]))
+    out[0], out[1] = far, margin
     return 0.0
 
 

@@ -48,7 +48,7 @@ from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .edges import along_edges
-from .rows import refit_in_turn
+from .refits import refit_in_turn
 
 NEARER = 0.1  # share of the width of the loss at which a linear program is begun
 NARROWER = 0.1 ** np.arange(10.0)  # widths of the smoothed losses, times that of the loss
@@ -136,7 +136,8 @@ class _Restricted:
         p = self.problem
         beyond = p.offset + b0 + b @ self.Z - p.y
         loss = np.where(beyond > 0.0, self.high, self.low) @ beyond
-        return float(loss) + newton.shrinkage(b, self.lambda1, self.lambda2), beyond
+        shrunk = self.lambda1 * np.abs(b).sum() + self.lambda2 * (b @ b)
+        return float(loss + shrunk), beyond
 
     def bound(self, a):
         """The dual value of slopes a (n,), moved into the domain: no coefficients have a lower
@@ -159,17 +160,18 @@ class _Restricted:
         """The intercept of the optimum of the smoothed loss of a width, from coefficients b (k,)
         and b0; b and the predictor eta (n,) are left in place.
         """
-        kind = type(self.soft)
-        return refit_in_turn(
+        kind, x = type(self.soft), np.append(b, [b0] * self.problem.intercept)
+        refit_in_turn(
             newton.rows_of(self.problem, self.Z)._replace(loss=kind(*self.soft[:-1], width)),
             self.every[None],
             newton.Shrinkage(self.lambda1, self.lambda2),
             newton.Box(self.lower[None], self.upper[None]),
-            b[None],
-            b0,
+            x[None],
             newton.Stopping(np.inf, 0, False, 200),
             eta,
-        )[3]
+        )
+        b[:] = x[: b.size]
+        return float(x[-1]) if self.problem.intercept else b0
 
     def first(self, start):
         """(b, b0) to start from."""

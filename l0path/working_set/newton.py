@@ -5,6 +5,11 @@ and a box.
                            + lambda2 ||b||^2,   lower <= b <= upper                  (R)
 
 Damped Newton steps, each a quadratic that `solve_quadratic` solves.
+
+A loss may take q linear predictors of each row, those of the contrasts of classes. Vectors of the
+rows then hold q parts of n numbers, curvatures one part for each pair s >= t of predictors, (0, 0),
+(1, 0), (1, 1), ...; coefficients x hold q parts of K = k + 1 numbers, those of the columns and the
+intercept, or of K = k without one.
 """
 
 import math
@@ -21,6 +26,7 @@ from ..problem.verbs import (
     derivatives_of_rows,
     loss_data,
     origin_of,
+    reach_of_rows,
     slope_along,
     value_of_rows,
 )
@@ -76,8 +82,8 @@ class LossRows(NamedTuple):
     loss: tuple  # as `verbs.loss_data` gives it
     y: np.ndarray  # (n,)
     weights: np.ndarray  # (n,), which sum to one
-    offset: np.ndarray  # (n,)
-    intercept: bool  # whether one is fitted
+    offset: np.ndarray  # (q n,)
+    intercept: bool  # whether one is fitted, for each predictor
     Z: np.ndarray  # (w, n), a working column in each row
 
 
@@ -111,12 +117,13 @@ class Stopping(NamedTuple):
 
 
 class NewtonModel(NamedTuple):
-    """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept."""
+    """The quadratic model of F at x, m = q K numbers."""
 
     x: np.ndarray  # (m,)
     H: np.ndarray  # (m, m), the Hessian
     grad: np.ndarray  # (m,), without lambda1
-    l1: np.ndarray  # (m,), lambda1, 0 for the intercept
+    l1: np.ndarray  # (m,), lambda1, 0 for intercepts
+    ridge: np.ndarray  # (m,), lambda2, 0 for intercepts
     lower: np.ndarray  # (m,), the box
     upper: np.ndarray  # (m,)
     squares: np.ndarray  # (m,), squared lengths of the columns, the units of damping
@@ -126,13 +133,15 @@ class NewtonModel(NamedTuple):
 
 
 class RowWork(NamedTuple):
-    """Numbers of every row."""
+    """Numbers of every row, and work space."""
 
-    slopes: np.ndarray  # (n,), of the loss at x, with the weights in them
-    curvatures: np.ndarray  # (n,), likewise
-    eta: np.ndarray  # (n,), the predictor at x
-    end: np.ndarray  # (n,), the predictor where a step ends
-    scratch: np.ndarray  # (n,), work space
+    slopes: np.ndarray  # (q n,), of the loss at x, with the weights in them
+    curvatures: np.ndarray  # (q (q + 1) / 2 n,), likewise
+    eta: np.ndarray  # (q n,), the predictors at x
+    end: np.ndarray  # (q n,), the predictors where a step ends
+    scratch: np.ndarray  # (q n,)
+    sums: np.ndarray  # (K,), products of a column of ones
+    block: np.ndarray  # (k, k), a block of the Hessian, of more than one predictor
 
 
 class StepStart(NamedTuple):
@@ -148,27 +157,27 @@ class StepStart(NamedTuple):
 
 
 @njit
-def shrinkage(b, lambda1, lambda2):
-    """lambda1 ||b||_1 + lambda2 ||b||^2."""
+def shrinkage(x, l1, ridge):
+    """sum_a l1_a |x_a| + ridge_a x_a^2."""
     t = 0.0
-    for a in range(b.size):
-        t += lambda1 * abs(b[a]) + lambda2 * b[a] * b[a]
+    for a in range(x.size):
+        t += l1[a] * abs(x[a]) + ridge[a] * x[a] * x[a]
     return t
 
 
 @njit
-def line_minimum(rows, shrunk, start, end, b, x):
-    """The share t in [0, 1] of the step (b, start) -> (x, end) at which F is least, by bisection
-    and secants on its slope; start, end (n,) predictors.
+def line_minimum(rows, model, start, end):
+    """The share t in [0, 1] of the step from x to `new` at which F is least, by bisection and
+    secants on its slope; start, end (q n,) predictors.
     """
-    loss, y, weights = rows.loss, rows.y, rows.weights
+    loss, y, weights, x, l1, ridge = rows.loss, rows.y, rows.weights, model.x, model.l1, model.ridge
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
     for step in range(LINE_STEPS):
         slope_t = slope_along(loss, y, weights, start, end, t)
-        for a in range(b.size):
-            d = x[a] - b[a]
-            now = b[a] + t * d
-            slope_t += 2.0 * shrunk.lambda2 * now * d + shrunk.lambda1 * d * (
+        for a in range(x.size):
+            d = model.new[a] - x[a]
+            now = x[a] + t * d
+            slope_t += 2.0 * ridge[a] * now * d + l1[a] * d * (
                 1.0 if now > 0.0 else -1.0 if now < 0.0 else 0.0
             )
         if slope_t < 0.0:
@@ -184,35 +193,64 @@ def line_minimum(rows, shrunk, start, end, b, x):
 
 
 @njit
-def gradient(rows, S, slopes, lambda2, x, grad):
-    """Gradient of the loss + ridge at x = (b, b0); slopes (n,) with the weights in them."""
-    k, total = S.size, 0.0
-    products(rows.Z, S, slopes, grad)
-    for a in range(k):
-        grad[a] += 2.0 * lambda2 * x[a]
-    if rows.intercept:
-        for i in range(slopes.size):
-            total += slopes[i]
-        grad[k] = total
+def predictors(rows, S, x, eta):
+    """Fill eta (q n,) with the predictors of the coefficients x (q K,) of the columns S."""
+    k, n = S.size, rows.y.size
+    K = k + 1 if rows.intercept else k
+    for s in range(eta.size // n):
+        level, i = x[s * K + k] if rows.intercept else 0.0, s * n
+        b = x[s * K : s * K + k]
+        predictor(rows.Z, S, b, level, rows.offset[i : i + n], eta[i : i + n])
 
 
 @njit
-def hessian(rows, S, lambda2, model, work, eta):
-    """Hessian of the loss + ridge at eta (n,); returns its trace."""
-    k, H = S.size, model.H
-    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
-    couple(rows, S, eta, H)
-    trace = 0.0
-    for a in range(k):
-        H[a, a] += 2.0 * lambda2
+def gradient(rows, S, model, slopes):
+    """Fill the gradient of the loss + ridge at x; slopes (q n,) with the weights in them."""
+    x, grad, k, n = model.x, model.grad, S.size, rows.y.size
+    K = k + 1 if rows.intercept else k
+    for s in range(slopes.size // n):
+        D, total = slopes[s * n : s * n + n], 0.0
+        products(rows.Z, S, D, grad[s * K : s * K + k])
+        if rows.intercept:
+            for i in range(n):
+                total += D[i]
+            grad[s * K + k] = total
+    for a in range(x.size):
+        grad[a] += 2.0 * model.ridge[a] * x[a]
+
+
+@njit
+def hessian(rows, S, model, work, eta):
+    """Fill the Hessian of the loss + ridge at eta (q n,); returns its trace."""
+    H, sums, k, n, pair, trace = model.H, work.sums, S.size, rows.y.size, 0, 0.0
+    q, K = eta.size // n, k + 1 if rows.intercept else k
+    block = H if q == 1 else work.block
+    for s in range(q):
+        for t in range(s + 1):
+            v = work.curvatures[pair * n : pair * n + n]
+            total = weighted_gram(rows.Z, S, v, block, sums, work.scratch[:n])
+            pair += 1
+            if q == 1:
+                couple(rows, S, eta, H)
+            else:
+                _put_block(block, s * K, t * K, H)
+            if rows.intercept:
+                for a in range(k):
+                    H[s * K + a, t * K + k] = H[t * K + k, s * K + a] = sums[a]
+                    H[s * K + k, t * K + a] = H[t * K + a, s * K + k] = sums[a]
+                H[s * K + k, t * K + k] = H[t * K + k, s * K + k] = total
+    for a in range(q * K):
+        H[a, a] += 2.0 * model.ridge[a]
         trace += H[a, a]
-    if rows.intercept:
-        for a in range(k):
-            H[a, k] = model.rhs[a]
-            H[k, a] = model.rhs[a]
-        H[k, k] = total
-        trace += total
     return trace
+
+
+@njit
+def _put_block(block, i, j, H):
+    """H[i:, j:] and H[j:, i:] = a symmetric block."""
+    for a in range(block.shape[0]):
+        for b in range(block.shape[0]):
+            H[i + a, j + b] = H[j + a, i + b] = block[a, b]
 
 
 @njit
@@ -246,44 +284,42 @@ def newton_step(model, extra):
 
 
 @njit
-def value_at(rows, S, shrunk, x, b0, eta):
-    """F at x = (b, b0) (b0 apart when there is no intercept to fit); leaves eta there."""
-    k = S.size
-    predictor(rows.Z, S, x[:k], x[k] if rows.intercept else b0, rows.offset, eta)
+def value_at(rows, S, model, x, eta):
+    """F at x; leaves the predictors there in eta."""
+    predictors(rows, S, x, eta)
     loss = value_of_rows(rows.loss, rows.y, eta, rows.weights)
-    return loss + shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
+    return loss + shrinkage(x, model.l1, model.ridge)
 
 
 @njit
-def refit(rows, S, shrunk, box, b, b0, stopping, eta):
-    """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0,
-    violation) and leaves eta at the solution.
+def refit(rows, S, shrunk, box, x, stopping, eta):
+    """Solve (R) on the working columns S from the start x, in place: returns (status, F, violation)
+    and leaves eta (q n,) at the solution.
 
-    rows, shrunk, box, stopping: records of this module; S, b (k,). Newton with a line search; where
-    that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after a
-    refused step, tenfold less after an accepted one, and where the quadratic model has no optimum
-    within reach. Gives up with REJECTED once weak duality shows that F cannot fall below the target
-    (`verbs.bound_of_rows`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when
-    (SEPARATES) eta - offset predicts every class without error, if the box lets it go on that way,
-    or when |eta - offset| > FAR_OUT and the curvature along some direction has vanished; (b, b0) is
-    then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is
-    approached.
+    rows, shrunk, box, stopping: records of this module; S (k,), x (q K,). Newton with a line
+    search; where that fails (losses whose curvature vanishes have singular Hessians) damped,
+    tenfold more after a refused step, tenfold less after an accepted one, and where the quadratic
+    model has no optimum within reach. Gives up with REJECTED once weak duality shows that F cannot
+    fall below the target (`verbs.bound_of_rows`). With stopping.capped > 0 (no shrinkage) it ends
+    as SEPARATED when (SEPARATES) eta - offset predicts every class without error, if the box lets
+    it go on that way, or when predictors are farther than FAR_OUT from the offset and the curvature
+    along some direction has vanished; x is then cut back to |eta - offset| <= 30, while F stays as
+    low as it was, or the 0 that is approached.
     """
     n, capped = rows.y.size, stopping.capped
-    model, reference = _start(rows, S, shrunk.lambda1, box, b, b0)
-    work = RowWork(np.empty(n), np.empty(n), np.empty(n), eta, np.empty(n))
-    x, held = model.x, filled(model.x.size, 0.0)
-    F = value_at(rows, S, shrunk, x, b0, eta)
+    model, reference = begin(rows, S, shrunk, box, x)
+    work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
+    F = value_at(rows, S, model, x, eta)
     damping, scale, worst, status = 0.0, 0.0, np.inf, MAX_ITER
-    far, margin = _reach(rows.y, eta, rows.offset)
+    far, margin = _reach(rows, eta, span)
     trace, near, close, before = 1e-300, False, False, np.inf
     if far <= ETA_CAP:
         copy(x, held)
     for _it in range(stopping.max_iter):
         derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
-        gradient(rows, S, work.slopes, shrunk.lambda2, x, model.grad)
+        gradient(rows, S, model, work.slopes)
         if not near:
-            trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
+            trace = max(hessian(rows, S, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
         middle = origin_of(rows.loss, work.slopes, eta)
         size, level = _sizes(work.slopes, eta, 0.0, shrunk.lambda1, abs(F) + 1e-300)
@@ -293,11 +329,9 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         worst, scale = _largest_violation(model), max(scale, size)
         copy(eta, work.eta)
         here = StepStart(F, trace / reference, unit, level, worst, near, damping)
-        outcome, value, promised, damping = _descend(
-            rows, S, shrunk, model, work, here, b0, stopping.target
-        )
+        outcome, value, promised, damping = _descend(rows, S, model, work, here, stopping.target)
         if outcome == REJECTED:
-            return REJECTED, F, b0, worst
+            return REJECTED, F, worst
         if outcome == STUCK:
             copy(work.eta, eta)
             status = CONVERGED if worst <= LITTLE_VIOLATION * scale or close else MAX_ITER
@@ -316,7 +350,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
             0.0 if gain > TRUSTED * promised or damping <= LEAST_DAMPING * unit else 0.1 * damping
         )
         if capped > 0:
-            far, margin = _reach(rows.y, eta, rows.offset)
+            far, margin = _reach(rows, eta, span)
             if capped == SEPARATES and margin > 0.0 and _unbounded(model):
                 status, F = SEPARATED, 0.0
                 break
@@ -337,34 +371,42 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
             break
     if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
         status = SEPARATED
-        _cut_back(rows, S, b0, model, work, held)
-    for a in range(S.size):
-        b[a] = x[a]
-    return status, F, x[S.size] if rows.intercept else b0, worst
+        _cut_back(rows, S, model, work, held)
+    return status, F, worst
 
 
 @njit
-def _start(rows, S, lambda1, box, b, b0):
-    """The model at the start (b, b0) within the box, without derivatives, and the sum of its
-    `squares`.
+def begin(rows, S, shrunk, box, x):
+    """The model at the start x, which is moved into the box, without derivatives, and the sum of
+    its `squares`.
     """
-    k = S.size
-    m = k + 1 if rows.intercept else k
-    v, l1, squares = np.empty((5, m)), filled(m, 0.0), filled(m, 1.0)
-    lower, upper = filled(m, -np.inf), filled(m, np.inf)
+    m, k = x.size, S.size
+    v, l1, squares = np.empty((4, m)), filled(m, 0.0), filled(m, 1.0)
+    lower, upper, ridge = filled(m, -np.inf), filled(m, np.inf), filled(m, 0.0)
     H = np.empty((m, m))
-    model = NewtonModel(v[0], H, v[1], l1, lower, upper, squares, v[2], v[3], v[4])
-    reference = 0.0
-    for a in range(k):
-        model.l1[a], model.lower[a], model.upper[a] = lambda1, box.lower[a], box.upper[a]
-        model.x[a] = min(max(b[a], box.lower[a]), box.upper[a])
-        # curvatures as if every row's were 1: damping starts from these where no row is curved
-        model.squares[a] = weighted_square(rows.Z[S[a]], rows.weights)
-        reference += model.squares[a]
-    if rows.intercept:
-        model.x[k] = b0
-        reference += 1.0
+    model = NewtonModel(x, H, v[0], l1, ridge, lower, upper, squares, v[1], v[2], v[3])
+    K, reference = k + 1 if rows.intercept else k, 0.0
+    for at in range(m):
+        a = at % K
+        if a < k:
+            l1[at], ridge[at] = shrunk.lambda1, shrunk.lambda2
+            lower[at], upper[at] = box.lower[a], box.upper[a]
+            x[at] = min(max(x[at], lower[at]), upper[at])
+            # curvatures as if every row's were 1: damping starts from these where no row is curved
+            squares[at] = weighted_square(rows.Z[S[a]], rows.weights) if at < K else squares[a]
+        reference += squares[at]
     return model, max(reference, 1e-300)
+
+
+@njit
+def row_work(rows, m, k, eta):
+    """The `RowWork` of m coefficients of k columns."""
+    n = rows.y.size
+    q = eta.size // n
+    pairs, parts = (q * (q + 1)) // 2, k if q > 1 else 0
+    block, sums = np.empty((parts, parts)), np.empty(k + 1)
+    v = np.empty((3, q * n))
+    return RowWork(v[0], np.empty(pairs * n), v[1], eta, v[2], sums, block)
 
 
 @njit
@@ -378,15 +420,14 @@ def _largest_violation(model):
 
 
 @njit
-def _descend(rows, S, shrunk, model, work, here, b0, target):
+def _descend(rows, S, model, work, here, target):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
     more. Returns (STEPPED, STUCK or REJECTED; F there, decrease promised, damping).
 
-    here: a `StepStart`; b0: the intercept where none is fitted. An undamped step counts only where
-    it solves the quadratic model: without curvature the model has no optimum, and a bound would be
-    taken for one.
+    here: a `StepStart`. An undamped step counts only where it solves the quadratic model: without
+    curvature the model has no optimum, and a bound would be taken for one.
     """
-    k, x, new, F, eta = S.size, model.x, model.new, here.F, work.end
+    x, new, F, eta = model.x, model.new, here.F, work.end
     value, promised, noise = F, 0.0, rounding(eta.size) * here.level
     blind = max(UNSEEN * here.level, noise)  # a decrease that F does not show
     damping, solved = here.damping, 0.0
@@ -396,25 +437,25 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
             damping = FIRST_DAMPING * here.unit
             continue
         solved = max(SOLVED * here.violation, SOLVED_SIZE * size)
-        value = value_at(rows, S, shrunk, new, b0, eta)
+        value = value_at(rows, S, model, new, eta)
         if (
             F - MAY_PROMISE * promised > target
             and damping == 0.0
             and not here.stale
             and left <= solved
         ):
-            bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
-            bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
+            bound = F + shrinkage(new, model.l1, model.ridge)
+            bound -= shrinkage(x, model.l1, model.ridge)
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
             bound += bound_of_rows(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
         accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
-            length = line_minimum(rows, shrunk, work.eta, eta, x[:k], new[:k])
+            length = line_minimum(rows, model, work.eta, eta)
             for a in range(x.size):
                 new[a] = x[a] + length * (new[a] - x[a])
-            value = value_at(rows, S, shrunk, new, b0, eta)
+            value = value_at(rows, S, model, new, eta)
             accepted = value <= F - SUFFICIENT * length * promised and length > SHORTEST
         if accepted:
             return STEPPED, value, promised, damping
@@ -434,13 +475,12 @@ def _sizes(slopes, eta, middle, largest, total):
 
 
 @njit
-def _reach(y, eta, offset):
-    """Largest |eta - offset| and least margin y (eta - offset)."""
-    far, margin = 0.0, np.inf
-    for i in range(y.size):
-        far = max(far, abs(eta[i] - offset[i]))
-        margin = min(margin, y[i] * (eta[i] - offset[i]))
-    return far, margin
+def _reach(rows, eta, span):
+    """(how far predictors are from the offset at most; the least margin of a class), see
+    `verbs.reach_of_rows`; span (2,): scratch.
+    """
+    reach_of_rows(rows.loss, rows.y, eta, rows.offset, span)
+    return span[0], span[1]
 
 
 @njit
@@ -479,14 +519,14 @@ def diverged(model):
 
 
 @njit
-def _cut_back(rows, S, b0, model, work, held):
-    """Bring x, and the predictor with it, back towards `held` to |eta - offset| <= 30."""
-    k, x, share, offset, eta = S.size, model.x, 1.0, rows.offset, work.end
-    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.scratch)
+def _cut_back(rows, S, model, work, held):
+    """Bring x, and the predictors with it, back towards `held` to |eta - offset| <= 30."""
+    x, share, offset, eta = model.x, 1.0, rows.offset, work.end
+    predictors(rows, S, held, work.scratch)
     for i in range(eta.size):
         to, here = eta[i] - offset[i], work.scratch[i] - offset[i]
         if abs(to) > ETA_CAP:
             share = min(share, max((math.copysign(ETA_CAP, to) - here) / (to - here), 0.0))
     for a in range(x.size):
         x[a] = held[a] + share * (x[a] - held[a])
-    predictor(rows.Z, S, x[:k], x[k] if rows.intercept else b0, offset, eta)
+    predictors(rows, S, x, eta)

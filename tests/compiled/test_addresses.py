@@ -22,7 +22,7 @@ from l0path.problem import verbs
 from l0path.problem.coupled.event_times import cox_of
 from l0path.problem.coupled.ordinal import Ordinal
 from l0path.problem.losses import NAMES, Huber, Logistic, Poisson, Squared, make_loss
-from l0path.working_set import rows
+from l0path.working_set import refits
 
 N = 40
 RNG = np.random.default_rng(3)
@@ -108,7 +108,7 @@ def test_a_further_loss_compiles_no_kernel_of_the_search():
     X = RNG.standard_normal((60, 8))
     eta = X[:, 0] - X[:, 1]
     l0path.fit(X, np.where(eta > RNG.logistic(size=60), 1, -1), loss="logistic", max_k=4)
-    before = [len(kernel.signatures) for kernel in (rows.refit_in_turn, trials.attempt)]
+    before = [len(kernel.signatures) for kernel in (refits.refit_in_turn, trials.attempt)]
     for loss, y in (("poisson", RNG.poisson(np.exp(eta / 2))), ("gamma", np.exp(eta))):
         l0path.fit(X, y * 1.0, loss=loss, max_k=4)
 
@@ -126,7 +126,7 @@ def test_a_further_loss_compiles_no_kernel_of_the_search():
             return (1.0 + ((y - eta) / self.delta) ** 2) ** -1.5
 
     l0path.fit(X, eta + RNG.standard_normal(60), loss=PseudoHuber(1.0), max_k=4)
-    assert [len(kernel.signatures) for kernel in (rows.refit_in_turn, trials.attempt)] == before
+    assert [len(kernel.signatures) for kernel in (refits.refit_in_turn, trials.attempt)] == before
     kernels = verbs.compiled_verbs(PseudoHuber, ("float",)).kernels
     own = kernels[verbs.PLACES[verbs.value_of_rows]]
     assert isinstance(own._cache, NullCache) and not isinstance(own._cache, KernelCache)

@@ -2,27 +2,26 @@
 
 import numpy as np
 import pytest
+from class_samples import class_model
 
-from l0path.exchange.neighborhoods.class_quadratic import ClassTable, fill_table, predict
-from l0path.problem.several import contrasts
-from l0path.working_set.several.softmax import ClassRows
+from l0path.exchange.neighborhoods.class_quadratic import predict, removals, table_at
+from l0path.problem.problem import Fit
 
 N, W, R = 30, 6, 3
 
 
-def quadratic(rows, S, x, lambda2):
+def quadratic(model, S, x, lambda2):
     """(gradient, Hessian) of F at x, in the order contrast, column, of columns S and intercepts."""
-    A, T = rows.Z[S].T, rows.T
-    if rows.intercept:
+    A, T, p = model.Z[S].T, model.T, model.problem
+    if p.intercept:
         A = np.column_stack([A, np.ones(N)])
     eta = A @ x @ T
     P = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
-    Y = np.eye(R)[rows.codes]
-    ridge = 2.0 * lambda2 * np.diag([1.0] * len(S) + [0.0] * rows.intercept)
-    g = A.T @ (rows.weights[:, None] * (P - Y)) @ T.T + ridge @ x
+    ridge = 2.0 * lambda2 * np.diag([1.0] * len(S) + [0.0] * p.intercept)
+    g = A.T @ (p.weights[:, None] * (P - p.y)) @ T.T + ridge @ x
     H = np.kron(np.eye(R - 1), ridge)
     for i in range(N):
-        H += rows.weights[i] * np.kron(
+        H += p.weights[i] * np.kron(
             T @ (np.diag(P[i]) - np.outer(P[i], P[i])) @ T.T, np.outer(A[i], A[i])
         )
     return g.T.ravel(), H
@@ -42,33 +41,26 @@ def test_exchanges_of_the_quadratic(intercept, lambda2):
     Z = rng.normal(size=(W, N))
     Z[5] = Z[0] + 2.0 * Z[2]  # a combination of the support
     weights = rng.uniform(0.5, 1.5, N)
-    rows = ClassRows(
-        rng.integers(R, size=N), weights / weights.sum(), np.zeros((R, N)), contrasts(R), True, Z
-    )._replace(intercept=intercept)
+    codes = rng.integers(R, size=N)
+    model = class_model(Z, codes, weights, np.zeros((N, R)), intercept)
     S, q = np.array([0, 2, 3]), R - 1
     K = len(S) + intercept
     x = rng.normal(size=(K, q)) / 2
-    table = ClassTable(
-        S,
-        x,
-        np.empty((q * K, q * K)),
-        np.empty(q * K),
-        np.empty((R, N)),
-        np.empty((q, N)),
-        np.empty((q * (q + 1) // 2, N)),
-    )
-    assert fill_table(rows, S, lambda2, x, table) == 0
+    b0 = x[3] @ model.T if intercept else np.zeros(R)
+    table = table_at(model, Fit(S, x[:3], b0, 0.0), lambda2)
+    rows = model.row_data(model.Z)
     pairs = np.array([(-1, -1), (1, -1), (-1, 1), (-1, 4), (0, 4), (2, 1), (1, 4), (-1, 5)])
     found = np.empty(len(pairs))
     predict(rows, table, pairs, lambda2, found)
-    base = least(*quadratic(rows, S, x, lambda2), np.arange(q * K), [], 0.0)
+    assert found[0] + removals(table)[1] == pytest.approx(found[1], rel=1e-9)
+    base = least(*quadratic(model, S, x, lambda2), np.arange(q * K), [], 0.0)
     for (i, j), change in zip(pairs.tolist(), found.tolist(), strict=True):
         if j == 5 and lambda2 == 0.0:
             assert change == np.inf
             continue
         columns = [*S, j] if j >= 0 else [*S]
         start = np.vstack([x[: len(S)], np.zeros((int(j >= 0), q)), x[len(S) :]])
-        g, H = quadratic(rows, np.array(columns), start, lambda2)
+        g, H = quadratic(model, np.array(columns), start, lambda2)
         every, size = np.arange(len(g)), len(start)
         fixed = [s * size + i for s in range(q)] if i >= 0 else []
         value = -start[i] if i >= 0 else 0.0

@@ -1,4 +1,4 @@
-"""Refits of the multinomial loss: where a finite optimum is certain, against linear programs."""
+"""Refits of the multinomial loss: separated classes are found, against linear programs."""
 
 import numpy as np
 import pytest
@@ -6,80 +6,83 @@ import pytest
 import l0path
 from l0path.problem.losses import Multinomial
 from l0path.problem.recession import face_of, functions_of, inseparable_classes
-from l0path.problem.several import contrasts, indicators
-from l0path.working_set import limits
-from l0path.working_set.linear_algebra import cholesky
-from l0path.working_set.several import softmax
+from l0path.problem.several import indicators
+from l0path.problem.softmax import softmax_of
+from l0path.problem.traits import FAR_OUT, SEPARATES
+from l0path.problem.verbs import loss_data
+from l0path.working_set import limits, newton
+from l0path.working_set.refits import refit_in_turn
 
 
 def drawn(rng):
-    """(rows of a problem of small integers, all its columns): some are separated, some almost."""
+    """(columns, class numbers, number of classes, whether there are intercepts) of a problem of
+    small integers: some are separated, some almost.
+    """
     n, k, r = rng.integers(6, 40), rng.integers(1, 4), rng.integers(2, 5)
     Z = rng.integers(-2, 3, size=(k, n)).astype(float)
     if rng.random() < 0.3:
         Z[-1] = rng.random(n) < 0.2
     signal = rng.choice([1.0, 4.0, 50.0]) * rng.normal(size=(r, k)) @ Z
     codes = np.argmax(signal + rng.gumbel(size=(r, n)), axis=0)
-    weights = np.full(n, 1.0 / n)
-    rows = softmax.ClassRows(codes, weights, np.zeros((r, n)), contrasts(r), True, Z)
-    return rows._replace(intercept=bool(rng.random() < 0.8)), np.arange(k)
+    return Z, codes, int(r), bool(rng.random() < 0.8)
 
 
-def is_certain(rows, S, steps):
-    """Whether a finite optimum is certain after some Newton steps, and by how much predictors
-    differ there.
-    """
-    (r, n), K, q = rows.offset.shape, S.size + rows.intercept, len(rows.T)
-    x, held, eta = np.zeros((K, q)), np.zeros((K, q)), np.empty((r, n))
-    limits = softmax.DescentLimits(0.0, np.inf, False, steps)
-    softmax.refit_classes(rows, S, limits, x, held, eta)
-    work = softmax.work_space(r, q, n, S.size, K)
-    g, H = np.empty((q, K)), np.zeros((q * K, q * K))
-    softmax.value_at(rows, S, 0.0, x, work, eta)
-    softmax.gradient(rows, S, 0.0, x, work, g)
-    softmax.hessian(rows, S, 0.0, work, H)
-    full = np.tril(H) + np.tril(H, -1).T
-    if cholesky(H, q * K):
-        return False, 0.0
-    gain = g.ravel() @ np.linalg.solve(full, g.ravel())
-    return softmax.finite_optimum(rows, S, H, gain), np.ptp(eta, axis=0).max()
+def descended(Z, codes, r, intercept):
+    """The status of Newton steps from 0 on all columns."""
+    (k, n), q = Z.shape, r - 1
+    rows = newton.LossRows(
+        loss_data(softmax_of(r)),
+        codes.astype(float),
+        np.full(n, 1.0 / n),
+        np.zeros(q * n),
+        intercept,
+        Z,
+    )
+    none = np.full((1, k), np.inf)
+    return refit_in_turn(
+        rows,
+        np.arange(k)[None],
+        newton.Shrinkage(0.0, 0.0),
+        newton.Box(-none, none),
+        np.zeros((1, q * (k + intercept))),
+        newton.Stopping(np.inf, SEPARATES, True, 1000),
+        np.empty(q * n),
+    )[1]
 
 
 def check(seeds):
-    """No problem that a linear program calls separated is certain, and weights show the others;
-    counts.
+    """Newton steps on classes that a linear program calls separated say so, which another one then
+    decides, and other fits mostly converge: counts.
     """
-    certain, far, separated = 0, 0, 0
+    optima, alarms, separated = 0, 0, 0
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        rows, S = drawn(rng)
-        Z = rows.Z
-        if np.linalg.matrix_rank(np.vstack([Z, np.ones((int(rows.intercept), Z.shape[1]))])) < (
-            len(Z) + rows.intercept
+        Z, codes, r, intercept = drawn(np.random.default_rng(seed))
+        if np.linalg.matrix_rank(np.vstack([Z, np.ones((int(intercept), Z.shape[1]))])) < (
+            len(Z) + intercept
         ):
             continue
-        problem = rows.Z, rows.codes, len(rows.T) + 1, rows.intercept
-        none, y = np.full(len(Z), np.inf), indicators(rows.codes, len(rows.T) + 1)
-        functions = functions_of(Multinomial(), y, Z, rows.intercept, -none, none)
+        none, y = np.full(len(Z), np.inf), indicators(codes, r)
+        functions = functions_of(Multinomial(), y, Z, intercept, -none, none)
         found = face_of(functions) is not None
-        if np.unique(rows.codes).size > len(rows.T):  # an empty class has no finite intercept
-            assert inseparable_classes(*problem) == (not found), seed
-        sure, distance = is_certain(rows, S, int(rng.choice([3, 10, 20, 60])))
-        assert not (sure and found), seed
-        certain, separated = certain + sure, separated + found
-        far += sure and distance > softmax.FAR_APART
-    return certain, far, separated
+        if np.unique(codes).size == r:  # an empty class has no finite intercept
+            assert inseparable_classes(Z, codes, r, intercept) == (not found), seed
+        status = descended(Z, codes, r, intercept)
+        assert status == (newton.SEPARATED if found else status), seed
+        optima += status == newton.CONVERGED
+        alarms += status == newton.SEPARATED and not found
+        separated += found
+    return optima, alarms, separated
 
 
-def test_no_separated_classes_have_a_finite_optimum():
-    certain, _, separated = check(range(60))
-    assert certain > 10 and separated > 10
+def test_separated_classes_are_found():
+    optima, alarms, separated = check(range(60))
+    assert optima > 10 and separated > 10 and alarms == 0
 
 
 @pytest.mark.slow
-def test_no_separated_classes_have_a_finite_optimum_in_many_problems():
-    certain, far, separated = check(range(1000, 4000))
-    assert certain > 400 and far > 5 and separated > 500
+def test_separated_classes_are_found_in_many_problems():
+    optima, alarms, separated = check(range(1000, 4000))
+    assert optima > 400 and separated > 500 and alarms < 5
 
 
 def test_predictors_far_apart_need_no_linear_program(monkeypatch):
@@ -89,22 +92,5 @@ def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     monkeypatch.setattr(limits, "inseparable_classes", None)
     path = l0path.fit(X, y, loss="multinomial", certify=False)
     eta = path.predict(X, k=3, type="link")
-    assert np.ptp(eta, axis=1).max() > softmax.FAR_APART
+    assert np.ptp(eta, axis=1).max() > FAR_OUT[SEPARATES]
     assert not any(s.separated for s in path._solutions)
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-def test_largest_length_of_a_row(intercept):
-    """The exact one is that of NumPy, the other one is not below it."""
-    rng = np.random.default_rng(3)
-    Z, S = rng.normal(size=(9, 31)), np.array([6, 0, 3, 8, 2])
-    rows = softmax.ClassRows(
-        np.zeros(31, int), np.ones(31), np.zeros((2, 31)), contrasts(2), intercept, Z
-    )
-    A = np.vstack([Z[S], np.ones((int(intercept), 31))])
-    C = rng.normal(size=(len(A), len(A)))
-    B = np.zeros((2 * len(A), 2 * len(A)))  # the block of a larger array
-    B[: len(A), : len(A)] = C @ C.T
-    wanted = np.einsum("ai,ab,bi->i", A, C @ C.T, A).max()
-    assert softmax._largest_length(rows, S, B, True) == pytest.approx(wanted)
-    assert softmax._largest_length(rows, S, B, False) >= wanted

@@ -22,7 +22,8 @@ from l0path.problem.problem import pose
 from l0path.problem.verbs import loss_data
 from l0path.working_set import curvature, linear_algebra, newton
 from l0path.working_set.model import make_model
-from l0path.working_set.rows import RowModel, refit_in_turn
+from l0path.working_set.refits import refit_in_turn
+from l0path.working_set.rows import RowModel
 
 
 def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, weights=False):
@@ -316,7 +317,8 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
         b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
         for start in (0.0, b0):
             # the kernel that fits enter, so that no other is compiled
-            _, status, _, found, _ = refit_in_turn(
+            x = np.array([[start]])
+            _, status, _, _ = refit_in_turn(
                 newton.LossRows(
                     loss_data(losses.make_loss(loss)),
                     y,
@@ -328,13 +330,12 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
                 np.empty((1, 0), dtype=np.int64),
                 newton.Shrinkage(0.0, 0.0),
                 newton.Box(np.empty((1, 0)), np.empty((1, 0))),
-                np.empty((1, 0)),
-                start,
+                x,
                 newton.Stopping(np.inf, 0, True, 100),
                 np.empty(n),
             )
             assert status == newton.CONVERGED
-            assert found == pytest.approx(b0, abs=1e-10)
+            assert x[0, 0] == pytest.approx(b0, abs=1e-10)
 
 
 def each_refitted(model, supports, starts, b0, shrinkage, target):
@@ -406,8 +407,9 @@ def test_steps_that_are_much_damped_leave_the_hessian_as_it_is():
     H = np.array([[1.0, 0.3], [0.3, 0.1]])
     rest = [np.zeros(2) for _ in range(3)]
     model = newton.NewtonModel(
-        x=np.zeros(2), H=H.copy(), grad=np.ones(2), l1=np.zeros(2), lower=np.full(2, -np.inf),
-        upper=np.full(2, np.inf), squares=np.ones(2), rhs=rest[0], diagonal=rest[1], new=rest[2],
+        x=np.zeros(2), H=H.copy(), grad=np.ones(2), l1=np.zeros(2), ridge=np.zeros(2),
+        lower=np.full(2, -np.inf), upper=np.full(2, np.inf), squares=np.ones(2),
+        rhs=rest[0], diagonal=rest[1], new=rest[2],
     )  # fmt: skip
     newton.newton_step(model, 1e12)
     np.testing.assert_array_equal(model.H, H)

@@ -1,8 +1,8 @@
-"""Predictions of the quadratic at a fit for exchanges under the multinomial loss.
+"""Predictions of the quadratic at a fit for exchanges under a loss of q predictors of each row.
 
-At the restricted optimum x of a support S the Hessian of all contrasts (`softmax.hessian`) has an
-inverse B, from which the optima of the quadratic follow by blocks of q = r - 1 rows, one for each
-contrast: after "add j", and after "drop i, add j".
+At the restricted optimum x of a support S the Hessian (`newton.hessian`) has an inverse B, from
+which the optima of the quadratic follow by blocks of q rows, one for each predictor: after "add j",
+and after "drop i, add j".
 """
 
 from typing import NamedTuple
@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
+from ...problem.verbs import derivatives_of_rows
+from ...working_set import newton
 from ...working_set.linear_algebra import (
     cholesky,
     cholesky_solve,
@@ -18,26 +20,18 @@ from ...working_set.linear_algebra import (
     invert,
     products_of_rows,
 )
-from ...working_set.several.softmax import (
-    curvatures,
-    gradient,
-    hessian,
-    value_at,
-    work_space,
-)
 from ..table import COLLINEAR
 
 
 class ClassTable(NamedTuple):
-    """The quadratic at a fit of several classes: K coefficients for each of q contrasts."""
+    """The quadratic at a fit: K coefficients for each of q predictors, see `working_set.newton`."""
 
     S: np.ndarray  # (k,), the support, as positions in W
     x: np.ndarray  # (K, q), coefficients
     B: np.ndarray  # (q K, q K), inverse Hessian
     step: np.ndarray  # (q K,), Newton step
-    P: np.ndarray  # (r, n), probabilities
     D: np.ndarray  # (q, n), slopes
-    V: np.ndarray  # (q (q + 1) / 2, n), curvatures of pairs of contrasts
+    V: np.ndarray  # (q (q + 1) / 2, n), curvatures of pairs of predictors
 
 
 class Added(NamedTuple):
@@ -52,29 +46,47 @@ class Added(NamedTuple):
     gain: np.ndarray  # what it lowers F by
 
 
+def table_at(model, fit, lambda2):
+    """The `ClassTable` of a fit; None where some direction has no clear curvature.
+
+    model: the working columns, a `MultinomialModel`.
+    """
+    S, none = model.where[fit.support], np.full(fit.support.size, np.inf)
+    x = model.packed(*model.begin((fit.b, fit.b0), S.size))
+    rules = newton.Shrinkage(0.0, lambda2), newton.Box(-none, none)
+    weak, *found = _expanded(model.row_data(model.Z), S, *rules, x)
+    q = len(model.T)
+    B, step, D, V = found
+    x = np.ascontiguousarray(x.reshape(q, -1).T)
+    return None if weak else ClassTable(S, x, B, step, D.reshape(q, -1), V.reshape(-1, D.size // q))
+
+
 @njit
-def fill_table(rows, S, lambda2, x, table):
-    """Fill a ClassTable at x (K, q); returns the number of directions without clear curvature."""
-    (K, q), (r, n), k = x.shape, table.P.shape, S.size
-    eta, g, H = np.empty((r, n)), np.empty((q, K)), np.empty((q * K, q * K))
-    work = work_space(r, q, n, k, K)
-    value_at(rows, S, lambda2, x, work, eta)
-    gradient(rows, S, lambda2, x, work, g)
-    hessian(rows, S, lambda2, work, H)
-    weak, pair = invert(H, q * K, table.B), 0
-    for c in range(r):
-        copy(work.P[c], table.P[c])
-    for s in range(q):
-        copy(work.D[s], table.D[s])
-        for t in range(s + 1):
-            curvatures(rows, work, s, t, table.V[pair])
-            pair += 1
-    for l in range(q * K):
-        t = 0.0
-        for m in range(q * K):
-            t -= table.B[l, m] * g[m // K, m % K]
-        table.step[l] = t
-    return weak
+def _expanded(rows, S, shrunk, box, x):
+    """(number of directions without clear curvature, inverse Hessian, Newton step, slopes,
+    curvatures) at x (q K,).
+    """
+    eta, B, step = np.empty(rows.offset.size), np.empty((x.size, x.size)), np.empty(x.size)
+    model, _ = newton.begin(rows, S, shrunk, box, x)
+    work = newton.row_work(rows, x.size, S.size, eta)
+    newton.predictors(rows, S, x, eta)
+    derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
+    newton.gradient(rows, S, model, work.slopes)
+    newton.hessian(rows, S, model, work, eta)
+    weak = invert(model.H, x.size, B)
+    for l in range(x.size):
+        step[l] = 0.0
+        for m in range(x.size):
+            step[l] -= B[l, m] * model.grad[m]
+    return weak, B, step, work.slopes, work.curvatures
+
+
+def removals(table):
+    """(k,) what the quadratic foretells that it costs to drop each member of the support."""
+    (K, q), members = table.x.shape, np.arange(table.S.size)
+    end = (table.x.T + table.step.reshape(q, K)).T[members]
+    blocks = table.B.reshape(q, K, q, K)[:, members, :, members]
+    return 0.5 * (end * np.linalg.solve(blocks, end[:, :, None])[:, :, 0]).sum(axis=1)
 
 
 @njit
@@ -247,13 +259,12 @@ def _insert(i, j, value, exchanges, change, last):
 @njit
 def _preselect(rows, table, among, lambda2, exchanges, change):
     """The exchanges that `response_table` ranks first: their number, -1 for combinations."""
-    (r, n), S, G, w, q = table.P.shape, table.S, among.G, among.open.size, table.x.shape[1]
+    S, G, w, q = table.S, among.G, among.open.size, table.x.shape[1]
     k, first, found, most, mean = S.size, among.first, 0, change.size, 0.0
-    for i in range(n):
-        t = 1.0
-        for c in range(r):
-            t -= table.P[c, i] * table.P[c, i]
-        mean += rows.weights[i] * t
+    for s in range(q):
+        pair = (s * (s + 1)) // 2 + s
+        for i in range(table.V.shape[1]):
+            mean += table.V[pair, i]
     mean = max(mean / q, 1e-8)
     A, B, ridge = np.empty((k, k)), np.empty((k, k)), 2.0 * lambda2 / mean
     for a in range(k):

@@ -1,12 +1,11 @@
-"""Exchanges tried under the multinomial loss by chord steps, which take gradients only.
+"""Exchanges tried by chord steps, which take gradients only, under a loss of q predictors of each
+row.
 
 From the restricted optimum of a support S the quadratic with its Hessian H (`class_quadratic`)
-predicts the optimum after "drop i, add j". There the loss F, the probabilities P and the gradient
-are exact. A chord step -d, with H after the exchange, changes the predictors of row i by -e_i, and
-with the curvatures of the fit in S, p_i = P_i - (diag P0_i - P0_i P0_i') e_i balances the gradient
-of the ridge at x - d. Where no p_i is negative, weak duality bounds the optimum from below:
-
-    F >= F(x) - sum_i w_i KL(p_i || P_i) - lambda2 ||d||^2.
+predicts the optimum after "drop i, add j". There the loss F, its slopes and the gradient are exact.
+Slopes + V u, for the move u of the predictors by a chord step with H after the exchange and the
+curvatures V of the fit in S, balance the gradient of the ridge where that step ends: weak duality
+bounds the optimum from below (`verbs.dual_gain_of_rows`).
 """
 
 from typing import NamedTuple
@@ -14,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dispatch import njit
-from ...core.elementary import entropy_rise
+from ...problem.verbs import drawn_back_rows, dual_gain_of_rows, value_and_slopes
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
-from ...working_set.newton import REJECTED
-from ...working_set.several.softmax import mean_loss_of, refit_classes
 from ..trials import DRAWN_BACK, PROMISE_FACTOR
 from .class_quadratic import Added, add_column
 
@@ -28,7 +25,7 @@ FARTHEST = 200.0  # predictors beyond which coefficients are no start of a refit
 
 
 class ClassExchange(NamedTuple):
-    """One exchange under q contrasts."""
+    """One exchange under q predictors."""
 
     i: int  # position in the support that is dropped
     j: int  # working column that is added, -1 for none
@@ -38,7 +35,7 @@ class ClassExchange(NamedTuple):
 
 
 class ClassTrial(NamedTuple):
-    """The arrays of a trial: K coefficients of the support for each of q contrasts, r classes."""
+    """The arrays of a trial: K coefficients of the support for each of q predictors."""
 
     main: np.ndarray  # (q K,), coefficients of the support
     own: np.ndarray  # (q,), those of the column added
@@ -46,13 +43,13 @@ class ClassTrial(NamedTuple):
     left: np.ndarray  # (q,), gradient in own
     step: np.ndarray  # (q K,), chord step in main
     stepped: np.ndarray  # (q,), chord step in own
-    total: np.ndarray  # (q K,), a sum of steps
-    u: np.ndarray  # (q, n), predictors of the contrasts
-    eta: np.ndarray  # (r, n), predictors of the classes
-    P: np.ndarray  # (r, n), probabilities
-    p: np.ndarray  # (r, n), those of a dual point
-    D: np.ndarray  # (q, n), slopes
-    mean: np.ndarray  # (n,), work space
+    end: np.ndarray  # (q K,), coefficients of a dual point
+    end_own: np.ndarray  # (q,), that of the column added
+    eta: np.ndarray  # (q n,), predictors
+    slopes: np.ndarray  # (q n,)
+    ahead: np.ndarray  # (q n,), predictors of a dual point
+    dual: np.ndarray  # (q n,), the dual point
+    moved: np.ndarray  # (q n,), work space
 
 
 class ClassGoal(NamedTuple):
@@ -66,12 +63,11 @@ class ClassGoal(NamedTuple):
 
 
 @njit
-def work_space(r, q, n, size):
+def work_space(q, n, size):
     """The `ClassTrial` of `size` coefficients of a support."""
-    v, own = np.empty((4, size)), np.empty((4, q))
-    A, B = np.empty((3, r, n)), np.empty((2, q, n))
+    v, own, w = np.empty((4, size)), np.empty((4, q)), np.empty((5, q * n))
     return ClassTrial(
-        v[0], own[0], v[1], own[1], v[2], own[2], v[3], B[0], A[0], A[1], A[2], B[1], np.empty(n)
+        v[0], own[0], v[1], own[1], v[2], own[2], v[3], own[3], w[0], w[1], w[2], w[3], w[4]
     )
 
 
@@ -83,12 +79,12 @@ def first_open(rows, table, exchanges, goal, x):
 
     goal: a `ClassGoal`. Returns (number, whether x is a good start).
     """
-    (K, q), (r, n) = table.x.shape, table.P.shape
+    (K, q), n = table.x.shape, rows.y.size
     size = q * K
     C, F = np.empty((4, q, size)), np.empty((3, q, q))
     v, own, z = np.empty(size), np.empty((2, q)), np.empty(table.V.shape)
     added = Added(C[0], C[1], F[0], v, own[0], own[1], np.empty(1))
-    trial = work_space(r, q, n, size)
+    trial = work_space(q, n, size)
     for e in range(len(exchanges)):
         i, j = exchanges[e, 0], exchanges[e, 1]
         exchange = ClassExchange(i, j, added, F[1], F[2])
@@ -102,55 +98,6 @@ def first_open(rows, table, exchanges, goal, x):
                 x[K, s] = trial.own[s] if found else 0.0
             return e, found == 1
     return -1, False
-
-
-@njit
-def first_below(rows, table, W, exchanges, goal, limits, rejected):
-    """The first of the exchanges (m, 2) of a fit that is not refuted and whose refit does not end
-    below its target either.
-
-    goal: a `ClassGoal`; limits: the `DescentLimits` of refits; W (w,) the indices of the working
-    columns. rejected (m,) is True where a refit ended because the target is out of reach.
-
-    Returns (number, -1 where all are refuted; status, F and far of `refit_classes`; the positions
-    S of the support, by their indices; coefficients x, and those held), see `refit_classes`.
-    """
-    (K, q), first, m = table.x.shape, 0, len(exchanges)
-    start, eta = np.empty((K + 1, q)), np.empty(table.P.shape)
-    while first < m:
-        e = first_open(rows, table, exchanges[first:], goal, start)[0]
-        if e < 0:
-            break
-        e += first
-        S, x = _exchanged(table, W, exchanges[e, 0], exchanges[e, 1], start)
-        held = np.empty(x.shape)
-        status, F, far = refit_classes(rows, S, limits, x, held, eta)
-        if status != REJECTED:
-            return e, status, F, far, S, x, held
-        rejected[e], first = True, e + 1
-    return -1, REJECTED, np.inf, 0.0, np.empty(0, np.int64), start[:0], start[:0]
-
-
-@njit
-def _exchanged(table, W, i, j, start):
-    """(positions, by their indices; coefficients) of the support of a table without its position i
-    and with the working column j, for coefficients `start` of `first_open`.
-    """
-    (K, q), k, at, left = table.x.shape, table.S.size, 0, j >= 0
-    m = k - (i >= 0) + (j >= 0)
-    S, x = np.empty(m, np.int64), np.empty((m + K - k, q))
-    for a in range(k + 1):
-        if left and (a == k or W[j] < W[table.S[a]]):
-            S[at], left = j, False
-            copy(start[K], x[at])
-            at += 1
-        if a < k and a != i:
-            S[at] = table.S[a]
-            copy(start[a], x[at])
-            at += 1
-    if K > k:
-        copy(start[k], x[m])
-    return S, x
 
 
 @njit
@@ -240,77 +187,52 @@ def _chord(table, exchange, trial):
 
 
 @njit
-def _predictors(rows, table, j, main, own, trial):
-    """Leave in trial.eta (r, n) the predictors of the classes by coefficients, without offset."""
-    (K, q), k, u, eta = table.x.shape, table.S.size, trial.u, trial.eta
+def _add_predictors(rows, table, j, main, own, u):
+    """Add to u (q n,) the predictors of coefficients, without offset."""
+    (K, q), k, n = table.x.shape, table.S.size, rows.y.size
     for s in range(q):
-        level = main[s * K + k] if rows.intercept else 0.0
-        for m in range(u.shape[1]):
-            u[s, m] = level
-        add_columns(rows.Z, table.S, main[s * K : s * K + k], u[s])
+        part = u[s * n : s * n + n]
+        if rows.intercept:
+            level = main[s * K + k]
+            for m in range(n):
+                part[m] += level
+        add_columns(rows.Z, table.S, main[s * K : s * K + k], part)
         if j >= 0:
             column, t = rows.Z[j], own[s]
-            for m in range(u.shape[1]):
-                u[s, m] += t * column[m]
-    for c in range(eta.shape[0]):
-        for m in range(u.shape[1]):
-            eta[c, m] = 0.0
-        for s in range(q):
-            t = rows.T[s, c]
-            for m in range(u.shape[1]):
-                eta[c, m] += t * u[s, m]
+            for m in range(n):
+                part[m] += t * column[m]
 
 
 @njit
 def _value(rows, table, exchange, lambda2, trial):
-    """(F at the coefficients of the trial, the largest |predictor|); leaves trial.P."""
-    _predictors(rows, table, exchange.j, trial.main, trial.own, trial)
-    (r, n), eta, far = trial.P.shape, trial.eta, 0.0
-    for c in range(r):
-        for m in range(n):
-            far = max(far, abs(eta[c, m]))
-            eta[c, m] += rows.offset[c, m]
-    # p[0] is filled anew by `_refuted`
-    F = mean_loss_of(rows, eta, trial.mean, trial.p[0], trial.P)
+    """(F at the coefficients of the trial, the largest |predictor|); leaves the slopes."""
+    eta, far = trial.eta, 0.0
+    copy(rows.offset, eta)
+    _add_predictors(rows, table, exchange.j, trial.main, trial.own, eta)
+    for m in range(eta.size):
+        far = max(far, abs(eta[m] - rows.offset[m]))
+    F = value_and_slopes(rows.loss, rows.y, eta, rows.weights, trial.slopes)
     return F + lambda2 * _ridge(table, trial.main, trial.own), far
 
 
 @njit
-def _gradient(rows, table, j, lambda2, trial):
-    """Leave the gradient of F in trial.right and trial.left."""
-    (K, q), (r, n), k, T = table.x.shape, trial.P.shape, table.S.size, rows.T
-    for s in range(q):
-        D = trial.D[s]
-        for m in range(n):
-            D[m] = -T[s, rows.codes[m]]
-        for c in range(r):
-            t = T[s, c]
-            for m in range(n):
-                D[m] += t * trial.P[c, m]
-        _balance_of(rows, table, j, D, s, trial)
-        for a in range(k):
-            trial.right[s * K + a] += 2.0 * lambda2 * trial.main[s * K + a]
-        trial.left[s] += 2.0 * lambda2 * trial.own[s]
-
-
-@njit
-def _balance_of(rows, table, j, D, s, trial):
-    """Weigh the slopes D (n,) of contrast s; leave their products with the columns, and with the
-    intercept, in trial.right and trial.left.
+def _balance(rows, table, j, D, trial):
+    """Leave the products of D (q n,) with the columns, and with the intercept, in trial.right and
+    trial.left.
     """
-    K, k, total = table.x.shape[0], table.S.size, 0.0
-    for m in range(D.size):
-        D[m] *= rows.weights[m]
-        total += D[m]
-    if rows.intercept:
-        trial.right[s * K + k] = total
-    products(rows.Z, table.S, D, trial.right[s * K : s * K + k])
-    t = 0.0
-    if j >= 0:
-        column = rows.Z[j]
-        for m in range(D.size):
-            t += D[m] * column[m]
-    trial.left[s] = t
+    (K, q), k, n = table.x.shape, table.S.size, rows.y.size
+    for s in range(q):
+        part, total, t = D[s * n : s * n + n], 0.0, 0.0
+        if rows.intercept:
+            for m in range(n):
+                total += part[m]
+            trial.right[s * K + k] = total
+        products(rows.Z, table.S, part, trial.right[s * K : s * K + k])
+        if j >= 0:
+            column = rows.Z[j]
+            for m in range(n):
+                t += part[m] * column[m]
+        trial.left[s] = t
 
 
 @njit
@@ -319,14 +241,18 @@ def _one(rows, table, exchange, goal, trial):
     they are a good start of a refit, 0 or 1.
     """
     lambda2, target, thorough = goal.lambda2, goal.target, goal.thorough
-    before = np.inf
+    (K, q), before = table.x.shape, np.inf
     for step in range(MOST_TRIES):
         F, far = _value(rows, table, exchange, lambda2, trial)
         if not F < np.inf or far > FARTHEST:
             return 0
         if F < target:
             return 1
-        _gradient(rows, table, exchange.j, lambda2, trial)
+        _balance(rows, table, exchange.j, trial.slopes, trial)
+        for s in range(q):
+            trial.left[s] += 2.0 * lambda2 * trial.own[s]
+            for a in range(table.S.size):
+                trial.right[s * K + a] += 2.0 * lambda2 * trial.main[s * K + a]
         promised = _chord(table, exchange, trial)
         if not thorough and F - PROMISE_FACTOR * promised > target:
             return -1
@@ -337,86 +263,76 @@ def _one(rows, table, exchange, goal, trial):
         before = promised
         for l in range(trial.main.size):
             trial.main[l] -= trial.step[l]
-        for s in range(trial.own.size):
+        for s in range(q):
             trial.own[s] -= trial.stepped[s]
     return 1
 
 
 @njit
 def _refuted(rows, table, exchange, goal, F, trial):
-    """Whether the bound of the module's head is above the target. Rows that would have
-    probabilities below zero are drawn back, and a further chord step takes up what that leaves of
-    the balance; the first chord step is in trial.step and trial.stepped at the end again.
+    """Whether the bound of the module's head is above the target; leaves the chord step as it
+    was.
     """
-    (r, n), total, rounds = trial.P.shape, trial.total, 0
-    first, own, sum_own = trial.step.copy(), trial.stepped.copy(), trial.stepped.copy()
-    for c in range(r):
-        copy(trial.P[c], trial.p[c])
-    copy(first, total)
-    moved = _move(rows, table, exchange.j, trial)
-    while 0 < moved <= 0.1 * n and rounds < DRAWN_BACK:
-        _left_over(rows, table, exchange.j, trial)
+    step, stepped = trial.step.copy(), trial.stepped.copy()
+    least = F + _least_change(rows, table, exchange, goal.lambda2, trial) - BOUND_SLACK * abs(F)
+    copy(step, trial.step)
+    copy(stepped, trial.stepped)
+    return least >= goal.target
+
+
+@njit
+def _least_change(rows, table, exchange, lambda2, trial):
+    """As `trials._least_change`, by the chord step in trial.step and trial.stepped."""
+    loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
+    ahead, dual, n = trial.ahead, trial.dual, rows.y.size
+    copy(trial.main, trial.end)
+    copy(trial.own, trial.end_own)
+    copy(eta, ahead)
+    copy(slopes, dual)
+    for _round in range(DRAWN_BACK + 1):
+        _extrapolate(rows, table, exchange.j, trial)
+        gain = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)
+        if abs(gain) < np.inf:
+            start, end = trial.main, trial.end
+            change = _ridge(table, end, trial.end_own) - _ridge(table, start, trial.own)
+            return lambda2 * change + gain
+        drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
+        moved = 0
+        for m in range(n):
+            away = 0.0
+            for s in range(table.x.shape[1]):
+                away += abs(trial.moved[s * n + m])
+            moved += away > 0.0
+        if not 0 < moved <= 0.1 * n:
+            break
+        _balance(rows, table, exchange.j, trial.moved, trial)
         _chord(table, exchange, trial)
-        for l in range(total.size):
-            total[l] += trial.step[l]
-        for s in range(own.size):
-            sum_own[s] += trial.stepped[s]
-        moved, rounds = _move(rows, table, exchange.j, trial), rounds + 1
-    copy(first, trial.step)
-    copy(own, trial.stepped)
-    if moved > 0:
-        return False
-    least = F - goal.lambda2 * _ridge(table, total, sum_own) - BOUND_SLACK * abs(F)
-    return least - _divergence(rows, trial) >= goal.target
+    return -np.inf
 
 
 @njit
-def _move(rows, table, j, trial):
-    """Move the probabilities trial.p by what a chord step makes of them; rows that would go below
-    zero move by a share of it, and trial.eta has what is left of their moves. Returns the number
-    of such rows.
+def _extrapolate(rows, table, j, trial):
+    """Move the predictors trial.ahead by the chord step, and trial.dual by what the curvatures make
+    of it.
     """
-    _predictors(rows, table, j, trial.step, trial.stepped, trial)
-    P0, p, eta, mean, moved = table.P, trial.p, trial.eta, trial.mean, 0
-    r, n = p.shape
-    for m in range(n):
-        mean[m] = 0.0
-    for c in range(r):
-        for m in range(n):
-            mean[m] += P0[c, m] * eta[c, m]
-    low = 0.0
-    for c in range(r):
-        for m in range(n):
-            eta[c, m] = P0[c, m] * (mean[m] - eta[c, m])
-            p[c, m] += eta[c, m]
-            low = min(low, p[c, m])
-    if low >= 0.0:
-        return 0
-    for m in range(n):
-        share = 1.0
-        for c in range(r):
-            if p[c, m] < 0.0:
-                share = min(share, 0.5 * (p[c, m] - eta[c, m]) / -eta[c, m])
-        for c in range(r):
-            eta[c, m] *= 1.0 - share
-            p[c, m] -= eta[c, m]
-        moved += share < 1.0
-    return moved
-
-
-@njit
-def _left_over(rows, table, j, trial):
-    """The part of the balance that is missing after `_move`, in trial.right and trial.left."""
-    q, (r, n), T = table.x.shape[1], trial.P.shape, rows.T
-    for s in range(q):
-        D = trial.D[s]
-        for m in range(n):
-            D[m] = 0.0
-        for c in range(r):
-            t = T[s, c]
+    move, n, pair = trial.moved, rows.y.size, 0
+    for m in range(move.size):
+        move[m] = 0.0
+    _add_predictors(rows, table, j, trial.step, trial.stepped, move)
+    for m in range(move.size):
+        trial.ahead[m] -= move[m]
+    for l in range(trial.end.size):
+        trial.end[l] -= trial.step[l]
+    for s in range(table.x.shape[1]):
+        trial.end_own[s] -= trial.stepped[s]
+        for t in range(s + 1):
+            V, left, right = table.V[pair], s * n, t * n
             for m in range(n):
-                D[m] -= t * trial.eta[c, m]
-        _balance_of(rows, table, j, D, s, trial)
+                trial.dual[left + m] -= V[m] * move[right + m]
+            if t < s:
+                for m in range(n):
+                    trial.dual[right + m] -= V[m] * move[left + m]
+            pair += 1
 
 
 @njit
@@ -427,17 +343,4 @@ def _ridge(table, main, own):
         out += own[s] * own[s]
         for a in range(table.S.size):
             out += main[s * K + a] * main[s * K + a]
-    return out
-
-
-@njit
-def _divergence(rows, trial):
-    """At least sum_i w_i KL(p_i || P_i): with p = P (1 + d) a row's share of it is P ((1 + d) log(1
-    + d) - d).
-    """
-    (r, n), out = trial.P.shape, 0.0
-    for c in range(r):
-        P, p = trial.P[c], trial.p[c]
-        for m in range(n):
-            out += rows.weights[m] * P[m] * entropy_rise(p[m] / P[m] - 1.0)
     return out

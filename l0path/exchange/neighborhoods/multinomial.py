@@ -8,10 +8,8 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
-from ...working_set.several.multinomial import RefitEnd
-from ...working_set.several.softmax import DescentLimits
-from .class_quadratic import Among, ClassTable, fill_table, predict, rank
-from .class_trials import ClassGoal, first_below
+from .class_quadratic import Among, rank, removals, table_at
+from .class_trials import ClassGoal, first_open
 from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -93,16 +91,11 @@ class MultinomialNeighborhood(ResponseRefits):
         key = fit.key
         if key not in self.tables:
             model = self.model
-            rows, (k, q), n = model.class_rows(), fit.b.shape, model.problem.X.n
-            S, K = np.ascontiguousarray(model.where[fit.support]), k + int(rows.intercept)
-            x = np.vstack([fit.b, model.T @ fit.b0]) if rows.intercept else fit.b.copy()
-            P, D, V = np.empty((q + 1, n)), np.empty((q, n)), np.empty((q * (q + 1) // 2, n))
-            table = ClassTable(S, x, np.empty((q * K, q * K)), np.empty(q * K), P, D, V)
-            weak = fill_table(rows, S, self.lambda2, x, table)
-            size = max(P.size + D.size + V.size + table.B.size, 1)
+            table = table_at(model, fit, self.lambda2)
+            size = self.model.problem.X.n + (0 if table is None else table.V.size + table.B.size)
             while len(self.tables) > HELD_NUMBERS // size:
                 self.tables.pop(next(iter(self.tables)))
-            self.tables[key] = None if weak else table
+            self.tables[key] = table
         return self.tables[key]
 
     def _ranked(self, fit, table, first, most, swaps):
@@ -119,7 +112,7 @@ class MultinomialNeighborhood(ResponseRefits):
         among = Among(model.G, may_enter, first, self.locked[fit.support], swaps)
         most_ranked = PRESELECTED * most
         exchanges, change = np.empty((most_ranked, 2), np.int64), np.empty(most_ranked)
-        found = rank(model.class_rows(), table, among, self.lambda2, exchanges, change)
+        found = rank(model.row_data(model.Z), table, among, self.lambda2, exchanges, change)
         if found < 0:
             return None, None
         found = min(found, most)
@@ -161,37 +154,31 @@ class MultinomialNeighborhood(ResponseRefits):
                 tried.append(e)
         if not tried:
             return last, better
-        model, count = self.model, len(tried)
-        if count < len(exchanges):
-            exchanges = exchanges[tried]
-        # near combinations need a basis of their own, which kernels do not make
-        steps = 0 if model.near is not None else model.max_iter
+        model, exchanges, first = self.model, exchanges[tried], 0
         goal = ClassGoal(self.lambda2, float(target), thorough)
-        limits = DescentLimits(self.lambda2, goal.target, self.lambda2 == 0.0, steps)
-        first, rejected = 0, np.zeros(count, bool)
-        while first < count:
-            e, *found = first_below(
-                model.class_rows(),
-                table,
-                model.W,
-                exchanges[first:],
-                goal,
-                limits,
-                rejected[first:],
-            )
+        x = np.empty((len(table.x) + 1, table.x.shape[1]))
+        while first < len(tried):
+            e, _ = first_open(model.row_data(model.Z), table, exchanges[first:], goal, x)
             if e < 0:
                 break
             first += e + 1
-            new = model.after_steps(RefitEnd(*found), self.lambda2, goal.target)
+            support, start = self._exchanged(fit, exchanges[first - 1], x)
+            new = model.refit(support, 0.0, self.lambda2, start, goal.target)
             self.known.note(numbers[tried[first - 1]], new, target)
             if new is not None and new.value < target:
                 last, better = tried[first - 1], new
                 break
             self._refused(fit, new)
-        for e in np.flatnonzero(rejected).tolist():
-            model.refits += 1
-            self.known.note(numbers[tried[e]], None, target)
         return last, better
+
+    def _exchanged(self, fit, exchange, x):
+        """(support, (b, b0)) after an exchange, with the coefficients x of `first_open`."""
+        (i, j), k = exchange.tolist(), fit.support.size
+        kept = np.arange(k + 1)[[l != i and (l < k or j >= 0) for l in range(k + 1)]]
+        support = np.append(fit.support, self.model.W[j])[kept]
+        order = np.argsort(support)
+        b0 = x[k] @ self.model.T if self.model.problem.intercept else fit.b0
+        return support[order], (np.delete(x, slice(k, -1), axis=0)[kept][order], b0)
 
     def _positions(self, fit, pairs):
         """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""
@@ -244,10 +231,7 @@ class MultinomialNeighborhood(ResponseRefits):
         table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
         if table is None:
             return super()._remove(fit)
-        exchanges = np.column_stack([may_leave, np.full(may_leave.size, -1)])
-        change = np.empty(may_leave.size)
-        predict(self.model.class_rows(), table, exchanges, self.lambda2, change)
-        first = fit.support[may_leave[np.argsort(change, kind="stable")[:2]]]
+        first = fit.support[may_leave[np.argsort(removals(table)[may_leave], kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
 
     def _quadratic(self, fit, first):

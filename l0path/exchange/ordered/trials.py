@@ -28,7 +28,7 @@ from ...working_set.linear_algebra import (
     rounding,
     weighted_square,
 )
-from ...working_set.rows import refit_in_turn
+from ...working_set.refits import refit_in_turn
 from ..chord_steps import Exchange, direction
 from .joint import (
     LEFT_BY_STEP,
@@ -80,8 +80,8 @@ def first_below(rows, table, exchanges, at, stopping, found):
             break
         e += first
         if status == newton.MAX_ITER:
-            _, status, F, _, _ = refit_in_turn(
-                rows, at[e : e + 1], shrunk, box, b[None], 0.0, stopping, eta
+            _, status, F, _ = refit_in_turn(
+                rows, at[e : e + 1], shrunk, box, b[None], stopping, eta
             )
         if not is_above(status, F, stopping):
             return e, refits, status, F

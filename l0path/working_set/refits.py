@@ -1,0 +1,213 @@
+"""Restricted optima on supports of working columns by Newton steps (`newton`), and the infima of
+supports that have no finite optimum (`limits`).
+"""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..core.dispatch import njit
+from ..core.status import FitStatus
+from ..problem.problem import Fit
+from ..problem.recession import Directions
+from ..problem.responses import null_start
+from ..problem.traits import NO_RECESSION, SEPARATES
+from ..problem.verbs import along_the_way
+from . import newton
+from .least_squares import from_rows
+from .limits import VANISHED, limit_of
+
+
+class NewtonRefits:
+    """Refits of working columns, for a class of `WorkingColumns`: one predictor of each row.
+
+    Coefficients b (k,) and their `level`, the intercept, are those of `limits.Limit`. Losses of
+    several predictors overwrite what depends on their shapes.
+    """
+
+    def begin_refits(self, problem):
+        """Set what refits remember."""
+        traits = problem.loss.traits
+        self.recession, self.smooth = traits.recession, not traits.jumps
+        # the fits of supports without a finite optimum by their bytes, and None of such as have one
+        # although curvatures have vanished to rounding
+        self.limits = {}
+        self.directions = Directions()
+
+    def row_data(self, Z):
+        """The `newton.LossRows` of the problem with the columns Z (w, n)."""
+        return newton.rows_of(self.problem, Z)
+
+    def begin(self, start, k):
+        """Coefficients and the level where Newton steps begin: copies of `start`, the b and b0 of a
+        fit, or 0 and the intercept of the null model.
+        """
+        if start is not None:
+            return np.array(start[0], dtype=np.float64), float(start[1])
+        p = self.problem
+        level = null_start(p.loss, p.y, p.offset, p.weights) if p.intercept else 0.0
+        return np.zeros(k), level
+
+    def packed(self, b, level):
+        """The coefficients x of `newton.refit`."""
+        return np.append(b, level) if self.problem.intercept else b.copy()
+
+    def unpacked(self, x, level):
+        """(b, level) of coefficients of `newton.refit`; `level` where none is fitted."""
+        return (x[:-1], float(x[-1])) if self.problem.intercept else (x, level)
+
+    def fit_of(self, support, b, level, value, flags=()):
+        """The Fit with these coefficients."""
+        return Fit(support, b, level, value, flags)
+
+    def margins(self, eta):
+        """The margins by which predictors eta favor the class of each row over each other one."""
+        return self.problem.y * eta
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """Best coefficients on a support of working columns, from a start (b, b0); None once
+        `target` is out of reach. Where they have no finite optimum the value is the infimum, and
+        the loss of the coefficients is close to it (`limits`).
+        """
+        p, k = self.problem, support.size
+        b, level = self.begin(start, k)
+        lower, upper = self.bounds_of(support)
+        free = lambda1 == 0.0 and lambda2 == 0.0 and not _closed(lower, upper)
+        capped = self.recession if free else NO_RECESSION
+        known = self.limits.get(support.tobytes()) if capped else None
+        if known is not None:
+            return known
+        self.refits += 1
+        at = np.ascontiguousarray(self.where[support])
+        # a bound from coefficients that Newton steps cannot tell apart refutes nothing
+        target = np.inf if self.hidden(support, lambda2) else float(target)
+        rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
+        basis = self.basis(support, at) if free else (self.Z, at, None)
+        found, eta = self._descended(support, basis, (b, level), (*rules, target, capped))
+        if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
+            # columns may be so nearly dependent that steps on them do not arrive
+            basis = self.orthogonal(at)
+            if basis[2] is not None:
+                found, eta = self._descended(support, basis, found[2:], (*rules, np.inf, capped))
+        status, value, b, level = found
+        R = basis[2]
+        if status == newton.REJECTED:
+            return None
+        if status == newton.SEPARATED:
+            return self.limits[support.tobytes()]
+        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
+        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
+        flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
+        # beside a row far from the others a Hessian in the units of columns says nothing of these
+        slow = still and capped == NO_RECESSION
+        if R is None and b.ndim == 1 and (slow or self.hidden(support, lambda2)):
+            b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, level))
+        found = self.fit_of(support, b, level, value, flags)
+        if self.runs_off(capped, found, eta) and self._falls(support, value, (b, level), eta):
+            return self.limits[support.tobytes()]
+        return found
+
+    def _descended(self, support, basis, start, rules):
+        """((status, F, b, level), predictors) after Newton steps on a support by a basis (Z, S, R),
+        see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped
+        of `newton`. Where it ends as separated, `limits` has the fit.
+        """
+        (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
+        rows = self.row_data(Z)
+        x, eta = self.packed(b if R is None else R @ b, level), np.empty(rows.offset.size)
+        for limited in (capped, NO_RECESSION):
+            _, status, value, _ = refit_in_turn(
+                rows,
+                S[None],
+                shrunk,
+                newton.Box(box.lower[None], box.upper[None]),
+                x[None],
+                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
+                eta,
+            )
+            b, level = self.unpacked(x, level)
+            b = b if R is None else solve_triangular(R, b)
+            if status != newton.SEPARATED or self._falls(support, value, (b, level), eta):
+                # else curvature has vanished to rounding only, and a second descent may go as far
+                # as it must
+                break
+        return (status, value, b, level), eta
+
+    def _falls(self, support, value, coefficients, eta):
+        """Whether the loss falls for ever on a support for which Newton steps ended at a value of
+        F, with coefficients (b, level) and the predictors eta; `limits` has the fit at the infimum
+        then.
+        """
+        key, p, (b, level) = support.tobytes(), self.problem, coefficients
+        if key not in self.limits:
+            offset = self.row_data(self.Z).offset
+            margins = self.margins(eta - offset)
+            if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
+                # complete separation: the way to the fit goes on, past the offset
+                far = ((VANISHED - self.margins(offset)) / margins).max()
+                flags = (FitStatus.SEPARATED,)
+                self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
+                return True
+            box, Z = self.bounds_of(support), self.Z[self.where[support]]
+            found, new = limit_of(p, Z, *box, b, level, known=(self.directions, support)), None
+            if found is not None:
+                flags = (FitStatus.SEPARATED,)
+                flags += () if found.reached else (FitStatus.NOT_CONVERGED,)
+                new = self.fit_of(support, found.coef, found.level, found.value, flags)
+            self.limits[key] = new
+        return self.limits[key] is not None
+
+    def stopping(self, target, shrunk):
+        """The rule that ends refits; shrunk: whether there is shrinkage."""
+        capped = NO_RECESSION if shrunk else self.recession
+        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+
+    def runs_off(self, capped, fit, eta):
+        """Whether a fit may be far along a direction of recession that the curvatures did not
+        show.
+        """
+        return False
+
+    def _on_rows(self, at, lambda1, lambda2, bounds, start):
+        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent."""
+        found = [
+            from_rows(
+                self.problem,
+                self.Z[at],
+                lambda1,
+                lambda2,
+                bounds=bounds,
+                start=begin,
+                max_iter=self.max_iter,
+            )
+            for begin in (start, self.begin(None, at.size))
+        ]
+        b, b0, value, optimal = min(found, key=lambda one: one[2])
+        return b, b0, value, () if optimal else (FitStatus.NOT_CONVERGED,)
+
+
+def _closed(lower, upper):
+    """Whether every column of a support has two finite bounds (there are columns)."""
+    return lower.size > 0 and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+
+
+@njit
+def refit_in_turn(rows, S, shrunk, box, x, stopping, eta):
+    """Refit supports of one size, see `newton.refit`, until one may lie below the target.
+
+    S and the bounds of the box have a support per row, (m, k), as have the coefficients x (m, q K)
+    from which it starts. Returns (e, status, F, violation) of the first row e that is neither
+    rejected nor converged at the target or above, of the last row where there is none, and leaves
+    the coefficients in x[e], the predictors in eta.
+    """
+    last = S.shape[0] - 1
+    way = newton.LossRows(
+        along_the_way(rows.loss, rows.y), rows.y, rows.weights, rows.offset, rows.intercept, rows.Z
+    )
+    for e in range(last + 1):
+        of_e = newton.Box(box.lower[e], box.upper[e])
+        status, F, violation = newton.refit(way, S[e], shrunk, of_e, x[e], stopping, eta)
+        above = status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
+        if e == last or not above:
+            break
+    return e, status, F, violation
