@@ -81,13 +81,15 @@ def shares(loss, y, u, weights, P):
     entry is no number.
     """
     (r, n), F, size = P.shape, 0.0, 0.0
-    top, total = np.empty(n), np.empty(n)
+    top, likeliest, rest, total = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     of_classes(loss, u, P)
     # class by class, for vector units
     for c in range(r):
         for i in range(n):
             size += abs(P[c, i])
-            top[i] = P[c, i] if c == 0 else max(top[i], P[c, i])
+            above = c == 0 or P[c, i] > top[i]
+            likeliest[i] = float(c) if above else likeliest[i]
+            top[i] = P[c, i] if above else top[i]
     if not size < np.inf:  # an entry is no number, and `exp_minus` takes numbers
         for c in range(r):
             for i in range(n):
@@ -98,9 +100,13 @@ def shares(loss, y, u, weights, P):
     for c in range(r):
         for i in range(n):
             P[c, i] = exp_minus(top[i] - P[c, i])
+    # the likeliest class, whose term is 1, apart: a small loss is known to all its digits
     for c in range(r):
         for i in range(n):
-            total[i] = P[c, i] if c == 0 else total[i] + P[c, i]
+            more = P[c, i] if likeliest[i] != c else 0.0
+            rest[i] = more if c == 0 else rest[i] + more
+    for i in range(n):
+        total[i] = 1.0 + rest[i]
     for c in range(r):
         for i in range(n):
             P[c, i] /= total[i]
@@ -108,24 +114,42 @@ def shares(loss, y, u, weights, P):
         top[i] = 0.0
     _halve(r, top, total)
     for i in range(n):
-        F += weights[i] * (top[i] + log1p_unit(total[i] - 1.0))
+        F += weights[i] * (top[i] + log1p_unit(rest[i] if top[i] == 0.0 else total[i] - 1.0))
     return F
 
 
 @njit
-def slopes_of(loss, y, weights, P, slopes):
-    """Fill slopes (q n,), with the weights in them, by the probabilities P (r, n)."""
+def own_contrasts(loss, y):
+    """(q, n), the contrasts of each row's own class."""
+    out = np.empty((loss.classes - 1, y.size))
+    for s in range(loss.classes - 1):
+        for i in range(y.size):
+            out[s, i] = loss.contrasts[s * loss.classes + int(y[i])]
+    return out
+
+
+@njit
+def slopes_of(loss, own, P, slopes):
+    """Fill slopes (q n,), without the weights, by the probabilities P (r, n) and `own_contrasts`.
+    A row's own class has no term, so that small slopes are known to all their digits.
+    """
     r, n = P.shape
     for s in range(r - 1):
         D = slopes[s * n : s * n + n]
-        for i in range(n):
-            D[i] = -loss.contrasts[s * r + int(y[i])]
         for c in range(r):
             t = loss.contrasts[s * r + c]
             for i in range(n):
-                D[i] += t * P[c, i]
+                more = (t - own[s, i]) * P[c, i]
+                D[i] = more if c == 0 else D[i] + more
+
+
+@njit
+def _weigh(weights, values):
+    """Multiply parts of n values by the weights (n,)."""
+    n = weights.size
+    for at in range(0, values.size, n):
         for i in range(n):
-            D[i] *= weights[i]
+            values[at + i] *= weights[i]
 
 
 @value_of_rows.register(Softmax)
@@ -137,35 +161,29 @@ def softmax_value_of_rows(loss, y, eta, weights):
 def softmax_value_and_slopes(loss, y, eta, weights, slopes):
     P = np.empty((loss.classes, y.size))
     value = shares(loss, y, eta, weights, P)
-    slopes_of(loss, y, weights, P, slopes)
+    slopes_of(loss, own_contrasts(loss, y), P, slopes)
+    _weigh(weights, slopes)
     return value
 
 
 @derivatives_of_rows.register(Softmax)
 def softmax_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     r, n, T, pair = loss.classes, y.size, loss.contrasts, 0
-    P, means = np.empty((r, n)), np.empty((r - 1, n))
+    P, own = np.empty((r, n)), own_contrasts(loss, y)
     value = shares(loss, y, eta, weights, P)
-    slopes_of(loss, y, weights, P, slopes)
-    for s in range(r - 1):
-        for i in range(n):
-            means[s, i] = 0.0
-        for c in range(r):
-            t = T[s * r + c]
-            for i in range(n):
-                means[s, i] += t * P[c, i]
+    slopes_of(loss, own, P, slopes)  # which are means of contrasts beyond those of the own class
     for s in range(r - 1):
         for t in range(s + 1):
             v = curvatures[pair * n : pair * n + n]
             for i in range(n):
-                v[i] = -means[s, i] * means[t, i]
+                v[i] = -slopes[s * n + i] * slopes[t * n + i]
             for c in range(r):
-                both = T[s * r + c] * T[t * r + c]
+                a, b = T[s * r + c], T[t * r + c]
                 for i in range(n):
-                    v[i] += both * P[c, i]
-            for i in range(n):
-                v[i] *= weights[i]
+                    v[i] += (a - own[s, i]) * (b - own[t, i]) * P[c, i]
             pair += 1
+    _weigh(weights, slopes)
+    _weigh(weights, curvatures)
     return value
 
 

@@ -24,7 +24,8 @@ def version():
 
 def load(file):
     """The table of a file; None if there is none yet."""
-    return pd.read_csv(file) if file.exists() else None
+    # some names of commits are numbers to a reader of numbers, 027486e9
+    return pd.read_csv(file, dtype={"l0path": str}) if file.exists() else None
 
 
 def add(file, keys, rows):

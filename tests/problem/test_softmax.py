@@ -129,3 +129,20 @@ def test_shares_that_rounding_hides():
     noise = 1e-16 * weights.min() * np.cos(np.arange(2 * N))
     assert verbs._asked(verb, *at, slopes + noise) == pytest.approx(0.0, abs=1e-12)
     assert verbs._asked(verb, *at, slopes + 1e5 * noise) == -np.inf
+
+
+def test_small_losses_and_slopes_are_known_to_all_their_digits():
+    # a row far on its own side: its loss is the sum of the odds of the other classes
+    loss, y, weights = softmax_of(3), np.array([0.0, 2.0]), np.array([0.7, 0.3])
+    e = np.array([[32.0, 1.0, -1.5], [-2.0, 0.5, 30.0]])
+    u = (e @ np.linalg.pinv(contrasts(3))).T.ravel()  # e up to a constant of each row
+    odds = np.exp(np.array([e[0, 1:] - e[0, 0], e[1, :2] - e[1, 2]]))
+    slopes, curvatures = np.empty(4), np.empty(6)
+    value = verbs.derivatives(loss, y, u, weights, slopes, curvatures)
+    np.testing.assert_allclose(value, weights @ np.log1p(odds.sum(axis=1)), rtol=1e-12)
+    P = np.zeros((2, 3))
+    P[0, 1:], P[1, :2] = odds / (1.0 + odds.sum(axis=1, keepdims=True))
+    gap = P.copy()
+    gap[[0, 1], [0, 2]] = -P.sum(axis=1)
+    theirs = weights * (contrasts(3) @ gap.T)
+    np.testing.assert_allclose(slopes.reshape(2, 2), theirs, rtol=1e-12)
