@@ -232,7 +232,7 @@ def scores(metric, fits):
             yield score(metric, first)
             continue
         seen = first.weights > 0.0
-        seen = seen if seen.any() else ~seen
+        seen = seen if seen.any() else ~seen  # rows without weight have a score of NaN, see `score`
         weights = first.weights[seen]
         together = first._replace(
             y=np.concatenate([one.y[seen] for one in some]),

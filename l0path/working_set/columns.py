@@ -185,8 +185,8 @@ class WorkingColumns:
         """
         p = self.problem
         rest = np.setdiff1d(self.W[p.usable[self.W]], support)
-        rows = p.weights > 0
-        held = np.vstack([np.ones(p.X.n), self.Z[self.where[support]]])[:, rows].T
+        rows, level = p.weights > 0, np.ones((int(p.centered), p.X.n))
+        held = np.vstack([level, self.Z[self.where[support]]])[:, rows].T
         Q = np.linalg.svd(held / np.linalg.norm(held, axis=0).clip(1e-300), full_matrices=False)
         basis = Q[0][:, Q[1] > SMALL_LENGTH]
         Z = self.Z[self.where[rest]][:, rows].T

@@ -413,3 +413,24 @@ def test_steps_that_are_much_damped_leave_the_hessian_as_it_is():
     )  # fmt: skip
     newton.newton_step(model, 1e12)
     np.testing.assert_array_equal(model.H, H)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_columns_are_told_from_combinations_whatever_the_weights(intercept):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((30, 6))
+    weight = np.where(np.arange(30) < 3, 1e9, 1.0)  # three rows hide what the others say
+    X[:, 3] = X[:, 0] - 2.0 * X[:, 1]
+    X[:, 4] = X[:, 0] + 3.0
+    X[:, 5] = X[:, 2] + 1e-3 * rng.standard_normal(30)
+    y = (X[:, 0] + rng.standard_normal(30) > 0).astype(float)
+    path = l0path.fit(
+        X, y, loss="logistic", lambda2=0.1, max_k=1, sample_weight=weight, fit_intercept=intercept
+    )
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(6))
+    found = model.independent_of(np.array([0, 1]))
+    assert sorted(found.tolist()) == ([2, 5] if intercept else [2, 4, 5])
+    assert sorted(model.independent_of(np.array([0, 1, 2])).tolist()) == (
+        [5] if intercept else [4, 5]
+    )

@@ -174,11 +174,11 @@ class MultinomialNeighborhood(ResponseRefits):
     def _exchanged(self, fit, exchange, x):
         """(support, (b, b0)) after an exchange, with the coefficients x of `first_open`."""
         (i, j), k = exchange.tolist(), fit.support.size
-        kept = np.arange(k + 1)[[l != i and (l < k or j >= 0) for l in range(k + 1)]]
-        support = np.append(fit.support, self.model.W[j])[kept]
-        order = np.argsort(support)
+        gone = [*([i] if i >= 0 else []), *([k] if j < 0 else [])]
+        support = np.delete(np.append(fit.support, self.model.W[j]), gone)
+        b, order = np.delete(x[[*range(k), -1]], gone, axis=0), np.argsort(support)
         b0 = x[k] @ self.model.T if self.model.problem.intercept else fit.b0
-        return support[order], (np.delete(x, slice(k, -1), axis=0)[kept][order], b0)
+        return support[order], (b[order], b0)
 
     def _positions(self, fit, pairs):
         """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""

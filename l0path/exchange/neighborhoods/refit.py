@@ -82,6 +82,7 @@ class RefitNeighborhood:
             most = self._additions_tried(fit)
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
+                # where curvatures are far apart the ranking takes columns for combinations
                 into = [j for _, j in ranked] or self.model.independent_of(fit.support)[:most]
                 top, best = ranked, self._lowest(fit, [(-1, int(j)) for j in into])
             self.additions[key] = (width, top, best)
