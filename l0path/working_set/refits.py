@@ -191,6 +191,14 @@ def _closed(lower, upper):
     return lower.size > 0 and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
 
 
+def is_above(status, F, stopping):
+    """Whether a refit that ended so cannot lie below the target of a `newton.Stopping`."""
+    return status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
+
+
+above = njit(is_above)  # that of kernels
+
+
 @njit
 def refit_in_turn(rows, S, shrunk, box, x, stopping, eta):
     """Refit supports of one size, see `newton.refit`, until one may lie below the target.
@@ -207,7 +215,6 @@ def refit_in_turn(rows, S, shrunk, box, x, stopping, eta):
     for e in range(last + 1):
         of_e = newton.Box(box.lower[e], box.upper[e])
         status, F, violation = newton.refit(way, S[e], shrunk, of_e, x[e], stopping, eta)
-        above = status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
-        if e == last or not above:
+        if e == last or not above(status, F, stopping):
             break
     return e, status, F, violation

@@ -28,7 +28,7 @@ from ...working_set.linear_algebra import (
     rounding,
     weighted_square,
 )
-from ...working_set.refits import refit_in_turn
+from ...working_set.refits import above, is_above, refit_in_turn
 from ..chord_steps import Exchange, direction
 from .joint import (
     LEFT_BY_STEP,
@@ -109,19 +109,11 @@ def first_undecided(rows, table, exchanges, at, stopping, found):
             continue
         refits += 1
         status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
-        if not _above(status, F, stopping):
+        if not above(status, F, stopping):
             copy(trial.at.eta, eta)
             copy(trial.at.there.t, t)
             return e, refits, status, F
     return -1, refits, newton.REJECTED, np.inf
-
-
-def is_above(status, F, stopping):
-    """Whether a refit that ended so cannot lie below the target."""
-    return status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
-
-
-_above = njit(is_above)  # that of kernels
 
 
 @njit
