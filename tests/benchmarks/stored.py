@@ -16,10 +16,16 @@ FOLDER = Path(__file__).parent / "stored"
 
 
 def version():
-    """The commit of the l0path that is imported; with "-dirty" if its files were changed."""
-    asked = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    folder = Path(l0path.__file__).parent
-    return subprocess.run(asked, cwd=folder, capture_output=True, text=True).stdout.strip()
+    """The last commit that changed the l0path that is imported; with "-dirty" if its files differ
+    from it. Commits of pages or of stored results change nothing of what is computed.
+    """
+
+    def asked(*words):
+        folder = Path(l0path.__file__).parent
+        ran = subprocess.run(["git", *words, "--", "."], cwd=folder, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    return asked("log", "-1", "--format=%h") + ("-dirty" if asked("status", "--porcelain") else "")
 
 
 def load(file):
