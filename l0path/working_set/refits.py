@@ -139,7 +139,10 @@ class NewtonRefits:
         then.
         """
         key, p, (b, level) = support.tobytes(), self.problem, coefficients
-        if key not in self.limits:
+        # a direction that was found on some of its columns since may have been missed before
+        if self.limits.get(key) is None and (
+            key not in self.limits or self.directions.inside(support)
+        ):
             offset = self.row_data(self.Z).offset
             margins = self.margins(eta - offset)
             if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
