@@ -104,8 +104,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
 # thresholds closer than rounding in the units of the user, opposite columns with bounds,
 # Newton steps that end far out, where terms have slopes and no curvature, programs on which HiGHS
-# halts, a far row along which Newton steps of classes converge linearly, or which nearly keeps a
-# direction from being found
+# halts, a far row along which Newton steps converge linearly, or which nearly keeps a direction
+# from being found, losses of ordered classes of which bounds or weights leave next to nothing, or
+# rows of next to no weight at the kink of quantiles
 @pytest.mark.parametrize(
     "seed",
     [
@@ -190,6 +191,10 @@ def test_no_claim_is_false_in_many_problems(first):
         86201,
         84638,
         85430,
+        84622,
+        84494,
+        86010,
+        14061,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
