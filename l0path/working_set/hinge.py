@@ -246,7 +246,7 @@ class _Restricted:
 
     def solve(self, b, b0):
         """`optimum` of all rows at once."""
-        if self.lambda2 > 0.0:
+        if self.lambda2 > 0.0 and b.size:
             return *self.narrow(b, b0), True
         return self.program(b, b0)
 
