@@ -196,6 +196,7 @@ def test_no_claim_is_false_in_many_problems(first):
         86010,
         14061,
         14109,
+        88206,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
