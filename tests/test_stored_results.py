@@ -114,7 +114,7 @@ def test_a_row_against_a_peer_replaces_the_older_one(benchmarks, tmp_path):
     shown = peer_table.losses_first(table.reset_index())
     assert shown["time to the peer's"].tolist() == ["1.50", "0.50", ""]
     assert table.index[peer_table.lost(table)].tolist() == ["gamma"]
-    assert peer_table.told(table).startswith("l0path is slower in 1 of 2 rows")
+    assert peer_table.told(table)[0].startswith("l0path is slower in 1 of 2 rows")
 
 
 def test_tables_go_between_their_marks_of_the_page_that_has_them(benchmarks, monkeypatch, tmp_path):
