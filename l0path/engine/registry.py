@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..exact.contest import BranchAndBound
-from ..exact.group_enumeration import refuse_groups
+from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exchange.local_search import LocalSearch
 from ..first_order.coordinate_descent import CoordinateDescent

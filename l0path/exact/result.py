@@ -162,7 +162,7 @@ def why_not_compared(search, ended, names, labels):
         )
     if ended == SearchEnd.NO_OPTIMUM:
         return (
-            f"the model of {', '.join(str(labels[g]) for g in search.open_groups)} has no finite "
+            f"the model of {', '.join(str(labels[g]) for g in search.open_units)} has no finite "
             "optimum, or none that was reached, so the others cannot be compared with it; add a "
             "little shrinkage, lambda2=1e-3"
         )

@@ -24,7 +24,7 @@ from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
 from ..exact.contest import BranchAndBound
-from ..exact.group_enumeration import refuse_groups
+from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch

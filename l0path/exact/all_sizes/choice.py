@@ -18,7 +18,7 @@ from .enumeration import Enumeration, enumerable, models_of
 from .group_search import GroupSizes, group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
-from .scores import BestSets, Score, union
+from .scores import BestSets, Score
 from .search import AllSizes, servable
 from .subtrees import MOST_COLUMNS
 
@@ -30,10 +30,7 @@ FEW_OPERATIONS = 2e7  # of models that are all computed before other searches: s
 
 def even_cost(problem):
     """The cost of a selectable unit for lambda0 = 1; None where the units differ."""
-    if problem.groups is None:
-        costs = problem.factor[problem.selectable]
-    else:
-        costs = problem.groups.factor[problem.groups.selectable(problem.usable)]
+    costs = problem.unit_factor[problem.free_units]
     if np.unique(costs).size > 1:
         return None
     return float(costs[0]) if costs.size else 0.0
@@ -45,7 +42,7 @@ def refits(problem, model, lambda2, infima=True):
     """
 
     def refit(units):
-        columns = union(problem, units)
+        columns = problem.columns_of(units)
         model.grow(columns)
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
@@ -198,9 +195,8 @@ class BestOfOne:
         if search is None:
             return
         self.loss = least_loss(model, s) if few else -math.inf
-        known = s.support if problem.groups is None else s.groups
-        if np.isfinite(penalty[known.size - search.held.size]):
-            search.know(known)
+        if np.isfinite(penalty[s.units.size - search.held.size]):
+            search.know(s.units)
         alone = problem.groups is not None or not problem.quadratic or problem.turn is not None
         budget = math.inf if alone or isinstance(search, Enumeration) else FIRST_OPERATIONS
 

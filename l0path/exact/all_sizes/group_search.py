@@ -46,12 +46,12 @@ def group_sizes(model, lambda2, wanted):
     problem, groups = model.problem, model.problem.groups
     if groups is None or not problem.quadratic:
         return None
-    free = np.flatnonzero(groups.selectable(problem.usable))
+    free = np.flatnonzero(problem.free_units)
     if groups.hierarchy is not None:
         if groups.hierarchy.rule != STRONG:
             return None
-        inside = (groups.factor == 0) & groups.with_columns(problem.usable)
-        inside[free] = True
+        inside = problem.free_units
+        inside[problem.held_units] = True
         free = free[groups.hierarchy.largest(inside)[free]]
     if free.size <= FEW_GROUPS or int(problem.usable.sum()) > MOST_COLUMNS:
         return None
@@ -64,9 +64,8 @@ def _products(model, lambda2, free):
     None where groups share columns, or explain one another.
     """
     problem, groups = model.problem, model.problem.groups
-    always = np.flatnonzero((groups.factor == 0) & groups.with_columns(problem.usable))
-    held = np.concatenate([problem.forced, *(groups.of(g) for g in always)]).astype(np.int64)
-    held = np.unique(held[problem.usable[held]])
+    always = problem.held_units
+    held = problem.columns_of(always)
     allowed = problem.usable.copy()
     allowed[held] = False
     parts = [groups.of(g)[allowed[groups.of(g)]] for g in free]

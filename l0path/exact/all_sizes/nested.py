@@ -69,13 +69,7 @@ class NestedSearch:
         self.oracle = sets_of_columns(model, lambda2)
         self.groups = problem.groups
         self.hierarchy = None if self.groups is None else self.groups.hierarchy
-        if self.groups is None:
-            self.held = problem.forced[problem.usable[problem.forced]]
-            self.J = np.flatnonzero(problem.selectable)
-        else:
-            kept = self.groups.with_columns(problem.usable)
-            self.held = np.flatnonzero((self.groups.factor == 0) & kept)
-            self.J = np.flatnonzero(self.groups.selectable(problem.usable))
+        self.held, self.J = problem.held_units, np.flatnonzero(problem.free_units)
         self.seen, self.operations, self.nodes = {}, 0.0, 0
         self.unconverged = False  # whether a fit without a finite optimum need not be separated
         # (sizes,), or (sizes, coefficients) where scores depend on their number
@@ -108,11 +102,7 @@ class NestedSearch:
 
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
-        if self.groups is None:
-            return np.sort(np.concatenate([self.held, self.J[units]])).astype(np.int64)
-        chosen = [self.groups.of(g) for g in (*self.held, *self.J[units])]
-        found = np.unique(np.concatenate([self.problem.forced, *chosen])).astype(np.int64)
-        return found[self.problem.usable[found]]
+        return self.problem.columns_of(np.sort(np.concatenate([self.held, self.J[units]])))
 
     def parts(self, columns, units, free):
         """Positions among the columns of a set of those that leave with each unit that may."""

@@ -240,13 +240,11 @@ class CoefficientCounts:
         groups = problem.groups
         self.everything = self._rank(self.usable)
         self.independent = self.everything == self.usable.size
-        always = (groups.factor == 0) & groups.with_columns(problem.usable)
-        self.always = np.flatnonzero(always)
-        self.held = self._rank(union(problem, self.always))
+        self.held = self._rank(problem.columns_of(problem.held_units))
         times = np.bincount(groups.columns, minlength=problem.X.p)
         times[problem.forced] += 1
         self.own = np.zeros(len(groups.labels), dtype=np.int64)
-        for g in np.flatnonzero(groups.selectable(problem.usable)):
+        for g in np.flatnonzero(problem.free_units):
             alone = groups.of(g)[(times[groups.of(g)] == 1) & problem.usable[groups.of(g)]]
             rest = np.setdiff1d(self.usable, alone)
             self.own[g] = alone.size if self.independent else self.everything - self._rank(rest)
@@ -261,7 +259,7 @@ class CoefficientCounts:
         """The number of coefficients of a set of groups, those that are always in among them."""
         if self.additive:
             return self.held + int(self.own[units].sum())
-        columns = union(self.problem, units)
+        columns = self.problem.columns_of(units)
         if self.independent:
             return columns.size
         key = columns.tobytes()
@@ -275,12 +273,3 @@ class CoefficientCounts:
         """
         first = self.held + int(self.own[units].sum() - self.own[free].sum())
         return np.append(first, first + np.cumsum(np.sort(self.own[free])))
-
-
-def union(problem, units):
-    """The columns of units that were offered: themselves, or those of groups."""
-    if problem.groups is None:
-        return units
-    columns = [problem.groups.of(g) for g in units]
-    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
-    return found[problem.usable[found]]
