@@ -174,8 +174,6 @@ class Enumeration(Offers):
     be called again to go on.
     """
 
-    spare = False  # a set is as good as its parts, so that sizes need not compete
-
     def __init__(self, problem, lambda2, wanted):
         super().__init__(wanted)
         self.problem, self.lambda2, self.nodes = problem, lambda2, 0

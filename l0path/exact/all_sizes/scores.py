@@ -202,23 +202,37 @@ class BestOfEach:
 class Offers:
     """What searches over sets have in common: a set is offered to `wanted` once.
 
-    wanted: `SetsWanted`; held: units of every set; seen: the sets that were offered; operations:
-    what was done; unknown: whether a set that may be wanted has a value that is not known.
+    wanted: `SetsWanted`; held: units of every set; J: those that may be chosen; seen: {set as
+    bytes: whether its value is known} of those that were offered; operations: what was done;
+    unknown: whether a set that may be wanted has a value that is not known.
     """
 
     refit_operations = 0.0  # what one refit counts in a budget of operations
+    spare = 0  # a larger set is as good as its parts, so that sizes need not compete
 
     def __init__(self, wanted):
-        self.wanted, self.seen, self.operations, self.unknown = wanted, set(), 0.0, False
+        self.wanted, self.seen, self.operations, self.unknown = wanted, {}, 0.0, False
+        # of coefficients, where cutoffs depend on their number
+        self.counts = wanted.counts if wanted.cutoffs(1).ndim > 1 else None
+
+    def cell(self, support):
+        """Where a set of units, held ones included, is in arrays such as the cutoffs: its size, or
+        its size and the number of its coefficients.
+        """
+        size = support.size - self.held.size
+        return size if self.counts is None else (size, self.counts.of(support))
 
     def know(self, support):
-        """Let a set of units, held ones included, compete, unless it did before."""
+        """Let a set of units, held ones included, compete, unless it did before. Returns whether
+        its value is known.
+        """
         support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
-            self.seen.add(support.tobytes())
+        key = support.tobytes()
+        if key not in self.seen:
             self.operations += self.refit_operations
-            known = self.wanted.offer(support, support.size - self.held.size)
-            self.unknown = self.unknown or not known
+            self.seen[key] = self.wanted.offer(support, support.size - self.held.size)
+            self.unknown = self.unknown or not self.seen[key]
+        return self.seen[key]
 
 
 class CoefficientCounts:
