@@ -52,13 +52,12 @@ def spares_one(problem, member, limit, value):
     groups, too; value(model, support) -> (value, fit) of columns. A smaller set that is as good
     grows to others of the size, which tell, except where a hierarchy leaves it one way to grow.
     """
-    groups = problem.groups
-    if groups is None or groups.hierarchy is None:
+    if problem.hierarchy is None:
         return False
-    model, inside = make_model(problem), member | (groups.factor == 0)
+    model, inside = make_model(problem), member | (problem.unit_factor == 0)
     return any(
         value(model, problem.columns_of(np.setdiff1d(np.flatnonzero(inside), g)))[0] <= limit
-        for g in np.flatnonzero(groups.hierarchy.removable(inside) & member)
+        for g in np.flatnonzero(problem.hierarchy.removable(inside) & member)
     )
 
 
@@ -106,13 +105,14 @@ class FitEnumeration(Contest):
         self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
         self.fits, self.lambda0 = fits, 0.0 if lambda0 is None else lambda0
         self.held, self.free = problem.held_units, np.flatnonzero(problem.free_units)
-        m, groups = self.free.size, problem.groups
+        m = self.free.size
         sizes = range(m + 1) if size is None else [min(size, m)]
-        if groups is None or groups.hierarchy is None:
+        if problem.hierarchy is None:
             self.total = sum(math.comb(m, k) for k in sizes)
             self.todo = (one for k in sizes for one in combinations(self.free.tolist(), k))
         else:
-            every = [one for one in closed_sets(groups, problem.usable) if len(one) in sizes]
+            closed = closed_sets(problem.groups, problem.usable)
+            every = [one for one in closed if len(one) in sizes]
             self.total, self.todo = len(every), iter(every)
         self.best, self.nodes, self.lower, self.open_units = [], 0, -math.inf, None
 

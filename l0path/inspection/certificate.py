@@ -170,7 +170,7 @@ class Certificate:
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
         meta = self.model.path._meta
-        return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
+        return [str(meta.unit_labels[j]) for j in fixed]
 
     def _fixed(self):
         """A sentence about the columns of all best models."""

@@ -20,11 +20,6 @@ MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
 NO_SIGN = 2  # of what has several coefficients: columns of several responses, groups of columns
 
 
-def labels_of(meta):
-    """The names of the columns of a path, or the labels of its groups."""
-    return list(meta.names) if meta.groups is None else meta.groups.labels
-
-
 def signs(meta, solution):
     """The signs of the coefficients of the columns, or groups, of a solution; NO_SIGN
     for what has several.
@@ -160,13 +155,13 @@ class ModelSet:
         """The names of the columns, or the labels of the groups, as an index."""
         meta = self._path._meta
         name = "feature" if meta.groups is None else "group"
-        return pd.Index(labels_of(meta), name=name, dtype=object)
+        return pd.Index(list(meta.unit_labels), name=name, dtype=object)
 
     @property
     def _member(self):
         """(models, units) whether a column, or a group, is in a model."""
         meta = self._path._meta
-        out = np.zeros((len(self), len(labels_of(meta))), dtype=bool)
+        out = np.zeros((len(self), len(meta.unit_labels)), dtype=bool)
         for row, solution in zip(out, self._solutions, strict=True):
             row[solution.units] = True
         return out

@@ -199,8 +199,7 @@ class Path:
 
     def _chosen(self):
         """The features of each solution as one text: names of columns, or labels of groups."""
-        groups = self._meta.groups
-        labels = self._meta.names if groups is None else groups.labels
+        labels = self._meta.unit_labels
         chosen = [s.units.tolist() for s in self._solutions]
         name = {j: str(labels[j]) for j in {j for own in chosen for j in own}}  # some are made
         return [", ".join([name[j] for j in own]) for own in chosen]

@@ -201,6 +201,17 @@ class Problem:
         """What multiplies lambda0 in the cost of each unit (units,)."""
         return self.factor if self.groups is None else self.groups.factor
 
+    @property
+    def even_cost(self):
+        """What a unit that may be chosen costs for lambda0 = 1; None where they differ."""
+        costs = np.unique(self.unit_factor[self.free_units])
+        return None if costs.size > 1 else float(costs.sum())
+
+    @property
+    def hierarchy(self):
+        """Which groups need others in a model, None where none does."""
+        return None if self.groups is None else self.groups.hierarchy
+
     def columns_of(self, units):
         """Columns of a set of units, held ones among them: they themselves, or those of groups with
         the forced ones.

@@ -70,7 +70,7 @@ class NestedSearch(Offers):
         self.problem = problem = model.problem
         self.oracle = sets_of_columns(model, lambda2)
         self.groups = problem.groups
-        self.hierarchy = None if self.groups is None else self.groups.hierarchy
+        self.hierarchy = problem.hierarchy
         self.held, self.J = problem.held_units, np.flatnonzero(problem.free_units)
         self.nodes = 0
         self.unconverged = False  # whether a fit without a finite optimum need not be separated
