@@ -116,6 +116,8 @@ class PairScan(Contest):
         self.y, length = self.beside.left_of(self.beside.root * problem.y)
         self.half = 0.5 * float(length**2)
         self.value = 0.5 * float(self.y @ self.y)
+        # held, because memory that is asked for again at every block takes as long as a product
+        self.rooms = np.empty((2, min(PAIR_BLOCK, self.J.size) ** 2)) if self.size > 1 else None
 
     def _block(self, start):
         """(U, t, share, rough) of a block: columns scaled by 1 / sqrt(s_j), 0 where they add
@@ -147,14 +149,17 @@ class PairScan(Contest):
     def _two(self, left, right):
         """All pairs of two blocks."""
         (U, t, *_), (V, u, *_) = self._block(left), self._block(right)
-        r = U.T @ V
-        near = np.abs(r) > 1.0 - NEAR_COPY
-        independent = np.where(near, 1.0, 1.0 - r * r)
+        r, square = (room[: t.size * u.size].reshape(t.size, -1) for room in self.rooms)
+        np.matmul(U.T, V, out=r)
+        near = np.multiply(r, r, out=square) > (1.0 - NEAR_COPY) ** 2
         r *= -2.0 * t[:, None]
         r *= u
         r += (t**2)[:, None]
         r += u**2
-        gain = np.divide(r, 2.0 * independent, out=r)
+        square -= 1.0
+        square *= -2.0
+        square[near] = 1.0
+        gain = np.divide(r, square, out=r)
         gain[near] = -1.0
         if left == right:
             gain[np.tril_indices(t.size)] = -1.0
