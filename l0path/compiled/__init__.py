@@ -18,11 +18,11 @@ __all__ = [
     "KernelCache",
     "address_of",
     "call_at",
-    "verb_at",
     "collection_put_off",
     "in_package",
     "indices_at",
     "numbers_at",
     "part",
     "records",
+    "verb_at",
 ]
