@@ -6,8 +6,8 @@ stored/peers.csv with `--store FOLDER` (a row of the same peer, data and task is
 
     python tests/benchmarks/peer_table.py --page
 
-writes the tables of docs/results.md from them: the rows that l0path loses (it is slower, or worse
-at more than 3 % of the sizes), and below a fold the others. It measures nothing.
+writes the tables of docs/results.md and of README.md from them: the rows that l0path loses (it is
+slower, or worse at more than 3 % of the sizes), and below a fold the others. It measures nothing.
 """
 
 from pathlib import Path
@@ -45,7 +45,7 @@ def keep(folder, script, *, peer, data, task="path", known=(), ratios=(), second
 def losses_first(table):
     """The table of the page: the highest ratio of times first, rows without one at the end."""
     table = table.sort_values("ratio", ascending=False, kind="stable", na_position="last")
-    out = table[["peer", "data", "task"]].copy()
+    out = table[[name for name in KEYS if name in table]].copy()
     for told, name, form in (
         ("time to the peer's", "ratio", "{:.2f}"),
         ("sizes", "sizes", "{:.0f}"),
@@ -75,13 +75,15 @@ def main():
     args = arguments(
         __doc__.split("\n\n")[0].replace("\n", " "),
         store=(str(stored.FOLDER), "folder of peers.csv"),
-        page=(False, "write the tables of docs/results.md"),
+        page=(False, "write the tables of docs/results.md and README.md"),
     )
     table = stored.load(Path(args.store) / "peers.csv")
     print(f"{losses_first(table).to_string(index=False)}\n{told(table)}")
     if args.page:
         put("peers", f"{stored.markdown(losses_first(table[lost(table)]))}\n\n{told(table)}")
         put("peers-other", stored.markdown(losses_first(table[~lost(table)])))
+        short = table[table["script"].isin(["speed.py", "quality.py"])].drop(columns="task")
+        put("peers-readme", stored.markdown(losses_first(short)))
 
 
 if __name__ == "__main__":

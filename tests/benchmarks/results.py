@@ -23,7 +23,7 @@ from peers import PEERS, by_size, installed, our_supports, ours
 import l0path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "docs" / name for name in ("results.md", "measurements.md")]
+PAGES = [ROOT / name for name in ("docs/results.md", "docs/measurements.md", "README.md")]
 ASSETS = ROOT / "docs" / "assets"
 STORED = ("L0Learn_CD", "L0Learn_CDPSI")  # peers with stored objectives
 LIMITS = (0.1, 0.5)  # seconds that El0ps has for each value of lambda0

@@ -164,6 +164,7 @@ def row(name, case, peers, args):
         print_peer(peer, timing, ratio(mine, timing), target, a)
         if not args.smoke and peer != "l0path cd":
             design = re.sub(r"n=(\S+) p=(\S+)", r"\1 x \2,", name.removeprefix(f"{case.loss} "))
+            design = re.sub(r"10\^(\d)", lambda found: str(10 ** int(found[1])), design)
             data = f"{case.loss}, {design}"
             found = {"ratios": [ratio(mine, timing)], "seconds": mine.median}
             found |= {"sizes": a.cells, "not_worse": a.not_worse, "better": a.better} if a else {}
