@@ -87,7 +87,8 @@ class Ordered(NamedTuple):
 
     def _parts(self, e):
         """(u, l, 1 / (exp(u - l) - 1))."""
-        u, low = np.split(e, 2)
+        n = self.w.size
+        u, low = e[:n], e[n:]
         with np.errstate(over="ignore"):
             return u, low, 1.0 / np.expm1(np.maximum(u - low, 1e-12))
 
@@ -182,6 +183,10 @@ class Composite(NamedTuple):
         with np.errstate(over="ignore"):
             rest = self.l1 @ np.abs(t) + self.l2 @ t**2
         return self.loss.value(self.o + self.A @ t) + float(rest)
+
+    def along(self, e, d):
+        """As `Convex.along`."""
+        return self.loss.slope(e) @ d
 
     def gradient(self, t):
         """As `Convex.gradient`."""

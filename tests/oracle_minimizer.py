@@ -35,6 +35,14 @@ class Convex(NamedTuple):
             rows = EVERY[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
         return float(self.w @ rows + self.l1 @ np.abs(t) + self.l2 @ t**2)
 
+    def slopes(self, eta):
+        """(n,): the derivatives of the loss of each row in its predictor, without weights."""
+        return EVERY[self.loss].slope(self.y, eta, self.gamma, self.delta)
+
+    def along(self, eta, d):
+        """The derivative of the loss in the step, at predictors eta that move by d for one step."""
+        return (self.w * self.slopes(eta)) @ d
+
     def gradient(self, t):
         """Gradient of all but the l1 term, and the size of what was summed, which makes tolerances
         relative.
@@ -43,7 +51,7 @@ class Convex(NamedTuple):
         separated classes never pass for converged.
         """
         eta = self.o + self.A @ t
-        slope = EVERY[self.loss].slope(self.y, eta, self.gamma, self.delta)
+        slope = self.slopes(eta)
         rows = (
             np.abs(slope)
             if self.loss == "logistic"
@@ -109,20 +117,22 @@ def _line_search(problem, t, d):
         )
         to_zero = np.where((problem.l1 > 0) & (t * d < 0), -t / d, np.inf)
     stop = np.minimum(reach, to_zero).min(initial=np.inf)
-    sign = np.where(t != 0, np.sign(t), np.sign(d))
+    bend = problem.l1 * np.where(t != 0, np.sign(t), np.sign(d))
+    here, move = problem.o + problem.A @ t, problem.A @ d
 
     def slope(step):
         with np.errstate(over="ignore"):
-            return d @ (problem.gradient(t + step * d)[0] + problem.l1 * sign)
+            rest = d @ (2 * problem.l2 * (t + step * d) + bend)
+            return problem.along(here + step * move, move) + rest
 
     start, right = slope(0.0), min(1.0, stop)
-    here = slope(right)
-    while here < 0.1 * start and right < min(stop, 1e12):
+    there = slope(right)
+    while there < 0.1 * start and right < min(stop, 1e12):
         right = min(4 * right, stop)
-        here = slope(right)
+        there = slope(right)
     left = 0.0
     for _ in range(60):
-        if here <= 0.1 * abs(start):
+        if there <= 0.1 * abs(start):
             break
         middle = (left + right) / 2
         at_middle = slope(middle)
@@ -131,7 +141,7 @@ def _line_search(problem, t, d):
         elif at_middle < 0.1 * start:
             left = middle
         else:
-            right, here = middle, at_middle
+            right, there = middle, at_middle
     moved = np.clip(t + right * d, problem.low, problem.high)
     if right == stop:
         moved[to_zero <= right] = 0.0

@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 
 import l0path
 from l0path.core.control import Clock
+from l0path.core.status import FitStatus
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.problem.solution import in_user_units
@@ -103,8 +104,9 @@ def test_no_claim_is_false_in_many_problems(first):
 # monotone nearby, or along a column without bounds beside others, classes that separate far out,
 # thresholds closer than rounding in the units of the user, opposite columns with bounds,
 # Newton steps that end far out, where terms have slopes and no curvature, programs on which HiGHS
-# halts, a far row along which Newton steps of classes converge linearly, or which nearly keeps a
-# direction from being found
+# halts, a far row along which Newton steps converge linearly, or which nearly keeps a direction
+# from being found, losses of ordered classes of which bounds or weights leave next to nothing, or
+# rows of next to no weight at the kink of quantiles
 @pytest.mark.parametrize(
     "seed",
     [
@@ -189,6 +191,12 @@ def test_no_claim_is_false_in_many_problems(first):
         86201,
         84638,
         85430,
+        84622,
+        84494,
+        86010,
+        14061,
+        14109,
+        88206,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -218,6 +226,22 @@ def test_a_fit_that_rounding_in_the_units_of_the_user_has_lost_has_not_converged
     lost = fit._replace(value=fit.value - 0.1)  # what the coefficients do not give
     for one, status in ((fit, "converged"), (lost, "not_converged")):
         assert in_user_units(problem, asked.data, np.full(40, 1 / 40), one, k=2).status == status
+
+
+@pytest.mark.parametrize("first", [(), (0, 1, 2, 3, 4)])
+def test_columns_that_separate_do_so_among_others_beside_a_row_that_is_far_out(first):
+    d = instance(82505)
+    asked, problem = resolved(request(d.X, d.y, **arguments(d.options)), Clock())
+    model = make_model(problem)
+    model.grow(np.arange(5))
+    if first:  # before that direction is known, none is found
+        model.refit(np.array(first), 0.0, 0.0)
+    few, every = (model.refit(np.arange(j, 5), 0.0, 0.0) for j in (1, 0))
+    assert few.flags == every.flags == (FitStatus.SEPARATED,)
+    told = in_user_units(problem, asked.data, problem.weights, every, k=5)
+    o = CoupledOptima(d.record, 0.0, 0.0)
+    assert o.objective(told.beta, told.intercept, 0.0, 0.0) == pytest.approx(every.value, rel=1e-8)
+    assert every.value < min(few.value, o.values[31])
 
 
 @pytest.mark.slow
@@ -394,8 +418,9 @@ def test_thresholds_closer_than_rounding_are_told_as_they_are():
     """A class of next to no weight between others, and features at 1e5: the gap of its thresholds
     is a few units in the last place of what the user sees.
     """
-    o, mask = CoupledOptima(instance(46514).record, 0.0, 0.0), 0b1110
-    t, use = o.table[1][mask], o._sets(np.array([mask]))
+    o, columns = CoupledOptima(instance(46514).record, 0.0, 0.0), [1, 2, 3]
+    use = np.isin(np.arange(o.p + 3), columns + [o.p, o.p + 1, o.p + 2])[None]
+    t = o._minimize(use)[0]
     beta = t[: o.p] / o.length
     seen = t[o.p :] + o.center @ beta
     for off, right in ((0.0, True), (1e-9, False), (1e-7, False)):

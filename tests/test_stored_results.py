@@ -1,5 +1,6 @@
 """Sums of the long benchmarks that are stored in the repository."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -92,3 +93,87 @@ def test_a_store_of_further_settings_alone_has_tables(benchmarks, monkeypatch, t
     shown = question.tables(question.compared(stored.load(file)))
     assert shown[0]["setting"].tolist() == ["counter-example", "counter-example"]
     assert set(shown[0]["tuned by"]) == {"validation", "cv"}
+
+
+def test_a_row_against_a_peer_replaces_the_older_one(benchmarks, tmp_path):
+    import peer_table
+    import stored
+
+    row = {"peer": "abess", "data": "squared, 5 x 3, iid"}
+    peer_table.keep("", "speed.py", **row, ratios=[9.0])  # without a folder nothing is kept
+    assert not list(tmp_path.iterdir())
+    peer_table.keep(tmp_path, "speed.py", **row, ratios=[9.0])
+    peer_table.keep(tmp_path, "a/speed.py", **row, ratios=[0.2, 0.5, 4.0], seconds=2.0)
+    pairs = [(1.0, 1.0), (0.9, 1.0), (1.0, 0.9), (1.0, 1.0)]
+    peer_table.keep(tmp_path, "responses.py", peer="abess", data="gamma", known=pairs, ratios=[1.5])
+    peer_table.keep(tmp_path, "quality.py", peer="L0Learn", data="2", sizes=5, not_worse=1.0)
+    table = stored.load(tmp_path / "peers.csv").set_index("data")
+    assert len(table) == 3
+    assert table.loc["squared, 5 x 3, iid", ["ratio", "script"]].tolist() == [0.5, "speed.py"]
+    assert table.loc["gamma", ["sizes", "not_worse", "better"]].tolist() == [4, 0.75, 0.25]
+    shown = peer_table.losses_first(table.reset_index())
+    assert shown["time to the peer's"].tolist() == ["1.50", "0.50", ""]
+    assert table.index[peer_table.lost(table)].tolist() == ["gamma"]
+    assert peer_table.told(table).startswith("l0path is slower in 1 of 2 rows")
+
+
+def test_tables_go_between_their_marks_of_the_page_that_has_them(benchmarks, monkeypatch, tmp_path):
+    import results
+
+    pages = [tmp_path / "one.md", tmp_path / "two.md"]
+    for page, mark in zip(pages, ("near", "far"), strict=True):
+        page.write_text(f"a\n<!-- {mark}: begin -->\nold\n<!-- {mark}: end -->\nb\n", "utf-8")
+    monkeypatch.setattr(results, "PAGES", pages)
+    before = pages[0].read_text("utf-8")
+    results.put("far", "new")
+    assert pages[0].read_text("utf-8") == before
+    made = "a\n<!-- far: begin -->\n\nnew\n\n<!-- far: end -->\nb\n"
+    assert pages[1].read_text("utf-8") == made
+
+
+def test_marks_of_the_pages_are_there_once(benchmarks):
+    import results
+
+    texts = [page.read_text("utf-8") for page in results.PAGES]
+    scripts = "".join(path.read_text("utf-8") for path in BENCHMARKS.glob("*.py"))
+    marks = set(re.findall(r'\bput\("([\w-]+)"', scripts))
+    assert len(marks) > 8
+    for mark in marks:
+        assert sum(text.count(f"<!-- {mark}: begin -->") for text in texts) == 1, mark
+        assert sum(text.count(f"<!-- {mark}: end -->") for text in texts) == 1, mark
+
+
+def real_rows():
+    """Stored sums of two splits of two data sets of numbers and of one with classes."""
+    rows = []
+    for data, classes, scores in (
+        ("one", False, {"relaxed lasso": (0.5, 0.7), "MCP": (0.4, 0.3), "ridge": (0.55, 0.75)}),
+        ("two", False, {"relaxed lasso": (0.2, 0.2), "MCP": (0.3, 0.3), "ridge": (0.1, 0.1)}),
+        ("three", True, {"relaxed lasso": (0.8, 0.9), "ridge": (0.9, 0.8)}),
+    ):
+        base = scores["relaxed lasso"]
+        for method, values in scores.items():
+            for value, other in zip(values, base, strict=True):
+                gap = {"score": value, "gap": value - other, "gap2": (value - other) ** 2}
+                keys = {"data": data, "n": 50, "p": 4, "classes": classes, "method": method}
+                rows.append(keys | gap | {"size": 3})
+    return pd.DataFrame(rows)
+
+
+def test_real_data_in_short(benchmarks, tmp_path):
+    import real_data
+    import stored
+
+    stored.add(tmp_path / "real_data.csv", real_data.KEYS, real_rows())
+    table = real_data.compared(stored.load(tmp_path / "real_data.csv"))
+    # of "one", MCP: gaps -0.1 and -0.4, mean -0.25, standard error 0.15 sqrt(1 + 2/3)
+    one = table[(table["data"] == "one") & (table["method"] == "ridge")].iloc[0]
+    assert one["gap"] == pytest.approx(0.05) and one["better"]
+    assert not table[(table["data"] == "one") & (table["method"] == "MCP")]["worse"].any()
+    shown, note = real_data.in_short(table)
+    shown = shown.set_index("method")
+    assert shown.loc["MCP", "numbers: worse, better"] == "0, 1"
+    assert shown.loc["MCP", "classes: AUC"] == ""
+    assert shown.loc["ridge", "numbers: mean rank"] == "2.00"
+    assert shown.loc["relaxed lasso", "classes: AUC"] == "0.850"
+    assert "Data sets of numbers: 2 with 2 splits" in note

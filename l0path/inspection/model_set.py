@@ -13,6 +13,7 @@ from ..core import colors
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
+from ..paths import forward
 from ..paths.criteria import score_table
 from .summaries import neighbors_of
 
@@ -436,9 +437,7 @@ class ModelSet:
         return f"{models}, {self.score} within {share} of {self.scores[0]:.6g}; {all_}"
 
     def _repr_html_(self):
-        from ..report import model_set_html
-
-        return model_set_html(self)
+        return forward.model_set_html(self)
 
     def __repr__(self):
         which = "the best of " if len(self) > 1 else "the only one: " * self.complete

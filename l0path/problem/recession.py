@@ -267,14 +267,15 @@ def face_near(functions, x):
     return None
 
 
-def _grown(functions, d):
-    """The `Face` of a direction d along which some functions grow at similar rates, and the others
-    do not change; None where it is no such direction.
+def _grown(functions, d, least=None):
+    """The `Face` of a direction d along which some functions grow by `least` or more, and the
+    others do not change; None where it is no such direction. least: EVEN of the fastest growth if
+    None, for a direction of which nothing is known.
     """
     A, held = functions.A, functions.held
     grows = A @ d
     fastest, rounding = grows.max(initial=0.0), STILL * (np.abs(A) @ np.abs(d)).max(initial=0.0)
-    gone = grows > EVEN * fastest
+    gone = grows > (EVEN * fastest if least is None else least)
     if not fastest > rounding or (gone & held).any():
         return None
     if np.abs(grows[~gone]).max(initial=0.0) > rounding:
@@ -314,7 +315,13 @@ class Directions:
         at = np.searchsorted(columns, np.concatenate(moving))
         np.add.at(d[:k].reshape(columns.size, width), at, np.concatenate(steps))
         d[k:] = sum(levels)
-        return _grown(functions, d * functions.unit) if d.any() else None
+        # beside a row that is far out functions may grow a million times faster than others
+        return _grown(functions, d * functions.unit, GROWS) if d.any() else None
+
+    def inside(self, columns):
+        """Whether one was found on some of these columns."""
+        others = ~_bits(columns)
+        return any(not bits & others for bits in self.found)
 
 
 def _bits(columns):

@@ -246,7 +246,7 @@ class _Restricted:
 
     def solve(self, b, b0):
         """`optimum` of all rows at once."""
-        if self.lambda2 > 0.0:
+        if self.lambda2 > 0.0 and b.size:
             return *self.narrow(b, b0), True
         return self.program(b, b0)
 
@@ -261,15 +261,18 @@ class _Restricted:
             b0 = self.smoothed(width, b, b0, eta)
             loss = type(self.soft)(*self.soft[:-1], width)
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
-            kink, points = curved > 0, [(b, b0, slopes, 0.0)]
+            kink, points, converged = curved > 0, [(b, b0, slopes, 0.0)], True
             if np.count_nonzero(kink) <= MOST_AT_KINK + 2 * b.size:  # more are not at the kink
                 # near the optimum, where objectives differ by rounding, only these are exact
-                points.append((*self.polished(b, b0, eta, kink), ROUNDING * self.scale))
+                exact = self.polished(b, b0, eta, kink)
+                points.append((*exact, ROUNDING * self.scale))
+                converged = self.converged(*exact, kink, eta > p.y)
             for x, x0, a, tie in points:
                 value = self.value(x, x0)[0]
                 best = (x.copy(), x0, value) if value <= best[2] + tie else best
                 top = max(top, self.bound(a))
-            if best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
+            # objectives do not show where rows of next to no weight are
+            if converged and best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
                 break
         return *best, best[2] - top
 
@@ -297,6 +300,15 @@ class _Restricted:
         out[F] = np.clip(x[:f], self.lower[F], self.upper[F])
         a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
+
+    def converged(self, b, b0, a, kink, above):
+        """Whether the rows are where `polished` took them to be: those at the kink have slopes a
+        within their ranges, the others are above and below it.
+        """
+        room, beyond = AT_END * (self.high - self.low), self.value(b, b0)[1]
+        within = (a >= self.low - room) & (a <= self.high + room)
+        there = (above == (beyond > 0.0)) | (np.abs(beyond) <= ZERO * self.scale)
+        return bool(np.where(kink, within, there).all())
 
     def program(self, b, b0):
         """(b, b0, objective, gap, whether b and b0 are the only best ones) without a ridge, from a

@@ -205,7 +205,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
     known, columns = known or (Directions(), np.arange(k))
-    remembered = known.face(columns, of, width)
+    remembered, best = known.face(columns, of, width), None
     for nearest in (lambda: remembered, lambda: face_near(of, start)):
         face = nearest()
         if face is not None:
@@ -214,14 +214,20 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
             more = ~(face.gone | of.held)
             if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
                 break
+            if best is None or value < best[2]:
+                best = face, x, value, reached
     else:
         # that there is no direction is often shown faster than one is found
-        if p.y.ndim == 2 and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
+        classes = p.y.ndim == 2 and best is None
+        if classes and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
             return None
         face = face_of(of)
-        if face is None:
+        if face is None and best is None:
             return None
-        x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
+        if face is None:  # hidden by rounding, for there is one
+            face, x, value, reached = best
+        else:
+            x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x

@@ -14,7 +14,7 @@ from ..problem.traits import NO_RECESSION, SEPARATES
 from ..problem.verbs import along_the_way
 from . import newton
 from .least_squares import from_rows
-from .limits import VANISHED, limit_of
+from .limits import NOT_FAR, VANISHED, limit_of
 
 
 class NewtonRefits:
@@ -99,9 +99,14 @@ class NewtonRefits:
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
-        slow = still and capped == NO_RECESSION
+        slow, starts = still and capped == NO_RECESSION, []
         if R is None and b.ndim == 1 and (slow or self.hidden(support, lambda2)):
-            b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, level))
+            starts = [(b, level), self.begin(None, k)]
+        elif R is not None and b.ndim == 1 and np.abs(eta - p.offset).max() > NOT_FAR and capped:
+            # where such a row has lost its curvature, steps have ended before the optimum
+            starts = [(b, level)]
+        if starts:
+            b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), starts)
         found = self.fit_of(support, b, level, value, flags)
         if self.runs_off(capped, found, eta) and self._falls(support, value, (b, level), eta):
             return self.limits[support.tobytes()]
@@ -139,7 +144,10 @@ class NewtonRefits:
         then.
         """
         key, p, (b, level) = support.tobytes(), self.problem, coefficients
-        if key not in self.limits:
+        # a direction that was found on some of its columns since may have been missed before
+        if self.limits.get(key) is None and (
+            key not in self.limits or self.directions.inside(support)
+        ):
             offset = self.row_data(self.Z).offset
             margins = self.margins(eta - offset)
             if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
@@ -168,8 +176,10 @@ class NewtonRefits:
         """
         return False
 
-    def _on_rows(self, at, lambda1, lambda2, bounds, start):
-        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent."""
+    def _on_rows(self, at, lambda1, lambda2, bounds, starts):
+        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent, the best
+        ones from some starts (b, b0).
+        """
         found = [
             from_rows(
                 self.problem,
@@ -180,7 +190,7 @@ class NewtonRefits:
                 start=begin,
                 max_iter=self.max_iter,
             )
-            for begin in (start, self.begin(None, at.size))
+            for begin in starts
         ]
         b, b0, value, optimal = min(found, key=lambda one: one[2])
         return b, b0, value, () if optimal else (FitStatus.NOT_CONVERGED,)

@@ -2,6 +2,7 @@
 and the quadratic that ranks exchanges.
 """
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -66,6 +67,10 @@ class RowModel(NewtonRefits, WorkingColumns):
         self.recent = {}  # `weighted` of the last fits
         self.latest = None, None  # the last fit and its Local
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
+        # of ordered classes: |eta - offset| beyond which a fit may run off to infinity, less far
+        # out where the slopes of rows of small weight are lost among those of others
+        least = problem.weights[problem.weights > 0.0].min() * problem.weights.size
+        self.far = FAR_OUT[0] + math.log(least)
 
     @property
     def members(self):
@@ -147,7 +152,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         differences under a coupled loss, did not show.
         """
         p = self.problem
-        if capped != ORDERED or np.abs(eta - p.offset).max() <= FAR_OUT[0]:
+        if capped != ORDERED or np.abs(eta - p.offset).max() <= self.far:
             return False
         if clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False

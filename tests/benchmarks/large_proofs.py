@@ -9,17 +9,33 @@ are run: beside the sum of squares (of log losses), beside half the sum, and bes
 
     python tests/benchmarks/large_proofs.py --sizes 4000,8000 --seeds 5 --limit 600
 
-`gap` is (upper - lower) / upper. Seconds of other machines stand for orientation only.
+puts a row for each draw and reading into stored/large_proofs.csv (`--store FOLDER`: into that of
+another folder) and prints the table of all that is stored; draws that are stored with the same
+limit, or proven, are not run again. `--page` writes the table of docs/results.md. `gap` is
+(upper - lower) / upper. Seconds of other machines stand for orientation only.
 """
 
+import tempfile
 import time
+from pathlib import Path
 
 import pandas as pd
+import stored
 from common import arguments
+from results import put
 
 import l0path
 
 K = 10
+KEYS = ["loss", "n", "beside", "seed"]
+SHOWN = {"sum": "the sum", "half the mean": "the mean", "mean": "the mean"}
+THEIRS = {  # seconds on a graphics processor, from the summary of arXiv 2605.22188
+    ("squared", 4000): 16.6,
+    ("squared", 8000): 15.1,
+    ("squared", 16000): 30.6,
+    ("logistic", 500): 4348.0,
+    ("logistic", 16000): 100.8,
+}
 # the weight of the ridge beside l0path's mean loss, for the three readings of a ridge of 1; the
 # squared loss of l0path is half the mean of squares
 READINGS = {
@@ -58,36 +74,83 @@ def proof(X, y, loss, ridge, limit):
     return middle - began, time.perf_counter() - middle, max(gap, 0.0), found.proven
 
 
+def done(results, limit, **row):
+    """Whether a row is stored that was proven, or not within as long a limit."""
+    if results is None:
+        return False
+    own = results[(results[list(row)] == list(row.values())).all(axis=1)]
+    return bool(((own["proven"] == 1) | (own["limit"] >= limit)).any())
+
+
+def summary(results):
+    """The table of the page: median seconds of the proofs by each reading of the ridge; where some
+    ended without, how many did not, and the largest gap.
+    """
+    rows = []
+    for (loss, n), own in results.groupby(KEYS[:2]):
+        row = {"loss": loss, "n = p": n}
+        for beside in READINGS[loss]:
+            part = own[own["beside"] == beside]
+            told = f"{part['proof'].median():.3g} s" if len(part) else ""
+            open_ = int((part["proven"] == 0).sum())
+            if open_:
+                told += f"; {open_} of {len(part)} not proven, gap {100 * part['gap'].max():.2g} %"
+            row[f"ridge beside {SHOWN.get(beside, beside)}"] = told
+        row["draws"] = int(own.groupby("beside").size().max())
+        theirs = THEIRS.get((loss, n))
+        rows.append(row | {"of the same description": "" if theirs is None else f"{theirs:g} s"})
+    return pd.DataFrame(rows)
+
+
+def told(results):
+    """Limits, threads and commits of the rows."""
+    limits = ", ".join(f"{v:g}" for v in sorted(results["limit"].unique()))
+    threads = ", ".join(str(v) for v in sorted(results["threads"].unique()))
+    return f"Limit of a proof: {limits} seconds; threads: {threads}. {stored.commits(results)}"
+
+
 def main():
-    """Run and print the table."""
+    """Run what is missing and print the table."""
     args = arguments(
         __doc__.splitlines()[0],
-        sizes=("4000,8000,16000", "rows and columns"),
+        store=(str(stored.FOLDER), "folder of large_proofs.csv"),
+        sizes=("", "rows and columns, comma between, such as 4000,8000,16000; empty: none"),
         losses=("squared,logistic", "losses"),
         seeds=(5, "draws of each row"),
         limit=(600.0, "seconds of a proof"),
+        page=(False, "write the table of docs/results.md"),
     )
-    sizes = [200] if args.smoke else [int(n) for n in args.sizes.split(",")]
-    seeds, limit = (1, 5.0) if args.smoke else (args.seeds, args.limit)
-    rows = []
-    for loss in args.losses.split(","):
+    file = Path(args.store) / "large_proofs.csv"
+    sizes = [int(n) for n in args.sizes.split(",") if n]
+    if args.smoke:
+        sizes, args.seeds, args.limit = [200], 1, 5.0
+        file = Path(tempfile.mkdtemp()) / file.name
+    for loss in args.losses.split(",") if sizes else ():
         warm, response = data(loss, 100, 0)
         proof(warm, response, loss, 0.1, 5.0)  # kernels
         for n in sizes:
-            for seed in range(seeds):
-                X, y = data(loss, n, seed)
-                for reading, ridge in READINGS[loss].items():
-                    fit, certify, gap, proven = proof(X, y, loss, ridge(n), limit)
-                    rows.append((loss, n, reading, seed, fit, certify, gap, proven))
-                    print("#", *rows[-1], flush=True)
-                del X, y
-    names = ["loss", "n = p", "beside", "seed", "path s", "proof s", "gap", "proven"]
-    table = pd.DataFrame(rows, columns=names)
-    shown = table.groupby(names[:3], sort=False).agg(
-        {"path s": "median", "proof s": "median", "gap": ["median", "max"], "proven": "sum"}
-    )
-    print(shown.to_string(float_format=lambda v: f"{v:.3g}"))
-    print(f"# proven: of {seeds} draws; limit {limit:g} s; threads {args.threads}")
+            for seed in range(args.seeds):
+                asked = [
+                    {"loss": loss, "n": n, "beside": beside, "seed": seed}
+                    for beside in READINGS[loss]
+                ]
+                known = stored.load(file)
+                asked = [row for row in asked if not done(known, args.limit, **row)]
+                X, y = data(loss, n, seed) if asked else (None, None)
+                for row in asked:
+                    ridge = READINGS[loss][row["beside"]](n)
+                    fit, certify, gap, proven = proof(X, y, loss, ridge, args.limit)
+                    row |= {"path": fit, "proof": certify, "gap": gap, "proven": int(proven)}
+                    row |= {"limit": args.limit, "threads": args.threads}
+                    row["l0path"] = stored.version()
+                    stored.replace(file, KEYS, pd.DataFrame([row]))
+                    print("#", *row.values(), flush=True)
+    results = stored.load(file)
+    if results is None:
+        return
+    print(f"{summary(results).to_string(index=False)}\n{told(results)}")
+    if args.page:
+        put("large-proofs", f"{stored.markdown(summary(results))}\n\n{told(results)}")
 
 
 if __name__ == "__main__":

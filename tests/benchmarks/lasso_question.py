@@ -11,9 +11,9 @@ the oracle (the least risk), and by 10-fold cross-validation. Needs Rscript with
 
 adds cells to stored/lasso_question.csv (`--store FOLDER`: to that of another folder), spread over
 settings, types and ratios, until all have so many repetitions or the time is over, and prints the
-tables. What is stored is not computed again. `--page` writes the tables and the figure of
-docs/results.md from all that is stored, `--figures FOLDER` draws one of each setting, as in the
-paper; `--minutes 0` computes nothing.
+tables. What is stored is not computed again. `--page` writes the figure and the tables of the pages
+docs/results.md and docs/measurements.md from all that is stored, `--figures FOLDER` draws a figure
+of each setting, as in the paper; `--minutes 0` computes nothing.
 """
 
 import itertools
@@ -425,6 +425,17 @@ def summary(table):
     return pd.DataFrame(rows).sort_values("tuned by", key=lambda by: by.map(order), kind="stable")
 
 
+def in_short(table):
+    """The short table: a row for each method, tuned by cross-validation, with the ratio by a
+    validation set beside it.
+    """
+    whole = summary(table)
+    by = {name: part.set_index("method") for name, part in whole.groupby("tuned by")}
+    out = by["cv"].drop(columns="tuned by").rename(columns={"ratio": "all settings"})
+    out["tuned by a validation set"] = by["validation"]["ratio"]
+    return out.sort_values("all settings", kind="stable").reset_index()
+
+
 BANDS = {"below 0.3": (0.0, 0.3), "0.3 to 1.2": (0.3, 1.2), "above 1.2": (1.2, np.inf)}
 
 
@@ -498,7 +509,8 @@ def page(table):
     count = f"{own['number'].nunique()} of the {len(cells())} cells ("
     count += ", ".join(f"{name} {number}" for name, number in by_setting) + "): "
     count += stored.told(own, "number", "repetitions")
-    put("lasso", f"{stored.markdown(summary(own))}\n\n{count}")
+    put("lasso", f"{stored.markdown(in_short(own))}\n\n{count}")
+    put("lasso-all", stored.markdown(summary(own)))
     put("lasso-signal", stored.markdown(by_signal(own)))
     put("lasso-lost", stored.markdown(lost(own)))
     put("lasso-seconds", stored.markdown(times(own)))
@@ -509,28 +521,32 @@ def page(table):
 
 
 def overview(table, file):
-    """The figure of all settings: test error over that of the relaxed lasso, tuned by validation,
-    against the ratio of signal to noise; geometric means over types and correlations.
+    """The figure of all settings: test error over that of the relaxed lasso, tuned by
+    cross-validation, against the ratio of signal to noise; geometric means over types and
+    correlations.
     """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(11, 3.6), sharex=True, sharey=True)
-    own = table[table["tuning"] == "validation"]
+    figure, axes = plt.subplots(1, len(SETTINGS), figsize=(9.4, 3.3), sharex=True)
+    own = table[table["tuning"] == "cv"]
     for ax, (setting, (n, p, s)) in zip(axes, SETTINGS.items(), strict=True):
         part = own[own["setting"] == setting]
         for method, color in COLORS.items():
             line = part[part["method"] == method].groupby("snr")["ratio"].apply(geometric)
             ax.plot(line.index, line, color=color, marker="o", markersize=3, lw=1.3, label=method)
         ax.set_xscale("log")
-        ax.set_title(f"{setting}: n = {n}, p = {p}, s = {s}", fontsize=9)
-    axes[0].set_ylabel("test error / that of the relaxed lasso")
+        count = part["number"].nunique()
+        ax.set_title(f"{setting} ({count} cells)\nn = {n}, p = {p}, s = {s}", fontsize=9.5)
+        ax.tick_params(labelsize=9)
+    axes[0].set_ylabel("test error / relaxed lasso's")
     figure.supxlabel("signal-to-noise ratio", fontsize=10)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=6, frameon=False)
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="upper center", ncols=6, frameon=False, fontsize=9, columnspacing=1)
     figure.tight_layout(rect=(0, 0, 1, 0.93))
-    figure.savefig(file, dpi=100)
+    figure.savefig(file, dpi=110)
     plt.close(figure)
 
 
@@ -575,7 +591,7 @@ def main():
         minutes=(0.0, "compute for so long, to the end of a cell"),
         repetitions=(10, "repetitions of each cell"),
         only=("", "only settings whose name contains this, such as guided"),
-        page=(False, "write the tables and the figure of docs/results.md"),
+        page=(False, "write the tables and the figure of the pages"),
         figures=("", "folder for a figure of each setting, as in the paper"),
     )
     began, file = time.monotonic(), Path(args.store) / "lasso_question.csv"

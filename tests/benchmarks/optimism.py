@@ -8,7 +8,7 @@ mixtures.
 
     python tests/benchmarks/optimism.py --minutes 30 --repetitions 10
 
-adds to stored/optimism.csv; `--page` writes the table of docs/results.md.
+adds to stored/optimism.csv; `--page` writes the table of docs/measurements.md.
 """
 
 import time
@@ -86,7 +86,7 @@ def main():
         store=(str(stored.FOLDER), "folder of optimism.csv"),
         minutes=(0.0, "compute for so long, to the end of a cell"),
         repetitions=(10, "repetitions of each cell"),
-        page=(False, "write the table of docs/results.md"),
+        page=(False, "write the table of docs/measurements.md"),
     )
     began, file = time.monotonic(), Path(args.store) / "optimism.csv"
     file.parent.mkdir(parents=True, exist_ok=True)

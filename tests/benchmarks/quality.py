@@ -13,9 +13,11 @@ from common import (
     reference,
     smaller,
 )
+from peer_table import STORE, keep
 from peers import SHRINKAGE, chosen, contestants, our_supports, ours, profile, supports
 
 EFFORTS = ["fast", "default", "high"]
+SHARES = ("not_worse", "better")
 
 
 def instances(args):
@@ -102,6 +104,13 @@ def total(rows):
             )
 
 
+def agreed(those):
+    """The sizes of several `Agreement`s and their shares over all of them."""
+    n = [a.cells for a in those]
+    shares = {name: np.average([getattr(a, name) for a in those], weights=n) for name in SHARES}
+    return {"sizes": sum(n)} | shares
+
+
 def equal_time(label, X, y, loss, best, timings, args):
     """Every effort stopped at the median time that each effort needs, printed as the mean log
     excess over the best known objective.
@@ -164,6 +173,7 @@ def main():
         seeds=(0, "further seeds of each design, compared with installed peers fitted now"),
         peers=("abess", "peers fitted where nothing is stored"),
         equal_time=(False, "efforts at equal time too"),
+        store=STORE,
     )
     args.k = 5 if args.smoke else args.k
     algorithms = (
@@ -202,6 +212,9 @@ def main():
             stops.append(equal_time(label, X, y, spec["loss"], best, timings, args))
     total(rows)
     totals_at_equal_time(stops)
+    if args.peer and rows.get("swap") and not args.smoke:
+        found = agreed(rows["swap"])
+        keep(args.store, __file__, peer=args.peer, data=f"{len(rows['swap'])} designs", **found)
 
 
 if __name__ == "__main__":

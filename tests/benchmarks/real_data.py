@@ -12,7 +12,8 @@ The data come with packages and need no network; none of them is part of this pr
 
 adds to stored/real_data.csv (`--store FOLDER`: to that of another folder) numbers and classes in
 turn, until all data sets have so many splits or the time is over, and prints the tables. What is
-stored is not computed again; `--minutes 0` computes nothing. Needs Rscript with r-cran-glmnet
+stored is not computed again; `--minutes 0` computes nothing. `--page` writes the tables of
+docs/results.md and docs/measurements.md from all that is stored. Needs Rscript with r-cran-glmnet
 (Debian).
 
 `two-class` is simulated, as Chatterjee, Hastie & Tibshirani (Univariate-guided sparse regression,
@@ -31,6 +32,7 @@ import pandas as pd
 import stored
 from common import arguments
 from lasso_question import FOLDS, neighbors, stepwise
+from results import put
 
 import l0path
 
@@ -374,18 +376,56 @@ def by_data(table):
     return scores.reset_index().rename_axis(columns=None)
 
 
+def real_parts(table):
+    """{what the response is: the rows of the real data sets that have such a one}."""
+    real = table[table["data"] != SIMULATED]
+    parts = {"numbers": real[~real["classes"]], "classes": real[real["classes"]]}
+    return {name: part for name, part in parts.items() if len(part)}
+
+
+def in_short(table):
+    """The short table, the best mean rank on numbers first, and the sentences below it."""
+    scores, columns, notes = {"numbers": "R2", "classes": "AUC"}, [], []
+    for name, part in real_parts(table).items():
+        methods, critical = by_method(part)
+        methods = methods.set_index("method")
+        shown = pd.DataFrame(index=methods.index)
+        shown[f"{name}: mean rank"] = [f"{rank:.2f}" for rank in methods["mean rank"]]
+        shown[f"{name}: {scores[name]}"] = [f"{score:.3f}" for score in methods["mean score"]]
+        shown[f"{name}: features"] = [f"{count:.0f}" for count in methods["nonzeros"]]
+        shown[f"{name}: worse, better"] = [
+            f"{one.worse}, {one.better}" if one.worse else "" for one in methods.itertuples()
+        ]
+        columns.append(shown)
+        notes.append(
+            f"Data sets of {name}: {stored.repeated(part, 'data', 'splits')}; mean ranks differ if "
+            f"by more than {critical:.2f}."
+        )
+    out = (
+        columns[0]
+        .join(columns[1:], how="outer")
+        .reindex(list(dict.fromkeys(name for one in columns for name in one.index)))
+    )
+    return out.fillna("").reset_index(), " ".join([*notes, stored.commits(table)])
+
+
+def page(table):
+    """Write the tables of the pages."""
+    shown, note = in_short(table)
+    put("real", f"{stored.markdown(shown)}\n\n{note}")
+    parts = [stored.markdown(by_data(part)) for part in real_parts(table).values()]
+    put("real-data", "\n\n".join(parts))
+
+
 def report(table):
     """Print the tables of numbers, of classes and of the simulated classes."""
-    simulated = table["data"] == SIMULATED
-    for classes in (False, True):
-        part = table[(table["classes"] == classes) & ~simulated]
-        if len(part):
-            methods, critical = by_method(part)
-            print(f"\n{methods.round(3).to_string(index=False)}")
-            print(f"Data sets: {stored.told(part, 'data', 'splits')}", end=" ")
-            print(f"Ranks differ if by more than {critical:.2f}.")
-            print(by_data(part).round(3).to_string(index=False))
-    part = table[simulated]
+    for part in real_parts(table).values():
+        methods, critical = by_method(part)
+        print(f"\n{methods.round(3).to_string(index=False)}")
+        print(f"Data sets: {stored.told(part, 'data', 'splits')}", end=" ")
+        print(f"Ranks differ if by more than {critical:.2f}.")
+        print(by_data(part).round(3).to_string(index=False))
+    part = table[table["data"] == SIMULATED]
     if len(part):
         shown = part[["method", "score", "gap", "size", "worse", "better"]]
         print(f"\n{shown.round(3).to_string(index=False)}")
@@ -400,6 +440,7 @@ def main():
         minutes=(0.0, "compute for so long, to the end of a data set"),
         splits=(3, "random splits of each data set"),
         only=("", "only data sets whose name contains this"),
+        page=(False, "write the tables of the pages"),
     )
     warnings.simplefilter("ignore")
     began, file = time.monotonic(), Path(args.store) / "real_data.csv"
@@ -419,7 +460,10 @@ def main():
             break
         stored.add(file, KEYS, run(name, range(done, args.splits)))
         print(f"# {(time.monotonic() - began) / 60:.1f} min: {name}", flush=True)
-    report(compared(stored.load(file)))
+    table = compared(stored.load(file))
+    report(table)
+    if args.page:
+        page(table)
 
 
 if __name__ == "__main__":

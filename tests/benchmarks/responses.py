@@ -9,6 +9,7 @@ inverse link, another model, so that only times compare.
 
 import numpy as np
 from common import arguments, in_turn, ratio
+from peer_table import STORE, keep
 
 import l0path
 
@@ -113,6 +114,7 @@ def main():
         seeds=(5, "seeds of each case"),
         only=("", "substrings of rows, separated by |"),
         peers=("all", "all or none"),
+        store=STORE,
     )
     print(
         f"| {'data':37s} | sizes | not worse | better | l0path s | to abess |\n" + "|---" * 6 + "|"
@@ -131,6 +133,11 @@ def main():
             f"| {name:37s} | {len(known):5d} | {shares} | {np.median(seconds):8.2f} | {against} |",
             flush=True,
         )
+        if ratios and not args.smoke:
+            found = {"known": known, "ratios": ratios, "seconds": np.median(seconds)}
+            n, p, rho = CASES[case][:3]
+            data = f"{kind}, {n} x {p}, AR({rho})"
+            keep(args.store, __file__, peer="abess", data=data, **found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Quality against time of l0path and other packages, as the page docs/results.md shows it: the
+"""Quality against time of l0path and other packages, as the page docs/measurements.md shows it: the
 figure docs/assets/results.png, and the table of the page, between its two marks.
 """
 
@@ -23,7 +23,7 @@ from peers import PEERS, by_size, installed, our_supports, ours
 import l0path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "results.md"
+PAGES = [ROOT / name for name in ("docs/results.md", "docs/measurements.md", "README.md")]
 ASSETS = ROOT / "docs" / "assets"
 STORED = ("L0Learn_CD", "L0Learn_CDPSI")  # peers with stored objectives
 LIMITS = (0.1, 0.5)  # seconds that El0ps has for each value of lambda0
@@ -218,11 +218,13 @@ def against_l0learn(folder, K=25):
 
 
 def put(mark, made):
-    """Write Markdown into the page, between the two marks of that name."""
+    """Write Markdown between the two marks of that name, into the page that has them."""
     begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
-    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    (page,) = [page for page, text in texts.items() if begin in text]
+    before, rest = texts[page].split(begin)
     after = rest.split(end)[1]
-    PAGE.write_text(f"{before}{begin}\n\n{made}\n\n{end}{after}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n\n{made}\n\n{end}{after}", encoding="utf-8")
 
 
 def main():

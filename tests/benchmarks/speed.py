@@ -2,6 +2,8 @@
 objectives. Peers that are not installed are left out (see README.md).
 """
 
+import re
+
 from common import (
     Case,
     agreement,
@@ -13,6 +15,7 @@ from common import (
     real_case,
     smaller,
 )
+from peer_table import STORE, keep
 from peers import chosen, contestants, fingerprint, ours, profile, supports
 
 K = 50
@@ -159,6 +162,13 @@ def row(name, case, peers, args):
         )
         target = None if args.smoke else TARGETS.get((name, peer))
         print_peer(peer, timing, ratio(mine, timing), target, a)
+        if not args.smoke and peer != "l0path cd":
+            design = re.sub(r"n=(\S+) p=(\S+)", r"\1 x \2,", name.removeprefix(f"{case.loss} "))
+            design = re.sub(r"10\^(\d)", lambda found: str(10 ** int(found[1])), design)
+            data = f"{case.loss}, {design}"
+            found = {"ratios": [ratio(mine, timing)], "seconds": mine.median}
+            found |= {"sizes": a.cells, "not_worse": a.not_worse, "better": a.better} if a else {}
+            keep(args.store, __file__, peer=peer, data=data, **found)
 
 
 def main():
@@ -174,6 +184,7 @@ def main():
             "compare objectives with the peers' too (abess is fitted again at each size)",
         ),
         sizes=("", "sizes at which objectives are compared, separated by commas; all if empty"),
+        store=STORE,
     )
     peers = chosen(args.peers)
     print(

@@ -16,10 +16,16 @@ FOLDER = Path(__file__).parent / "stored"
 
 
 def version():
-    """The commit of the l0path that is imported; with "-dirty" if its files were changed."""
-    asked = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    folder = Path(l0path.__file__).parent
-    return subprocess.run(asked, cwd=folder, capture_output=True, text=True).stdout.strip()
+    """The last commit that changed the l0path that is imported; with "-dirty" if its files differ
+    from it. Commits of pages or of stored results change nothing of what is computed.
+    """
+
+    def asked(*words):
+        folder = Path(l0path.__file__).parent
+        ran = subprocess.run(["git", *words, "--", "."], cwd=folder, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    return asked("log", "-1", "--format=%h") + ("-dirty" if asked("status", "--porcelain") else "")
 
 
 def load(file):
@@ -37,9 +43,20 @@ def add(file, keys, rows):
     both = new if old is None else pd.concat([old, new])
     totals = {name: "sum" for name in both.columns.drop([*keys, "l0path"])}
     versions = lambda texts: " ".join(dict.fromkeys(" ".join(texts).split()))  # noqa: E731
-    both = both.groupby(keys, as_index=False).agg(totals | {"l0path": versions})
+    write(both.groupby(keys, as_index=False).agg(totals | {"l0path": versions}), file)
+
+
+def replace(file, keys, rows):
+    """Put rows into a file in place of those with the same keys."""
+    old = load(file)
+    both = rows if old is None else pd.concat([old, rows])
+    write(both.drop_duplicates(keys, keep="last").sort_values(keys), file)
+
+
+def write(table, file):
+    """Write a table, all of it or nothing."""
     part = file.with_suffix(".part")
-    both.to_csv(part, index=False, float_format="%.9g", lineterminator="\n")
+    table.to_csv(part, index=False, float_format="%.9g", lineterminator="\n")
     part.replace(file)
 
 
@@ -49,12 +66,20 @@ def standard_error(count, total, squares):
     return np.where(count > 1, np.sqrt(variance / count), np.nan)
 
 
+def repeated(table, key, unit):
+    """How often each `key` was repeated."""
+    counts = table.groupby(key)["count"].first().value_counts()
+    return ", ".join(f"{number} with {count} {unit}" for count, number in counts.items())
+
+
+def commits(table):
+    """The sentence on the commits that a table was computed with."""
+    return f"Commits of l0path: {', '.join(dict.fromkeys(' '.join(table['l0path']).split()))}."
+
+
 def told(table, key, unit):
     """How often each `key` was repeated, and with which commits."""
-    counts = table.groupby(key)["count"].first().value_counts()
-    ran = ", ".join(f"{number} with {count} {unit}" for count, number in counts.items())
-    versions = ", ".join(dict.fromkeys(" ".join(table["l0path"]).split()))
-    return f"{ran}. Commits of l0path: {versions}."
+    return f"{repeated(table, key, unit)}. {commits(table)}"
 
 
 def markdown(table):

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 from common import arguments, in_turn, ratio
+from peer_table import STORE, keep
 
 import l0path
 
@@ -60,6 +61,7 @@ def main():
         __doc__,
         seeds=(5, "seeds of each case"),
         only=("", "substrings of cases, separated by |"),
+        store=STORE,
     )
     print(
         f"| {'case':24s} | seeds | seconds | to abess | sizes | not worse | better |\n"
@@ -100,6 +102,11 @@ def main():
             f"| {name:24s} | {args.seeds} | {np.median(seconds):6.2f} | {against}{shares}",
             flush=True,
         )
+        if ratios and not args.smoke:
+            shares = {"not_worse": np.mean(found <= NEAR), "better": np.mean(found < -NEAR)}
+            shares |= {"sizes": found.size, "ratios": ratios, "seconds": np.median(seconds)}
+            data = f"Cox, {n} x {p}, AR({rho})"
+            keep(args.store, __file__, peer="abess", data=data, **shares)
 
 
 if __name__ == "__main__":

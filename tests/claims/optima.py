@@ -43,6 +43,7 @@ class Optima:
         self.A = self.A if self.intercept else self.A[:, :p]
         self.y, self.w, self.o = y[rows], w, o[rows]
         q = self.A.shape[1]
+        self.start = np.zeros(q)
         ratio = s / length
         self.l1, self.l2 = np.zeros(q), np.zeros(q)
         self.l1[:p], self.l2[:p] = lambda1 * ratio, lambda2 * ratio**2
