@@ -3,7 +3,7 @@ are installed with the package (`shipped`), several processes that compile (`pro
 address (`addresses`), views (`views`), and no garbage collection meanwhile (`collection`).
 """
 
-from .addresses import address_of, call_at
+from .addresses import address_of, call_at, verb_at
 from .cache import KernelCache
 from .collection import collection_put_off
 from .processes import HELPING_PROCESSES
@@ -24,4 +24,5 @@ __all__ = [
     "numbers_at",
     "part",
     "records",
+    "verb_at",
 ]

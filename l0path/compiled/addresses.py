@@ -9,12 +9,14 @@ The call is by numba's own convention, as that of a kernel by a kernel: an error
 raises is raised by the kernel that called it.
 
 Of numba this file uses intrinsics, which are documented, of a result of a compilation the fields
-`library` and `fndesc`, which `numba.core.ccallback` uses likewise, and `call_conv`.
+`library` and `fndesc`, which `numba.core.ccallback` uses likewise, `call_conv`, and the description
+of an array as `numba.np.arrayobj` makes it.
 """
 
 from numba.core import cgutils, config, types
 from numba.core.errors import NumbaTypeError
 from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
 
 FUNCTIONS = {}  # address: the Python function of which compiled code is there
 
@@ -55,6 +57,62 @@ def call_at(signature, **options):
     exec(f"def chooser(address, {given}): return compiled", scope)
     overload(scope["call"], jit_options=options)(scope["chooser"])
     return scope["call"]
+
+
+def verb_at(place, signature, names, without):
+    """A function verb(loss, ...) for kernels alone: it calls the function of this signature at an
+    address that is in the record of a loss.
+
+    Parameters
+    ----------
+    place : int
+        The place of the address in `loss.at`; that of the function itself takes place 0.
+    signature : numba signature
+        Of the function: the address at place 0, `loss.numbers`, `loss.ints`, `loss.memory`, and the
+        arguments of the verb after the loss.
+    names : sequence of str
+        The names of these.
+    without : float, optional
+        What is returned where the address is 0; None where it never is.
+    """
+
+    def typed(context, loss, *kinds):
+        for kind, wanted in zip(kinds, signature.args[4:], strict=True):
+            if not _passes(kind, wanted):
+                raise NumbaTypeError(f"{kind} was given to a call by address in place of {wanted}")
+        return signature.return_type(loss, *kinds), lowered
+
+    def lowered(context, builder, verb, values):
+        kind, returned = verb.args[0], verb.return_type
+        fields = {
+            name: builder.extract_value(values[0], kind.fields.index(name))
+            for name in ("at", "numbers", "ints", "memory")
+        }
+        of_at = kind.types[kind.fields.index("at")]
+        data = make_array(of_at)(context, builder, fields.pop("at")).data
+        address, finder = (
+            builder.load(builder.gep(data, [context.get_constant(types.intp, i)]))
+            for i in (place, 0)
+        )
+        given = [address, finder, *fields.values(), *values[1:]]
+        call = returned(types.int64, *signature.args[:4], *verb.args[1:])
+        if without is None:
+            return _lowered(context, builder, call, given)
+        out = None
+        if returned != types.none:
+            out = cgutils.alloca_once_value(builder, context.get_constant(returned, without))
+        with builder.if_then(cgutils.is_not_null(builder, address)):
+            found = _lowered(context, builder, call, given)
+            if out is not None:
+                builder.store(found, out)
+        return context.get_dummy_value() if out is None else builder.load(out)
+
+    arguments = ", ".join(names)
+    scope = {"typed": typed, "__name__": __name__}
+    exec(f"def inner(context, loss, {arguments}): return typed(context, loss, {arguments})", scope)
+    scope["inner"] = intrinsic(scope["inner"])
+    exec(f"def verb(loss, {arguments}): return inner(loss, {arguments})", scope)
+    return scope["verb"]
 
 
 def _passes(kind, wanted):

@@ -26,13 +26,13 @@ from ..compiled.parts import CALLEE_OPTIONS, ENTRY_OPTIONS, compile_into_callers
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
 
-def njit(function):
+def njit(function, **options):
     """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may
     be reordered so that loops use vector units; NaN and infinity keep their meaning. Kernels from
-    outside this package are not stored, for what they reach has no stamp.
+    outside this package are not stored, for what they reach has no stamp. options: more of numba's.
     """
     function.__signature__ = signature(function)  # which numba asks for again and again
-    kernel = _njit(nogil=True, **ENTRY_OPTIONS, **OPTIONS)(function)
+    kernel = _njit(nogil=True, **ENTRY_OPTIONS, **OPTIONS, **options)(function)
     if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
         kernel._cache = KernelCache(kernel)
         callee = _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)
@@ -40,9 +40,16 @@ def njit(function):
     return kernel
 
 
+def njit_by_address(function):
+    """Compile a kernel that kernels call by its address, and Python never: without the code that
+    takes the arguments out of Python objects, which is a third of what a small kernel takes.
+    """
+    return njit(function, no_cpython_wrapper=True)
+
+
 def generic(function):
     """A verb chosen by the class of its first argument, a `NamedTuple` record; register with
-    `@verb.register(Record)`.
+    `@verb.register(Record)`. An implementation may have another one for kernels, `in_kernels`.
 
     `instance_class` of numba's named-tuple type is undocumented: this is the only place that reads
     it.
@@ -51,7 +58,8 @@ def generic(function):
     GENERIC_VERBS[verb] = verb.registry
 
     def choose(record, *args):
-        return verb.dispatch(record.instance_class)
+        found = verb.dispatch(record.instance_class)
+        return getattr(found, "in_kernels", found)
 
     # inlined and without exceptions for a division by zero: the loop around the verb can then use
     # vector units, 5 times faster for the logistic loss

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import part
 from ..core.dispatch import njit
 from ..problem.verbs import value_and_slopes
 from ..working_set.linear_algebra import copy, predictor, products
@@ -109,7 +110,7 @@ def _accelerate(table, exchange, trial, step, shift):
         for l in range(k + 1):
             q[l] -= share[at] * secants[SECANTS + at, l]
     if step > 0:
-        direction(table, exchange, q[:k], q[k], z)
+        direction(table, exchange, part(q, 0, k), q[k], z)
         shift = q[k] / table.total
     for number in range(oldest, step):
         at = number % SECANTS
@@ -201,7 +202,7 @@ def gradient(rows, table, exchange, trial, level):
     y, x, r = rows.y, trial.x, trial.r
     eta, slopes, lambda2 = trial.eta, trial.slopes, table.lambda2
     k, n = table.S.size, y.size
-    predictor(rows.Z, table.S, x[:k], level, rows.offset, eta)
+    predictor(rows.Z, table.S, part(x, 0, k), level, rows.offset, eta)
     if exchange.j >= 0:
         column, t = rows.Z[exchange.j], x[k]
         for m in range(n):
@@ -238,7 +239,7 @@ def direction(table, exchange, r, g0, z):
         for m in range(k):
             t += B[l, m] * r[m]
         z[l] = t
-    _without(B, exchange.i, z[:k])
+    _without(B, exchange.i, part(z, 0, k))
     z[k] = 0.0
     if exchange.j >= 0:
         t = r[k]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import views
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
 from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
@@ -178,17 +179,19 @@ def _mark(quadratic, u, b, part, rule, within, s, hits):
     """
     first, last, worst = within
     B, lambda1, ridge = quadratic.B, rule.lambda1, 2.0 * rule.lambda2
-    a, c, cost = quadratic.a[first:last], quadratic.c[first:last], part.cost[first:last]
+    a, c = views.part(quadratic.a, first, last), views.part(quadratic.c, first, last)
+    cost = views.part(part.cost, first, last)
     for e in range(a.size):
         s[e], hits[e] = a[e] + ridge, 0
     for i in range(b.size):
-        row, ui = quadratic.rows[i, first:last], u[i, first:last]
+        row = views.part(quadratic.rows[i], first, last)
+        ui = views.part(u[i], first, last)
         for e in range(a.size):
             s[e] -= ui[e] * row[e]
     for i in range(b.size):
         if part.locked[i]:
             continue
-        inverse, ui = 1.0 / B[i, i], u[i, first:last]
+        inverse, ui = 1.0 / B[i, i], views.part(u[i], first, last)
         theta, rise = b[i] * inverse, b[i] * b[i] * inverse
         limit = rise - 2.0 * (part.member_cost[i] + worst)
         limit -= 1e-12 * (rise + 2.0 * (part.member_cost[i] + abs(worst)))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import views
 from ..core.dispatch import njit
 from .ranking import TOGETHER, addition_change, swap_change
 from .table import _keep
@@ -60,7 +61,7 @@ def screen_exchanges(block, screen, part, rule, found):
     m = block.c.size
     for j in range(m):
         if j % BOUNDED == 0:
-            _squares(block, screen, j, h[: min(BOUNDED, m - j)])
+            _squares(block, screen, j, views.part(h, 0, min(BOUNDED, m - j)))
         worst = change[capacity - 1] if kept == capacity else rule.ceiling
         A, cost, most = block.square[j] + 2.0 * rule.lambda2, part.cost[j], h[j % BOUNDED]
         gain, s, refuted = max(abs(block.c[j]) - rule.lambda1, 0.0), A - most, part.skip[j]

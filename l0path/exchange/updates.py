@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import views
 from ..core.dispatch import njit
 from .table import COLLINEAR, REFRESH, START, ExchangeList, _keep, add, build, drop
 
@@ -211,7 +212,7 @@ def unscreened(columns, sequence, start, stop, column):
         for e in range(supports.size.size):
             for j in range(m):
                 h[j], c[j] = 0.0, columns.q[first + j]
-            _products(columns.rows, supports, e, first, h[:m], c[:m])
+            _products(columns.rows, supports, e, first, views.part(h, 0, m), views.part(c, 0, m))
             t, bound = supports.b[e, -1], supports.norm[e]
             target, ceiling = supports.target[e], supports.ceiling[e]
             slack = max(ceiling, 0.0)

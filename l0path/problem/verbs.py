@@ -26,14 +26,14 @@ predictor to the next let it remember where it was (`along_the_way`).
 
 import math
 import threading
-from functools import cache, cached_property, singledispatch
+from functools import cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 
-from ..compiled import address_of, part
-from ..core.dispatch import calling, generic, njit
+from ..compiled import address_of, part, verb_at
+from ..core.dispatch import calling, generic, njit, njit_by_address
 
 HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
@@ -86,6 +86,8 @@ class AddressedVerb(NamedTuple):
     signature: Any  # of its compiled code: `SHARED`, and its arguments after the loss
     call: Any  # `call_at` of this signature
     without: Any  # see `called_by_address`
+    sums: bool  # see `called_by_address`
+    rare: bool  # see `called_by_address`
 
 
 class LossData(NamedTuple):
@@ -93,7 +95,8 @@ class LossData(NamedTuple):
     further loss compiles its verbs alone. Addresses are those of one process: see `loss_data`.
     """
 
-    at: np.ndarray  # (len(BY_ADDRESS),), int64, where the compiled verbs are
+    # (len(BY_ADDRESS),), int64, where the compiled verbs are, 0 for those that the loss has not
+    at: np.ndarray
     numbers: np.ndarray  # float64, the numbers of the record, then its arrays of numbers
     # int64, where each array begins and ends, then its arrays of indices, and `state_size`
     ints: np.ndarray
@@ -105,28 +108,31 @@ class LossData(NamedTuple):
 
 
 class NoLoss(NamedTuple):
-    """A record for which verbs are compiled that a loss does not have: once for all losses."""
+    """A record for which a verb is compiled that all losses without one of their own share."""
 
 
 SHARED = types.int64, VECTOR, INDICES, VECTOR  # address of `state_of_rows`, numbers, ints, memory
 
 
-def called_by_address(returned, *kinds, without=None):
+def called_by_address(returned, *kinds, without=None, sums=False, rare=False):
     """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
 
     returned, kinds: numba types of what it returns and of its arguments after the loss; without:
-    the number that it returns for a loss that has neither this verb nor those of one row, None
-    where the verb itself says so.
+    the number that kernels take for it where a loss has no such verb, None where the verb itself
+    says so; a verb that returns nothing then does nothing. sums: whether the verb itself asks verbs
+    of one row, so that a loss which has these has it. rare: whether it is compiled only for those
+    who name it to `loss_data`, or ask it alone.
     """
 
     def register(verb):
-        place, signature = len(BY_ADDRESS), returned(*SHARED, *kinds)
-        call, given = calling(signature), ", ".join(_arguments(verb))
-        BY_ADDRESS.append(AddressedVerb(verb, signature, call, without))
-        scope = {"call": call, "__name__": __name__}
+        place, signature, names = len(BY_ADDRESS), returned(*SHARED, *kinds), _arguments(verb)
+        call, given = calling(signature), ", ".join(names)
+        BY_ADDRESS.append(AddressedVerb(verb, signature, call, without, sums, rare))
+        scope = {"call": call, "without": without, "__name__": __name__}
         shared = f"loss.at[{STATE}], loss.numbers, loss.ints, loss.memory"
-        body = f"return call(loss.at[{place}], {shared}, {given})"
-        exec(f"def by_address(loss, {given}): {body}", scope)
+        made = f"call(loss.at[{place}], {shared}, {given}) if loss.at[{place}] else without"
+        exec(f"def by_address(loss, {given}): return {made}", scope)
+        scope["by_address"].in_kernels = verb_at(place, signature, names, without)
         verb.register(LossData)(scope["by_address"])
         return verb
 
@@ -159,7 +165,7 @@ def _kernel(verb, record, kinds):
     scope["part"] = part
     body = f"return verb(record({', '.join(fields)}), {given})"
     exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
-    return njit(scope["of_rows"])
+    return njit_by_address(scope["of_rows"])
 
 
 def _in_kernels(record):
@@ -168,15 +174,6 @@ def _in_kernels(record):
     for a record of many arrays takes long to compile where functions pass it on.
     """
     return getattr(record, "in_kernels", record)
-
-
-@cache
-def _missing(verb, number):
-    """The kernel of a verb for losses that do not have it: it returns a number."""
-    given = ", ".join(_arguments(verb))
-    scope = {"number": number, "__name__": __name__}
-    exec(f"def of_rows(finder, numbers, ints, memory, {given}): return number", scope)
-    return njit(scope["of_rows"])
 
 
 SCALARS = {"float": "numbers[{}]", "int": "int(numbers[{}])", "bool": "numbers[{}] != 0.0"}
@@ -200,34 +197,44 @@ def _kind_of_field(field):
 
 class CompiledVerbs:
     """The verbs of a class of records with fields of some kinds, compiled when they are first asked
-    for.
+    for. kernels: by their places, None for those that the class has not.
     """
 
     def __init__(self, record, kinds):
-        kept, self.kernels = _in_kernels(record), []
+        kept, self.kernels, self._known = _in_kernels(record), [], {}
         self.has_state, rows = _registered(state_of_rows, kept), _registered(value, kept)
-        for verb, _, _, without in BY_ADDRESS:
-            if _registered(verb, kept) or (without is not None and rows):
+        for verb, _, _, without, sums, _ in BY_ADDRESS:
+            if _registered(verb, kept) or (sums and rows):
                 self.kernels.append(_kernel(verb, kept, None if self.has_state else kinds))
             elif self.has_state and _registered(verb, WithState):
                 self.kernels.append(_kernel(verb, WithState, None))
-            elif without is None:
-                self.kernels.append(_kernel(verb, NoLoss, ()))
             else:
-                self.kernels.append(_missing(verb, without))
+                self.kernels.append(_kernel(verb, NoLoss, ()) if without is None else None)
 
-    @cached_property
-    def at(self):
-        """`LossData.at`."""
-        signatures = (one.signature for one in BY_ADDRESS)
-        pairs = zip(self.kernels, signatures, strict=True)
-        return np.array([address_of(*pair) for pair in pairs], dtype=np.int64)
+    def at(self, *more):
+        """`LossData.at` with all verbs that are not rare, and those at the places `more`."""
+        if more not in self._known:
+            places = [i for i, one in enumerate(BY_ADDRESS) if not one.rare or i in more]
+            self._known[more] = self._compiled(places)
+        return self._known[more]
 
-    @cached_property
-    def finder(self):
-        """The address of `state_of_rows`, 0 for a loss without one."""
-        pair = self.kernels[STATE], BY_ADDRESS[STATE].signature
-        return address_of(*pair) if self.has_state else 0
+    def alone(self, place):
+        """As `at` for those who ask for one verb only: no other is compiled."""
+        if place not in self._known:
+            self._known[place] = self._compiled([STATE, place])
+        return self._known[place]
+
+    def _compiled(self, places):
+        """The addresses of the verbs at these places, 0 for the others."""
+        at = np.zeros(len(BY_ADDRESS), dtype=np.int64)
+        for place in places:
+            at[place] = self._address(place)
+        return at
+
+    def _address(self, place):
+        """The address of a verb, 0 for one that the class has not."""
+        kernel = self.kernels[place]
+        return 0 if kernel is None else address_of(kernel, BY_ADDRESS[place].signature)
 
 
 def _registered(verb, record):
@@ -285,14 +292,16 @@ def _laid_out(loss, kinds):
     return np.concatenate(numbers, dtype=np.float64), np.concatenate(ints)
 
 
-def loss_data(loss):
+def loss_data(loss, *rare):
     """A loss as kernels take it: a `LossData`, made anew in every process; the record itself of one
-    that cannot be packed, for which kernels are then compiled anew.
+    that cannot be packed, for which kernels are then compiled anew. rare: the verbs that kernels
+    will ask beyond those that most of them do, see `called_by_address`.
     """
     packed = _packed(loss)
     if packed is None:
         return loss
-    return LossData(packed.verbs.at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
+    at = packed.verbs.at(*(PLACES[verb] for verb in rare))
+    return LossData(at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
 
 
 NOTHING = np.empty(0)
@@ -320,7 +329,7 @@ def state_size(loss):
     return 0, 0
 
 
-@called_by_address(types.none, *6 * [VECTOR])
+@called_by_address(types.none, *6 * [VECTOR], without=0)
 @generic
 def state_of_rows(loss, y, eta, weights, before, known, state):
     """Fill the state at eta (n,), see `state_size`; a loss may find it faster from the state
@@ -410,7 +419,7 @@ def data_along_the_way(loss, y):
     return LossData(loss.at, loss.numbers, loss.ints, memory, loss.rank)
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True)
 @generic
 def value_of_rows(loss, y, eta, weights):
     """The loss at eta (n,); weights (n,) sum to one."""
@@ -420,7 +429,7 @@ def value_of_rows(loss, y, eta, weights):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True)
 @generic
 def value_and_slopes(loss, y, eta, weights, slopes):
     """Fill slopes (n,), with the weights in them; returns the loss."""
@@ -431,7 +440,7 @@ def value_and_slopes(loss, y, eta, weights, slopes):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True)
 @generic
 def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes (n,) and v (n,) = `curvatures`, with the weights in them; returns the loss."""
@@ -443,7 +452,9 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR, without=math.nan)
+@called_by_address(
+    NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR, without=math.nan, sums=True, rare=True
+)
 @generic
 def along_a_column(loss, y, eta, weights, z, shift, out):
     """The loss at eta + shift z (n,); out (2,): its slope and curvature in shift."""
@@ -457,7 +468,7 @@ def along_a_column(loss, y, eta, weights, z, shift, out):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True, rare=True)
 @generic
 def value_of_each(loss, y, eta, out):
     """Fill out (n,) with the loss of each row, without weights; returns 0."""
@@ -466,7 +477,7 @@ def value_of_each(loss, y, eta, out):
     return 0.0
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR)
+@called_by_address(NUMBER, VECTOR, VECTOR, without=0.0)
 @generic
 def origin_of(loss, slopes, eta):
     """What a predictor eta (n,) is counted from where sizes of it are compared: 0, unless a number
@@ -499,7 +510,7 @@ def middle(slopes, eta):
     return total / size if size > 0.0 else 0.0
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, without=math.nan)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, without=math.nan, sums=True)
 @generic
 def slope_along(loss, y, weights, start, end, t):
     """The derivative of the loss in t at start + t (end - start)."""
@@ -545,13 +556,13 @@ def rank_of_data(loss):
     return loss.rank
 
 
-@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX)
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, without=0)
 @generic
 def coupling_of_rows(loss, y, eta, weights, Z, out):
     """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
 
 
-@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX)
+@called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, without=0)
 @generic
 def curvature_times(loss, y, eta, weights, Z, out):
     """out (k, n) = Z B at eta, of a coupled loss that has no P; Z (k, n) has a column in each
@@ -559,7 +570,7 @@ def curvature_times(loss, y, eta, weights, Z, out):
     """
 
 
-@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX)
+@called_by_address(types.none, VECTOR, VECTOR, MATRIX, INDICES, VECTOR, MATRIX, without=0)
 @generic
 def hessian_of_rows(loss, y, weights, Z, S, eta, H):
     """Fill H[:k, :k] with Z_S B Z_S' at eta (n,) where the loss gives products with B; else H stays
@@ -577,7 +588,7 @@ def dual_gain(loss, y, w, eta, slope_here, dual, move):
     return dual * move - w * fenchel_gap(loss, y, eta, slope_here * inverse, dual * inverse)
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR, without=-math.inf)
+@called_by_address(NUMBER, VECTOR, VECTOR, TANGENT, VECTOR, without=-math.inf, sums=True)
 @generic
 def bound_of_rows(loss, y, weights, tangent, end):
     """A lower bound on the loss over these columns, less the loss at the start of `tangent`, by
@@ -597,7 +608,7 @@ def bound_of_rows(loss, y, weights, tangent, end):
     return total if abs(total) < math.inf else -math.inf
 
 
-@called_by_address(NUMBER, *6 * [VECTOR], without=-math.inf)
+@called_by_address(NUMBER, *6 * [VECTOR], without=-math.inf, sums=True)
 @generic
 def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
     """The value of a dual point (n,) over that of the loss at eta, for predictors that have moved
@@ -609,7 +620,7 @@ def dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
     return gain
 
 
-@called_by_address(NUMBER, *7 * [VECTOR], without=-math.inf)
+@called_by_address(NUMBER, *7 * [VECTOR], without=-math.inf, sums=True)
 @generic
 def drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
     """As `dual_gain_of_rows`, of the rows within the domain of the conjugate. The others are drawn
@@ -692,19 +703,19 @@ PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
 
 
 def _asked(verb, loss, *rows):
-    """The result of a verb: by the loss's own compiled verb, else, where the record cannot be
-    packed, by a kernel that is compiled for its class.
+    """The result of a verb, by a kernel that calls it: for a record that cannot be packed one that
+    is compiled for its class.
     """
     packed = _packed(loss)
-    if packed is None:
-        return of_record(verb)(loss, *rows)
-    shared = packed.verbs.finder, packed.numbers, packed.ints, NOTHING
-    return packed.verbs.kernels[PLACES[verb]](*shared, *rows)
+    if packed is not None:
+        at = packed.verbs.alone(PLACES[verb])
+        loss = LossData(at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
+    return of_record(verb)(loss, *rows)
 
 
 @cache
 def of_record(verb):
-    """The kernel of a verb for records as they are."""
+    """The kernel of a verb for a loss as it is given, a record or a `LossData`."""
     given = ", ".join(_arguments(verb))
     scope = {"verb": verb, "__name__": __name__}
     exec(f"def asked_of_record(loss, {given}): return verb(loss, {given})", scope)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..compiled import part
 from ..core.dispatch import njit
 from ..problem.verbs import coupling_of_rows, hessian_of_rows, rank_of
 
@@ -247,7 +248,7 @@ def weighted_gram(Z, S, v, H, h0, work):
         z, out = Z[S[a]], few[a]
         for i in range(curved):
             out[i] = z[rows[i]]
-    _fill_gram(few, every, weights, H, h0, work[:curved])
+    _fill_gram(few, every, weights, H, h0, part(work, 0, curved))
     return total
 
 

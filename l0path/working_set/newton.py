@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import part
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
 from ..problem.traits import FAR_OUT, SEPARATES
@@ -199,8 +200,8 @@ def predictors(rows, S, x, eta):
     K = k + 1 if rows.intercept else k
     for s in range(eta.size // n):
         level, i = x[s * K + k] if rows.intercept else 0.0, s * n
-        b = x[s * K : s * K + k]
-        predictor(rows.Z, S, b, level, rows.offset[i : i + n], eta[i : i + n])
+        b, offset = part(x, s * K, s * K + k), part(rows.offset, i, i + n)
+        predictor(rows.Z, S, b, level, offset, part(eta, i, i + n))
 
 
 @njit
@@ -209,8 +210,8 @@ def gradient(rows, S, model, slopes):
     x, grad, k, n = model.x, model.grad, S.size, rows.y.size
     K = k + 1 if rows.intercept else k
     for s in range(slopes.size // n):
-        D, total = slopes[s * n : s * n + n], 0.0
-        products(rows.Z, S, D, grad[s * K : s * K + k])
+        D, total = part(slopes, s * n, s * n + n), 0.0
+        products(rows.Z, S, D, part(grad, s * K, s * K + k))
         if rows.intercept:
             for i in range(n):
                 total += D[i]
@@ -227,8 +228,8 @@ def hessian(rows, S, model, work, eta):
     block = H if q == 1 else work.block
     for s in range(q):
         for t in range(s + 1):
-            v = work.curvatures[pair * n : pair * n + n]
-            total = weighted_gram(rows.Z, S, v, block, sums, work.scratch[:n])
+            v = part(work.curvatures, pair * n, pair * n + n)
+            total = weighted_gram(rows.Z, S, v, block, sums, part(work.scratch, 0, n))
             pair += 1
             if q == 1:
                 couple(rows, S, eta, H)
@@ -381,13 +382,13 @@ def begin(rows, S, shrunk, box, x):
     its `squares`.
     """
     m, k = x.size, S.size
-    v, l1, squares = np.empty((4, m)), filled(m, 0.0), filled(m, 1.0)
-    lower, upper, ridge = filled(m, -np.inf), filled(m, np.inf), filled(m, 0.0)
-    H = np.empty((m, m))
-    model = NewtonModel(x, H, v[0], l1, ridge, lower, upper, squares, v[1], v[2], v[3])
+    v, H = np.empty((9, m)), np.empty((m, m))
+    l1, ridge, lower, upper, squares = v[0], v[1], v[2], v[3], v[4]
+    model = NewtonModel(x, H, v[5], l1, ridge, lower, upper, squares, v[6], v[7], v[8])
     K, reference = k + 1 if rows.intercept else k, 0.0
     for at in range(m):
         a = at % K
+        l1[at], ridge[at], lower[at], upper[at], squares[at] = 0.0, 0.0, -np.inf, np.inf, 1.0
         if a < k:
             l1[at], ridge[at] = shrunk.lambda1, shrunk.lambda2
             lower[at], upper[at] = box.lower[a], box.upper[a]

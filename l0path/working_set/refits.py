@@ -14,7 +14,7 @@ from ..problem.traits import NO_RECESSION, SEPARATES
 from ..problem.verbs import along_the_way
 from . import newton
 from .least_squares import from_rows
-from .limits import VANISHED, limit_of
+from .limits import NOT_FAR, VANISHED, limit_of
 
 
 class NewtonRefits:
@@ -99,9 +99,13 @@ class NewtonRefits:
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
-        slow = still and capped == NO_RECESSION
-        if b.ndim == 1 and (R is not None or slow or self.hidden(support, lambda2)):
-            starts = [(b, level)] if R is not None else [(b, level), self.begin(None, k)]
+        slow, starts = still and capped == NO_RECESSION, []
+        if R is None and b.ndim == 1 and (slow or self.hidden(support, lambda2)):
+            starts = [(b, level), self.begin(None, k)]
+        elif R is not None and b.ndim == 1 and np.abs(eta - p.offset).max() > NOT_FAR and capped:
+            # where such a row has lost its curvature, steps have ended before the optimum
+            starts = [(b, level)]
+        if starts:
             b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), starts)
         found = self.fit_of(support, b, level, value, flags)
         if self.runs_off(capped, found, eta) and self._falls(support, value, (b, level), eta):

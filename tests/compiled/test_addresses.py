@@ -128,9 +128,10 @@ def test_a_further_loss_compiles_no_kernel_of_the_search():
     l0path.fit(X, eta + RNG.standard_normal(60), loss=PseudoHuber(1.0), max_k=4)
     assert [len(kernel.signatures) for kernel in (refits.refit_in_turn, trials.attempt)] == before
     kernels = verbs.compiled_verbs(PseudoHuber, ("float",)).kernels
-    own = kernels[verbs.PLACES[verbs.value_of_rows]]
+    place = verbs.PLACES[verbs.value_of_rows]
+    own = kernels[place]
     assert isinstance(own._cache, NullCache) and not isinstance(own._cache, KernelCache)
-    of_package = verbs.compiled_verbs(Huber, ("float",)).kernels[0]
+    of_package = verbs.compiled_verbs(Huber, ("float",)).kernels[place]
     assert isinstance(of_package._cache, KernelCache)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled import part
 from ...core.dispatch import njit
 from ...problem.verbs import drawn_back_rows, dual_gain_of_rows, value_and_slopes
 from ...working_set.linear_algebra import add_columns, cholesky, cholesky_solve, copy, products
@@ -191,16 +192,16 @@ def _add_predictors(rows, table, j, main, own, u):
     """Add to u (q n,) the predictors of coefficients, without offset."""
     (K, q), k, n = table.x.shape, table.S.size, rows.y.size
     for s in range(q):
-        part = u[s * n : s * n + n]
+        out = part(u, s * n, s * n + n)
         if rows.intercept:
             level = main[s * K + k]
             for m in range(n):
-                part[m] += level
-        add_columns(rows.Z, table.S, main[s * K : s * K + k], part)
+                out[m] += level
+        add_columns(rows.Z, table.S, part(main, s * K, s * K + k), out)
         if j >= 0:
             column, t = rows.Z[j], own[s]
             for m in range(n):
-                part[m] += t * column[m]
+                out[m] += t * column[m]
 
 
 @njit
@@ -222,16 +223,16 @@ def _balance(rows, table, j, D, trial):
     """
     (K, q), k, n = table.x.shape, table.S.size, rows.y.size
     for s in range(q):
-        part, total, t = D[s * n : s * n + n], 0.0, 0.0
+        slopes, total, t = part(D, s * n, s * n + n), 0.0, 0.0
         if rows.intercept:
             for m in range(n):
-                total += part[m]
+                total += slopes[m]
             trial.right[s * K + k] = total
-        products(rows.Z, table.S, part, trial.right[s * K : s * K + k])
+        products(rows.Z, table.S, slopes, part(trial.right, s * K, s * K + k))
         if j >= 0:
             column = rows.Z[j]
             for m in range(n):
-                t += part[m] * column[m]
+                t += slopes[m] * column[m]
         trial.left[s] = t
 
 

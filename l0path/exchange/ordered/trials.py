@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled import part
 from ...core.dispatch import njit
 from ...problem.coupled.ordinal import (
     seen_by_thresholds,
@@ -95,7 +96,8 @@ def first_undecided(rows, table, exchanges, at, stopping, found):
     b, eta, t = found
     k, refits = table.b.size, 0
     v, joint = np.empty((6, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
-    trial = OrderedTrial(v[0], v[1], v[2], v[3, :k], v[4, :k], v[5, :k], joint, np.arange(k))
+    G, u, start = part(v[3], 0, k), part(v[4], 0, k), part(v[5], 0, k)
+    trial = OrderedTrial(v[0], v[1], v[2], G, u, start, joint, np.arange(k))
     copy(table.best.mass, joint.there.mass)
     for l in range(k):
         trial.start[l] = table.b[l]
@@ -157,7 +159,7 @@ def _predict(rows, table, i, j, trial):
     """
     x, G, u, B, b = trial.x, trial.G, trial.u, table.B, table.b
     k, A, s = b.size, 1.0, 1.0
-    copy(trial.start, x[:k])
+    copy(trial.start, part(x, 0, k))
     x[k] = 0.0
     if i >= 0:
         t = x[i] / B[i, i]
@@ -200,7 +202,7 @@ def _moved(rows, table, j, trial):
     move, k = trial.at.move, table.b.size
     for m in range(move.size):
         move[m] = 0.0
-    add_columns(rows.Z, table.S, trial.z[:k], move)
+    add_columns(rows.Z, table.S, part(trial.z, 0, k), move)
     if j >= 0:
         z, t = rows.Z[j], trial.z[k]
         for m in range(move.size):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled import part
 from ...core.dispatch import njit
 from ...problem.coupled.ordinal import (
     BestThresholds,
@@ -95,7 +96,7 @@ def _fill(rows, thresholds, table):
         z, out = rows.Z[S[a]], ZV[a]
         for i in range(v.size):
             out[i] = z[i] * v[i]
-        products(rows.Z, S[: a + 1], out, H[a])
+        products(rows.Z, part(S, 0, a + 1), out, H[a])
         products(P, np.arange(P.shape[0]), z, table.coupled[a])
     products(rows.Z, S, table.slopes, table.g)
     trace = 0.0
