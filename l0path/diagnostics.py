@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .errors import refuse_masked
-from .paths import Path
+from .paths import Path, forward
 from .simulate import Simulation
 
 if TYPE_CHECKING:
@@ -232,6 +232,4 @@ def plot_recovery(
     ax: Axes | None = None,
 ) -> Axes:
     """Plot tables of `support_recovery` against the size: `l0path.plots.plot_recovery`."""
-    from .plots import plot_recovery
-
-    return plot_recovery(recovery, kind, k=k, ax=ax)
+    return forward.plot_recovery(recovery, kind, k=k, ax=ax)

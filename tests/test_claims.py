@@ -420,8 +420,9 @@ def test_thresholds_closer_than_rounding_are_told_as_they_are():
     """A class of next to no weight between others, and features at 1e5: the gap of its thresholds
     is a few units in the last place of what the user sees.
     """
-    o, mask = CoupledOptima(instance(46514).record, 0.0, 0.0), 0b1110
-    t, use = o.table[1][mask], o._sets(np.array([mask]))
+    o, columns = CoupledOptima(instance(46514).record, 0.0, 0.0), [1, 2, 3]
+    use = np.isin(np.arange(o.p + 3), columns + [o.p, o.p + 1, o.p + 2])[None]
+    t = o._minimize(use)[0]
     beta = t[: o.p] / o.length
     seen = t[o.p :] + o.center @ beta
     for off, right in ((0.0, True), (1e-9, False), (1e-7, False)):

@@ -37,25 +37,9 @@ LAYERS = [
     {"datasets", "estimators", "fit_costs", "warm", "command_line"},
     {"__main__"},
 ]
-# where the methods of results stand whose code is in a package above: there an import may point up
-# if it is the first line of a function that returns the call of what it imports and in between
-# gathers arguments in dicts at most, or under TYPE_CHECKING
-METHODS_FROM_ABOVE = {
-    f"l0path.{name}"
-    for name in (
-        "cross_validation.nested",
-        "cross_validation.result",
-        "diagnostics",
-        "engine.costs.report",
-        "inference.showing",
-        "inspection.certificate",
-        "inspection.model_set",
-        "inspection.refit_results",
-        "inspection.summaries",
-        "paths.model",
-        "paths.path",
-    )
-}
+# the one module that names functions of packages above its own, for the methods of results; what it
+# imports is for type checkers alone
+FORWARD = "l0path.paths.forward"
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "l0path.plots", "l0path.inspection")
 HEAVY += ("l0path.cross_validation", "scipy.optimize", "scipy.special", "scipy.sparse")
@@ -132,8 +116,8 @@ def is_type_checking(node):
 
 
 def imports(module, sources):
-    """[(target, line, runs at import)] of a module; imports within functions and under
-    TYPE_CHECKING do not run at import.
+    """[(target, line, runs)] of a module: whether an import runs when the module is imported, False
+    within a function, None under TYPE_CHECKING, where it never runs.
     """
     source, is_package = sources[module]
     out = []
@@ -141,38 +125,19 @@ def imports(module, sources):
     def visit(node, runs):
         out.extend((name, node.lineno, runs) for name in targets(node, module, is_package, sources))
         for field, value in ast.iter_fields(node):
-            body = field == "body" and (
-                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-                or is_type_checking(node)
-            )
+            here = runs
+            if field == "body" and is_type_checking(node):
+                here = None
+            elif field == "body" and isinstance(
+                node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+            ):
+                here = None if runs is None else False
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    visit(child, runs and not body)
+                    visit(child, here)
 
     visit(tree_of(source), True)
     return out
-
-
-def called_from_above(module, sources):
-    """Lines of a module whose imports may point up: see METHODS_FROM_ABOVE."""
-    if module not in METHODS_FROM_ABOVE:
-        return set()
-    lines = set()
-    for node in ast.walk(tree_of(sources[module][0])):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[ast.get_docstring(node) is not None :]
-            if (
-                len(body) > 1
-                and isinstance(body[0], ast.ImportFrom)
-                and all(isinstance(getattr(one, "value", None), ast.Dict) for one in body[1:-1])
-                and isinstance(body[-1], ast.Return)
-                and isinstance(body[-1].value, ast.Call)
-                and getattr(body[-1].value.func, "id", "") in {a.name for a in body[0].names}
-            ):
-                lines.add(body[0].lineno)
-        elif is_type_checking(node):
-            lines |= {part.lineno for part in node.body}
-    return lines
 
 
 def unlisted(sources):
@@ -187,9 +152,8 @@ def upward_imports(sources):
     for module in sources:
         if layer(module) in (None, TOP):
             continue
-        allowed = called_from_above(module, sources)
-        for target, line, _ in imports(module, sources):
-            if line in allowed:
+        for target, line, runs in imports(module, sources):
+            if module == FORWARD and runs is None:
                 continue
             front = module == "l0path.__main__" and layer(target) == TOP
             if not front and (layer(target) is None or layer(target) > layer(module)):
@@ -365,19 +329,30 @@ def test_relative_imports_of_two_levels_are_caught(source):
     )  # in a package's __init__ one dot is the package itself
 
 
-def test_only_methods_of_one_call_may_import_from_above(monkeypatch):
-    monkeypatch.setitem(globals(), "METHODS_FROM_ABOVE", {"l0path.formula"})
-    method = "class A:\n def plot(self):\n  'Text.'\n  from .plots import plot\n\n"
-    one_call = f"{method}  return plot(self)"
+def test_one_module_may_import_from_above_for_type_checkers(monkeypatch):
+    monkeypatch.setitem(globals(), "FORWARD", "l0path.formula")
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .plots import Axes"
-    assert upward_imports(mutant(formula=one_call)) == upward_imports(mutant(formula=typed)) == []
-    for source in (
-        f"{method}  plot(self)\n  return plot(self)",
-        f"{method}  return other(self)",
-        "from .plots import plot\ndef f():\n    return plot()",
-    ):
+    assert upward_imports(mutant(formula=typed)) == []
+    late = "def f():\n    from .plots import plot\n    return plot()"
+    for source in (late, "from .plots import plot", f"{typed}\nelse:\n    from .plots import Axes"):
         assert len(upward_imports(mutant(formula=source))) == 1
-    assert len(upward_imports(mutant(problem=one_call))) == 1  # a module that is not listed
+    assert len(upward_imports(mutant(problem=typed))) == 1  # another module
+
+
+def test_functions_that_methods_of_results_call_are_named_once_and_called():
+    from l0path.paths import forward  # here, for counts.py reads this file without the package
+
+    called = set()
+    for source, _ in package_sources().values():
+        called |= {
+            node.attr
+            for node in ast.walk(tree_of(source))
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "forward"
+        }
+    assert called == set(forward.MODULES)
+    assert all(callable(getattr(forward, name)) for name in forward.MODULES)
+    with pytest.raises(AttributeError, match="no attribute 'plot_nothing'"):
+        _ = forward.plot_nothing
 
 
 @pytest.mark.parametrize(

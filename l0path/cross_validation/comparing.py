@@ -38,7 +38,7 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
 
 
 @described_by(CVPath.compare)
-def compare(
+def compare_cv(
     self: CVPath,
     models: Sequence[Rule | Model | dict],
     *,

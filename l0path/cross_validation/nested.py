@@ -26,7 +26,7 @@ from ..designs.protocol import is_design
 from ..engine.costs import tell_if_long
 from ..engine.request import ARGUMENTS, request
 from ..errors import refuse_masked
-from ..paths import Model
+from ..paths import Model, forward
 from ..paths.predicting import linear_predictor
 from ..paths.records import Source
 from ..problem.families.trials import loss_meant
@@ -135,9 +135,7 @@ class NestedCV:
         Axes
             The Axes of matplotlib.
         """
-        from ..plots.classes import plot_nested_roc
-
-        return plot_nested_roc(self, ax=ax, label=label)
+        return forward.plot_nested_roc(self, ax=ax, label=label)
 
     def plot_calibration(
         self, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
@@ -156,9 +154,7 @@ class NestedCV:
         Axes
             The Axes of matplotlib.
         """
-        from ..plots.classes import plot_nested_calibration
-
-        return plot_nested_calibration(self, bins=bins, ax=ax, label=label)
+        return forward.plot_nested_calibration(self, bins=bins, ax=ax, label=label)
 
     def save(self, file: str | PathLike) -> None:
         """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
@@ -176,15 +172,11 @@ class NestedCV:
         OSError
             If the file cannot be written.
         """
-        from .storage import save_nested
-
-        return save_nested(self, file)
+        return forward.save_nested(self, file)
 
     def _repr_html_(self):
         """The model chosen in each outer fold of a `NestedCV` and its score."""
-        from ..report import nested_html
-
-        return nested_html(self)
+        return forward.nested_html(self)
 
     def __len__(self):
         return len(self.table)

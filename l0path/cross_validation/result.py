@@ -16,7 +16,7 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..paths import Model, Path
+from ..paths import Model, Path, forward
 from ..paths.criteria import RULES
 from ..paths.path import SLICES, check_selector
 from ..paths.predicting import class_predictors, linear_predictor
@@ -398,9 +398,7 @@ class CVPath(Path):
         >>> cv.predict_interval(data.X.head(2), k=6).shape
         (2, 2)
         """
-        from ..inference.prediction_intervals import predict_interval
-
-        return predict_interval(
+        return forward.predict_interval(
             self, X, rule, level=level, method=method, offset=offset, data=data, **selector
         )
 
@@ -435,9 +433,7 @@ class CVPath(Path):
         >>> cv.metrics(["mse", "r2"]).columns.tolist()
         ['k', 'mse', 'mse_se', 'r2', 'r2_se']
         """
-        from .comparing import metrics
-
-        return metrics(self, scoring, X=X, y=y)
+        return forward.metrics(self, scoring, X=X, y=y)
 
     def rescore(
         self,
@@ -468,9 +464,7 @@ class CVPath(Path):
         >>> cv.rescore("mae").model("1se").k
         2
         """
-        from .comparing import rescore
-
-        return rescore(self, scoring, X=X, y=y)
+        return forward.rescore(self, scoring, X=X, y=y)
 
     def difference(
         self,
@@ -525,9 +519,7 @@ class CVPath(Path):
         >>> cv.difference(cv, "min", "1se").round(0).to_dict()
         {'difference': -11619.0, 'se': 5869.0, 'se_corrected': 8804.0, 'n_folds': 5.0}
         """
-        from .comparing import difference
-
-        return difference(self, other, rule, other_rule)
+        return forward.difference(self, other, rule, other_rule)
 
     def compare(
         self,
@@ -587,9 +579,7 @@ class CVPath(Path):
         cv_mean     116500.0     128100.0
         cv_se        17000.0      18400.0
         """
-        from .comparing import compare
-
-        return compare(
+        return forward.compare_cv(
             self,
             models,
             names=names,
@@ -667,10 +657,8 @@ class CVPath(Path):
         >>> ax.get_xlabel()
         'features in the model, k'
         """
-        from ..plots.scores import plot_cv
-
         more = {"k": k, "labels": labels, "response": response, "class_": class_, "log": log}
-        return plot_cv(self, kind, x, mark, slice, ax, standardized=standardized, **more)
+        return forward.plot_cv(self, kind, x, mark, slice, ax, standardized=standardized, **more)
 
     def plot_roc(
         self,
@@ -709,9 +697,7 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_roc("min")
         """
-        from ..plots.classes import plot_cv_roc
-
-        return plot_cv_roc(self, rule, X=X, y=y, ax=ax, label=label, **selector)
+        return forward.plot_cv_roc(self, rule, X=X, y=y, ax=ax, label=label, **selector)
 
     def plot_calibration(
         self,
@@ -750,9 +736,9 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3, cv=3)
         >>> ax = cv.plot_calibration("min", bins=5)
         """
-        from ..plots.classes import plot_cv_calibration
-
-        return plot_cv_calibration(self, rule, bins=bins, X=X, y=y, ax=ax, label=label, **selector)
+        return forward.plot_cv_calibration(
+            self, rule, bins=bins, X=X, y=y, ax=ax, label=label, **selector
+        )
 
     def save(self, file: str | PathLike, *, data: bool = False) -> None:
         """Write the cross-validation to a file: the path, the scores, the folds and their models.
@@ -776,9 +762,7 @@ class CVPath(Path):
         OSError
             If the file cannot be written.
         """
-        from .storage import save_cv
-
-        return save_cv(self, file, data=data)
+        return forward.save_cv(self, file, data=data)
 
     def _labeled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
@@ -864,6 +848,4 @@ class CVPath(Path):
 
     def _repr_html_(self):
         """The choices, and the held-out score against k."""
-        from ..report import cv_html
-
-        return cv_html(self)
+        return forward.cv_html(self)

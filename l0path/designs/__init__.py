@@ -16,8 +16,9 @@ from l0path.designs.build import as_design
 from l0path.designs.copies import directions, duplicates
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
-from l0path.designs.disk.column_blocks import ColumnBlocks, blocks
+from l0path.designs.disk.column_blocks import ColumnBlocks
 from l0path.designs.disk.conversion import convert
+from l0path.designs.disk.opening import blocks
 from l0path.designs.features.additive import Additive, Levels, step_design
 from l0path.designs.features.derived import Derived, DerivedDesign
 from l0path.designs.features.pairs import Pairs

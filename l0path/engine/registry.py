@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..exact.contest import BranchAndBound
-from ..exact.group_enumeration import refuse_groups
+from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exchange.local_search import LocalSearch
 from ..first_order.coordinate_descent import CoordinateDescent
@@ -44,17 +44,9 @@ ONLY_COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns",
 # -------------------- engines of a slice
 
 
-def _uneven(problem):
-    """Whether the penalty factors of the columns, or groups, that may be chosen differ."""
-    if problem.groups is not None:
-        factor = problem.groups.factor
-        return np.unique(factor[np.isfinite(factor) & (factor > 0)]).size > 1
-    return np.unique(problem.factor[problem.selectable]).size > 1
-
-
 def _even_costs(plan, problem):
     """Raise ValueError where a search by number would have to serve lambda0 values."""
-    if plan.grid != "lambda0" or not _uneven(problem):
+    if plan.grid != "lambda0" or problem.even_cost is not None:
         return
     if problem.groups is not None:
         raise ValueError(
@@ -83,7 +75,7 @@ def _exchanges(model, plan, part, session):
             kinds = (ResponseGroupExchanges, ResponseClosedExchanges)
         kind = kinds[model.problem.groups.hierarchy is not None]
         return SizePath(kind(model, part, plan.settings, session))
-    if plan.grid == "lambda0" and _uneven(model.problem):
+    if plan.grid == "lambda0" and model.problem.even_cost is None:
         return _lambda0_values(model, plan, part, session)
     kind = OrderedExchanges if OrderedExchanges.serves(model.problem) else ColumnExchanges
     if model.problem.turn is not None:

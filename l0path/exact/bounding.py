@@ -48,7 +48,7 @@ class Bounding:
         self.whole = self.problem = problem
         self.solution, self.names, self.clock = solution, names, clock
         self.objective, self.penalized = solution.objective, not math.isnan(solution.lambda0)
-        units = problem.X.p if problem.groups is None else len(problem.groups.labels)
+        units = problem.unit_factor.size
         self.into, self.out = np.zeros(units, dtype=bool), np.zeros(units, dtype=bool)
         self.box, self.conditional = self.checked(box), False
         known = math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags

@@ -18,13 +18,13 @@ It takes n p^2 / 2 operations. Source: the normal equations of two columns.
 import math
 
 import numpy as np
-from scipy.linalg import qr
 
 from ..core.status import SearchEnd
 from ..core.threads import one_blas_thread
 from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.problem import EPS
 from ..working_set.columns import CLAIMED
+from .beside_forced import BesideForced, confirms, rounding_of_values
 from .contest import Contest
 
 PAIR_OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
@@ -33,8 +33,6 @@ PAIR_ENTRIES = 1 << 25  # entries of A up to which it is held; beyond, blocks ar
 NEAR_COPY = 1e-5  # 1 - |r| below which a pair is computed from its difference
 MORE_REFITS = 8  # models that are refitted beyond those that are wanted: rounding may change ranks
 ROUNDED = 1e-13  # length below which a column, or a difference of two, is rounding
-# relative difference of a scanned value and its refit, above which nothing is claimed
-AGREEMENT = 1e-7
 
 
 def scannable(problem, *, size, lambda1):
@@ -66,15 +64,6 @@ def candidates(problem):
     return np.flatnonzero(free)
 
 
-def less_projection(A, basis):
-    """A (m,) or (m, q), which is overwritten, less its projection on the orthonormal columns of
-    basis (m, r), twice for rounding.
-    """
-    for _ in range(2 if basis.shape[1] else 0):
-        A -= basis @ (basis.T @ A)
-    return A
-
-
 def _unclear(square, rounding_scale):
     """Whether lengths are more than rounding, but too little for any claim."""
     length = np.sqrt(square)
@@ -95,7 +84,7 @@ class PairScan(Contest):
         self.problem, self.size, self.lambda2, self.refit = problem, size, lambda2, refit
         self.wanted, self.n_best = n_best, max(n_best, 2)
         self.best, self.seen, self.nodes, self.close = [], set(), 0, None
-        self.J, self.lower, self.basis, self.blocks = candidates(problem), -math.inf, None, {}
+        self.J, self.lower, self.beside, self.blocks = candidates(problem), -math.inf, None, {}
         self.found = []  # (gain, i, j), positions in J, the best first
         self.unclear = None  # columns whose condition is beyond what anything is claimed of
         starts = range(0, self.J.size, PAIR_BLOCK)
@@ -107,7 +96,7 @@ class PairScan(Contest):
         a refit does not confirm the value of a model that is wanted.
         """
         with one_blas_thread():
-            if self.basis is None:
+            if self.beside is None:
                 self._start()
             while self.todo and not (poll is not None and poll()):
                 a, b = self.todo.pop()
@@ -118,21 +107,17 @@ class PairScan(Contest):
         return SearchEnd.CLOSED if self.close is None else SearchEnd.TOO_CLOSE
 
     def _start(self):
-        """Orthonormal basis of the forced columns, and the residual of y on them."""
+        """What the forced columns leave of y."""
         problem, F = self.problem, self.problem.forced
-        self.root = np.sqrt(problem.weights)
-        A = np.vstack(
-            [
-                self.root[:, None] * problem.X.columns(F),
-                math.sqrt(2.0 * self.lambda2) * np.eye(F.size),
-            ]
+        rounded = ROUNDED * math.sqrt(problem.X.n + F.size)
+        self.beside = BesideForced(
+            problem, F, self.lambda2, lambda length: np.count_nonzero(length > rounded)
         )
-        Q, R, _ = qr(A / np.sqrt((A**2).sum(axis=0)), mode="economic", pivoting=True)
-        self.basis = Q[:, np.abs(np.diagonal(R)) > ROUNDED * math.sqrt(A.shape[0])]
-        y = self.root * problem.y
-        self.half = 0.5 * float(y @ y)
-        self.y = less_projection(np.append(y, np.zeros(F.size)), self.basis)
+        self.y, length = self.beside.left_of(self.beside.root * problem.y)
+        self.half = 0.5 * float(length**2)
         self.value = 0.5 * float(self.y @ self.y)
+        # held, because memory that is asked for again at every block takes as long as a product
+        self.rooms = np.empty((2, min(PAIR_BLOCK, self.J.size) ** 2)) if self.size > 1 else None
 
     def _block(self, start):
         """(U, t, share, rough) of a block: columns scaled by 1 / sqrt(s_j), 0 where they add
@@ -142,10 +127,8 @@ class PairScan(Contest):
         if start in self.blocks:
             return self.blocks[start]
         J, X = self.J[start : start + PAIR_BLOCK], self.problem.X
-        Z = self.root[:, None] * X.columns(J)
-        rounding_scale = np.sqrt((Z**2).sum(axis=0)) + np.abs(X.center[J]) / X.scale[J]
-        A = np.vstack([Z, np.zeros((self.problem.forced.size, J.size))])
-        A = less_projection(A, self.basis)
+        A, full = self.beside.left_of(self.beside.root[:, None] * X.columns(J))
+        rounding_scale = full + np.abs(X.center[J]) / X.scale[J]
         square = (A**2).sum(axis=0)
         some = np.sqrt(square) > ROUNDED * rounding_scale
         unclear = _unclear(square + 2.0 * self.lambda2, rounding_scale)
@@ -166,14 +149,17 @@ class PairScan(Contest):
     def _two(self, left, right):
         """All pairs of two blocks."""
         (U, t, *_), (V, u, *_) = self._block(left), self._block(right)
-        r = U.T @ V
-        near = np.abs(r) > 1.0 - NEAR_COPY
-        independent = np.where(near, 1.0, 1.0 - r * r)
+        r, square = (room[: t.size * u.size].reshape(t.size, -1) for room in self.rooms)
+        np.matmul(U.T, V, out=r)
+        near = np.multiply(r, r, out=square) > (1.0 - NEAR_COPY) ** 2
         r *= -2.0 * t[:, None]
         r *= u
         r += (t**2)[:, None]
         r += u**2
-        gain = np.divide(r, 2.0 * independent, out=r)
+        square -= 1.0
+        square *= -2.0
+        square[near] = 1.0
+        gain = np.divide(r, square, out=r)
         gain[near] = -1.0
         if left == right:
             gain[np.tril_indices(t.size)] = -1.0
@@ -233,11 +219,11 @@ class PairScan(Contest):
         if self.todo:
             return
         last = self.best[min(self.wanted, len(self.best)) - 1][0]
-        slack = 64 * (self.problem.X.n + 16) * EPS * self.half + self.problem.noise
+        slack = rounding_of_values(self.problem, self.half)
         off = [
             (scanned, support)
             for scanned, value, support in offers
-            if abs(value - scanned) > AGREEMENT * abs(value) + slack and min(scanned, value) <= last
+            if not confirms(value, scanned, slack) and min(scanned, value) <= last
         ]
         self.close = off[0][1] if off else self.unclear
         if self.unclear is None:

@@ -162,7 +162,7 @@ def why_not_compared(search, ended, names, labels):
         )
     if ended == SearchEnd.NO_OPTIMUM:
         return (
-            f"the model of {', '.join(str(labels[g]) for g in search.open_groups)} has no finite "
+            f"the model of {', '.join(str(labels[g]) for g in search.open_units)} has no finite "
             "optimum, or none that was reached, so the others cannot be compared with it; add a "
             "little shrinkage, lambda2=1e-3"
         )
@@ -225,7 +225,7 @@ def combinations_of_columns(problem, lambda2, names):
 
 def kept_hierarchy(problem):
     """What a claim assumes where models keep a hierarchy: a list of one text, or of none."""
-    hierarchy = None if problem.groups is None else problem.groups.hierarchy
+    hierarchy = problem.hierarchy
     if hierarchy is None or not hierarchy.needs.any():
         return []
     return [f"among models that keep the hierarchy of terms, heredity={hierarchy.rule!r}"]
@@ -235,17 +235,14 @@ def in_place_of(solution, fit, problem, data, weights):
     """A fit of a search as a `Solution` in the place of the one that was searched; weights (n,) of
     all rows.
     """
-    if problem.groups is None:
-        k = fit.support.size - problem.forced.size
-    else:
-        k = int((problem.groups.factor[fit.groups] > 0).sum())
+    chosen = int(problem.free_units[fit.units].sum())
     return in_user_units(
         problem,
         data,
         weights,
         fit,
         number=solution.slice,
-        k=solution.k if math.isnan(solution.lambda0) else k,
+        k=solution.k if math.isnan(solution.lambda0) else chosen,
         lambda0=solution.lambda0,
         lambda1=solution.lambda1,
         lambda2=solution.lambda2,

@@ -22,13 +22,7 @@ from .all_sizes.choice import BestOfOne, why_not_served
 from .all_sizes.enumeration import models_of
 from .bounding import Bounding
 from .contest import COPIED_WHOLE, BranchAndBound, around, compact
-from .group_enumeration import (
-    MOST_FITS,
-    ColumnEnumeration,
-    GroupEnumeration,
-    enumerable,
-    spares_one,
-)
+from .fit_enumeration import MOST_FITS, FitEnumeration, enumerable, spares_one
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
@@ -123,18 +117,9 @@ class CertificateSearch:
     def every_model(self):
         """A search that computes every model of the size, or None where they are too many."""
         s, problem = self.solution, self.bounds.problem
-        target = {"lambda0": s.lambda0} if self.bounds.penalized else {"size": s.k}
-        if problem.groups is not None and not enumerable(problem.groups, problem.usable):
-            return None
         if problem.groups is not None:
-            model = self.model_of_all(problem)
-            return GroupEnumeration(
-                problem,
-                refit=lambda support: self.fit_on(model, support),
-                n_best=self.n_best,
-                fits=self.group_fits,
-                **target,
-            )
+            every = enumerable(problem.groups, problem.usable)
+            return self.all_fits(self.group_fits) if every else None
         if (
             self.bounds.penalized
             or isinstance(self.settings, IntegralityGeneration)
@@ -150,14 +135,21 @@ class CertificateSearch:
             n_best=self.n_best,
         )
 
-    def model_of_all(self, problem):
-        """The model that all sets of a problem are fitted by."""
+    def all_fits(self, fits=None):
+        """A search that refits every set of units; fits: of earlier ones, see `FitEnumeration`."""
+        problem = self.bounds.problem
         model = make_model(problem)
         if not problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_WHOLE:
             model.grow(np.flatnonzero(problem.usable))
             if model.negligible_ridge(self.solution.lambda2):
                 model.find_near()  # which are fitted on an orthogonal basis
-        return model
+        return FitEnumeration(
+            problem,
+            refit=lambda support: self.fit_on(model, support),
+            n_best=self.n_best,
+            fits=fits,
+            **self.target,
+        )
 
     def fits_to_compare(self):
         """A search that refits every model of columns, None where they are too many, or a squared
@@ -168,19 +160,10 @@ class CertificateSearch:
             return None
         if self.given is not None or self.settings.node_limit is not None:
             return None
-        problem = bounds.problem
-        sizes = range(int(problem.selectable.sum()) + 1)
-        if not bounds.penalized:
-            sizes = [self.target["size"]]
-        if min(sizes) < 0 or models_of(int(problem.selectable.sum()), sizes) > MOST_FITS:
-            return None
-        model = self.model_of_all(problem)
-        return ColumnEnumeration(
-            problem,
-            refit=lambda support: self.fit_on(model, support),
-            n_best=self.n_best,
-            **self.target,
-        )
+        count = bounds.problem.units_to_choose
+        sizes = range(count + 1) if bounds.penalized else [self.target["size"]]
+        few = min(sizes) >= 0 and models_of(count, sizes) <= MOST_FITS
+        return self.all_fits() if few else None
 
     @contextmanager
     def time_left_for_fits(self):
@@ -249,14 +232,8 @@ class CertificateSearch:
         worse by more than what a gap counts as closed.
         """
         best = self.solution if self.fit is None else self.fit
-        grouped = self.bounds.whole.groups
-        if grouped is None:
-            counted = self.bounds.whole.usable.copy()
-            counted[self.bounds.whole.forced] = False
-            member = np.isin(np.arange(counted.size), best.support) & counted
-        else:
-            counted = grouped.selectable(self.bounds.whole.usable)
-            member = np.isin(np.arange(counted.size), best.groups) & counted
+        counted = self.bounds.whole.free_units
+        member = np.isin(np.arange(counted.size), best.units) & counted
         copied = [] if self.data.copies is None else self.data.copies[:, 1]
         if member[copied].any():
             return  # a copy in the place of its column is as good

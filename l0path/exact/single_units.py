@@ -29,13 +29,12 @@ from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
-from ..problem.problem import EPS
 from ..problem.verbs import Tangent, along_the_way, bound_of_rows, loss_data
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
-from .pair_scan import AGREEMENT, less_projection
+from .beside_forced import AGREEMENT, BesideForced, confirms, rounding_of_values
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
@@ -81,20 +80,19 @@ def _unfit(fit):
     return FitStatus.NOT_CONVERGED in fit.flags
 
 
-class OneUnit:
+class OneUnit(BesideForced):
     """The units that may be chosen, beside the forced columns F: numbers, columns, fits.
 
     A subclass has run() -> whether every unit was compared.
     """
 
     def __init__(self, model, pool, lambda1, lambda2, poll, groups):
-        self.model, self.problem, self.pool, self.groups = model, model.problem, pool, groups
-        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, pool.fits[0]
-        self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
+        super().__init__(model.problem, pool.fits[0].support, lambda2, independent_count)
+        self.model, self.pool, self.groups, self.null = model, pool, groups, pool.fits[0]
+        self.lambda1, self.lambda2, self.poll = lambda1, lambda2, poll
         self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.alone)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
         self.inside[self.forced] = True
-        self._factorize()
 
     def of(self, i):
         """Columns that unit number i adds to the forced ones."""
@@ -102,11 +100,6 @@ class OneUnit:
             return self.units[i : i + 1]
         columns = self.groups.of(self.units[i])
         return columns[~self.inside[columns]]
-
-    def columns(self, J):
-        """Columns J (n, m), times the root of the weights; groups may share columns."""
-        once, at = np.unique(J, return_inverse=True)
-        return self.root[:, None] * self.problem.X.columns(once)[:, at]
 
     def bounded(self, J):
         """Whether any of the columns J has a finite bound."""
@@ -118,33 +111,8 @@ class OneUnit:
         """The value below which a model is better than the best one so far."""
         return self.pool.fits[1].value - self.pool.tolerance(self.pool.fits[1].value)
 
-    # -------------------- what the forced columns leave of others
-
-    def _factorize(self):
-        """basis: orthonormal columns that span F, extended by the root of the ridge; kept:
-        positions of independent ones among F.
-        """
-        F = self.forced
-        self.basis, self.kept = np.empty((self.root.size, 0)), np.empty(0, dtype=np.int64)
-        if not F.size:
-            return
-        A = np.vstack([self.columns(F), np.sqrt(2.0 * self.lambda2) * np.eye(F.size)])
-        Q, R, order = qr(A / np.sqrt((A * A).sum(axis=0)), mode="economic", pivoting=True)
-        length = np.abs(np.diagonal(R))
-        some = independent_count(length)
-        self.basis, self.kept = Q[:, :some], np.sort(order[:some])
-
-    def residuals(self, J):
-        """(A, full): the columns J, extended by zeros for the ridge of F, less their projection on
-        F, and their lengths before it.
-        """
-        A = self.columns(J)
-        full = np.sqrt((A * A).sum(axis=0))
-        A = np.vstack([A, np.zeros((self.forced.size, J.size))])
-        return less_projection(A, self.basis), full
-
     def residual(self):
-        """The residual of the forced columns' optimum, extended like the columns of `residuals`."""
+        """The residual of the forced columns' optimum, extended like the columns of `left_of`."""
         p, fit = self.problem, self.null
         left = self.root * (p.y - p.X.dot(fit.support, fit.b))
         return np.append(left, -np.sqrt(2.0 * self.lambda2) * fit.b)
@@ -173,7 +141,7 @@ class SquaredUnits(OneUnit):
     def run(self):
         """Fit the units that may be better than the best, in the order of the predicted values."""
         p, pool = self.problem, self.pool
-        slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
+        slack = rounding_of_values(p, self.model.half_square)
         values = self.null.value - self.gains()
         for i in np.argsort(values, kind="stable"):
             if values[i] >= self.mark - slack:
@@ -183,8 +151,8 @@ class SquaredUnits(OneUnit):
             if value >= self.mark - slack:
                 continue
             fit = self.refit(i)
-            off = abs(fit.value - value) > AGREEMENT * abs(value) + slack
-            if _unfit(fit) or (off and self.foretells):
+            off = self.foretells and not confirms(fit.value, value, slack)
+            if _unfit(fit) or off:
                 return False
             pool.update(fit)
             if fit.value < self.mark:  # a better one that the pool did not take
@@ -234,7 +202,7 @@ class SingleColumns(SquaredUnits):
             return np.empty(0)
         if J.size * p.X.n > AT_ONCE:
             raise Unclear
-        A, full = self.residuals(J)
+        A, full = self.left_of(self.columns(J))
         square = (A * A).sum(axis=0)
         gone = np.sqrt(square) <= NO_LENGTH * full
         if not self.exact:
@@ -279,7 +247,7 @@ class SingleGroups(SquaredUnits):
         for start, stop in self.batches():
             self.poll()
             J = [self.of(i) for i in range(start, stop)]
-            A, full = self.residuals(np.concatenate(J))
+            A, full = self.left_of(self.columns(np.concatenate(J)))
             if self.foretells:
                 c = y @ A
             else:
@@ -388,7 +356,7 @@ class SingleFits(OneUnit):
         if self.groups is None and not self.forced.size:
             return
         J = [self.of(i) for i in range(self.units.size)]
-        A, full = self.residuals(np.concatenate(J))
+        A, full = self.left_of(self.columns(np.concatenate(J)))
         A /= full
         for start, stop in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
             R = qr(A[:, start:stop], mode="r", pivoting=True)[0] if start < stop else A[:0]

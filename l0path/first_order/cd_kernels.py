@@ -9,7 +9,7 @@ import numpy as np
 from ..core.dispatch import njit
 from ..exchange.table import ExchangeList, _keep
 from ..problem.penalties import Interval, Separable, entry, threshold
-from ..problem.verbs import along_a_column, derivatives_of_rows, value_of_rows
+from ..problem.verbs import along_a_column, derivatives_of_rows, loss_data, value_of_rows
 
 
 class RowLoss(NamedTuple):
@@ -19,6 +19,11 @@ class RowLoss(NamedTuple):
     y: np.ndarray
     weights: np.ndarray
     intercept: bool
+
+
+def row_loss(loss, y, weights, intercept):
+    """The `RowLoss` of the record of a loss."""
+    return RowLoss(loss_data(loss, along_a_column), y, weights, intercept)
 
 
 class Coordinates(NamedTuple):

@@ -5,8 +5,8 @@
 import numpy as np
 
 from ..problem.penalties import Interval, entry
-from ..problem.verbs import derivatives, loss_data, mean_loss
-from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, probe_entries
+from ..problem.verbs import derivatives, mean_loss
+from .cd_kernels import Predicted, StopRule, Visit, cd_gram, cd_rows, probe_entries, row_loss
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
 CHUNK = 50  # sweeps of one kernel call
@@ -83,7 +83,7 @@ class RowSolver(CoordinateSolver):
         super().__init__(model, lambda1, lambda2, settings, scale)
         p = self.problem
         self.safety = p.loss.traits.entry_safety
-        self.rows = RowLoss(loss_data(p.loss), p.y, p.weights, p.intercept)
+        self.rows = row_loss(p.loss, p.y, p.weights, p.intercept)
 
     def _estimates(self, fit):
         """Predictor, slopes, curvatures (n,) of a fit, and the estimated gains of W: second order,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ..paths import forward
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -55,15 +57,11 @@ class ShowingFrequencies:
         >>> stable = l0path.stability_selection(data.X, data.y, **options)
         >>> ax = stable.plot()
         """
-        from ..plots.inference import plot_stability
-
-        return plot_stability(self, kind, n=n, ax=ax, labels=labels)
+        return forward.plot_stability(self, kind, n=n, ax=ax, labels=labels)
 
     def _repr_html_(self):
         """The columns of a `StabilitySelection` that were chosen most often."""
-        from ..report import stability_html
-
-        return stability_html(self)
+        return forward.stability_html(self)
 
 
 class ShowingCompetition:
@@ -100,12 +98,8 @@ class ShowingCompetition:
         >>> chosen = l0path.knockoff_filter(data.X, data.y, fdr=0.2, random_state=1)
         >>> ax = chosen.plot()
         """
-        from ..plots.inference import plot_knockoffs
-
-        return plot_knockoffs(self, n=n, ax=ax, labels=labels)
+        return forward.plot_knockoffs(self, n=n, ax=ax, labels=labels)
 
     def _repr_html_(self):
         """The columns that a `KnockoffFilter` selected, and the largest statistics."""
-        from ..report import knockoffs_html
-
-        return knockoffs_html(self)
+        return forward.knockoffs_html(self)

@@ -174,13 +174,8 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=None, X=Non
     models, best, bound = found.models, found.scores, found.bound
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
-    groups, first = task.problem.groups, path._meta.forced
-    inside, free = models[0].support, task.problem.selectable
-    if groups is not None:
-        inside, free = models[0].path._solutions[0].groups, groups.selectable(task.problem.usable)
-        first = np.flatnonzero(groups.factor == 0)
-    inside = inside[~np.isin(inside, first)]
-    others = np.setdiff1d(np.flatnonzero(free), inside)
+    units, free = models[0].path._solutions[0].units, task.problem.free_units
+    inside, others = units[free[units]], np.setdiff1d(np.flatnonzero(free), units)
     none = np.empty(0, dtype=np.int64)
     return Certificate(
         model=models[0],
@@ -235,10 +230,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None,
     model = Model(whole, index)
     unique = proven and (len(scores) < 2 or scores[1] > scores[0] + GLOBAL_GAP * abs(scores[0]))
     unique = unique and NOT_UNIQUE not in s.flags
-    units = s.support if s.groups is None else s.groups
-    free = task.problem.selectable
-    if s.groups is not None:
-        free = task.problem.groups.selectable(task.problem.usable)
+    units, free = s.units, task.problem.free_units
     inside, others = units[free[units]], np.setdiff1d(np.flatnonzero(free), units)
     none = np.empty(0, dtype=np.int64)
     return Certificate(
@@ -563,7 +555,7 @@ class SetSearch:
         numbers = np.arange(count.everything + 1)
         s, d = np.meshgrid(sizes, numbers, indexing="ij")
         penalty = criteria_of_sizes(path, name, s.ravel(), d.ravel(), **same).reshape(s.shape)
-        free = np.flatnonzero(self.problem.groups.selectable(self.problem.usable))
+        free = np.flatnonzero(self.problem.free_units)
         there = d >= count.least(free, free)[:, None]
         return np.where(there & (d + path._meta.intercept < path._meta.n_eff), penalty, math.inf)
 
@@ -678,13 +670,11 @@ class SetSearch:
         for s in self.path._solutions:
             if s.status != FitStatus.CONVERGED:
                 continue
-            value = s.loss + s.shrinkage
-            units = s.support if self.problem.groups is None else s.groups
-            size = units.size - held
+            value, size = s.loss + s.shrinkage, s.units.size - held
             if size >= len(wanted.score.penalty):
                 continue
             slack = AGREEING * abs(value) + self.problem.left_of_perfect(self.path._meta.null_loss)
-            if wanted.score_of(units, size, value + slack) < best[0]:
+            if wanted.score_of(s.units, size, value + slack) < best[0]:
                 return True
             proven = s.optimality == Optimality.GLOBAL
             if proven and size == best[1] and best[3].value < value - slack:
@@ -704,19 +694,15 @@ class SetSearch:
 
     def _offer_known(self, search, wanted):
         """Start from the best models of the path, and those one column away from the best one."""
+        held = search.held.size
         rows = [
-            (s, s.support if self.problem.groups is None else s.groups)
+            s
             for s in self.path._solutions
-            if s.status == FitStatus.CONVERGED
+            if s.status == FitStatus.CONVERGED and s.units.size - held <= search.J.size
         ]
-        sizes = [units.size - search.held.size for _, units in rows]
-        rows = [row for row, size in zip(rows, sizes, strict=True) if size <= search.J.size]
-        scores = [
-            wanted.score_of(units, units.size - search.held.size, s.loss + s.shrinkage)
-            for s, units in rows
-        ]
+        scores = [wanted.score_of(s.units, s.units.size - held, s.loss + s.shrinkage) for s in rows]
         for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
-            search.know(rows[i][1])
+            search.know(rows[i].units)
         if wanted.found and (wanted.n_best or 0) > 1:
             best = np.array(wanted.found[0][2], dtype=np.int64)
             for j in search.J:

@@ -24,11 +24,11 @@ from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
 from ..exact.contest import BranchAndBound
-from ..exact.group_enumeration import refuse_groups
+from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch
-from ..paths import Model, Path
+from ..paths import Model, Path, forward
 from ..paths.criteria import score_table
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
@@ -170,7 +170,7 @@ class Certificate:
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
         meta = self.model.path._meta
-        return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
+        return [str(meta.unit_labels[j]) for j in fixed]
 
     def _fixed(self):
         """A sentence about the columns of all best models."""
@@ -189,9 +189,7 @@ class Certificate:
         )
 
     def _repr_html_(self):
-        from ..report import certificate_html
-
-        return certificate_html(self)
+        return forward.certificate_html(self)
 
     def __repr__(self):
         m, lambda0 = self.model, self.model._solution.lambda0
@@ -230,9 +228,7 @@ def certify(
     if criterion is not None:
         others = {"box": box, "node_limit": node_limit, "algorithm": algorithm, "rule": rule}
         _refuse_beside(criterion, {**others, **selector})
-        from .all_models import certify_by
-
-        return certify_by(self, criterion, **limits, X=X, y=y)
+        return forward.certify_by(self, criterion, **limits, X=X, y=y)
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(self, settings, n_best, time_limit)
     (self, index), clock = self._at(rule, **selector), Clock(time_limit)
@@ -264,9 +260,7 @@ def certify(
         reporting = Reporting(problem, data, row_weights(data))
         alone = algorithm is None and box is None and node_limit is None
         if reporting.needed and alone and self._meta.grid == "support":
-            from .all_models import certify_size
-
-            exact = certify_size(self, index, **limits, X=X, y=y)
+            exact = forward.certify_size(self, index, **limits, X=X, y=y)
             if exact is not None:
                 return exact
         with Bar(progress, "l0path certify") as bar:

@@ -13,6 +13,7 @@ from ..core import colors
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
+from ..paths import forward
 from ..paths.criteria import score_table
 from .summaries import neighbors_of
 
@@ -20,23 +21,13 @@ MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
 NO_SIGN = 2  # of what has several coefficients: columns of several responses, groups of columns
 
 
-def units_of(meta, solution):
-    """Numbers of the columns of a solution, or of its groups where the path has groups."""
-    return solution.support if meta.groups is None else solution.groups
-
-
-def labels_of(meta):
-    """The names of the columns of a path, or the labels of its groups."""
-    return list(meta.names) if meta.groups is None else meta.groups.labels
-
-
 def signs(meta, solution):
-    """The signs of the coefficients of the columns, or groups, of a solution (`units_of`); NO_SIGN
+    """The signs of the coefficients of the columns, or groups, of a solution; NO_SIGN
     for what has several.
     """
     beta = solution.beta
     if beta.ndim > 1:
-        return np.full(len(units_of(meta, solution)), NO_SIGN)
+        return np.full(solution.units.size, NO_SIGN)
     if meta.groups is None:
         return np.sign(beta)
     own = [meta.groups.of(g) for g in solution.groups]
@@ -165,15 +156,15 @@ class ModelSet:
         """The names of the columns, or the labels of the groups, as an index."""
         meta = self._path._meta
         name = "feature" if meta.groups is None else "group"
-        return pd.Index(labels_of(meta), name=name, dtype=object)
+        return pd.Index(list(meta.unit_labels), name=name, dtype=object)
 
     @property
     def _member(self):
         """(models, units) whether a column, or a group, is in a model."""
         meta = self._path._meta
-        out = np.zeros((len(self), len(labels_of(meta))), dtype=bool)
+        out = np.zeros((len(self), len(meta.unit_labels)), dtype=bool)
         for row, solution in zip(out, self._solutions, strict=True):
-            row[units_of(meta, solution)] = True
+            row[solution.units] = True
         return out
 
     @property
@@ -416,7 +407,7 @@ class ModelSet:
         meta = self._path._meta
         sign = np.zeros(self._member.shape)
         for row, solution in zip(sign, self._solutions, strict=True):
-            row[units_of(meta, solution)] = signs(meta, solution)
+            row[solution.units] = signs(meta, solution)
         order, _ = self.ordered()
         shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
         map_ = colors.signs().with_extremes(bad="0.6")
@@ -446,9 +437,7 @@ class ModelSet:
         return f"{models}, {self.score} within {share} of {self.scores[0]:.6g}; {all_}"
 
     def _repr_html_(self):
-        from ..report import model_set_html
-
-        return model_set_html(self)
+        return forward.model_set_html(self)
 
     def __repr__(self):
         which = "the best of " if len(self) > 1 else "the only one: " * self.complete

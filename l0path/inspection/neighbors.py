@@ -79,9 +79,9 @@ class Around:
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
         self.solution = s = path._solutions[index]
-        self.problem, groups = pose(data), path._meta.groups
-        self.names = path._meta.names if groups is None else groups.labels
-        self.factor = (self.problem if groups is None else self.problem.groups).factor
+        self.problem = pose(data)
+        self.names = path._meta.unit_labels
+        self.factor = self.problem.unit_factor
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.prepare()

@@ -13,6 +13,7 @@ import pandas as pd
 from ..core.describing import model_line, signed
 from ..core.tables import pandas_of
 from ..formula.frames import text_named
+from ..paths import forward
 from .separated_refits import separated
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
@@ -231,9 +232,7 @@ class Refit:
             (`attrs`), which says which rows have chosen the features, and why there are no
             p-values. `to_latex`, `to_markdown` and `to_html` print it for a paper.
         """
-        from .estimates import estimates
-
-        return estimates(self, level, exponentiate, p_values)
+        return forward.estimates(self, level, exponentiate, p_values)
 
     def _made_by(self):
         return f"statsmodels' {type(self.model).__name__}"
@@ -246,9 +245,7 @@ class Refit:
         return model_line(path._meta.response, s.k, chosen)
 
     def _repr_html_(self):
-        from ..report import refit_html
-
-        return refit_html(self)
+        return forward.refit_html(self)
 
     def __repr__(self):
         try:

@@ -17,7 +17,7 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
-from ..paths import Model
+from ..paths import Model, forward
 from ..problem.solution import present
 from .group_neighbors import GroupNeighbors
 from .neighbors import ExchangePairs, Neighbors
@@ -144,9 +144,7 @@ class Summary:
         return out
 
     def _repr_html_(self):
-        from ..report import summary_html
-
-        return summary_html(self)
+        return forward.summary_html(self)
 
     def __repr__(self):
         body = self.formatted().to_string() if len(self.table) else "(intercept only)"

@@ -55,9 +55,8 @@ from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
 from ..problem.solution import present
-from .path import Path
+from .path import RULES, Path
 
-RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
 FORMULAS = {
     "aic": "-2 * loglik + 2 * df",

@@ -14,11 +14,12 @@ from ..core.arguments import vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
+from . import forward
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..inspection import Summary
+    from .forward import Summary
     from .path import Path
 
 
@@ -261,10 +262,8 @@ class Model:
         >>> path.model(k=1).score(X, y, times=[2, 4]).round(2).to_dict("list")
         {'auc': [1.0, 1.0], 'brier': [0.06, 0.04]}
         """
-        from ..inspection import score
-
         given = {"sample_weight": sample_weight, "freq_weight": freq_weight, "trials": trials}
-        return score(self, X, y, times=times, offset=offset, strata=strata, **given)
+        return forward.score(self, X, y, times=times, offset=offset, strata=strata, **given)
 
     def summary(
         self,
@@ -321,9 +320,7 @@ class Model:
         Hits             10519.2          Runs
         CRBI             23597.1         CRuns
         """
-        from ..inspection import summary
-
-        return summary(self, X=X, y=y)
+        return forward.summary(self, X=X, y=y)
 
     def refit(
         self,
@@ -455,9 +452,7 @@ class Model:
         | Hits | 3.639 | 2.438 | 4.839 | <0.0001 |
         | CRBI | 0.8041 | 0.6301 | 0.9781 | <0.0001 |
         """
-        from ..inspection import refit
-
-        return refit(
+        return forward.refit(
             self,
             X=X,
             y=y,
@@ -574,9 +569,7 @@ class Model:
         0    Hits   Runs     0.012    True
         1    CRBI  CRuns     0.018    True
         """
-        from ..inspection import alternatives
-
-        return alternatives(self, n=n, X=X, y=y)
+        return forward.alternatives(self, n=n, X=X, y=y)
 
     def certify(self, **options: Any) -> Any:
         """The `Certificate` of this model, as `Path.certify` finds it.
@@ -782,11 +775,9 @@ class Model:
         >>> ax = path.model("bic").plot()
         >>> ax.figure.savefig("model.png")  # doctest: +SKIP
         """
-        from ..plots.model import plot_model
-
         rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
         shown = {"level": level, "bins": bins, "groups": groups, "risk": risk}
-        return plot_model(self, kind, X, y, ax=ax, label=label, **rows, **shown)
+        return forward.plot_model(self, kind, X, y, ax=ax, label=label, **rows, **shown)
 
     def to_python(self) -> str:
         """The model as Python code: a module that needs NumPy alone.
@@ -820,9 +811,7 @@ class Model:
         1    564.7
         dtype: float64
         """
-        from ..report import python_code
-
-        return python_code(self)
+        return forward.python_code(self)
 
     def to_sql(self) -> str:
         """The model as an SQL expression over the columns of a table.
@@ -846,9 +835,7 @@ class Model:
             If a feature cannot be written out, as in `to_python`, or if the fit had an offset that
             is no term of a formula.
         """
-        from ..report import sql_expression
-
-        return sql_expression(self)
+        return forward.sql_expression(self)
 
     def to_sklearn(self) -> Any:
         """The model as a fitted linear model of scikit-learn, with all p coefficients.
@@ -869,9 +856,7 @@ class Model:
             If the model has a formula, features made by a design, or an offset, or is one of
             survival times or ordered classes, which scikit-learn has no estimator of.
         """
-        from ..report import sklearn_model
-
-        return sklearn_model(self)
+        return forward.sklearn_model(self)
 
     def save(self, file: str | PathLike, *, data: bool = False) -> None:
         """Write the model to a file, which `l0path.load(file)` reads back as a `Model`.
@@ -903,9 +888,7 @@ class Model:
         >>> l0path.load(file).features
         ['Hits', 'CRBI']
         """
-        from ..cross_validation.storage import save_model
-
-        return save_model(self, file, data=data)
+        return forward.save_model(self, file, data=data)
 
     @property
     def __maketables_coef_table__(self) -> pd.DataFrame:
@@ -932,9 +915,7 @@ class Model:
         return self.details.get(key)
 
     def _repr_html_(self):
-        from ..report import model_html
-
-        return model_html(self)
+        return forward.model_html(self)
 
     def _line(self):
         """The model as a line: the response, the size, and what was chosen, each feature, or group

@@ -30,6 +30,7 @@ from ..formula import Encoded
 from ..problem.problem import Data
 from ..problem.responses import mean_at
 from ..problem.solution import Solution
+from . import forward
 from .model import Model
 from .new_rows import with_baselines
 from .predicting import (
@@ -46,11 +47,10 @@ from .records import Meta, Source, by_response, loss_asked, loss_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..cross_validation import CVPath
-    from ..inspection import Certificate, ModelSet
-    from ..report import Page
     from .comparison import Comparison
+    from .forward import Certificate, CVPath, ModelSet, Page
 
+RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")  # information criteria, see `criteria`
 TABLE = ["k", "n_features", "objective", "deviance_ratio", "optimality", "features"]
 DETAILS = [
     "k",
@@ -199,9 +199,8 @@ class Path:
 
     def _chosen(self):
         """The features of each solution as one text: names of columns, or labels of groups."""
-        groups = self._meta.groups
-        labels = self._meta.names if groups is None else groups.labels
-        chosen = [(s.support if groups is None else s.groups).tolist() for s in self._solutions]
+        labels = self._meta.unit_labels
+        chosen = [s.units.tolist() for s in self._solutions]
         name = {j: str(labels[j]) for j in {j for own in chosen for j in own}}  # some are made
         return [", ".join([name[j] for j in own]) for own in chosen]
 
@@ -283,9 +282,7 @@ class Path:
 
     def _repr_html_(self):
         """A header, the head of the table, and deviance ratio against k."""
-        from ..report import path_html
-
-        return path_html(self)
+        return forward.path_html(self)
 
     # -- choosing one solution
 
@@ -334,26 +331,21 @@ class Path:
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
             rule = self._default
         if isinstance(rule, str):
-            from .criteria import RULES, best_model, of_larger_sizes
-
             if rule.lower() in RULES:
                 if not selector:
-                    return best_model(self, rule)
+                    return forward.best_model(self, rule)
                 row = self.select(rule, **selector)
-                return self, row, "" if "rows" in selector else of_larger_sizes(self, row, rule)
+                told = "" if "rows" in selector else forward.of_larger_sizes(self, row, rule)
+                return self, row, told
         return self, self.select(rule, **selector), ""
 
     def _larger_sizes(self, s):
         """Whether a solution has the largest size tried: `engine.posing.larger_sizes`."""
-        from ..engine.posing import larger_sizes
-
-        return larger_sizes(self, s)
+        return forward.larger_sizes(self, s)
 
     def _best_by(self, names, options):
         """The best models by criteria, of all sets of terms: `inspection.all_models.best_by`."""
-        from ..inspection import best_by
-
-        return best_by(self, names, options)
+        return forward.best_by(self, names, options)
 
     def select(
         self,
@@ -458,11 +450,9 @@ class Path:
         given_slice = dict(zip(SLICES, (slice, lambda1, lambda2, relax), strict=True))
         within = self._rows(**given_slice)
         if criterion:
-            from .criteria import select
-
             if rows is None and any(value is not None for value in given_slice.values()):
                 rows = within
-            return select(self, rule, rows=rows, **options)
+            return forward.select(self, rule, rows=rows, **options)
         if rule is not None:
             return self._by_function(rule)
         rows = within
@@ -1070,9 +1060,9 @@ class Path:
         >>> path.score_table().attrs["n"]
         263.0
         """
-        from .criteria import score_table
-
-        return score_table(self, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+        return forward.score_table(
+            self, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated
+        )
 
     def near_best(
         self,
@@ -1132,9 +1122,7 @@ class Path:
           Division_W -123, PutOuts +0.2643
           the best of 4 models with k = 6..8, bic within 2 of 3812.21; the list is complete>
         """
-        from ..inspection import near_best
-
-        return near_best(
+        return forward.near_best(
             self, k, within=within, criterion=criterion, X=X, y=y,
             **{"max_models": max_models, "time_limit": time_limit, "progress": progress},
         )  # fmt: skip
@@ -1230,9 +1218,7 @@ class Path:
         >>> [model.features for model in certificate.best]
         [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']]
         """
-        from ..inspection import certify
-
-        return certify(
+        return forward.certify(
             self,
             rule,
             time_limit=time_limit,
@@ -1301,9 +1287,7 @@ class Path:
         >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
         ['Hits', 'CRBI']
         """
-        from ..cross_validation import validate
-
-        return validate(
+        return forward.validate(
             self,
             X,
             y,
@@ -1411,9 +1395,7 @@ class Path:
         | cigarettes |  | 1.035 |
         |  |  | (1.007, 1.063) |
         """
-        from .comparison import compare
-
-        return compare(
+        return forward.compare(
             self,
             models,
             names=names,
@@ -1503,9 +1485,7 @@ class Path:
         >>> ax = path.plot("coef", mark="bic")
         >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
         """
-        from ..plots.draw import plot
-
-        return plot(
+        return forward.plot(
             self,
             kind,
             x,
@@ -1573,9 +1553,7 @@ class Path:
         OSError
             If the file cannot be written.
         """
-        from ..report import explore
-
-        return explore(
+        return forward.explore(
             self,
             file,
             alternatives=alternatives,
@@ -1620,9 +1598,7 @@ class Path:
         >>> l0path.load(file).certify(k=2).proven
         True
         """
-        from .storage import save
-
-        return save(self, file, data=data)
+        return forward.save(self, file, data=data)
 
     def slice(self, i: int) -> Path:
         """The path of one slice, a pair (lambda1, lambda2) and a share `relax`, with rows numbered
@@ -1672,9 +1648,7 @@ class Path:
         X and y are needed after loading a path without data, and refused where they differ from
         those of the fit by a checksum.
         """
-        from ..engine.posing import data_of_fit
-
-        return data_of_fit(self, X, y)
+        return forward.data_of_fit(self, X, y)
 
 
 def _neighbors(grid, value):

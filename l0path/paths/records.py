@@ -96,6 +96,11 @@ class Meta:
         return self.loss_parameter if self.traits.parameter == name else None
 
     @property
+    def unit_labels(self):
+        """What the units are called that sizes count: names of features, or labels of groups."""
+        return self.names if self.groups is None else self.groups.labels
+
+    @property
     def unlike_terms(self):
         """Whether groups, or terms, that may be chosen have several columns, so that the best model
         by a criterion need not be the best one of its number of terms.

@@ -242,7 +242,7 @@ def _assemble(header, stored, env):
     meta["coded"] = tuple(map(tuple, meta.get("coded", ())))
     r = _responses(meta, stored)
     meta = _meta(meta, p, n, stored)
-    units = p if meta.groups is None else len(meta.groups.labels)
+    units = len(meta.unit_labels)
     numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     table = stored.array("numbers", np.float64, (m, len(numbers)))
     sizes = stored.array("sizes", np.int64, (m,))

@@ -177,12 +177,50 @@ class Problem:
         out[self.forced] = False
         return out
 
+    # -------------------- the units that are chosen: columns, or groups of columns
+
+    @property
+    def free_units(self):
+        """Units that may be chosen (units,) bool: they have a usable column, and are not forced."""
+        return self.selectable if self.groups is None else self.groups.selectable(self.usable)
+
+    @property
+    def held_units(self):
+        """Units that every model has, ascending."""
+        if self.groups is None:
+            return self.forced[self.usable[self.forced]].astype(np.int64)
+        return np.flatnonzero((self.groups.factor == 0) & self.groups.with_columns(self.usable))
+
     @property
     def units_to_choose(self):
-        """How many columns, or groups, may be chosen."""
+        """How many units may be chosen."""
+        return int(self.free_units.sum())
+
+    @property
+    def unit_factor(self):
+        """What multiplies lambda0 in the cost of each unit (units,)."""
+        return self.factor if self.groups is None else self.groups.factor
+
+    @property
+    def even_cost(self):
+        """What a unit that may be chosen costs for lambda0 = 1; None where they differ."""
+        costs = np.unique(self.unit_factor[self.free_units])
+        return None if costs.size > 1 else float(costs.sum())
+
+    @property
+    def hierarchy(self):
+        """Which groups need others in a model, None where none does."""
+        return None if self.groups is None else self.groups.hierarchy
+
+    def columns_of(self, units):
+        """Columns of a set of units, held ones among them: they themselves, or those of groups with
+        the forced ones.
+        """
         if self.groups is None:
-            return int(self.selectable.sum())
-        return int(self.groups.selectable(self.usable).sum())
+            return units
+        columns = np.concatenate([self.forced, *(self.groups.of(g) for g in units)])
+        found = np.unique(columns).astype(np.int64)
+        return found[self.usable[found]]
 
 
 def codes_of(data):

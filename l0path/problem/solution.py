@@ -53,6 +53,11 @@ class Solution(NamedTuple):
     # without shrinkage on the same support
     relax: float = 1.0
 
+    @property
+    def units(self):
+        """The units that sizes count: the columns, or the groups."""
+        return self.support if self.groups is None else self.groups
+
     def in_texts(self):
         """With states as plain texts: members of enumerations show their class to users."""
         if {type(text) for text in (self.status, self.optimality, *self.flags)} == {str}:

@@ -26,7 +26,7 @@ predictor to the next let it remember where it was (`along_the_way`).
 
 import math
 import threading
-from functools import cache, cached_property, singledispatch
+from functools import cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,7 @@ class AddressedVerb(NamedTuple):
     call: Any  # `call_at` of this signature
     without: Any  # see `called_by_address`
     sums: bool  # see `called_by_address`
+    rare: bool  # see `called_by_address`
 
 
 class LossData(NamedTuple):
@@ -113,19 +114,20 @@ class NoLoss(NamedTuple):
 SHARED = types.int64, VECTOR, INDICES, VECTOR  # address of `state_of_rows`, numbers, ints, memory
 
 
-def called_by_address(returned, *kinds, without=None, sums=False):
+def called_by_address(returned, *kinds, without=None, sums=False, rare=False):
     """Decorator of a verb of all rows: kernels call that of a `LossData` by its address.
 
     returned, kinds: numba types of what it returns and of its arguments after the loss; without:
     the number that kernels take for it where a loss has no such verb, None where the verb itself
     says so; a verb that returns nothing then does nothing. sums: whether the verb itself asks verbs
-    of one row, so that a loss which has these has it.
+    of one row, so that a loss which has these has it. rare: whether it is compiled only for those
+    who name it to `loss_data`, or ask it alone.
     """
 
     def register(verb):
         place, signature, names = len(BY_ADDRESS), returned(*SHARED, *kinds), _arguments(verb)
         call, given = calling(signature), ", ".join(names)
-        BY_ADDRESS.append(AddressedVerb(verb, signature, call, without, sums))
+        BY_ADDRESS.append(AddressedVerb(verb, signature, call, without, sums, rare))
         scope = {"call": call, "without": without, "__name__": __name__}
         shared = f"loss.at[{STATE}], loss.numbers, loss.ints, loss.memory"
         made = f"call(loss.at[{place}], {shared}, {given}) if loss.at[{place}] else without"
@@ -199,9 +201,9 @@ class CompiledVerbs:
     """
 
     def __init__(self, record, kinds):
-        kept, self.kernels, self._alone = _in_kernels(record), [], {}
+        kept, self.kernels, self._known = _in_kernels(record), [], {}
         self.has_state, rows = _registered(state_of_rows, kept), _registered(value, kept)
-        for verb, _, _, without, sums in BY_ADDRESS:
+        for verb, _, _, without, sums, _ in BY_ADDRESS:
             if _registered(verb, kept) or (sums and rows):
                 self.kernels.append(_kernel(verb, kept, None if self.has_state else kinds))
             elif self.has_state and _registered(verb, WithState):
@@ -209,18 +211,25 @@ class CompiledVerbs:
             else:
                 self.kernels.append(_kernel(verb, NoLoss, ()) if without is None else None)
 
-    @cached_property
-    def at(self):
-        """`LossData.at`."""
-        return np.array([*map(self._address, range(len(BY_ADDRESS)))], dtype=np.int64)
+    def at(self, *more):
+        """`LossData.at` with all verbs that are not rare, and those at the places `more`."""
+        if more not in self._known:
+            places = [i for i, one in enumerate(BY_ADDRESS) if not one.rare or i in more]
+            self._known[more] = self._compiled(places)
+        return self._known[more]
 
     def alone(self, place):
         """As `at` for those who ask for one verb only: no other is compiled."""
-        if place not in self._alone:
-            at = self._alone[place] = np.zeros(len(BY_ADDRESS), dtype=np.int64)
-            for one in {STATE, place}:
-                at[one] = self._address(one)
-        return self._alone[place]
+        if place not in self._known:
+            self._known[place] = self._compiled([STATE, place])
+        return self._known[place]
+
+    def _compiled(self, places):
+        """The addresses of the verbs at these places, 0 for the others."""
+        at = np.zeros(len(BY_ADDRESS), dtype=np.int64)
+        for place in places:
+            at[place] = self._address(place)
+        return at
 
     def _address(self, place):
         """The address of a verb, 0 for one that the class has not."""
@@ -283,14 +292,16 @@ def _laid_out(loss, kinds):
     return np.concatenate(numbers, dtype=np.float64), np.concatenate(ints)
 
 
-def loss_data(loss):
+def loss_data(loss, *rare):
     """A loss as kernels take it: a `LossData`, made anew in every process; the record itself of one
-    that cannot be packed, for which kernels are then compiled anew.
+    that cannot be packed, for which kernels are then compiled anew. rare: the verbs that kernels
+    will ask beyond those that most of them do, see `called_by_address`.
     """
     packed = _packed(loss)
     if packed is None:
         return loss
-    return LossData(packed.verbs.at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
+    at = packed.verbs.at(*(PLACES[verb] for verb in rare))
+    return LossData(at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
 
 
 NOTHING = np.empty(0)
@@ -442,7 +453,7 @@ def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
 
 
 @called_by_address(
-    NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR, without=math.nan, sums=True
+    NUMBER, VECTOR, VECTOR, VECTOR, VECTOR, NUMBER, VECTOR, without=math.nan, sums=True, rare=True
 )
 @generic
 def along_a_column(loss, y, eta, weights, z, shift, out):
@@ -457,7 +468,7 @@ def along_a_column(loss, y, eta, weights, z, shift, out):
     return total
 
 
-@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True)
+@called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True, rare=True)
 @generic
 def value_of_each(loss, y, eta, out):
     """Fill out (n,) with the loss of each row, without weights; returns 0."""

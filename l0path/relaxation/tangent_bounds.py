@@ -66,15 +66,13 @@ def _of_units(problem, gains):
     """(what each column, or group, that may be chosen lowers the tangents by at most, their costs
     for lambda0 = 1). Groups that share a column count it each.
     """
-    groups = problem.groups
+    groups, free = problem.groups, np.flatnonzero(problem.free_units)
     if groups is None:
-        free = np.flatnonzero(problem.selectable)
         return gains[free], np.where(np.isfinite(problem.factor[free]), problem.factor[free], 0.0)
     own = gains[groups.columns]
     own[np.isin(groups.columns, problem.forced)] = 0.0
     units = np.zeros((len(groups.labels), gains.shape[1]))
     np.add.at(units, groups.owners(), own)
-    free = np.flatnonzero(groups.selectable(problem.usable))
     return units[free], groups.factor[free]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.status import GLOBAL_GAP
 from ..inference.prediction_intervals import intervals_of_fit
-from ..inspection.model_set import ModelSet, signs, units_of
+from ..inspection.model_set import ModelSet, signs
 from ..paths.new_rows import baseline_of_model
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.baseline import cumulative_hazards
@@ -268,7 +268,7 @@ def good_models(path, found):
     rows = []
     for model, line in zip(found.models, table.itertuples(index=False), strict=False):
         solution = model.path._solutions[model._index]
-        units = units_of(path._meta, solution).tolist()
+        units = solution.units.tolist()
         sign = dict(zip(units, signs(path._meta, solution).tolist(), strict=True))
         score, apart = (short(float(v)) for v in (line[1], line[2]))
         rows.append([int(line[0]), score, apart, [int(sign.get(int(j), 0)) for j in places]])

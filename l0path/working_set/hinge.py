@@ -261,18 +261,18 @@ class _Restricted:
             b0 = self.smoothed(width, b, b0, eta)
             loss = type(self.soft)(*self.soft[:-1], width)
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
-            kink, points, settled = curved > 0, [(b, b0, slopes, 0.0)], True
+            kink, points, converged = curved > 0, [(b, b0, slopes, 0.0)], True
             if np.count_nonzero(kink) <= MOST_AT_KINK + 2 * b.size:  # more are not at the kink
                 # near the optimum, where objectives differ by rounding, only these are exact
                 exact = self.polished(b, b0, eta, kink)
                 points.append((*exact, ROUNDING * self.scale))
-                settled = self.settled(*exact, kink, eta > p.y)
+                converged = self.converged(*exact, kink, eta > p.y)
             for x, x0, a, tie in points:
                 value = self.value(x, x0)[0]
                 best = (x.copy(), x0, value) if value <= best[2] + tie else best
                 top = max(top, self.bound(a))
             # objectives do not show where rows of next to no weight are
-            if settled and best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
+            if converged and best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3 * self.scale):
                 break
         return *best, best[2] - top
 
@@ -301,7 +301,7 @@ class _Restricted:
         a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
 
-    def settled(self, b, b0, a, kink, above):
+    def converged(self, b, b0, a, kink, above):
         """Whether the rows are where `polished` took them to be: those at the kink have slopes a
         within their ranges, the others are above and below it.
         """

@@ -226,7 +226,10 @@ def test_containers_integers_repeats_groups_and_processes_give_the_same():
 
 
 def test_serial_and_parallel_folds_are_identical():
-    for kind, fit in (("real", {}), ("classes", {"loss": "logistic", "lambda2": 0.05})):
+    for kind, fit in (
+        ("real", {"lambda2": [1.0, 0.0]}),
+        ("classes", {"loss": "logistic", "lambda2": 0.05}),
+    ):
         X, y = sample(kind, n=120)
         serial, parallel = (
             l0path.cv_fit(X, y, cv=4, max_k=4, random_state=0, n_jobs=jobs, **fit)

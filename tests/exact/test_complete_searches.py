@@ -389,11 +389,11 @@ def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():
 
 
 def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
-    from l0path.exact.group_enumeration import GroupEnumeration
+    from l0path.exact.fit_enumeration import FitEnumeration
 
     X, y, groups = grouped(3)
     path = l0path.fit(X, y, groups=groups, certify=False)
-    real, calls = GroupEnumeration._compare, []
+    real, calls = FitEnumeration._compare, []
 
     def compare(self, chosen):
         calls.append(0)
@@ -401,7 +401,7 @@ def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
             signal.raise_signal(signal.SIGINT)
         real(self, chosen)
 
-    monkeypatch.setattr(GroupEnumeration, "_compare", compare)
+    monkeypatch.setattr(FitEnumeration, "_compare", compare)
     c = path.certify(time_limit=None, k=3)
     assert c.status == "interrupted" and c.nodes == 3 and not c.proven
     assert 0 < c.lower_bound <= c.incumbent  # the fit on all groups bounds every other

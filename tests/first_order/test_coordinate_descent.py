@@ -19,12 +19,11 @@ from l0path.core.control import Clock, Stop
 from l0path.engine.lambda0.path import STEP, Lambda0Path
 from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
-from l0path.first_order.cd_kernels import Coordinates, RowLoss, StopRule, cd_gram, line
+from l0path.first_order.cd_kernels import Coordinates, StopRule, cd_gram, line, row_loss
 from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
 from l0path.first_order.coordinate_solvers import make_descent
 from l0path.problem.losses import make_loss
 from l0path.problem.penalties import Interval, entry, separable, threshold
-from l0path.problem.verbs import loss_data
 from l0path.working_set.model import make_model
 
 CD, CDPSI = CoordinateDescent(), LocalSearch(refit=False)
@@ -150,7 +149,7 @@ def test_line_finds_the_minimum_along_a_column(loss):
             + lambda1 * abs(grid)
             + lambda2 * grid**2
         )
-        rows, shrunk = RowLoss(loss_data(record), y, w, False), separable(0.0, lambda1, lambda2)
+        rows, shrunk = row_loss(record, y, w, False), separable(0.0, lambda1, lambda2)
         t, gain, end = line(rows, shrunk, eta, z, old, *box)
         assert end <= cost.min() + 1e-12 and end >= cost.min() - 1e-5
         assert abs(cost[-1] - end - gain) < 1e-12 and box[0] <= t <= box[1]
@@ -162,7 +161,7 @@ def test_line_finds_the_minimum_before_the_exponential_of_a_far_row(reach):
     z, y, w = rng.normal(size=40), rng.gamma(2.0, size=40), np.full(40, 1.0)
     y *= np.exp(-0.5 * z)
     z[7], w[7] = reach, 1e-8
-    eta, rows = np.zeros(40), RowLoss(loss_data(make_loss("gamma")), y, w / w.sum(), False)
+    eta, rows = np.zeros(40), row_loss(make_loss("gamma"), y, w / w.sum(), False)
     eta[7] = 0.12 * reach  # the predictor there has room for a step to -0.12
     t, gain, end = line(rows, separable(0.0), eta, z, 0.0, -np.inf, np.inf)
     grid = np.linspace(-0.6, 0.0, 60_001)

@@ -1,4 +1,4 @@
-"""Methods of results whose code is in another package have its signature and pass everything on."""
+"""Methods of results whose code is elsewhere have its signature and pass everything on."""
 
 import importlib
 import inspect
@@ -10,57 +10,58 @@ import pytest
 
 import l0path
 from l0path.core.hints import OF_KIND
+from l0path.paths import forward
 
 OF_MODEL = ("summary", "alternatives", "refit", "score")
 METHODS = [
-    *((l0path.Model, name, "inspection", name) for name in OF_MODEL),
-    (l0path.Path, "certify", "inspection", "certify"),
-    (l0path.Path, "near_best", "inspection", "near_best"),
-    (l0path.Path, "validate", "cross_validation", "validate"),
-    (l0path.Path, "score_table", "paths.criteria", "score_table"),
-    (l0path.Path, "compare", "paths.comparison", "compare"),
-    (l0path.Path, "save", "paths.storage", "save"),
-    (l0path.Path, "plot", "plots.draw", "plot"),
-    (l0path.Path, "explore", "report", "explore"),
-    (l0path.CVPath, "rescore", "cross_validation.comparing", "rescore"),
-    (l0path.CVPath, "metrics", "cross_validation.comparing", "metrics"),
-    (l0path.CVPath, "difference", "cross_validation.comparing", "difference"),
-    (l0path.CVPath, "compare", "cross_validation.comparing", "compare"),
-    (l0path.CVPath, "save", "cross_validation.storage", "save_cv"),
-    (l0path.CVPath, "plot_roc", "plots.classes", "plot_cv_roc"),
-    (l0path.CVPath, "plot_calibration", "plots.classes", "plot_cv_calibration"),
-    (l0path.NestedCV, "save", "cross_validation.storage", "save_nested"),
-    (l0path.NestedCV, "plot_roc", "plots.classes", "plot_nested_roc"),
-    (l0path.NestedCV, "plot_calibration", "plots.classes", "plot_nested_calibration"),
-    (l0path.StabilitySelection, "plot", "plots.inference", "plot_stability"),
-    (l0path.KnockoffFilter, "plot", "plots.inference", "plot_knockoffs"),
-    (l0path.Path, "_repr_html_", "report", "path_html"),
-    (l0path.CVPath, "_repr_html_", "report", "cv_html"),
-    (l0path.NestedCV, "_repr_html_", "report", "nested_html"),
-    (l0path.Model, "_repr_html_", "report", "model_html"),
-    (l0path.Summary, "_repr_html_", "report", "summary_html"),
-    (l0path.Certificate, "_repr_html_", "report", "certificate_html"),
-    (l0path.StabilitySelection, "_repr_html_", "report", "stability_html"),
-    (l0path.KnockoffFilter, "_repr_html_", "report", "knockoffs_html"),
+    *((l0path.Model, name, name) for name in OF_MODEL),
+    (l0path.Path, "certify", "certify"),
+    (l0path.Path, "near_best", "near_best"),
+    (l0path.Path, "validate", "validate"),
+    (l0path.Path, "score_table", "score_table"),
+    (l0path.Path, "compare", "compare"),
+    (l0path.Path, "save", "save"),
+    (l0path.Path, "plot", "plot"),
+    (l0path.Path, "explore", "explore"),
+    (l0path.CVPath, "rescore", "rescore"),
+    (l0path.CVPath, "metrics", "metrics"),
+    (l0path.CVPath, "difference", "difference"),
+    (l0path.CVPath, "compare", "compare_cv"),
+    (l0path.CVPath, "save", "save_cv"),
+    (l0path.CVPath, "plot_roc", "plot_cv_roc"),
+    (l0path.CVPath, "plot_calibration", "plot_cv_calibration"),
+    (l0path.NestedCV, "save", "save_nested"),
+    (l0path.NestedCV, "plot_roc", "plot_nested_roc"),
+    (l0path.NestedCV, "plot_calibration", "plot_nested_calibration"),
+    (l0path.StabilitySelection, "plot", "plot_stability"),
+    (l0path.KnockoffFilter, "plot", "plot_knockoffs"),
+    (l0path.Path, "_repr_html_", "path_html"),
+    (l0path.CVPath, "_repr_html_", "cv_html"),
+    (l0path.NestedCV, "_repr_html_", "nested_html"),
+    (l0path.Model, "_repr_html_", "model_html"),
+    (l0path.Summary, "_repr_html_", "summary_html"),
+    (l0path.Certificate, "_repr_html_", "certificate_html"),
+    (l0path.StabilitySelection, "_repr_html_", "stability_html"),
+    (l0path.KnockoffFilter, "_repr_html_", "knockoffs_html"),
 ]
 NAMES = [f"{cls.__name__}.{name}" for cls, name, *_ in METHODS]
 
 
-def defining(module):
-    return importlib.import_module(f"l0path.{module}")
+def defining(function):
+    return importlib.import_module(f"l0path.{forward.MODULES[function]}")
 
 
-@pytest.mark.parametrize(("cls", "name", "module", "function"), METHODS, ids=NAMES)
-def test_a_method_has_the_signature_of_its_code(cls, name, module, function):
-    method, code = getattr(cls, name), getattr(defining(module), function)
+@pytest.mark.parametrize(("cls", "name", "function"), METHODS, ids=NAMES)
+def test_a_method_has_the_signature_of_its_code(cls, name, function):
+    method, code = getattr(cls, name), getattr(defining(function), function)
     mine, theirs = inspect.signature(method), inspect.signature(code)
     assert list(mine.parameters.values())[1:] == list(theirs.parameters.values())[1:]
     assert mine.return_annotation == theirs.return_annotation
 
 
-@pytest.mark.parametrize(("cls", "name", "module", "function"), METHODS, ids=NAMES)
-def test_a_method_passes_every_argument_on(cls, name, module, function, monkeypatch):
-    module = defining(module)
+@pytest.mark.parametrize(("cls", "name", "function"), METHODS, ids=NAMES)
+def test_a_method_passes_every_argument_on(cls, name, function, monkeypatch):
+    module = defining(function)
     signature = inspect.signature(getattr(module, function))
 
     def recorded(*positional, **named):

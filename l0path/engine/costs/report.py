@@ -11,6 +11,7 @@ import numpy as np
 from ...compiled import processes
 from ...core import threads
 from ...designs.protocol import traits_of
+from ...paths import forward
 from ...problem.losses import Squared
 from .counting import counted, stored_bytes
 
@@ -73,9 +74,7 @@ class FitCost:
         ]
 
     def _repr_html_(self):
-        from ...report import cost_html
-
-        return cost_html(self)
+        return forward.cost_html(self)
 
     def __str__(self):
         return "; ".join(f"{name}: {value}" for name, value in self._rows())

@@ -7,7 +7,7 @@ from collections import deque
 
 from ...core.progress import Bar
 from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd
-from ...exact.all_sizes.choice import even_cost, make_search, refits
+from ...exact.all_sizes.choice import make_search, refits
 from ...exact.all_sizes.nested import servable_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
@@ -115,7 +115,7 @@ def _rows(setting, solutions, number):
         for i, s in enumerate(solutions)
         if s.slice == number and s.status != FitStatus.NOT_CONVERGED and "max_k" not in s.flags
     ]
-    return at if setting.request.plan.grid == "support" or even_cost(problem) is not None else []
+    return at if setting.request.plan.grid == "support" or problem.even_cost is not None else []
 
 
 def _search(setting, solutions, at, lambda2, proves):
@@ -147,7 +147,7 @@ def _attempt(setting, solutions, at, lambda2, budget, earlier=None):
     if request.plan.grid == "support":
         wanted = SizeRows(rows, refit)
     else:
-        wanted = PenalisedRows(rows, refit, even_cost(problem))
+        wanted = PenalisedRows(rows, refit, problem.even_cost)
     options = {} if proves else {"workers": 1}
     options |= {"like": earlier, "most": wanted.most}
     search = make_search(model, 0.0, lambda2, wanted, **options)

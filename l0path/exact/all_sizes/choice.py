@@ -18,7 +18,7 @@ from .enumeration import Enumeration, enumerable, models_of
 from .group_search import GroupSizes, group_sizes
 from .nested import NestedSearch, servable_nested
 from .node_bounds import UnclearColumns
-from .scores import BestSets, Score, union
+from .scores import BestSets, Score
 from .search import AllSizes, servable
 from .subtrees import MOST_COLUMNS
 
@@ -28,24 +28,13 @@ MOST_PARTS = 32  # that dependent columns make of a search, where all models can
 FEW_OPERATIONS = 2e7  # of models that are all computed before other searches: some 20 ms
 
 
-def even_cost(problem):
-    """The cost of a selectable unit for lambda0 = 1; None where the units differ."""
-    if problem.groups is None:
-        costs = problem.factor[problem.selectable]
-    else:
-        costs = problem.groups.factor[problem.groups.selectable(problem.usable)]
-    if np.unique(costs).size > 1:
-        return None
-    return float(costs[0]) if costs.size else 0.0
-
-
 def refits(problem, model, lambda2, infima=True):
     """refit(units) -> (value, fit), as `SetsWanted` compare them: inf for one whose fit did not
     converge. infima: whether a set without a finite optimum has its infimum, or inf as well.
     """
 
     def refit(units):
-        columns = union(problem, units)
+        columns = problem.columns_of(units)
         model.grow(columns)
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
@@ -158,7 +147,7 @@ def why_not_served(problem, solution, names):
             f"subsets are searched where features are fewer than {what}, or with a ridge where "
             f"they are at most {MOST_COLUMNS}; leave features out with exclude="
         )
-    if solution.lambda0 >= 0 and even_cost(problem) is None:
+    if solution.lambda0 >= 0 and problem.even_cost is None:
         return "subsets are searched where all features cost the same"
     found = hidden(problem, solution.lambda2)
     return why_hidden(found, names) if found else ""
@@ -177,7 +166,7 @@ class BestOfOne:
         self.best, self.lower, self.others, self.nodes = [], -math.inf, -math.inf, 0
         self.ended, self.loss, self.searched = None, -math.inf, ""
         penalized = not math.isnan(s.lambda0)
-        cost, most = even_cost(problem), problem.units_to_choose
+        cost, most = problem.even_cost, problem.units_to_choose
         if penalized and cost is None:
             return
         penalty = np.full(most + 1, math.inf)
@@ -198,9 +187,8 @@ class BestOfOne:
         if search is None:
             return
         self.loss = least_loss(model, s) if few else -math.inf
-        known = s.support if problem.groups is None else s.groups
-        if np.isfinite(penalty[known.size - search.held.size]):
-            search.know(known)
+        if np.isfinite(penalty[s.units.size - search.held.size]):
+            search.know(s.units)
         alone = problem.groups is not None or not problem.quadratic or problem.turn is not None
         budget = math.inf if alone or isinstance(search, Enumeration) else FIRST_OPERATIONS
 

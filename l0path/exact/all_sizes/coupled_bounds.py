@@ -59,20 +59,8 @@ class BoundByBound(RowSet):
 # -------------------- losses that couple rows
 
 
-class CoupledNodes(RowNodes):
-    """Sets of columns under a loss that couples rows, by Newton fits."""
-
-    def __init__(self, model, lambda2):
-        self.model, self.problem, self.lambda2 = model, model.problem, lambda2
-        self.ones = np.ones((0, self.problem.X.n))
-
-    def at(self, columns, start=None):
-        """The `CoupledSet` of columns; start (b, b0)."""
-        return CoupledSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
-
-
 class CoupledSet(BoundByBound):
-    """One of them."""
+    """A set of columns under a loss that couples rows."""
 
     def curvatures(self):
         """See `RowSet`."""
@@ -114,24 +102,10 @@ class CoupledSet(BoundByBound):
 # -------------------- several classes
 
 
-class ClassNodes(RowNodes):
-    """Sets of columns under the multinomial loss, by Newton fits."""
-
-    def __init__(self, model, lambda2):
-        self.model, self.problem, self.lambda2 = model, model.problem, lambda2
-        self.ones = np.ones((int(self.problem.intercept), self.problem.X.n))
-
-    def cost(self, columns, parts):
-        """See `RowNodes`."""
-        return float(len(self.problem.turn)) ** 2 * super().cost(columns, parts)
-
-    def at(self, columns, start=None):
-        """The `ClassSet` of columns; start (b, b0)."""
-        return ClassSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
-
-
 class ClassSet(BoundByBound):
-    """One of them. x has the q coefficients of a column one after another, the intercepts last."""
+    """A set of columns under the multinomial loss. x has the q coefficients of a column one after
+    another, the intercepts last.
+    """
 
     def __init__(self, nodes, fit):
         self.nodes, self.fit, self.value = nodes, fit, fit.value
@@ -193,12 +167,9 @@ class ClassSet(BoundByBound):
 
 
 def sets_of_columns(model, lambda2):
-    """The sets of working columns, as their loss asks: `GramNodes`, `RowNodes`, `CoupledNodes` or
-    `ClassNodes`.
-    """
-    problem = model.problem
+    """The sets of working columns, as their loss asks: `GramNodes`, or `RowNodes` of one kind."""
+    problem, coupled = model.problem, model.problem.loss.traits.coupled
     if problem.quadratic:
         return GramNodes(model, lambda2)
-    if problem.turn is not None:
-        return ClassNodes(model, lambda2)
-    return (CoupledNodes if problem.loss.traits.coupled else RowNodes)(model, lambda2)
+    kind = ClassSet if problem.turn is not None else CoupledSet if coupled else RowSet
+    return RowNodes(model, lambda2, kind)

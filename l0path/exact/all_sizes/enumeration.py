@@ -155,7 +155,7 @@ def models_of(count, sizes):
 
 def enumerable(problem, sizes):
     """Whether `Enumeration` serves sets of these sizes of the columns of a problem."""
-    count = int(problem.selectable.sum())
+    count = problem.units_to_choose
     largest = max(sizes, default=0)
     return (
         problem.quadratic
@@ -174,13 +174,10 @@ class Enumeration(Offers):
     be called again to go on.
     """
 
-    spare = False  # a set is as good as its parts, so that sizes need not compete
-
     def __init__(self, problem, lambda2, wanted):
         super().__init__(wanted)
         self.problem, self.lambda2, self.nodes = problem, lambda2, 0
-        self.held = problem.forced[problem.usable[problem.forced]]
-        self.J = np.flatnonzero(problem.selectable)
+        self.held, self.J = problem.held_units, np.flatnonzero(problem.free_units)
         self.most = self.J.size
         with one_blas_thread():
             self._leave_held()
@@ -193,7 +190,7 @@ class Enumeration(Offers):
         order of what each adds alone, and what the columns from each on leave of y in all.
         """
         problem, root = self.problem, np.sqrt(self.problem.weights)
-        both = np.concatenate([self.held, self.J]).astype(np.int64)
+        both = np.concatenate([self.held, self.J])
         A, Y = root[:, None] * problem.X.columns(both), problem.y.reshape(problem.X.n, -1)
         Y = root[:, None] * Y
         if self.lambda2:

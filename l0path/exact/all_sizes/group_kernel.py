@@ -3,7 +3,7 @@
 The tree is that of `kernel`, with groups in place of columns: a node has f groups in and m
 candidates, and keeps S, c (what the groups that are in leave), B = inv(S), b = B c, and the values
 R without candidates and F with all of them. The group that costs most to leave out joins, then
-leaves. Columns of a group stand side by side.
+leaves. Columns of a group stand side by side. The state is `kernel.OpenNodes`.
 
 Sets with one candidate are read off S and c where a group has joined, those without one candidate
 off B and b where one has left; so a node is divided for 2 <= t <= m - 2 alone. A set of t of m
@@ -29,27 +29,6 @@ from .kernel import JOINED, note, row_of
 from .perspective import close_sizes, sort
 
 PER_NODE = 2  # of both matrices, what a node counts in the work
-
-
-class GroupNodes(NamedTuple):
-    """Open nodes; those of level f have f groups in. L levels, p columns, G groups, q responses."""
-
-    S: np.ndarray  # (L, p, p), the matrix of the candidates, lower triangle
-    B: np.ndarray  # (L, p, p), its inverse, lower triangle
-    c: np.ndarray  # (L, q, p), products with the residuals
-    b: np.ndarray  # (L, q, p), coefficients
-    start: np.ndarray  # (L, G + 1), candidate a has the columns start[a] .. start[a + 1]
-    ident: np.ndarray  # (L, G), the candidates
-    order: np.ndarray  # (L, G), their positions, first those that cost most to leave out
-    high: np.ndarray  # (L, G), their positions, first those with the largest b_g' D_g b_g
-    F: np.ndarray  # (L,), value with all candidates
-    R: np.ndarray  # (L,), value with none
-    m: np.ndarray  # (L,), number of candidates
-    took: np.ndarray  # (L,), position of the candidate that joined last
-    first: np.ndarray  # (L,), smallest open size
-    last: np.ndarray  # (L,), largest open size
-    least: np.ndarray  # (L, G + 1), by size, a lower bound on the sets of the node
-    into: np.ndarray  # (G,), groups that are in
 
 
 class GroupBuffers(NamedTuple):

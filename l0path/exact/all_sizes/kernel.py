@@ -47,24 +47,29 @@ TIGHTENED = 2  # times the entries of a matrix, what its relaxation counts in th
 
 
 class OpenNodes(NamedTuple):
-    """Open nodes; those of level f have f columns in. L levels, p columns, q responses."""
+    """Open nodes; those of level f have f units in. L levels, m units of p columns (columns: m =
+    p), q responses.
+    """
 
-    S: np.ndarray  # (L, p, p), the matrix of the candidates
-    B: np.ndarray  # (L, p, p), its inverse
+    S: np.ndarray  # (L, p, p), the matrix of the candidates, lower triangle
+    B: np.ndarray  # (L, p, p), its inverse, lower triangle
     c: np.ndarray  # (L, q, p), products with the residuals
     b: np.ndarray  # (L, q, p), coefficients
-    ident: np.ndarray  # (L, p), the candidates
-    order: np.ndarray  # (L, p), their positions, first those that cost most to leave out
-    high: np.ndarray  # (L, p), the same by delta_j b_j^2 - e_j; -1 first where it is not known
+    ident: np.ndarray  # (L, m), the candidates
+    order: np.ndarray  # (L, m), their positions, first those that cost most to leave out
+    high: np.ndarray  # (L, m), the same by delta_j b_j^2 - e_j; -1 first where it is not known
     F: np.ndarray  # (L,), value with all candidates
     R: np.ndarray  # (L,), value with none
     m: np.ndarray  # (L,), number of candidates
     took: np.ndarray  # (L,), position of the candidate that joined last
     first: np.ndarray  # (L,), smallest open size
     last: np.ndarray  # (L,), largest open size
-    least: np.ndarray  # (L, p + 1), by size, a lower bound on the sets of the node
-    beta: np.ndarray  # (L, p), of the relaxation, where the next node of a level begins
-    into: np.ndarray  # (p,), columns that are in
+    least: np.ndarray  # (L, m + 1), by size, a lower bound on the sets of the node
+    # of columns: (L, m), of the relaxation, where the next node of a level begins
+    beta: np.ndarray
+    # of groups: (L, m + 1), candidate a has the columns start[a] .. start[a + 1]
+    start: np.ndarray
+    into: np.ndarray  # (m,), units that are in
 
 
 class Buffers(NamedTuple):

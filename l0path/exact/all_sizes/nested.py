@@ -26,6 +26,7 @@ from ...problem.conjugates import interval
 from ...problem.losses import Hinge, Multinomial
 from .coupled_bounds import sets_of_columns
 from .node_bounds import UnclearColumns
+from .scores import Offers
 from .search import REFIT_OPERATIONS
 
 
@@ -54,7 +55,7 @@ def servable_nested(problem, lambda1):
     return not (lambda1 or problem.boxed or problem.turn is not None) and refits_bound(problem.loss)
 
 
-class NestedSearch:
+class NestedSearch(Offers):
     """One search. model: working columns that hold every usable one (`servable_nested`); lambda2;
     wanted: `SetsWanted`, which is offered groups where there are groups, else columns.
 
@@ -62,25 +63,19 @@ class NestedSearch:
     one whose fit did not converge is not compared: nothing is claimed of sizes from its own on.
     """
 
-    spare = False  # a set of s units is below all of its parts, so that sizes need not compete
+    refit_operations = REFIT_OPERATIONS
 
     def __init__(self, model, lambda2, wanted):
-        self.problem, self.wanted, problem = model.problem, wanted, model.problem
+        super().__init__(wanted)
+        self.problem = problem = model.problem
         self.oracle = sets_of_columns(model, lambda2)
         self.groups = problem.groups
-        self.hierarchy = None if self.groups is None else self.groups.hierarchy
-        if self.groups is None:
-            self.held = problem.forced[problem.usable[problem.forced]]
-            self.J = np.flatnonzero(problem.selectable)
-        else:
-            kept = self.groups.with_columns(problem.usable)
-            self.held = np.flatnonzero((self.groups.factor == 0) & kept)
-            self.J = np.flatnonzero(self.groups.selectable(problem.usable))
-        self.seen, self.operations, self.nodes = {}, 0.0, 0
+        self.hierarchy = problem.hierarchy
+        self.held, self.J = problem.held_units, np.flatnonzero(problem.free_units)
+        self.nodes = 0
         self.unconverged = False  # whether a fit without a finite optimum need not be separated
         # (sizes,), or (sizes, coefficients) where scores depend on their number
         self.threshold = wanted.cutoffs(self.J.size + 1)
-        self.counts = wanted.counts if self.threshold.ndim > 1 else None
         self.unattained = np.full(self.threshold.shape, math.inf)
         every = self.closed(np.arange(self.J.size))
         self.stack = [OpenNode(every, every, problem.floor - problem.noise, None)]
@@ -100,19 +95,9 @@ class NestedSearch:
         out[support] = True
         return out
 
-    def _keeps(self, support):
-        """Whether a set of units, held ones included, keeps the hierarchy."""
-        if self.hierarchy is None:
-            return True
-        return self.hierarchy.closed(self._inside(support))
-
     def columns(self, units):
         """Columns of a set of units, ascending, with those that every model has."""
-        if self.groups is None:
-            return np.sort(np.concatenate([self.held, self.J[units]])).astype(np.int64)
-        chosen = [self.groups.of(g) for g in (*self.held, *self.J[units])]
-        found = np.unique(np.concatenate([self.problem.forced, *chosen])).astype(np.int64)
-        return found[self.problem.usable[found]]
+        return self.problem.columns_of(np.sort(np.concatenate([self.held, self.J[units]])))
 
     def parts(self, columns, units, free):
         """Positions among the columns of a set of those that leave with each unit that may."""
@@ -219,7 +204,7 @@ class NestedSearch:
     def _offer(self, units, here, bound):
         """Offer a set if it may be wanted."""
         support = np.concatenate([self.held, self.J[units]])
-        at = units.size if self.counts is None else (units.size, self.counts.of(support))
+        at = self.cell(support)
         if not here.attained:
             self.unconverged |= FitStatus.SEPARATED not in here.fit.flags
             self.unattained[at] = min(self.unattained[at], bound)
@@ -229,15 +214,9 @@ class NestedSearch:
                 self.unattained[at] = min(self.unattained[at], bound)
 
     def know(self, support):
-        """Let a set of units, held ones included, compete, unless it did before, or does not keep
-        the hierarchy. Returns whether its value is known: not where its fit did not converge.
-        """
-        support = np.sort(support).astype(np.int64)
-        key = support.tobytes()
-        if key not in self.seen:
-            self.seen[key] = True
-            if self._keeps(support):
-                self.operations += REFIT_OPERATIONS
-                self.seen[key] = self.wanted.offer(support, support.size - self.held.size)
-                self.threshold = self.wanted.cutoffs(self.J.size + 1)
-        return self.seen[key]
+        """See `Offers`; a set that does not keep the hierarchy takes no part."""
+        if self.hierarchy is not None and not self.hierarchy.closed(self._inside(support)):
+            return True
+        known = super().know(support)
+        self.threshold = self.wanted.cutoffs(self.J.size + 1)
+        return known

@@ -139,26 +139,31 @@ class GramSet:
 
 
 class RowNodes:
-    """Sets of columns under any smooth convex loss that is a sum over rows, by Newton fits."""
+    """Sets of columns under any smooth convex loss, by Newton fits. kind: `RowSet`, or one that is
+    derived from it.
+    """
 
-    def __init__(self, model, lambda2):
-        self.model, self.problem, self.lambda2 = model, model.problem, lambda2
-        p = self.problem
-        self.low, self.high = interval(p.loss, p.y)
-        self.ones = np.ones((int(p.intercept), p.X.n))
+    def __init__(self, model, lambda2, kind):
+        self.model, self.problem, self.lambda2, self.kind = model, model.problem, lambda2, kind
+        # a loss that couples rows has no intercept, or eliminates it
+        free = self.problem.intercept and not self.problem.loss.traits.coupled
+        self.ones = np.ones((int(free), self.problem.X.n))
 
     def cost(self, columns, parts):
         """Operations of a set of columns from which so many parts may leave."""
-        return 1e5 + float(self.problem.X.n) * columns * (5.0 * columns + 3.0 * parts)
+        several = 1.0 if self.problem.turn is None else float(len(self.problem.turn)) ** 2
+        rows = float(self.problem.X.n) * columns
+        return several * (1e5 + rows * (5.0 * columns + 3.0 * parts))
 
     def at(self, columns, start=None):
-        """The `RowSet` of columns; start (b, b0)."""
-        return RowSet(self, self.model.refit(columns, 0.0, self.lambda2, start))
+        """The set of columns; start (b, b0)."""
+        return self.kind(self, self.model.refit(columns, 0.0, self.lambda2, start))
 
 
 class RowSet:
-    """One of them: its value, and a lower bound of its infimum. x (q,): the coefficients of the
-    fit, and the intercept; A (q, n) their columns; H, rhs: the quadratic model there.
+    """A set of columns under a loss that is a sum over rows: its value, and a lower bound of its
+    infimum. x (q,): the coefficients of the fit, and the intercept; A (q, n) their columns; H, rhs:
+    the quadratic model there.
     """
 
     def __init__(self, nodes, fit):
@@ -226,11 +231,11 @@ class RowSet:
         near: to first order its value differs by x'd, and then by less than d'inv(H)d. Twice the
         first and all of the second is taken off, besides what rounding of the sums can hide.
         """
-        nodes, p, A = self.nodes, self.nodes.problem, self.A
+        p, A = self.nodes.problem, self.A
         w, lambda2 = p.weights, self.nodes.lambda2
         with np.errstate(all="ignore"):
             r = (self.near.slopes + self.near.v * ((ends - self.x) @ A)) / w
-            r = np.clip(r, nodes.low, nodes.high)
+            r = np.clip(r, *interval(p.loss, p.y))
             a, own = w * r, w * conjugate(p.loss, p.y, r)
             value = a @ self.base - own.sum(axis=1)
             left, size = np.where(rest, a @ A.T, 0.0), np.abs(a) @ np.abs(A).T

@@ -202,23 +202,37 @@ class BestOfEach:
 class Offers:
     """What searches over sets have in common: a set is offered to `wanted` once.
 
-    wanted: `SetsWanted`; held: units of every set; seen: the sets that were offered; operations:
-    what was done; unknown: whether a set that may be wanted has a value that is not known.
+    wanted: `SetsWanted`; held: units of every set; J: those that may be chosen; seen: {set as
+    bytes: whether its value is known} of those that were offered; operations: what was done;
+    unknown: whether a set that may be wanted has a value that is not known.
     """
 
     refit_operations = 0.0  # what one refit counts in a budget of operations
+    spare = 0  # a larger set is as good as its parts, so that sizes need not compete
 
     def __init__(self, wanted):
-        self.wanted, self.seen, self.operations, self.unknown = wanted, set(), 0.0, False
+        self.wanted, self.seen, self.operations, self.unknown = wanted, {}, 0.0, False
+        # of coefficients, where cutoffs depend on their number
+        self.counts = wanted.counts if wanted.cutoffs(1).ndim > 1 else None
+
+    def cell(self, support):
+        """Where a set of units, held ones included, is in arrays such as the cutoffs: its size, or
+        its size and the number of its coefficients.
+        """
+        size = support.size - self.held.size
+        return size if self.counts is None else (size, self.counts.of(support))
 
     def know(self, support):
-        """Let a set of units, held ones included, compete, unless it did before."""
+        """Let a set of units, held ones included, compete, unless it did before. Returns whether
+        its value is known.
+        """
         support = np.sort(support).astype(np.int64)
-        if support.tobytes() not in self.seen:
-            self.seen.add(support.tobytes())
+        key = support.tobytes()
+        if key not in self.seen:
             self.operations += self.refit_operations
-            known = self.wanted.offer(support, support.size - self.held.size)
-            self.unknown = self.unknown or not known
+            self.seen[key] = self.wanted.offer(support, support.size - self.held.size)
+            self.unknown = self.unknown or not self.seen[key]
+        return self.seen[key]
 
 
 class CoefficientCounts:
@@ -240,13 +254,11 @@ class CoefficientCounts:
         groups = problem.groups
         self.everything = self._rank(self.usable)
         self.independent = self.everything == self.usable.size
-        always = (groups.factor == 0) & groups.with_columns(problem.usable)
-        self.always = np.flatnonzero(always)
-        self.held = self._rank(union(problem, self.always))
+        self.held = self._rank(problem.columns_of(problem.held_units))
         times = np.bincount(groups.columns, minlength=problem.X.p)
         times[problem.forced] += 1
         self.own = np.zeros(len(groups.labels), dtype=np.int64)
-        for g in np.flatnonzero(groups.selectable(problem.usable)):
+        for g in np.flatnonzero(problem.free_units):
             alone = groups.of(g)[(times[groups.of(g)] == 1) & problem.usable[groups.of(g)]]
             rest = np.setdiff1d(self.usable, alone)
             self.own[g] = alone.size if self.independent else self.everything - self._rank(rest)
@@ -261,7 +273,7 @@ class CoefficientCounts:
         """The number of coefficients of a set of groups, those that are always in among them."""
         if self.additive:
             return self.held + int(self.own[units].sum())
-        columns = union(self.problem, units)
+        columns = self.problem.columns_of(units)
         if self.independent:
             return columns.size
         key = columns.tobytes()
@@ -275,12 +287,3 @@ class CoefficientCounts:
         """
         first = self.held + int(self.own[units].sum() - self.own[free].sum())
         return np.append(first, first + np.cumsum(np.sort(self.own[free])))
-
-
-def union(problem, units):
-    """The columns of units that were offered: themselves, or those of groups."""
-    if problem.groups is None:
-        return units
-    columns = [problem.groups.of(g) for g in units]
-    found = np.unique(np.concatenate([problem.forced, *columns])).astype(np.int64)
-    return found[problem.usable[found]]

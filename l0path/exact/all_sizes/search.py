@@ -86,6 +86,29 @@ def servable(problem, lambda1):
     )
 
 
+def open_nodes(levels, m, p, q):
+    """`OpenNodes` of so many levels, for m units of p columns and q responses."""
+    return OpenNodes(
+        S=np.zeros((levels, p, p)),
+        B=np.zeros((levels, p, p)),
+        c=np.zeros((levels, q, p)),
+        b=np.zeros((levels, q, p)),
+        ident=np.zeros((levels, m), dtype=np.int64),
+        order=np.zeros((levels, m), dtype=np.int64),
+        high=np.zeros((levels, m), dtype=np.int64),
+        F=np.zeros(levels),
+        R=np.zeros(levels),
+        m=np.zeros(levels, dtype=np.int64),
+        took=np.zeros(levels, dtype=np.int64),
+        first=np.zeros(levels, dtype=np.int64),
+        last=np.zeros(levels, dtype=np.int64),
+        least=np.full((levels, m + 1), -math.inf),
+        beta=np.zeros((levels, m)),
+        start=np.zeros((levels, m + 1), dtype=np.int64),
+        into=np.full(max(m, 1), -1),
+    )
+
+
 class Walker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f <
     base). entry (p,): what columns cost to enter, beyond thresholds; q: how many responses.
@@ -93,26 +116,8 @@ class Walker:
 
     def __init__(self, entry, levels, q=1):
         p = entry.size
-        size, own = max(p, 1), (levels, q, p)
-        self.stack = OpenNodes(
-            S=np.zeros((levels, p, p)),
-            B=np.zeros((levels, p, p)),
-            c=np.zeros(own),
-            b=np.zeros(own),
-            ident=np.zeros((levels, p), dtype=np.int64),
-            order=np.zeros((levels, p), dtype=np.int64),
-            high=np.zeros((levels, p), dtype=np.int64),
-            F=np.zeros(levels),
-            R=np.zeros(levels),
-            m=np.zeros(levels, dtype=np.int64),
-            took=np.zeros(levels, dtype=np.int64),
-            first=np.zeros(levels, dtype=np.int64),
-            last=np.zeros(levels, dtype=np.int64),
-            least=np.full((levels, p + 1), -math.inf),
-            beta=np.zeros((levels, p)),
-            into=np.full(size, -1),
-        )
-        notes = p * (p + 1) + 64
+        size, notes = max(p, 1), p * (p + 1) + 64
+        self.stack = open_nodes(levels, p, p, q)
         self.space = Buffers(
             w=np.zeros(size),
             d=np.zeros(size),
@@ -133,7 +138,8 @@ class Walker:
         self.patience = 10.0
 
     @property
-    def open(self):
+    def is_open(self):
+        """Whether anything is left to be searched."""
         return self.f >= self.base
 
     def least(self):
@@ -144,18 +150,25 @@ class Walker:
             out[part] = np.minimum(out[part], s.least[level, part])
         return out
 
-    def load(self, task):
-        """Begin a task."""
-        s, f, m = self.stack, len(task.into), task.ident.size
-        s.S[f, :m, :m], s.B[f, :m, :m], s.ident[f, :m] = task.S, task.B, task.ident
-        s.c[f, :, :m], s.b[f, :, :m], s.beta[f, :m] = task.c.T, task.b.T, s.b[f, 0, :m]
+    def open(self, task, ident, shown):
+        """Open the level of a task with the candidates `ident`, of whose sets those with less than
+        `shown` candidates, or without less of them, are known.
+        """
+        s, f, m, p = self.stack, len(task.into), ident.size, len(task.S)
+        s.S[f, :p, :p], s.B[f, :p, :p], s.ident[f, :m] = task.S, task.B, ident
+        s.c[f, :, :p], s.b[f, :, :p] = task.c.T, task.b.T
         s.order[f, :m] = s.high[f, :m] = np.arange(m)
         s.F[f], s.R[f] = task.least, task.value + task.member_cost
         s.m[f], s.took[f], s.least[f] = m, ROOT, task.least
-        s.first[f], s.last[f] = f + 2, f + m - 2
+        s.first[f], s.last[f] = f + shown, f + m - shown
         s.into[:f] = task.into
         self.base = self.f = f
-        self._restrict(f)
+
+    def load(self, task):
+        """Begin a task."""
+        self.open(task, task.ident, 2)
+        self.stack.beta[self.f] = self.stack.b[self.f, 0]
+        self._restrict(self.f)
 
     def share(self, other):
         """Take over the uppermost open level of another walker that has more than one."""
@@ -197,7 +210,7 @@ class Walker:
         if self.spent > self.enough and self.f > self.part:
             self._restrict((self.part + self.f + 1) // 2)
             self.step = 1
-        while self.open and left > 0 and limit > 0:
+        while self.is_open and left > 0 and limit > 0:
             before = left
             self.f, number, nodes, left = search(
                 self.stack, found, self.part, self.f, cut, left, limit
@@ -241,102 +254,59 @@ def squares(x):
     return x**2 if x.ndim == 1 else (x**2).sum(axis=1)
 
 
-class AllSizes(Offers):
-    """One search. problem: without groups and box (`servable`); lambda2; wanted: what it looks for;
-    workers: searches side by side, on whose number, and not on that of threads, rests what is
-    found; model: working columns, whose Gram matrix saves a read of X; most: columns of a set;
-    costs (p,): what columns add to values, where sets of all sizes compete, as for a lambda0: then
-    cutoffs hold costs; node_limit: nodes at most; portion: what a worker visits between polls.
+def products(problem, lambda2, J, model=None):
+    """(S, c, value without columns) of the columns J, which are scaled to unit diagonal, and c by
+    sqrt(1/2): c_j^2 is what column j alone takes off, its sum for several responses (m, q). model:
+    working columns, whose Gram matrix saves a read of X where it holds all of J.
+    """
+    y = problem.y.reshape(problem.X.n, -1)
+    at = None if model is None else model.where[J]
+    if at is not None and (at >= 0).all():
+        S, q = model.G[np.ix_(at, at)], model.q[at]
+    else:
+        Z = problem.X.columns(J)
+        S = (problem.weights[:, None] * Z).T @ Z
+        q = (Z.T @ (problem.weights[:, None] * y)).reshape(-1, *problem.y.shape[1:])
+    S[np.diag_indices(J.size)] += 2.0 * lambda2
+    scale = 1.0 / np.sqrt(np.diag(S))
+    half = 0.5 * float((problem.weights @ y**2).sum())
+    return S * np.outer(scale, scale), math.sqrt(0.5) * (scale * q.T).T, half
+
+
+class SearchOfSizes(Offers):
+    """The control of a search (`AllSizes` for columns, `GroupSizes` for groups), which differs by
+    the state and the kernel of its walkers. wanted: what it looks for; portion: what a walker
+    visits between polls.
 
     operations: entries of matrices that were visited, and what refits count. A set is called worse
-    only beyond `margin`, what rounding of products, inverses and pivots can hide:  (m + 16) eps v0
-    (sum_j sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj inv(S)_jj (pivots are exact
-    for matrices perturbed by eps relative to their diagonals; coefficients are at most sqrt(2 v0
-    inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)). A column of which the columns that
-    are in leave less than 1e-13 of the square adds nothing, as in refits.
+    only beyond `margin`, what rounding can hide. A subclass sets J and held (`Offers`), most: units
+    of a set; tasks: parts of the search that wait, more: an iterator of further ones, None for
+    none; walkers; and begins a task, `_begin(task, walker)`.
     """
 
     refit_operations = REFIT_OPERATIONS
+    margin, made, more, node_limit = 0.0, 0, None, None
+    each = -1.0  # what every unit costs alike, where sets of all sizes compete: see `Thresholds`
 
-    def __init__(
-        self,
-        problem,
-        lambda2,
-        wanted,
-        *,
-        workers=WORKERS,
-        model=None,
-        most=None,
-        costs=None,
-        node_limit=None,
-        portion=BETWEEN_POLLS,
-    ):
+    def __init__(self, wanted, portion=BETWEEN_POLLS):
         super().__init__(wanted)
-        self.problem, self.lambda2, self.margin, self.made = problem, lambda2, 0.0, 0
-        self.node_limit, self.most_portion = node_limit, portion
+        self.most_portion = portion
         # first short: what is found then ends much of the search where the kernel learns nothing
         first = portion if math.isfinite(wanted.shrink) else FIRST_PORTION
         self.portion = min(first, portion)
-        with one_blas_thread():
-            S, c, value = self._products(model)
-            S, c, value, self.held_spread = hold(S, c, value, np.flatnonzero(self.is_held))
-            free = ~self.is_held
-            self.held, self.J = self.J[self.is_held], self.J[free]
-            S, c, m = S[np.ix_(free, free)], c[free], self.J.size
-            own = np.zeros(m) if costs is None else costs[self.J]
-            self.each = -1.0 if costs is None else float(own.min()) if m else 0.0
-            self.entry = own - max(self.each, 0.0)  # of columns, beyond `each`
-            self.most = m if most is None else min(m, most)
-            self.spare = refused_where_too_dependent(S, self.most)
-            self.parts = parts_of(self.spare, self.most)
-            self.more = self._tasks(S, c, value)
-            self.tasks = deque(islice(self.more, READY))
-            longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
-            self.near_dependence = bool(self.spare or longest * LOOKED_INTO**2 > 1.0)
-        levels = self.most + 1 if self.spare else max(self.most - 2, 1)
-        q = c.size // max(len(c), 1)
-        self.walkers = [Walker(self.entry, levels, max(q, 1)) for _ in range(workers)]
 
     @property
     def nodes(self):
         """How many nodes were solved."""
         return sum(walker.nodes for walker in self.walkers)
 
-    def _products(self, model):
-        """(S, c, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2):
-        c_j^2 is what column j alone takes off, its sum for several responses (m, q).
-        """
-        problem = self.problem
-        y = problem.y.reshape(problem.X.n, -1)
-        J = np.flatnonzero(problem.usable)
-        at = None if model is None else model.where[J]
-        if at is not None and (at >= 0).all():
-            S, q = model.G[np.ix_(at, at)], model.q[at]
-        else:
-            Z = problem.X.columns(J)
-            S = (problem.weights[:, None] * Z).T @ Z
-            q = (Z.T @ (problem.weights[:, None] * y)).reshape(-1, *problem.y.shape[1:])
-        S[np.diag_indices(J.size)] += 2.0 * self.lambda2
-        scale = 1.0 / np.sqrt(np.diag(S))
-        self.half = 0.5 * float((problem.weights @ y**2).sum())
-        self.J, self.is_held = J, np.isin(J, problem.forced)
-        return S * np.outer(scale, scale), math.sqrt(0.5) * (scale * q.T).T, self.half
-
-    def _tasks(self, S, c, value):
-        """The search, in parts without dependent columns, one after another."""
-        terms = self.J.size + self.held.size + sum(c.shape[1:])
-        for task in subtrees(S, c, value, self.entry, self.most, self.wanted.alone):
-            rounding = task.rounding(terms, self.held_spread, self.half)
-            self.operations += SUBTREE_OPERATIONS if self.made else 0.0
-            self.margin, self.made = max(self.margin, rounding), self.made + 1
-            yield task
-        self.more = None
-
     def limits(self):
-        """The cutoffs that `wanted` asks for. Where adding a column need not improve a set, one of
-        a size that is not asked for may be filled up to the next that is, and has its cutoff.
+        """The cutoffs that `wanted` asks for; where they depend on the number of coefficients,
+        those of the fewest. Where adding a column need not improve a set, one of a size that is not
+        asked for may be filled up to the next that is, and has its cutoff.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
+        out = out if out.ndim == 1 else out.max(axis=1)
         if not self.spare:
             return out
         for size in range(out.size - 2, -1, -1):
@@ -344,11 +314,11 @@ class AllSizes(Offers):
         return np.minimum.accumulate(out)
 
     def _alike(self):
-        """(sizes,): what sets cost by what all columns cost alike."""
+        """(sizes,): what sets cost by what all units cost alike."""
         return max(self.each, 0.0) * np.arange(self.J.size + 1)
 
     def cutoffs(self):
-        """The limits, less what all columns cost alike."""
+        """The limits, less what all units cost alike."""
         return self.limits() - self._alike()
 
     def lower(self):
@@ -359,7 +329,7 @@ class AllSizes(Offers):
         if self.more is not None or self.unknown:
             return np.minimum(limits, 0.0)
         least = [task.least for task in self.tasks]
-        least += [walker.least() for walker in self.walkers if walker.open]
+        least += [walker.least() for walker in self.walkers if walker.is_open]
         for bound in least:
             limits = np.minimum(limits, bound - self.margin + self._alike())
         return limits
@@ -371,7 +341,7 @@ class AllSizes(Offers):
         """
         while True:
             self._deal(budget)
-            active = [walker for walker in self.walkers if walker.open]
+            active = [walker for walker in self.walkers if walker.is_open]
             if not active and not self.tasks:
                 if self.more is None:
                     return SearchEnd.TOO_CLOSE if self.unknown else SearchEnd.CLOSED
@@ -404,14 +374,108 @@ class AllSizes(Offers):
         sizes, cut = (sets >= 0).sum(axis=1), self.cutoffs() + self.margin
         for i in np.argsort(values, kind="stable").tolist():
             if sizes[i] <= self.most and values[i] < cut[sizes[i]]:
-                self.know(np.concatenate([self.held, self.J[sets[i, : sizes[i]]]]))
+                self._compare(values[i], sets[i, : sizes[i]])
                 cut = self.cutoffs() + self.margin
 
     def _offer(self, value, at):
         """Offer the set at positions `at`, if it may be wanted."""
-        if at.size > self.most or not value < self.cutoffs()[at.size] + self.margin:
-            return
-        self.know(np.concatenate([self.held, self.J[at]]))
+        cut = self.cutoffs() + self.margin
+        if at.size <= self.most and value < cut[at.size]:
+            self._compare(value, at)
+
+    def _compare(self, value, at):
+        """Offer a set of a size of which sets of its value may be wanted."""
+        support = np.concatenate([self.held, self.J[at]])
+        if self.counts is not None:
+            cut = self.wanted.cutoffs(self.J.size + 1)[self.cell(support)]
+            if not value < cut + self.margin:
+                return
+        self.know(support)
+
+    def _deal(self, budget):
+        """Give idle walkers a task, or the uppermost open level of the one with the most; a task
+        may show at once that nothing is in it.
+        """
+        deals = DEALS_BETWEEN_POLLS
+        for walker in self.walkers:
+            while not walker.is_open and (self.tasks or self.more is not None):
+                if not deals or self.operations >= budget:
+                    break
+                deals -= 1
+                if not self.tasks:
+                    if self.made >= MOST_SUBTREES:
+                        break
+                    with one_blas_thread():
+                        self.tasks.extend([task for task in [next(self.more, None)] if task])
+                    continue
+                task = self.tasks.popleft()
+                if (task.least < self.cutoffs()[len(task.into) :] + self.margin).any():
+                    self._begin(task, walker)
+            if not walker.is_open:
+                busy = max(self.walkers, key=lambda other: other.f - other.base)
+                if busy.f > busy.base:
+                    walker.share(busy)
+
+
+class AllSizes(SearchOfSizes):
+    """One search of columns. problem: without groups and box (`servable`); lambda2; wanted: what it
+    looks for; workers: searches side by side, on whose number, and not on that of threads, rests
+    what is found; model: working columns, whose Gram matrix saves a read of X; most: columns of a
+    set; costs (p,): what columns add to values, where sets of all sizes compete, as for a lambda0:
+    then cutoffs hold costs; node_limit: nodes at most; portion: see `SearchOfSizes`.
+
+    margin: what rounding of products, inverses and pivots can hide:  (m + 16) eps v0 (sum_j
+    sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj inv(S)_jj (pivots are exact for
+    matrices perturbed by eps relative to their diagonals; coefficients are at most sqrt(2 v0
+    inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)). A column of which the columns that
+    are in leave less than 1e-13 of the square adds nothing, as in refits.
+    """
+
+    def __init__(
+        self,
+        problem,
+        lambda2,
+        wanted,
+        *,
+        workers=WORKERS,
+        model=None,
+        most=None,
+        costs=None,
+        node_limit=None,
+        portion=BETWEEN_POLLS,
+    ):
+        super().__init__(wanted, portion)
+        self.node_limit = node_limit
+        with one_blas_thread():
+            J = np.flatnonzero(problem.usable)
+            S, c, self.half = products(problem, lambda2, J, model)
+            free = ~np.isin(J, problem.forced)
+            S, c, value, self.held_spread = hold(S, c, self.half, np.flatnonzero(~free))
+            self.held, self.J = J[~free], J[free]
+            S, c, m = S[np.ix_(free, free)], c[free], self.J.size
+            own = np.zeros(m) if costs is None else costs[self.J]
+            self.each = -1.0 if costs is None else float(own.min()) if m else 0.0
+            self.entry = own - max(self.each, 0.0)  # of columns, beyond `each`
+            self.most = m if most is None else min(m, most)
+            self.spare = refused_where_too_dependent(S, self.most)
+            self.parts = parts_of(self.spare, self.most)
+            self.more = self._tasks(S, c, value)
+            self.tasks = deque(islice(self.more, READY))
+            longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
+            self.near_dependence = bool(self.spare or longest * LOOKED_INTO**2 > 1.0)
+        levels = self.most + 1 if self.spare else max(self.most - 2, 1)
+        q = c.size // max(len(c), 1)
+        self.walkers = [Walker(self.entry, levels, max(q, 1)) for _ in range(workers)]
+
+    def _tasks(self, S, c, value):
+        """The search, in parts without dependent columns, one after another."""
+        terms = self.J.size + self.held.size + sum(c.shape[1:])
+        for task in subtrees(S, c, value, self.entry, self.most, self.wanted.alone):
+            rounding = task.rounding(terms, self.held_spread, self.half)
+            self.operations += SUBTREE_OPERATIONS if self.made else 0.0
+            self.margin, self.made = max(self.margin, rounding), self.made + 1
+            yield task
+        self.more = None
 
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""
@@ -432,27 +496,3 @@ class AllSizes(Offers):
             self._offer(task.least + cost[a], np.concatenate([into, others]))
         if m >= 4:
             walker.load(task)
-
-    def _deal(self, budget):
-        """Give idle walkers a task, or the uppermost open level of the one with the most; a task
-        may show at once that nothing is in it.
-        """
-        deals = DEALS_BETWEEN_POLLS
-        for walker in self.walkers:
-            while not walker.open and (self.tasks or self.more is not None):
-                if not deals or self.operations >= budget:
-                    break
-                deals -= 1
-                if not self.tasks:
-                    if self.made >= MOST_SUBTREES:
-                        break
-                    with one_blas_thread():
-                        self.tasks.extend([task for task in [next(self.more, None)] if task])
-                    continue
-                task = self.tasks.popleft()
-                if (task.least < self.cutoffs()[len(task.into) :] + self.margin).any():
-                    self._begin(task, walker)
-            if not walker.open:
-                busy = max(self.walkers, key=lambda other: other.f - other.base)
-                if busy.f > busy.base:
-                    walker.share(busy)

@@ -29,8 +29,7 @@ class SizedTree(Offers):
     def __init__(self, problem, lambda2, size, wanted):
         super().__init__(wanted)
         self.problem, self.size = problem, size
-        self.held = problem.forced[problem.usable[problem.forced]]
-        self.J = np.flatnonzero(problem.selectable)
+        self.held, self.J = problem.held_units, np.flatnonzero(problem.free_units)
         part, self.columns = compact(problem)
         self.tree = _WantedLeaves(
             dual_problem(part, 0.0, lambda2),

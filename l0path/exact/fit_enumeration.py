@@ -1,6 +1,6 @@
-"""The best models of a number of groups, or of a lambda0, by refitting every set of groups: at most
-MOST_GROUPS that may be chosen, 4096 sets; or as many sets that keep a hierarchy. The same for
-columns, up to MOST_FITS sets. It serves every loss, box and shrinkage.
+"""The best models of a number of units, or of a lambda0, by refitting every set of them. Of groups
+at most MOST_GROUPS may be chosen, 4096 sets, or there are as many sets that keep a hierarchy; of
+columns there are up to MOST_FITS sets. It serves every loss, box and shrinkage.
 """
 
 import math
@@ -12,7 +12,6 @@ from ..core.status import FitStatus, SearchEnd
 from ..formula.hierarchy import STRONG
 from ..working_set.groups import GroupFit
 from ..working_set.model import make_model
-from .all_sizes.choice import union
 from .all_sizes.nested import refits_bound
 from .all_sizes.subtrees import MOST_COLUMNS
 from .contest import Contest
@@ -53,13 +52,12 @@ def spares_one(problem, member, limit, value):
     groups, too; value(model, support) -> (value, fit) of columns. A smaller set that is as good
     grows to others of the size, which tell, except where a hierarchy leaves it one way to grow.
     """
-    groups = problem.groups
-    if groups is None or groups.hierarchy is None:
+    if problem.hierarchy is None:
         return False
-    model, inside = make_model(problem), member | (groups.factor == 0)
+    model, inside = make_model(problem), member | (problem.unit_factor == 0)
     return any(
-        value(model, union(problem, np.setdiff1d(np.flatnonzero(inside), g)))[0] <= limit
-        for g in np.flatnonzero(groups.hierarchy.removable(inside) & member)
+        value(model, problem.columns_of(np.setdiff1d(np.flatnonzero(inside), g)))[0] <= limit
+        for g in np.flatnonzero(problem.hierarchy.removable(inside) & member)
     )
 
 
@@ -93,41 +91,30 @@ def refuse_groups(data, settings, lambda1):
     )
 
 
-class GroupEnumeration(Contest):
-    """One search. problem (with groups); refit(support) -> `Fit` for columns; size (groups besides
-    forced ones) or lambda0; n_best: how many of the best sets are wanted; fits: {groups as bytes:
-    GroupFit} of earlier searches with the same shrinkage, which this one extends.
+class FitEnumeration(Contest):
+    """One search. problem; refit(support) -> `Fit` for columns; size (units besides forced ones) or
+    lambda0; n_best: how many of the best sets are wanted; fits: {units as bytes: fit} of earlier
+    searches with the same shrinkage, which this one extends, None where none are kept.
 
-    best: [(value, GroupFit)], ascending, at least two where there are two; lower: no model is below
-    it; nodes: sets compared; `open_groups`: numbers of the groups of a set whose refit did not
+    best: [(value, fit)], ascending, at least two where there are two; lower: no model is below it;
+    nodes: sets compared; `open_units`: numbers of the chosen units of a set whose refit did not
     converge, None for none. `run` may be called again to go on.
     """
 
     def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, fits=None):
-        groups = problem.groups
-        kept = np.bincount(
-            groups.owners()[problem.usable[groups.columns]], minlength=len(groups.labels)
-        )
         self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
-        self.fits = {} if fits is None else fits
-        self.forced = np.flatnonzero((groups.factor == 0) & (kept > 0))
-        self.free = np.flatnonzero(groups.selectable(problem.usable))
-        self.lambda0 = 0.0 if lambda0 is None else lambda0
-        sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
-        self.factor = groups.factor
-        self._ahead(
-            sizes, None if groups.hierarchy is None else closed_sets(groups, problem.usable)
-        )
-
-    def _ahead(self, sizes, every):
-        """Set the sets that are to be compared: of these sizes, and among `every`, if given."""
-        if every is None:
-            self.total = sum(math.comb(self.free.size, k) for k in sizes)
+        self.fits, self.lambda0 = fits, 0.0 if lambda0 is None else lambda0
+        self.held, self.free = problem.held_units, np.flatnonzero(problem.free_units)
+        m = self.free.size
+        sizes = range(m + 1) if size is None else [min(size, m)]
+        if problem.hierarchy is None:
+            self.total = sum(math.comb(m, k) for k in sizes)
             self.todo = (one for k in sizes for one in combinations(self.free.tolist(), k))
         else:
-            every = [one for one in every if len(one) in sizes]
+            closed = closed_sets(problem.groups, problem.usable)
+            every = [one for one in closed if len(one) in sizes]
             self.total, self.todo = len(every), iter(every)
-        self.best, self.nodes, self.lower, self.open_groups = [], 0, -math.inf, None
+        self.best, self.nodes, self.lower, self.open_units = [], 0, -math.inf, None
 
     def run(self, poll=None):
         """Refit sets until all are ("closed"), or poll() is True ("stopped"); "no_optimum" where a
@@ -139,7 +126,7 @@ class GroupEnumeration(Contest):
             if poll is not None and poll():
                 return SearchEnd.STOPPED
             self._compare(np.array(next(self.todo), dtype=np.int64))
-        if self.open_groups is not None:
+        if self.open_units is not None:
             return SearchEnd.NO_OPTIMUM
         self.lower = self.best[0][0]
         return SearchEnd.CLOSED
@@ -151,40 +138,26 @@ class GroupEnumeration(Contest):
         """
         if int(self.problem.usable.sum()) > MOST_COLUMNS:
             return self.problem.floor
-        every = self._fit(np.union1d(self.forced, self.free))
+        every = self._fit(np.union1d(self.held, self.free))
         return self.problem.floor if FitStatus.NOT_CONVERGED in every.flags else every.value
 
-    def _fit(self, groups):
-        """The GroupFit of a set, ascending."""
-        key = groups.tobytes()
-        if key not in self.fits:
-            columns = [self.problem.groups.of(g) for g in groups]
-            support = np.unique(np.concatenate([*columns, self.problem.forced]))
-            support = support[self.problem.usable[support]].astype(np.int64)
-            self.fits[key] = GroupFit(*self.refit(support), groups)
-        return self.fits[key]
+    def _fit(self, units):
+        """The fit of a set of units, ascending."""
+        known = None if self.fits is None else self.fits.get(units.tobytes())
+        if known is not None:
+            return known
+        fit = self.refit(self.problem.columns_of(units))
+        fit = fit if self.problem.groups is None else GroupFit(*fit, units)
+        if self.fits is not None:
+            self.fits[units.tobytes()] = fit
+        return fit
 
     def _compare(self, chosen):
-        """Compare the set of forced groups and `chosen` with the best one."""
-        fit = self._fit(np.union1d(self.forced, chosen))
+        """Compare the set of held units and `chosen` with the best one."""
+        fit = self._fit(np.union1d(self.held, chosen))
         self.nodes += 1
         if FitStatus.NOT_CONVERGED in fit.flags:
-            self.open_groups = chosen if self.open_groups is None else self.open_groups
+            self.open_units = chosen if self.open_units is None else self.open_units
             return
-        cost = self.lambda0 * float(self.factor[chosen].sum())
+        cost = self.lambda0 * float(self.problem.unit_factor[chosen].sum())
         self.accept(fit.value + cost, fit)
-
-
-class ColumnEnumeration(GroupEnumeration):
-    """The same for columns: every set of them is refitted."""
-
-    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1):
-        self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
-        self.forced = problem.forced[problem.usable[problem.forced]].astype(np.int64)
-        self.free, self.factor = np.flatnonzero(problem.selectable), problem.factor
-        self.lambda0 = 0.0 if lambda0 is None else lambda0
-        self._ahead(range(self.free.size + 1) if size is None else [size], None)
-
-    def _fit(self, columns):
-        """The fit of a set of columns, ascending."""
-        return self.refit(columns)
