@@ -406,7 +406,8 @@ def in_short(table):
         .join(columns[1:], how="outer")
         .reindex(list(dict.fromkeys(name for one in columns for name in one.index)))
     )
-    return out.fillna("").reset_index(), " ".join([*notes, stored.commits(table)])
+    notes.append(stored.commits(table[table["data"] != SIMULATED]))
+    return out.fillna("").reset_index(), " ".join(notes)
 
 
 def page(table):
