@@ -236,10 +236,12 @@ class Composite(NamedTuple):
                 for still, low, high in zip(fixed, self.low, self.high, strict=True)
             ]
         G = self.loss.ahead @ A
+        if self.free and G.size:  # what changes no function, a number for all classes, is rounding
+            U, size, _ = np.linalg.svd(G, full_matrices=False)
+            G = U[:, size > 1e-9 * size[0]]
+            G[np.abs(G) < 1e-13] = 0.0  # rounding of the basis
         if not G.size:
             return False
-        if self.free:
-            G[np.abs(G) < 1e-13] = 0.0  # rounding of the basis
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
         bounds = np.broadcast_to(bounds, (G.shape[1], 2))
         rng, order = np.random.default_rng(0), np.arange(G.shape[1])

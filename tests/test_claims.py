@@ -197,6 +197,8 @@ def test_no_claim_is_false_in_many_problems(first):
         14061,
         14109,
         88206,
+        88362,
+        88369,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

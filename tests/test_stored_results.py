@@ -114,7 +114,7 @@ def test_a_row_against_a_peer_replaces_the_older_one(benchmarks, tmp_path):
     shown = peer_table.losses_first(table.reset_index())
     assert shown["time to the peer's"].tolist() == ["1.50", "0.50", ""]
     assert table.index[peer_table.lost(table)].tolist() == ["gamma"]
-    assert peer_table.told(table).startswith("l0path is slower in 1 of 2 rows")
+    assert peer_table.told(table)[0].startswith("l0path is slower in 1 of 2 rows")
 
 
 def test_tables_go_between_their_marks_of_the_page_that_has_them(benchmarks, monkeypatch, tmp_path):
@@ -177,3 +177,49 @@ def test_real_data_in_short(benchmarks, tmp_path):
     assert shown.loc["ridge", "numbers: mean rank"] == "2.00"
     assert shown.loc["relaxed lasso", "classes: AUC"] == "0.850"
     assert "Data sets of numbers: 2 with 2 splits" in note
+
+
+def test_rules_of_choice_are_those_of_cv_fit(benchmarks):
+    import choice_rules
+
+    import l0path
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 8))
+        X[:, 5] = X[:, 4]  # of a copy no model has both: sizes whose models are equal
+        y = X[:, 0] + 0.5 * X[:, 1] + 2.0 * rng.standard_normal(40)
+        cv = l0path.cv_fit(X, y, cv=5, random_state=seed, progress=False)
+        errors = cv.folds.to_numpy()
+        table = cv.details[["k", "lambda2", "relax"]]
+        table = table.assign(nonzeros=(cv.coef("all", full=True).to_numpy()[1:] != 0).sum(axis=0))
+        found = choice_rules.choices(errors, table)
+        assert found["min"] == cv.select("min")
+        assert found["sparse"] == cv.select("sparse")
+        for rule in ("min", "sparse"):
+            at, more = found[rule], found[f"{rule}, more shrinkage"]
+            allowed = []
+            for i, row in enumerate(table.itertuples()):
+                gaps = errors[i] - errors[at]
+                near = gaps.mean() <= gaps.std(ddof=1) / np.sqrt(5)
+                if near and row.k == table["k"].iloc[at]:
+                    allowed.append((row.lambda2, row.relax, i))
+            assert more == max(allowed)[2]
+
+
+def test_summary_of_rules_of_choice(benchmarks, tmp_path):
+    import choice_rules
+    import stored
+
+    errors = np.array([[1.0, 2.0], [1.2, 1.9], [3.0, 3.0]])
+    table = pd.DataFrame({"k": [1, 1, 0], "lambda2": [0.0, 1.0, 0.0], "relax": 1.0})
+    table["nonzeros"] = [1, 1, 0]
+    file = tmp_path / "choice_rules.csv"
+    for number, truth in ((0, [2.0, 1.0, 4.0]), (1, [2.0, 4.0, 4.0]), (130, [1.0, 3.0, 4.0])):
+        rows = choice_rules.rows_of(number, errors, table, np.array(truth), 0)
+        stored.add(file, choice_rules.KEYS, pd.concat([rows, rows]))
+    shown = choice_rules.summary(stored.load(file)).set_index("rule")
+    more = shown.loc["min, more shrinkage"]
+    assert more["low"] == pytest.approx(1.0) and more["medium"] == pytest.approx(3.0)
+    assert more["log"] == pytest.approx(np.log(3.0) / 3)
+    assert shown.loc["min", "its error"] == 0.0 and more["features"] == 1.0

@@ -277,7 +277,7 @@ def stepwise(X, y, part=0):
 
 
 def subsets(data):
-    """(`Candidates` of the default cross-validation, which of them are plain) of l0path."""
+    """(`Candidates` of the default cross-validation, their table with k, lambda2, relax)."""
     splits = [
         (np.flatnonzero(data.folds != f), np.flatnonzero(data.folds == f)) for f in range(FOLDS)
     ]
@@ -286,7 +286,7 @@ def subsets(data):
         data.X, data.y, cv=splits, max_k=sizes, fit_intercept=False, certify=False, progress=False
     )
     coef = cv.coef("all", full=True).to_numpy()[1:]  # without the intercept
-    return Candidates(coef, cv.folds.to_numpy()), (cv.details["lambda2"] == 0).to_numpy()
+    return Candidates(coef, cv.folds.to_numpy()), cv.details[["k", "lambda2", "relax"]]
 
 
 def fewest(losses, counts):
@@ -343,7 +343,8 @@ def repetition_rows(data, lasso, s):
     seconds[REFERENCE], began = time.process_time() - began, time.process_time()
     found["forward stepwise"] = by_rows(data, stepwise)
     seconds["forward stepwise"], began = time.process_time() - began, time.process_time()
-    every, plain = subsets(data)
+    every, table = subsets(data)
+    plain = (table["lambda2"] == 0).to_numpy()
     seconds[AUTO] = time.process_time() - began
     found[PLAIN] = Candidates(every.coef[:, plain], every.errors[plain])
     found[AUTO] = found[FEWER] = every

@@ -62,11 +62,12 @@ def lost(table):
 
 
 def told(table):
-    """How many rows are lost, and with which commits all were measured."""
+    """(How many rows are lost, with which commits all were measured)."""
     timed, scripts = table["ratio"].dropna(), ", ".join(sorted(set(table["script"])))
     return (
         f"l0path is slower in {(timed > 1).sum()} of {timed.size} rows; the median of the ratios "
-        f"is {timed.median():.2f}. Measured by {scripts}. {stored.commits(table)}"
+        f"is {timed.median():.2f}.",
+        f"Measured by {scripts}. {stored.commits(table)}",
     )
 
 
@@ -78,10 +79,11 @@ def main():
         page=(False, "write the tables of docs/results.md and README.md"),
     )
     table = stored.load(Path(args.store) / "peers.csv")
-    print(f"{losses_first(table).to_string(index=False)}\n{told(table)}")
+    lead, origin = told(table)
+    print(f"{losses_first(table).to_string(index=False)}\n{lead} {origin}")
     if args.page:
-        put("peers", f"{stored.markdown(losses_first(table[lost(table)]))}\n\n{told(table)}")
-        put("peers-other", stored.markdown(losses_first(table[~lost(table)])))
+        put("peers", f"{stored.markdown(losses_first(table[lost(table)]))}\n\n{lead}")
+        put("peers-other", f"{stored.markdown(losses_first(table[~lost(table)]))}\n\n{origin}")
         short = table[table["script"].isin(["speed.py", "quality.py"])].drop(columns="task")
         put("peers-readme", stored.markdown(losses_first(short)))
 

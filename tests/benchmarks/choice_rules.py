@@ -1,0 +1,168 @@
+"""What a choice by cross-validation loses, and rules that might lose less, on cells of
+lasso_question.py: the same rows, folds and candidates (those of `cv_fit` by default), other rules.
+
+"more shrinkage" keeps the size of another rule's choice, and takes of the candidates of that size
+the one with the largest ridge (then the largest share of the shrunken model) whose score is within
+one paired standard error of that choice.
+
+    python tests/benchmarks/choice_rules.py --minutes 60 --repetitions 10
+
+adds cells to stored/choice_rules.csv (`--store FOLDER`: to that of another folder) and prints test
+errors over that of the rule "min", with the mean logarithm over the cells and its standard error,
+and over that of the relaxed lasso in the cells that lasso_question.csv has. `--page` writes the
+table of docs/measurements.md.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import stored
+from common import arguments
+from lasso_question import REFERENCE, SETTINGS, cells, counted, geometric, in_order, sample, subsets
+from results import put
+
+KEYS = ["number", "rule"]
+MIN = "min"
+
+
+def differences(errors, at):
+    """Standard errors (m,) of the differences of scores from those of a candidate, paired by fold;
+    errors (m, folds).
+    """
+    return (errors - errors[at]).std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+
+
+def fewest_within(errors, table, share):
+    """The candidate of fewest coefficients within a share of a paired standard error of the best,
+    ties by the score.
+    """
+    mean = errors.mean(axis=1)
+    best = best_of(errors, table)
+    near = np.flatnonzero(mean <= mean[best] + share * differences(errors, best))
+    return int(near[np.lexsort((mean[near], table["nonzeros"].to_numpy()[near]))[0]])
+
+
+def best_of(errors, table):
+    """The best score; ties by fewest coefficients, then by more shrinkage."""
+    mean = errors.mean(axis=1)
+    tied = np.flatnonzero(mean <= mean.min() * (1 + 1e-12))
+    own = table.iloc[tied]
+    order = np.lexsort((-own["lambda2"] * own["relax"], own["nonzeros"]))
+    return int(tied[order[0]])
+
+
+def more_shrinkage(errors, table, at):
+    """Of the candidates of the size of `at` within one paired standard error of it, the one of most
+    shrinkage.
+    """
+    mean = errors.mean(axis=1)
+    same = (table["k"] == table["k"].iloc[at]).to_numpy()
+    near = np.flatnonzero(same & (mean <= mean[at] + differences(errors, at)))
+    own = table.iloc[near]
+    return int(near[np.lexsort((mean[near], -own["relax"], -own["lambda2"]))[0]])
+
+
+def choices(errors, table):
+    """{rule: the number of its candidate}."""
+    out = {MIN: best_of(errors, table), "sparse": fewest_within(errors, table, 0.5)}
+    out["fewest within 1"] = fewest_within(errors, table, 1.0)
+    more = {f"{rule}, more shrinkage": more_shrinkage(errors, table, i) for rule, i in out.items()}
+    return out | more
+
+
+def rows_of(number, errors, table, truth, by_validation):
+    """The rows of a repetition: errors (m, folds), the candidates, their true test errors (m,), the
+    number of the choice by a validation set.
+    """
+    found = choices(errors, table) | {"validation set": by_validation, "oracle": truth.argmin()}
+    base = np.log(truth[found[MIN]])
+    rows = [
+        {"number": number, "rule": rule, "error": truth[i], "nonzeros": table["nonzeros"].iloc[i]}
+        | {"gap": np.log(truth[i]) - base, "gap2": (np.log(truth[i]) - base) ** 2}
+        for rule, i in found.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def run(cell, repetitions):
+    """The rows of so many repetitions (a range) of a cell."""
+    out = []
+    for repetition in repetitions:
+        data = sample(cell, repetition)
+        candidates, table = subsets(data)
+        gap = candidates.coef - data.coef[:, None]
+        truth = 1 + (gap * (data.covariance @ gap)).sum(axis=0) / data.variance
+        X, y = data.validation
+        losses = ((y[:, None] - X @ candidates.coef) ** 2).mean(axis=0)
+        table = table.assign(nonzeros=(candidates.coef != 0).sum(axis=0))
+        out.append(rows_of(cell.number, candidates.errors, table, truth, losses.argmin()))
+    return pd.concat(out)
+
+
+def summary(results, question=None):
+    """A row for each rule: test error over that of "min" in each setting (geometric means over
+    cells), the mean logarithm over the cells with its standard error, all features over those of
+    "min"; and over the relaxed lasso in the cells that `question` has with as many repetitions.
+    """
+    table = results.join(pd.DataFrame(cells()).set_index("number")["setting"], on="number")
+    wide = {c: table.pivot(index="number", columns="rule", values=c) for c in ("error", "nonzeros")}
+    setting = table.groupby("number")["setting"].first()
+    lasso = None
+    if question is not None:
+        own = question[(question["method"] == REFERENCE) & (question["tuning"] == "cv")]
+        own = own.set_index("number")[["count", "error"]]
+        same = own["count"].reindex(setting.index) == table.groupby("number")["count"].first()
+        lasso = own["error"].reindex(setting.index).where(same)
+    rows = []
+    for rule in wide["error"]:
+        ratio = wide["error"][rule] / wide["error"][MIN]
+        logs = np.log(ratio)
+        by = ratio.groupby(setting).apply(geometric)
+        row = {"rule": rule} | {name: by.get(name, np.nan) for name in SETTINGS}
+        row |= {"log": logs.mean(), "its error": logs.std(ddof=1) / np.sqrt(len(logs))}
+        row["features"] = wide["nonzeros"][rule].sum() / wide["nonzeros"][MIN].sum()
+        if lasso is not None and lasso.notna().any():
+            over = (wide["error"][rule] / lasso).dropna()
+            row["over relaxed lasso"] = geometric(over.groupby(setting).apply(geometric))
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("log")
+
+
+def main():
+    """Compute cells that are missing and print the table of all."""
+    args = arguments(
+        __doc__.splitlines()[0],
+        store=(str(stored.FOLDER), "folder of choice_rules.csv"),
+        minutes=(0.0, "compute for so long, to the end of a cell"),
+        repetitions=(10, "repetitions of each cell"),
+        only=("", "only settings whose name contains this"),
+        page=(False, "write the table of docs/measurements.md"),
+    )
+    began, file = time.monotonic(), Path(args.store) / "choice_rules.csv"
+    asked = [c for c in in_order() if c.setting in SETTINGS and args.only in c.setting]
+    if args.smoke:
+        asked, args.repetitions = [cells()[i] for i in (5, 8)], 2
+        args.minutes, file = np.inf, Path(tempfile.mkdtemp()) / file.name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for cell in asked:
+        done = counted(file).get(cell.number, 0)
+        if done >= args.repetitions:
+            continue
+        if time.monotonic() - began >= 60 * args.minutes:
+            break
+        stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
+        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
+    results = stored.load(file)
+    shown = summary(results, stored.load(stored.FOLDER / "lasso_question.csv"))
+    print(shown.to_string(index=False, float_format=lambda v: f"{v:.4f}"))
+    note = f"Cells: {stored.told(results, 'number', 'repetitions')}"
+    print(note)
+    if args.page:
+        put("choice-rules", f"{stored.markdown(shown)}\n\n{note}")
+
+
+if __name__ == "__main__":
+    main()
