@@ -728,16 +728,20 @@ def multiplies(loss):
 
 
 def derivatives_with_sizes(loss, y, eta, weights, slopes, curvatures):
-    """`derivatives` where v is to say how large the curvatures of rows are: for a loss that
-    `multiplies`, the diagonal of B as products with random signs estimate it. It is exact where
-    that is all of B.
-    """
+    """`derivatives` where v is to say how large the curvatures of rows are."""
     value = derivatives(loss, y, eta, weights, slopes, curvatures)
     if multiplies(loss):
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, y.size))
-        products = multiply_columns(loss, y, eta, weights, signs)
-        curvatures[:] = np.maximum((signs * products).mean(axis=0), 0.0)
+        curvatures[:] = sizes_of_curvatures(loss, y, eta, weights)
     return value
+
+
+def sizes_of_curvatures(loss, y, eta, weights):
+    """How large the curvatures of rows are (n,) under a loss that `multiplies`: the diagonal of B
+    as products with random signs estimate it. It is exact where that is all of B.
+    """
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, y.size))
+    products = multiply_columns(loss, y, eta, weights, signs)
+    return np.maximum((signs * products).mean(axis=0), 0.0)
 
 
 def multiply_columns(loss, y, eta, weights, Z):

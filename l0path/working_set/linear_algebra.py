@@ -105,15 +105,6 @@ def invert(A, k, B):
 
 
 @njit
-def gather_rows(G, index, first, scale, rows):
-    """Fill rows (k, m) with the rows `index` of G, the columns from `first` on, times `scale`."""
-    for i in range(index.size):
-        source, into = G[index[i]], rows[i]
-        for j in range(into.size):
-            into[j] = scale * source[first + j]
-
-
-@njit
 def invert_factor(L, k, B):
     """B[:k, :k] = inverse of L L' of the lower triangle of L[:k, :k], which is overwritten."""
     for i in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]

@@ -205,6 +205,15 @@ def predictors(rows, S, x, eta):
 
 
 @njit
+def derivatives_at(rows, S, b, level, eta, slopes, curvatures):
+    """Fill the predictors eta (n,) of coefficients b (k,) of the columns S and an intercept, under
+    a loss of one predictor, and its derivatives there, see `verbs.derivatives_of_rows`.
+    """
+    predictor(rows.Z, S, b, level, rows.offset, eta)
+    derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, slopes, curvatures)
+
+
+@njit
 def gradient(rows, S, model, slopes):
     """Fill the gradient of the loss + ridge at x; slopes (q n,) with the weights in them."""
     x, grad, k, n = model.x, model.grad, S.size, rows.y.size

@@ -13,12 +13,12 @@ from ..problem.problem import Fit
 from ..problem.recession import ordered_optimum
 from ..problem.responses import pseudo_response
 from ..problem.traits import FAR_OUT, ORDERED
-from ..problem.verbs import derivatives_with_sizes, multiplies
+from ..problem.verbs import multiplies, sizes_of_curvatures
 from . import newton
 from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
-from .linear_algebra import gather_rows, invert, predictor, weighted_squares
+from .linear_algebra import invert, weighted_squares
 from .refits import NewtonRefits, refit_in_turn
 from .several.ordered import clear_optimum, ordered_table
 
@@ -162,10 +162,10 @@ class RowModel(NewtonRefits, WorkingColumns):
         """The Derivatives of a fit."""
         p = self.problem
         eta, slopes, v = np.empty(p.X.n), np.empty(p.X.n), np.empty(p.X.n)
-        predictor(
-            self.Z, np.ascontiguousarray(self.where[fit.support]), fit.b, fit.b0, p.offset, eta
-        )
-        derivatives_with_sizes(p.loss, p.y, eta, p.weights, slopes, v)
+        S, rows = np.ascontiguousarray(self.where[fit.support]), newton.rows_of(p, self.Z)
+        newton.derivatives_at(rows, S, fit.b, fit.b0, eta, slopes, v)
+        if multiplies(p.loss):
+            v = sizes_of_curvatures(p.loss, p.y, eta, p.weights)
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
         return Derivatives(eta, slopes, v)
@@ -277,8 +277,8 @@ class RowModel(NewtonRefits, WorkingColumns):
         if not self.shares:
             return self._kept_exact(fit, lambda2, first)
         local = self.local(fit, lambda2)
-        rows = np.empty((fit.support.size, self.width - first))
-        gather_rows(local.rows, local.index, first, local.scale, rows)
+        rows = local.rows[local.index, first : self.width]
+        rows *= local.scale
         diagonal = local.diagonal[first : self.width] * local.scale
         return Quadratic(rows, local.c[first:], diagonal, local.B)
 
