@@ -199,6 +199,7 @@ def test_no_claim_is_false_in_many_problems(first):
         88206,
         88362,
         88369,
+        24547,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

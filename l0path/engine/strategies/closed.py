@@ -9,6 +9,7 @@ set on the way competes for its size.
 import numpy as np
 from scipy.linalg import lapack
 
+from ...core.status import End
 from ...exchange import group_chains, group_ranking, perturbation
 from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
 from ...formula.hierarchy import STRONG
@@ -33,7 +34,7 @@ class ClosedExchanges(GroupExchanges):
 
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
-        self.moved = set()
+        self.moved, self.ends = set(), set()  # keys of fits
         self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
         plain = type(self.groups) is GroupModel and not self.problem.boxed
         self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
@@ -90,6 +91,28 @@ class ClosedExchanges(GroupExchanges):
             perturbation.perturb(*search, rng, RESTARTS, self.done, poll)
         while self._move_sets() and self.settings.effort != "fast":
             self.sweep(self.done)
+        while self._past_the_end():
+            self.sweep(self.done)
+
+    def _past_the_end(self):
+        """Whether sizes go on where every single group that may be added is a combination of those
+        chosen: together with another one it may let in a third that is none.
+        """
+        pool, last = self.pool, self.pool.last
+        if pool.end != End.SATURATED or pool.perfect(pool.fits[last].value, pool.scale):
+            return False
+        fit = pool.fits[last]
+        for chain in self._chains(fit) if fit.key not in self.ends else []:
+            self.clock.poll()
+            if last + chain.size > self.largest:
+                continue
+            new = self.groups.refit(np.union1d(fit.groups, chain), fit)
+            if new.value < fit.value - pool.tolerance(fit.value):
+                pool.last, pool.end = self.largest, ""
+                self._grown_and_shrunk(fit, chain)
+                return True
+        self.ends.add(fit.key)
+        return False
 
     def _move_sets(self):
         """Moves of several groups from each size; True if one improved a size."""
