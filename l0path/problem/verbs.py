@@ -211,25 +211,18 @@ class CompiledVerbs:
             else:
                 self.kernels.append(_kernel(verb, NoLoss, ()) if without is None else None)
 
-    def at(self, *more):
-        """`LossData.at` with all verbs that are not rare, and those at the places `more`."""
-        if more not in self._known:
-            places = [i for i, one in enumerate(BY_ADDRESS) if not one.rare or i in more]
-            self._known[more] = self._compiled(places)
-        return self._known[more]
-
-    def alone(self, place):
-        """As `at` for those who ask for one verb only: no other is compiled."""
-        if place not in self._known:
-            self._known[place] = self._compiled([STATE, place])
-        return self._known[place]
-
-    def _compiled(self, places):
-        """The addresses of the verbs at these places, 0 for the others."""
-        at = np.zeros(len(BY_ADDRESS), dtype=np.int64)
-        for place in places:
-            at[place] = self._address(place)
-        return at
+    def at(self, asked=()):
+        """`LossData.at`. asked: a tuple of rare verbs, beside which all others are compiled; or one
+        verb, and no other is.
+        """
+        if asked not in self._known:
+            usual = {one.verb for one in BY_ADDRESS if not one.rare}
+            wanted = {state_of_rows, asked} if callable(asked) else usual.union(asked)
+            self._known[asked] = np.array(
+                [self._address(i) if one.verb in wanted else 0 for i, one in enumerate(BY_ADDRESS)],
+                dtype=np.int64,
+            )
+        return self._known[asked]
 
     def _address(self, place):
         """The address of a verb, 0 for one that the class has not."""
@@ -253,12 +246,19 @@ def compiled_verbs(record, kinds):
     return CompiledVerbs(record, kinds)
 
 
-class Packed(NamedTuple):
-    """The verbs of a record, and its fields as they take them, see `LossData`."""
+class Packed:
+    """A record as kernels take it: its fields by its verbs, see `LossData`."""
 
-    verbs: CompiledVerbs
-    numbers: np.ndarray
-    ints: np.ndarray
+    def __init__(self, verbs, loss, kinds):
+        self.verbs, self.rank, self._known = verbs, rank_of(loss), {}
+        self.numbers, self.ints = _laid_out(loss, kinds)
+
+    def data(self, asked):
+        """The `LossData` with the verbs asked, see `CompiledVerbs.at`."""
+        if asked not in self._known:
+            fields = self.numbers, self.ints, NOTHING, self.rank
+            self._known[asked] = LossData(self.verbs.at(asked), *fields)
+        return self._known[asked]
 
 
 _last = threading.local()  # pair: the last record of a thread, and its `Packed`
@@ -273,7 +273,7 @@ def _packed(loss):
     verbs = compiled_verbs(type(loss), kinds)
     if verbs is None:
         return None
-    _last.pair = loss, Packed(verbs, *_laid_out(loss, kinds))
+    _last.pair = loss, Packed(verbs, loss, kinds)
     return _last.pair[1]
 
 
@@ -298,10 +298,7 @@ def loss_data(loss, *rare):
     will ask beyond those that most of them do, see `called_by_address`.
     """
     packed = _packed(loss)
-    if packed is None:
-        return loss
-    at = packed.verbs.at(*(PLACES[verb] for verb in rare))
-    return LossData(at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
+    return loss if packed is None else packed.data(rare)
 
 
 NOTHING = np.empty(0)
@@ -707,10 +704,7 @@ def _asked(verb, loss, *rows):
     is compiled for its class.
     """
     packed = _packed(loss)
-    if packed is not None:
-        at = packed.verbs.alone(PLACES[verb])
-        loss = LossData(at, packed.numbers, packed.ints, NOTHING, rank_of(loss))
-    return of_record(verb)(loss, *rows)
+    return of_record(verb)(loss if packed is None else packed.data(verb), *rows)
 
 
 @cache

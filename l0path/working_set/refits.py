@@ -102,7 +102,7 @@ class NewtonRefits:
         slow, starts = still and capped == NO_RECESSION, []
         if R is None and b.ndim == 1 and (slow or self.hidden(support, lambda2)):
             starts = [(b, level), self.begin(None, k)]
-        elif R is not None and b.ndim == 1 and np.abs(eta - p.offset).max() > NOT_FAR and capped:
+        elif capped and R is not None and b.ndim == 1 and np.abs(eta - p.offset).max() > NOT_FAR:
             # where such a row has lost its curvature, steps have ended before the optimum
             starts = [(b, level)]
         if starts:

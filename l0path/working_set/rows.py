@@ -4,6 +4,7 @@ and the quadratic that ranks exchanges.
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -67,10 +68,6 @@ class RowModel(NewtonRefits, WorkingColumns):
         self.recent = {}  # `weighted` of the last fits
         self.latest = None, None  # the last fit and its Local
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
-        # of ordered classes: |eta - offset| beyond which a fit may run off to infinity, less far
-        # out where the slopes of rows of small weight are lost among those of others
-        least = problem.weights[problem.weights > 0.0].min() * problem.weights.size
-        self.far = FAR_OUT[0] + math.log(least)
 
     @property
     def members(self):
@@ -146,6 +143,14 @@ class RowModel(NewtonRefits, WorkingColumns):
                 return e, fit
             first = e + 1
         return -1, None
+
+    @cached_property
+    def far(self):
+        """|eta - offset| beyond which a fit of ordered classes may run off to infinity, less far
+        out where the slopes of rows of small weight are lost among those of others.
+        """
+        weights = self.problem.weights
+        return FAR_OUT[0] + math.log(weights[weights > 0.0].min() * weights.size)
 
     def runs_off(self, capped, fit, eta):
         """Whether a fit may be far along a direction of recession that the curvatures, which are

@@ -14,14 +14,13 @@ table of docs/measurements.md.
 """
 
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import stored
 from common import arguments
-from lasso_question import REFERENCE, SETTINGS, cells, counted, geometric, in_order, sample, subsets
+from lasso_question import REFERENCE, SETTINGS, cells, geometric, in_order, sample, subsets
 from results import put
 
 KEYS = ["number", "rule"]
@@ -141,20 +140,12 @@ def main():
         only=("", "only settings whose name contains this"),
         page=(False, "write the table of docs/measurements.md"),
     )
-    began, file = time.monotonic(), Path(args.store) / "choice_rules.csv"
+    file = Path(args.store) / "choice_rules.csv"
     asked = [c for c in in_order() if c.setting in SETTINGS and args.only in c.setting]
     if args.smoke:
         asked, args.repetitions = [cells()[i] for i in (5, 8)], 2
         args.minutes, file = np.inf, Path(tempfile.mkdtemp()) / file.name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for cell in asked:
-        done = counted(file).get(cell.number, 0)
-        if done >= args.repetitions:
-            continue
-        if time.monotonic() - began >= 60 * args.minutes:
-            break
-        stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
-        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
+    stored.go_on(file, KEYS, asked, run, args)
     results = stored.load(file)
     shown = summary(results, stored.load(stored.FOLDER / "lasso_question.csv"))
     print(shown.to_string(index=False, float_format=lambda v: f"{v:.4f}"))

@@ -378,12 +378,6 @@ def run(cell, repetitions):
     return pd.concat(tables)
 
 
-def counted(file):
-    """{number of a cell: its stored repetitions}."""
-    results = stored.load(file)
-    return {} if results is None else results.groupby("number")["count"].first().to_dict()
-
-
 def compared(results):
     """The stored sums as means, with the ratio of the test error to that of the relaxed lasso,
     whether it is worse or better, and whether there are fewer features.
@@ -595,20 +589,12 @@ def main():
         page=(False, "write the tables and the figure of the pages"),
         figures=("", "folder for a figure of each setting, as in the paper"),
     )
-    began, file = time.monotonic(), Path(args.store) / "lasso_question.csv"
+    file = Path(args.store) / "lasso_question.csv"
     asked = [c for c in in_order() if args.only in c.setting]
     if args.smoke:
         asked, args.repetitions = [cells()[i] for i in (5, 125)], 2
         args.minutes, file = np.inf, Path(tempfile.mkdtemp()) / file.name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for cell in asked:
-        done = counted(file).get(cell.number, 0)
-        if done >= args.repetitions:
-            continue
-        if time.monotonic() - began >= 60 * args.minutes:
-            break
-        stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
-        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
+    stored.go_on(file, KEYS, asked, run, args)
     table = compared(stored.load(file))
     for made in tables(table):
         print(made.to_string(index=False, float_format=lambda v: f"{v:.3f}"))

@@ -11,13 +11,12 @@ mixtures.
 adds to stored/optimism.csv; `--page` writes the table of docs/measurements.md.
 """
 
-import time
 from pathlib import Path
 
 import pandas as pd
 import stored
 from common import arguments
-from lasso_question import AUTO, PLAIN, SIZES, cells, counted, sample
+from lasso_question import AUTO, PLAIN, SIZES, cells, sample
 from results import put
 
 import l0path
@@ -88,16 +87,8 @@ def main():
         repetitions=(10, "repetitions of each cell"),
         page=(False, "write the table of docs/measurements.md"),
     )
-    began, file = time.monotonic(), Path(args.store) / "optimism.csv"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for cell in asked():
-        done = counted(file).get(cell.number, 0)
-        if done >= args.repetitions:
-            continue
-        if time.monotonic() - began >= 60 * args.minutes:
-            break
-        stored.add(file, KEYS, run(cell, range(done, args.repetitions)))
-        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
+    file = Path(args.store) / "optimism.csv"
+    stored.go_on(file, KEYS, asked(), run, args)
     results = stored.load(file)
     note = f"{overall(results)} Cells: {stored.told(results, 'number', 'repetitions')}"
     print(f"{summary(results).to_string(index=False)}\n{note}")

@@ -5,6 +5,7 @@ study can be done a part at a time. The column `l0path` names the commits a line
 """
 
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,28 @@ def add(file, keys, rows):
     totals = {name: "sum" for name in both.columns.drop([*keys, "l0path"])}
     versions = lambda texts: " ".join(dict.fromkeys(" ".join(texts).split()))  # noqa: E731
     write(both.groupby(keys, as_index=False).agg(totals | {"l0path": versions}), file)
+
+
+def counted(file):
+    """{number of a cell: its stored repetitions}."""
+    results = load(file)
+    return {} if results is None else results.groupby("number")["count"].first().to_dict()
+
+
+def go_on(file, keys, cells, run, args):
+    """Add to a file what is missing of cells until they have `args.repetitions`, or `args.minutes`
+    are over; run(cell, repetitions) -> rows.
+    """
+    began = time.monotonic()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for cell in cells:
+        done = counted(file).get(cell.number, 0)
+        if done >= args.repetitions:
+            continue
+        if time.monotonic() - began >= 60 * args.minutes:
+            break
+        add(file, keys, run(cell, range(done, args.repetitions)))
+        print(f"# {(time.monotonic() - began) / 60:.1f} min: {cell.name}", flush=True)
 
 
 def replace(file, keys, rows):

@@ -66,6 +66,47 @@ def test_verbs_by_address_are_the_definitions(name, loss, y):
     np.testing.assert_allclose(out, each, rtol=1e-12)
 
 
+@njit
+def bound_and_line(loss, y, eta, weights, H, out):
+    """Verbs that a loss may not have, and one that is compiled for few kernels."""
+    slopes, curvatures = np.empty(y.size), np.empty(y.size)
+    verbs.derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
+    tangent = verbs.Tangent(eta, slopes, curvatures)
+    bound = verbs.bound_of_rows(loss, y, weights, tangent, eta)
+    verbs.hessian_of_rows(loss, y, weights, H, np.arange(1), eta, H)
+    along = verbs.along_a_column(loss, y, eta, weights, y, 0.5, out)
+    return verbs.origin_of(loss, eta, eta), bound, along
+
+
+def test_what_a_loss_has_not_is_known_without_code():
+    y, eta, weights = RESPONSES["real"], 0.3 * RNG.standard_normal(N), np.full(N, 1.0 / N)
+    H, out = np.full((1, N), 7.0), np.full(2, 9.0)
+    usual, all_of_it = (verbs.loss_data(Huber(1.0), *rare) for rare in ((), [verbs.along_a_column]))
+    places = [verbs.PLACES[one] for one in (verbs.origin_of, verbs.hessian_of_rows)]
+    assert not usual.at[places].any() and not all_of_it.at[places].any()
+    place = verbs.PLACES[verbs.along_a_column]
+    assert usual.at[place] == 0 != all_of_it.at[place]
+    origin, bound, along = bound_and_line(all_of_it, y, eta, weights, H, out)
+    assert origin == 0.0 and (H == 7.0).all() and bound == pytest.approx(0.0, abs=1e-12)
+    values = np.empty(N)
+    verbs.losses(Huber(1.0), y, eta + 0.5 * y, values)
+    assert along == pytest.approx(weights @ values, rel=1e-13) and (out != 9.0).all()
+    out[:] = 9.0
+    assert np.isnan(bound_and_line(usual, y, eta, weights, H, out)[2]) and (out == 9.0).all()
+    # of a loss of all rows without bounds by rows
+    assert verbs.loss_data(Ordinal(4)).at[verbs.PLACES[verbs.drawn_back_rows]] == 0
+
+
+def test_arguments_of_another_kind_are_no_call_of_a_verb():
+    @njit
+    def kernel(loss, y, eta, weights):
+        return verbs.value_of_rows(loss, y, eta, weights)
+
+    y = np.ones(3)
+    with pytest.raises(TypingError, match="was given to a call by address"):
+        kernel(verbs.loss_data(Huber(1.0)), y, np.ones(3, np.float32), y)
+
+
 def test_every_loss_is_one_type():
     stop, event = RNG.exponential(size=N), np.ones(N)
     coupled = [cox_of(np.empty(0), stop, event), Ordinal(4)]

@@ -439,3 +439,22 @@ def test_the_tables_of_trials_have_the_curvatures_of_their_fits(loss, monkeypatc
     text, data = products(loss)
     l0path.fit(text, data, loss=loss, max_k=6, lambda2=1e-3, certify=False)
     assert len(compared) > 6
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_sizes_go_on_where_a_term_that_adds_nothing_lets_in_one_that_does(loss):
+    """a is s + d: by itself it changes no model that has both, and a:s needs it."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"s": rng.standard_normal(60), "d": rng.integers(0, 2, 60) * 1.0})
+    data["a"], square = data["s"] + data["d"], data["s"] ** 2 + 0.5 * rng.standard_normal(60)
+    means = np.exp(np.clip(square, -2.0, 2.0))
+    data["y"] = rng.poisson(means) if loss == "poisson" else (square > 1.0) * 1
+    more = {"loss": loss, "heredity": "strong", "always_include": ["s", "d"], "lambda2": 0}
+    path = l0path.fit("y ~ (a + s + d) ** 2", data, **more)
+    assert path.details.k.tolist()[:4] == [0, 1, 2, 3]
+    asked = {"loss": loss, "heredity": None, "max_k": 0, "lambda2": 0}
+    for k, terms in ((2, "a + a:s"), (3, "a + a:s + s:d")):
+        text = f"y ~ s + d + {terms}"
+        alone = l0path.fit(text, data, always_include=text[4:].split(" + "), **asked)
+        assert path.details.objective[k] <= alone.details.objective[0] + 1e-9
+    assert path.details.objective[3] < path.details.objective[1] - 0.05

@@ -34,7 +34,7 @@ class ClosedExchanges(GroupExchanges):
 
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
-        self.moved, self.ends = set(), set()  # keys of fits
+        self.moved, self.ends = set(), set()  # keys of fits that moves, and an end, were tried from
         self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
         plain = type(self.groups) is GroupModel and not self.problem.boxed
         self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
@@ -98,20 +98,20 @@ class ClosedExchanges(GroupExchanges):
         """Whether sizes go on where every single group that may be added is a combination of those
         chosen: together with another one it may let in a third that is none.
         """
-        pool, last = self.pool, self.pool.last
-        if pool.end != End.SATURATED or pool.perfect(pool.fits[last].value, pool.scale):
+        pool, fit = self.pool, self.pool.fits[self.pool.last]
+        perfect = pool.perfect(fit.value, pool.scale)
+        if pool.end != End.SATURATED or perfect or fit.key in self.ends:
             return False
-        fit = pool.fits[last]
-        for chain in self._chains(fit) if fit.key not in self.ends else []:
+        self.ends.add(fit.key)
+        for chain in self._chains(fit):
             self.clock.poll()
-            if last + chain.size > self.largest:
+            if pool.last + chain.size > self.largest:
                 continue
             new = self.groups.refit(np.union1d(fit.groups, chain), fit)
             if new.value < fit.value - pool.tolerance(fit.value):
                 pool.last, pool.end = self.largest, ""
                 self._grown_and_shrunk(fit, chain)
                 return True
-        self.ends.add(fit.key)
         return False
 
     def _move_sets(self):
