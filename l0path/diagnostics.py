@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .core import forward
 from .errors import refuse_masked
-from .paths import Path, forward
+from .paths import Path
 from .simulate import Simulation
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ LAYERS = [
 ]
 # the one module that names functions of packages above its own, for the methods of results; what it
 # imports is for type checkers alone
-FORWARD = "l0path.paths.forward"
+FORWARD = "l0path.core.forward"
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "l0path.plots", "l0path.inspection")
 HEAVY += ("l0path.cross_validation", "scipy.optimize", "scipy.special", "scipy.sparse")
@@ -340,7 +340,7 @@ def test_one_module_may_import_from_above_for_type_checkers(monkeypatch):
 
 
 def test_functions_that_methods_of_results_call_are_named_once_and_called():
-    from l0path.paths import forward  # here, for counts.py reads this file without the package
+    from l0path.core import forward  # here, for counts.py reads this file without the package
 
     called = set()
     for source, _ in package_sources().values():

@@ -15,6 +15,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .. import formula
+from ..core import forward
 from ..core.arguments import finite, is_whole, same_index, vector, whole
 from ..core.hints import hands_on
 from ..core.printed import Table
@@ -26,7 +27,7 @@ from ..designs.protocol import is_design
 from ..engine.costs import tell_if_long
 from ..engine.request import ARGUMENTS, request
 from ..errors import refuse_masked
-from ..paths import Model, forward
+from ..paths import Model
 from ..paths.predicting import linear_predictor
 from ..paths.records import Source
 from ..problem.families.trials import loss_meant

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..paths import Model, Path, forward
+from ..paths import Model, Path
 from ..paths.criteria import RULES
 from ..paths.path import SLICES, check_selector
 from ..paths.predicting import class_predictors, linear_predictor

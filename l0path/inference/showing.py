@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..paths import forward
+from ..core import forward
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..compiled import HELPING_PROCESSES
+from ..core import forward
 from ..core.arguments import is_whole
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
@@ -28,7 +29,7 @@ from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch
-from ..paths import Model, Path, forward
+from ..paths import Model, Path
 from ..paths.criteria import score_table
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights

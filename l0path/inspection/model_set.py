@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core import colors
+from ..core import colors, forward
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
-from ..paths import forward
 from ..paths.criteria import score_table
 from .summaries import neighbors_of
 

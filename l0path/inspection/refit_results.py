@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core import forward
 from ..core.describing import model_line, signed
 from ..core.tables import pandas_of
 from ..formula.frames import text_named
-from ..paths import forward
 from .separated_refits import separated
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import gap_text
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
-from ..paths import Model, forward
+from ..paths import Model
 from ..problem.solution import present
 from .group_neighbors import GroupNeighbors
 from .neighbors import ExchangePairs, Neighbors

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import forward
 from ..core.arguments import level as checked_level
 from ..core.arguments import vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
-from . import forward
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .forward import Summary
+    from ..core.forward import Summary
     from .path import Path
 
 

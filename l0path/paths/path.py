@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
@@ -30,7 +31,6 @@ from ..formula import Encoded
 from ..problem.problem import Data
 from ..problem.responses import mean_at
 from ..problem.solution import Solution
-from . import forward
 from .model import Model
 from .new_rows import with_baselines
 from .predicting import (
@@ -47,8 +47,8 @@ from .records import Meta, Source, by_response, loss_asked, loss_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..core.forward import Certificate, CVPath, ModelSet, Page
     from .comparison import Comparison
-    from .forward import Certificate, CVPath, ModelSet, Page
 
 RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")  # information criteria, see `criteria`
 TABLE = ["k", "n_features", "objective", "deviance_ratio", "optimality", "features"]

@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 import l0path
+from l0path.core import forward
 from l0path.core.hints import OF_KIND
-from l0path.paths import forward
 
 OF_MODEL = ("summary", "alternatives", "refit", "score")
 METHODS = [

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...compiled import processes
-from ...core import threads
+from ...core import forward, threads
 from ...designs.protocol import traits_of
-from ...paths import forward
 from ...problem.losses import Squared
 from .counting import counted, stored_bytes
 
