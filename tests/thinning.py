@@ -5,6 +5,17 @@ from itertools import product
 import pytest
 
 
+def diagonals(step, *axes):
+    """Cells of the product of axes, every so many along each axis: every value of an axis is there,
+    beside each value of a longer one or some values of it.
+    """
+    return [
+        tuple(axis[i] for axis, i in zip(axes, at, strict=True))
+        for at in product(*(range(len(axis)) for axis in axes))
+        if sum(at) % step == 0
+    ]
+
+
 def slow_but(quick, cases):
     """Cases of a parametrization, of which those that are not among `quick` are slow."""
     quick = list(quick)
@@ -17,17 +28,7 @@ def slow_but(quick, cases):
     ]
 
 
-def diagonals(step, *axes):
-    """Cells of the product of axes, every so many along each axis: every value of an axis is there,
-    beside each value of a longer one or some values of it.
-    """
-    return [
-        tuple(axis[i] for axis, i in zip(axes, at, strict=True))
-        for at in product(*(range(len(axis)) for axis in axes))
-        if sum(at) % step == 0
-    ]
-
-
 def thinned(step, *axes):
-    """The product of axes, slow but for its `diagonals`."""
+    """The product of axes (their values are names or numbers), slow but for its `diagonals`."""
+    axes = [tuple(axis) for axis in axes]
     return slow_but(diagonals(step, *axes), product(*axes))

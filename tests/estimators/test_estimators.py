@@ -4,6 +4,7 @@
 
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -91,32 +92,29 @@ def test_lambda0_names_a_model_instead_of_k():
     assert l0path.L0Regressor(lambda0=0.0, max_k=3).fit(X, y).k_ == 3
 
 
+@cache
+def folded(kind):
+    """`cv_fit` of a sample."""
+    X, y = sample(kind)
+    more = {} if kind == "real" else {"loss": "logistic", "scoring": "auc", **OF_CLASSES}
+    return l0path.cv_fit(X, y, cv=3, random_state=3, **more)
+
+
+OF_CLASSES = {"lambda2": [1e-3, 1e-1], "class_weight": "balanced"}
+
+
 @pytest.mark.parametrize("which", ["min", "1se", "bic"])
 def test_the_cv_estimators_are_cv_fit(which):
     X, y = sample()
-    cv = l0path.cv_fit(X, y, cv=4, random_state=3)
-    est = l0path.L0RegressorCV(cv=4, rule=which, random_state=3).fit(X, y)
+    cv = folded("real")
+    est = l0path.L0RegressorCV(cv=3, rule=which, random_state=3).fit(X, y)
     assert est.cv_.scores.equals(cv.scores)
     assert est.k_ == cv.model(which).k
     np.testing.assert_array_equal(est.coef_, cv.coef(which, full=True)[1:])
     X, y = sample("classes")
-    cv = l0path.cv_fit(
-        X,
-        y,
-        loss="logistic",
-        lambda2=[1e-3, 1e-1],
-        cv=4,
-        scoring="auc",
-        random_state=3,
-        class_weight="balanced",
-    )
+    cv = folded("classes")
     est = l0path.L0ClassifierCV(
-        cv=4,
-        rule=which,
-        lambda2=[1e-3, 1e-1],
-        scoring="roc_auc",
-        random_state=3,
-        class_weight="balanced",
+        cv=3, rule=which, scoring="roc_auc", random_state=3, **OF_CLASSES
     ).fit(X, y)
     np.testing.assert_allclose(est.cv_.folds, cv.folds, rtol=1e-12)
     assert (est.k_, est.model_.details["lambda2"]) == (
