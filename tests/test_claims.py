@@ -200,6 +200,9 @@ def test_no_claim_is_false_in_many_problems(first):
         88362,
         88369,
         24547,
+        25539,
+        25795,
+        90062,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
