@@ -201,6 +201,7 @@ def test_no_claim_is_false_in_many_problems(first):
         88369,
         24547,
         25539,
+        25610,
         25795,
         90062,
     ],
