@@ -119,7 +119,11 @@ def imports(module, sources):
     """[(target, line, runs)] of a module: whether an import runs when the module is imported, False
     within a function, None under TYPE_CHECKING, where it never runs.
     """
-    source, is_package = sources[module]
+    return imports_among(module, *sources[module], frozenset(sources))
+
+
+@functools.cache
+def imports_among(module, source, is_package, sources):
     out = []
 
     def visit(node, runs):

@@ -29,6 +29,6 @@ def slow_but(quick, cases):
 
 
 def thinned(step, *axes):
-    """The product of axes (their values are names or numbers), slow but for its `diagonals`."""
+    """The product of axes (of values that can be compared), slow but for its `diagonals`."""
     axes = [tuple(axis) for axis in axes]
     return slow_but(diagonals(step, *axes), product(*axes))

@@ -35,7 +35,7 @@ FOUR = ["L0Regressor", "L0Classifier", "L0RegressorCV", "L0ClassifierCV"]
 @pytest.mark.parametrize("name", FOUR)
 def test_checks_of_scikit_learn(name):
     # one ridge: the default grid of them, with more folds, is checked among the slow tests
-    few = {"cv": 2, "max_k": 3, "lambda2": 0.1} if name.endswith("CV") else {}
+    few = {"cv": 2, "max_k": 2, "lambda2": 0.1} if name.endswith("CV") else {}
     check_estimator(getattr(l0path, name)(**few), on_skip=None)
 
 

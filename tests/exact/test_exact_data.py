@@ -240,7 +240,7 @@ def check_bound(c, values, betas, gap):
 @pytest.mark.parametrize(
     ("count", "columns"),
     [
-        (30, (4, 5)),
+        (15, (4, 5)),
         pytest.param(100, (4, 5), marks=pytest.mark.slow),
         pytest.param(500, (5, 7), marks=pytest.mark.slow),
     ],
