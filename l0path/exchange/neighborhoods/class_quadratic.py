@@ -1,314 +1,137 @@
-"""Predictions of the quadratic at a fit for exchanges under a loss of q predictors of each row.
+"""The quadratic at a fit under a loss of q predictors of each row: what it predicts for exchanges,
+and the table from which these are tried.
 
-At the restricted optimum x of a support S the Hessian (`newton.hessian`) has an inverse B, from
-which the optima of the quadratic follow by blocks of q rows, one for each predictor: after "add j",
-and after "drop i, add j".
+The coefficients of a support are in the order of `working_set.newton`, q parts of those of its
+columns and of the intercept. Predictions are those of `chord_steps.exchanged`, for all exchanges at
+once: with B the inverse Hessian, x the optimum on the support, c_j the downhill slopes of column j
+there, U_j = C_j B and s_j = A_j - U_j C_j' what the support leaves of its second derivatives,
+
+    drop i:        x_i' B_ii^-1 x_i / 2
+    add j:         -c_j' s_j^-1 c_j / 2
+    swap i for j:  x_i' B_ii^-1 x_i / 2 - c' s^-1 c / 2,   c = c_j + U_ji B_ii^-1 x_i,
+                                                           s = s_j + U_ji B_ii^-1 U_ji'
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from ...core.dispatch import njit
-from ...problem.verbs import derivatives_of_rows
-from ...working_set import newton
-from ...working_set.linear_algebra import (
-    cholesky,
-    cholesky_solve,
-    copy,
-    filled,
-    invert,
-    products_of_rows,
-)
-from ..table import COLLINEAR
+from ...working_set.linear_algebra import COLLINEAR, invert
+from ..trials import LocalTable
+
+WEAK = 1e-13  # share of its diagonal entry at which a pivot counts as none, see `cholesky`
 
 
-class ClassTable(NamedTuple):
-    """The quadratic at a fit: K coefficients for each of q predictors, see `working_set.newton`."""
-
-    S: np.ndarray  # (k,), the support, as positions in W
-    x: np.ndarray  # (K, q), coefficients
-    B: np.ndarray  # (q K, q K), inverse Hessian
-    step: np.ndarray  # (q K,), Newton step
-    D: np.ndarray  # (q, n), slopes
-    V: np.ndarray  # (q (q + 1) / 2, n), curvatures of pairs of predictors
-
-
-class Added(NamedTuple):
-    """A column j beside the support."""
-
-    C: np.ndarray  # (q, q K), its blocks of the Hessian
-    U: np.ndarray  # (q, q K), C B
-    factor: np.ndarray  # (q, q), of what its own block keeps
-    step: np.ndarray  # (q K,), of the quadratic to the optimum with it
-    own: np.ndarray  # (q,), the step of j itself
-    right: np.ndarray  # (q,), its gradient before
-    gain: np.ndarray  # what it lowers F by
-
-
-def table_at(model, fit, lambda2):
-    """The `ClassTable` of a fit; None where some direction has no clear curvature.
-
-    model: the working columns, a `MultinomialModel`.
+class ClassQuadratic:
+    """The quadratic at a fit of a `MultinomialModel`. `clear`: whether every direction has a clear
+    curvature; else nothing may be asked of it.
     """
-    S, none = model.where[fit.support], np.full(fit.support.size, np.inf)
-    x = model.packed(*model.begin((fit.b, fit.b0), S.size))
-    rules = newton.Shrinkage(0.0, lambda2), newton.Box(-none, none)
-    weak, *found = _expanded(model.row_data(model.Z), S, *rules, x)
-    q = len(model.T)
-    B, step, D, V = found
-    x = np.ascontiguousarray(x.reshape(q, -1).T)
-    return None if weak else ClassTable(S, x, B, step, D.reshape(q, -1), V.reshape(-1, D.size // q))
 
+    def __init__(self, model, fit, lambda2):
+        self.model, self.lambda2, self.S = model, float(lambda2), model.where[fit.support]
+        _, self.slopes, self.curvatures = model.derivatives(fit)
+        self.q, k = len(self.slopes), self.S.size
+        A = self._members()
+        x = model.packed(*model.begin((fit.b, fit.b0), k))
+        ridge = np.full((self.q, len(A)), 2.0 * self.lambda2)
+        ridge[:, k:] = 0.0
+        H, self.B = self._products(A, A), np.empty((x.size, x.size))
+        H[np.diag_indices(x.size)] += ridge.ravel()
+        self.clear = invert(H, x.size, self.B) == 0
+        gradient = (self.slopes @ A.T).ravel() + ridge.ravel() * x
+        self.step = -self.B @ gradient
+        self.x = x + self.step
 
-@njit
-def _expanded(rows, S, shrunk, box, x):
-    """(number of directions without clear curvature, inverse Hessian, Newton step, slopes,
-    curvatures) at x (q K,).
-    """
-    eta, B, step = np.empty(rows.offset.size), np.empty((x.size, x.size)), np.empty(x.size)
-    model, _ = newton.begin(rows, S, shrunk, box, x)
-    work = newton.row_work(rows, x.size, S.size, eta)
-    newton.predictors(rows, S, x, eta)
-    derivatives_of_rows(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
-    newton.gradient(rows, S, model, work.slopes)
-    newton.hessian(rows, S, model, work, eta)
-    weak = invert(model.H, x.size, B)
-    for l in range(x.size):
-        step[l] = 0.0
-        for m in range(x.size):
-            step[l] -= B[l, m] * model.grad[m]
-    return weak, B, step, work.slopes, work.curvatures
+    @property
+    def size(self):
+        """How many numbers are held."""
+        return self.slopes.size + self.curvatures.size + self.B.size
 
+    def _members(self):
+        """The columns of the support, and that of the intercept (K, n)."""
+        A = self.model.Z[self.S]
+        return np.vstack([A, np.ones(A.shape[1])]) if self.model.problem.intercept else A
 
-def removals(table):
-    """(k,) what the quadratic foretells that it costs to drop each member of the support."""
-    (K, q), members = table.x.shape, np.arange(table.S.size)
-    end = (table.x.T + table.step.reshape(q, K)).T[members]
-    blocks = table.B.reshape(q, K, q, K)[:, members, :, members]
-    return 0.5 * (end * np.linalg.solve(blocks, end[:, :, None])[:, :, 0]).sum(axis=1)
-
-
-@njit
-def _blocks(rows, table, j, lambda2, added, z):
-    """Fill the blocks of working column j: C and, in `factor`, its own; the gradient in `own`.
-    z (q (q + 1) / 2, n): scratch.
-    """
-    (K, q), k, column, pair = table.x.shape, table.S.size, rows.Z[j], 0
-    along = np.empty((len(z), k))
-    for s in range(q):
-        g = 0.0
-        for i in range(column.size):
-            g += table.D[s, i] * column[i]
-        added.own[s] = g
-        for t in range(s + 1):
-            V, weighted, total, square = table.V[pair], z[pair], 0.0, 0.0
-            for i in range(column.size):
-                w = V[i] * column[i]
-                weighted[i] = w
-                total += w
-                square += w * column[i]
-            if rows.intercept:
-                added.C[s, t * K + k] = added.C[t, s * K + k] = total
-            added.factor[s, t] = square
-            pair += 1
-        added.factor[s, s] += 2.0 * lambda2
-    products_of_rows(rows.Z, table.S, z, along)
-    pair = 0
-    for s in range(q):
-        for t in range(s + 1):
-            for a in range(k):
-                added.C[s, t * K + a] = added.C[t, s * K + a] = along[pair, a]
-            pair += 1
-
-
-@njit
-def add_column(rows, table, j, lambda2, added, z):
-    """Fill the record of working column j, -1 for none; False where it is a combination."""
-    q, size = table.x.shape[1], table.step.size
-    copy(table.step, added.step)
-    added.gain[0] = 0.0
-    if j >= 0:
-        _blocks(rows, table, j, lambda2, added, z)
-        for s in range(q):
-            floor = COLLINEAR * added.factor[s, s]
-            for l in range(size):
-                t = 0.0
-                for m in range(size):
-                    t += table.B[l, m] * added.C[s, m]
-                added.U[s, l] = t
+    def _products(self, A, Z):
+        """The second derivatives of columns A with columns Z, for all pairs of predictors."""
+        out, pair = np.empty((self.q, len(A), self.q, len(Z))), 0
+        for s in range(self.q):
             for t in range(s + 1):
-                u = 0.0
-                for l in range(size):
-                    u += added.C[s, l] * added.U[t, l]
-                added.factor[s, t] -= u
-            if not added.factor[s, s] > floor:
-                return False
-            t = -added.own[s]
-            for l in range(size):
-                t -= added.C[s, l] * table.step[l]
-            added.own[s] = added.right[s] = t
-        if cholesky(added.factor, q):
-            return False
-        cholesky_solve(added.factor, q, added.own)
-        for s in range(q):
-            added.gain[0] += 0.5 * added.own[s] * added.right[s]
-            for l in range(size):
-                added.step[l] -= added.U[s, l] * added.own[s]
-    return True
+                out[s, :, t] = (A * self.curvatures[pair]) @ Z.T
+                out[t, :, s] = out[s, :, t]
+                pair += 1
+        return out.reshape(self.q * len(A), -1)
 
-
-@njit
-def _removal(table, i, j, added):
-    """What dropping member i beside column j costs by the quadratic; infinity where its block of
-    the inverse has no clear size.
-    """
-    (K, q), B, cost = table.x.shape, table.B, 0.0
-    M, E, rest, solved = np.empty((q, q)), np.zeros((q, q)), np.empty(q), np.empty(q)
-    for t in range(q if j >= 0 else 0):
-        for s in range(q):
-            E[t, s] = added.U[s, t * K + i]
-        cholesky_solve(added.factor, q, E[t])
-    for s in range(q):
-        for t in range(s + 1):
-            M[s, t] = B[s * K + i, t * K + i]
-            for u in range(q if j >= 0 else 0):
-                M[s, t] += added.U[u, s * K + i] * E[t, u]
-        rest[s] = table.x[i, s] + added.step[s * K + i]
-        solved[s] = rest[s]
-    if cholesky(M, q):
-        return np.inf
-    cholesky_solve(M, q, solved)
-    for s in range(q):
-        cost += 0.5 * rest[s] * solved[s]
-    return cost
-
-
-@njit
-def predict(rows, table, exchanges, lambda2, change):
-    """Fill change (m,) with what the quadratic predicts for exchanges (m, 2): positions in the
-    support and working columns, -1 for none; infinity for columns that are combinations.
-    """
-    (K, q), m = table.x.shape, change.size
-    C, U = np.empty((m, q, q * K)), np.empty((m, q, q * K))
-    factors, steps, own = np.empty((m, q, q)), np.empty((m, q * K)), np.empty((m, 2, q))
-    gains, clear, where, z = (
-        np.empty((m, 1)),
-        np.zeros(m, np.bool_),
-        np.empty(m, np.int64),
-        np.empty(table.V.shape),
-    )
-    for e in range(m):
-        i, j, at = exchanges[e, 0], exchanges[e, 1], e
-        for before in range(e):
-            if exchanges[before, 1] == j:
-                at = where[before]
-                break
-        where[e] = at
-        added = Added(C[at], U[at], factors[at], steps[at], own[at, 0], own[at, 1], gains[at])
-        if at == e:
-            clear[e] = add_column(rows, table, j, lambda2, added, z)
-        change[e] = -added.gain[0] if clear[at] else np.inf
-        if i >= 0 and clear[at]:
-            change[e] += _removal(table, i, j, added)
-
-
-class Among(NamedTuple):
-    """The exchanges of a fit that are ranked."""
-
-    G: np.ndarray  # (w, w), Gram matrix of the working columns
-    open: np.ndarray  # (w,), bool: which may enter
-    first: int  # from this position on
-    locked: np.ndarray  # (k,), bool: which members stay
-    swaps: bool  # whether swaps are ranked, else additions
-
-
-@njit
-def rank(rows, table, among, lambda2, exchanges, change):
-    """Fill exchanges (m, 2), positions in the support and in W, and change (m,) ascending with what
-    the quadratic predicts for those that the table of several responses, with the mean curvature of
-    the fit, ranks first. Returns their number, -1 where columns of the support are combinations.
-    """
-    found = _preselect(rows, table, among, lambda2, exchanges, change)
-    if found <= 0:
-        return found
-    predict(rows, table, exchanges[:found], lambda2, change[:found])
-    last = 0
-    for e in range(found):
-        i, j, value = exchanges[e, 0], exchanges[e, 1], change[e]
-        if value < np.inf:
-            _insert(i, j, value, exchanges, change, last)
-            last += 1
-    return last
-
-
-@njit
-def _insert(i, j, value, exchanges, change, last):
-    """Insert an exchange among the first `last` ones, after those of the same value."""
-    at = last
-    while at > 0 and change[at - 1] > value:
-        change[at], exchanges[at, 0], exchanges[at, 1] = (
-            change[at - 1],
-            exchanges[at - 1, 0],
-            exchanges[at - 1, 1],
+    def table(self, J):
+        """The `LocalTable` of the fit, with the working columns J (positions) to be added."""
+        Z, width = self.model.Z[J], self.model.width
+        rows, place = self._products(self._members(), Z), np.full(width, -1)
+        place[J] = np.arange(J.size)
+        return LocalTable(
+            S=self.S,
+            x=self.x,
+            B=self.B,
+            lambda2=self.lambda2,
+            scale=1.0,
+            curvatures=self.curvatures,
+            center=np.zeros(width),
+            place=place,
+            c=-(self.slopes @ Z.T).ravel() - self.step @ rows,
+            diagonal=(self.curvatures @ (Z * Z).T).ravel(),
+            rows=rows,
+            index=np.arange(self.x.size),
         )
-        at -= 1
-    change[at], exchanges[at, 0], exchanges[at, 1] = value, i, j
+
+    def removals(self):
+        """(k,) what it costs to drop each member of the support."""
+        x, B = self._of_members(np.arange(self.S.size))
+        return 0.5 * (x * np.linalg.solve(B, x[:, :, None])[:, :, 0]).sum(axis=1)
+
+    def _of_members(self, i):
+        """(x_i (m, q), B_ii (m, q, q)) of members at positions i (m,) of the support."""
+        K = self.x.size // self.q
+        x, B = self.x.reshape(self.q, K), self.B.reshape(self.q, K, self.q, K)
+        return x.T[i], B[:, i, :, i]
+
+    def changes(self, table, exchanges):
+        """(m,) by how much F changes after `Exchanges` with columns of a table, inf for columns
+        that are combinations: additions only, or swaps and removals.
+        """
+        q, K = self.q, self.x.size // self.q
+        m, (s, t) = table.c.size // q, np.tril_indices(q)
+        own = np.empty((m, q, q))
+        own[:, s, t] = own[:, t, s] = table.diagonal.reshape(-1, m).T
+        own += 2.0 * self.lambda2 * np.eye(q)
+        C = np.ascontiguousarray(table.rows.T).reshape(q, m, -1)
+        U = C @ self.B
+        left = own - np.einsum("sal,tal->ast", U, C)
+        U = U.reshape(q, m, q, K)
+        change, adds, drops = np.zeros(exchanges.out.size), exchanges.into >= 0, exchanges.out >= 0
+        at = table.place[exchanges.into[adds]]
+        c, left, own = table.c.reshape(q, m).T[at], left[at], own[at]
+        if drops.any():
+            change[drops] = self.removals()[exchanges.out[drops]]
+            swaps, i = drops[adds], exchanges.out[adds & drops]
+            x, B = self._of_members(i)
+            Ui = U[:, at[swaps], :, i]
+            part = np.linalg.solve(B, np.concatenate([Ui.transpose(0, 2, 1), x[:, :, None]], 2))
+            left[swaps] += Ui @ part[:, :, :q]
+            c[swaps] += (Ui @ part[:, :, q:])[:, :, 0]
+        change[adds] -= _gains(own, left, c)
+        return change
 
 
-@njit
-def _preselect(rows, table, among, lambda2, exchanges, change):
-    """The exchanges that `response_table` ranks first: their number, -1 for combinations."""
-    S, G, w, q = table.S, among.G, among.open.size, table.x.shape[1]
-    k, first, found, most, mean = S.size, among.first, 0, change.size, 0.0
-    for s in range(q):
-        pair = (s * (s + 1)) // 2 + s
-        for i in range(table.V.shape[1]):
-            mean += table.V[pair, i]
-    mean = max(mean / q, 1e-8)
-    A, B, ridge = np.empty((k, k)), np.empty((k, k)), 2.0 * lambda2 / mean
-    for a in range(k):
-        for b in range(k):
-            A[a, b] = G[S[a], S[b]]
-        A[a, a] += ridge
-    if invert(A, k, B):
-        return -1
-    c, size, cost = np.empty((q, w - first)), filled(k, 0.0), filled(k, 0.0)
-    products_of_rows(rows.Z, np.arange(first, w), table.D, c)
-    for a in range(k):
-        for s in range(q):
-            size[a] += table.x[a, s] * table.x[a, s]
-        cost[a] = np.inf if among.locked[a] else 0.5 * size[a] / B[a, a]
-    V, inner, along, value = np.empty(k), np.empty(k), np.empty(k), np.empty(max(k, 1))
-    for j in range(first, w):
-        if not among.open[j]:
-            continue
-        whole = G[j, j] + ridge
-        total, kept = 0.0, whole
-        for a in range(k):
-            along[a], V[a], inner[a] = G[j, S[a]], 0.0, 0.0
-        for b in range(k):
-            t = along[b]
-            for a in range(k):
-                V[a] += B[b, a] * t
-        for a in range(k):
-            kept -= V[a] * along[a]
-        for s in range(q):
-            t = -c[s, j - first] / mean
-            total += t * t
-            for a in range(k):
-                inner[a] += t * table.x[a, s]
-        floor, tried = max(COLLINEAR * whole, 0.0), k if among.swaps else 1
-        if among.swaps:
-            for a in range(k):
-                u = V[a] / B[a, a]
-                gain, rest = total + u * (2.0 * inner[a] + u * size[a]), kept + V[a] * u
-                value[a] = cost[a] - 0.5 * gain / rest if rest > floor else np.inf
-        else:
-            value[0] = -0.5 * total / kept if kept > floor else np.inf
-        for a in range(tried):
-            least = mean * value[a]
-            if least < (change[found - 1] if found == most else np.inf):
-                found = min(found + 1, most)
-                _insert(a if among.swaps else -1, j, least, exchanges, change, found - 1)
-    return found
+def _gains(own, left, c):
+    """(m,) c' left^-1 c / 2 by elimination, for some c (m, q) and left (m, q, q), which are changed;
+    -inf where next to nothing of a pivot, or of the curvatures `own`, is left.
+    """
+    gain, pivots = np.zeros(len(c)), np.einsum("ass->as", left).copy()
+    flat = (pivots <= COLLINEAR * np.einsum("ass->as", own)).any(axis=1)
+    for s in range(c.shape[1]):
+        pivot = left[:, s, s].copy()
+        flat |= ~(pivot > WEAK * pivots[:, s])
+        pivot[flat] = 1.0
+        gain += 0.5 * c[:, s] ** 2 / pivot
+        ratio = left[:, s + 1 :, s] / pivot[:, None]
+        c[:, s + 1 :] -= ratio * c[:, s, None]
+        left[:, s + 1 :, s + 1 :] -= ratio[:, :, None] * left[:, None, s, s + 1 :]
+    gain[flat] = -np.inf
+    return gain

@@ -37,7 +37,6 @@ class OrderedTable(NamedTuple):
     slopes: np.ndarray  # (n,)
     P: np.ndarray  # (K - 1, n), whose products with the members are taken off the curvature
     coupled: np.ndarray  # (k, K - 1), these products
-    total: float = math.inf  # no intercept moves
 
 
 def ordered_table(rows, S, fit, lambda2, thresholds):
