@@ -48,27 +48,29 @@ def of_pair(room, i, j):
 
 @njit
 def exchanged(B, start, exchange, x):
-    """Fill x (q K + q,) with the optimum of the quadratic after an exchange; False where the column
-    added is a combination of the others, or the one dropped has no clear curvature.
+    """Fill x (q K + q,) with the optimum of the quadratic after an exchange. Returns by how much
+    it lies above that of the support, inf where the column added is a combination of the others, or
+    the one dropped has no clear curvature.
 
     start (q K,): the optimum on the support. On entry exchange.C and exchange.left are the second
     derivatives of the column added, and the last q numbers of x its downhill slopes at `start`.
     """
     C, U, left, q, size = exchange.C, exchange.U, exchange.left, exchange.left.shape[0], start.size
-    own = part(x, size, size + q)
+    own, change, K = part(x, size, size + q), 0.0, size // q
     copy(start, part(x, 0, size))
     if exchange.i >= 0:
-        K = size // q
         for s in range(q):
             for t in range(s + 1):
                 exchange.block[s, t] = B[s * K + exchange.i, t * K + exchange.i]
         if cholesky(exchange.block, q):
-            return False
+            return np.inf
         _leave(B, exchange, x)
+        for s in range(q):
+            change += 0.5 * exchange.taken[s] * start[s * K + exchange.i]
     if exchange.j < 0:
         for s in range(q):
             own[s] = 0.0
-        return True
+        return change
     for s in range(q):
         for l in range(size):
             t = 0.0
@@ -81,14 +83,17 @@ def exchanged(B, start, exchange, x):
             for l in range(size):
                 left[s, t] -= U[t, l] * C[s, l]
         if not left[s, s] > floor:
-            return False
+            return np.inf
         for l in range(size):
             own[s] -= C[s, l] * (x[l] - start[l])
     if cholesky(left, q):
-        return False
+        return np.inf
+    copy(own, exchange.taken)
     cholesky_solve(left, q, own)
+    for s in range(q):
+        change -= 0.5 * exchange.taken[s] * own[s]
     _give_way(exchange, x)
-    return True
+    return change
 
 
 @njit

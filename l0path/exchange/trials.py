@@ -137,6 +137,17 @@ def tried(rows, table, exchanges, goal):
 
 
 @njit
+def foretell(table, q, exchanges, change):
+    """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges; inf for
+    columns that are combinations.
+    """
+    space, x = exchange_room(q, table.x.size), np.empty(table.x.size + q)
+    for e in range(change.size):
+        exchange = of_pair(space, exchanges.out[e], exchanges.into[e])
+        change[e] = _predict(table, exchange, x)
+
+
+@njit
 def attempt(rows, table, exchanges, goal, best):
     """Try exchanges of a fit, in their order.
 
@@ -152,7 +163,7 @@ def attempt(rows, table, exchanges, goal, best):
     for e in range(exchanges.out.size):
         exchange = of_pair(space, exchanges.out[e], exchanges.into[e])
         taken = goal.first  # where the quadratic is flat, only a refit can tell
-        if _predict(table, exchange, trial.x):
+        if _predict(table, exchange, trial.x) < np.inf:
             taken, F = _one(rows, table, exchange, trial, goal, lowest)
         if taken:
             found, lowest = e, F - goal.tie
@@ -162,7 +173,7 @@ def attempt(rows, table, exchanges, goal, best):
     promised, reach = np.inf, np.inf
     if found >= 0:
         exchange = of_pair(space, exchanges.out[found], exchanges.into[found])
-        if _predict(table, exchange, trial.x):
+        if _predict(table, exchange, trial.x) < np.inf:
             F, promised = _closed_in(rows, table, exchange, trial, goal.closing, best)
             reach = 0.0
             for m in range(trial.eta.size):
@@ -182,7 +193,9 @@ def _room(rows, table):
 
 @njit
 def _predict(table, exchange, x):
-    """Fill x with the optimum of the quadratic after an exchange, see `exchanged`."""
+    """Fill x with the optimum of the quadratic after an exchange, and return the change of F that it
+    predicts, see `exchanged`.
+    """
     q, size, pair = exchange.left.shape[0], table.x.size, 0
     m = table.c.size // q
     if exchange.j >= 0:

@@ -96,7 +96,7 @@ class MultinomialNeighborhood(ResponseRefits):
 
     def _ranked(self, fit, quadratic, preselected, most):
         """(table, exchanges, changes) of the `most` exchanges that the quadratic ranks first."""
-        table = quadratic.table(np.unique(preselected.into))
+        table = quadratic.table(np.flatnonzero(np.bincount(preselected.into)))
         change = quadratic.changes(table, preselected)
         best = np.argsort(change, kind="stable")[:most]
         best = best[change[best] < np.inf]
@@ -115,7 +115,7 @@ class MultinomialNeighborhood(ResponseRefits):
         out, into = np.array(pairs, dtype=np.int64).T
         out = np.where(out >= 0, np.searchsorted(fit.support, out), -1)
         exchanges = Exchanges(out, np.where(into >= 0, self.model.where[into], -1))
-        table = quadratic.table(np.unique(exchanges.into[into >= 0]))
+        table = quadratic.table(exchanges.into[into >= 0])
         return self._first_of(fit, table, exchanges, target)
 
     def refit(self, support, fit, target=np.inf):

@@ -158,7 +158,7 @@ def _predict(rows, table, exchange, trial):
         A = exchange.left[0, 0]
         for l in range(k):
             x[k] -= exchange.C[0, l] * (trial.start[l] - b[l])
-    if not exchanged(table.B, trial.start, exchange, x):
+    if not exchanged(table.B, trial.start, exchange, x) < np.inf:
         return False, A
     for l in range(k):
         trial.z[l] = x[l] - b[l]
@@ -257,8 +257,8 @@ def _in_balance(table, exchange, A, trial):
     for l in range(k + 1 if j >= 0 else k):
         if l == i:
             continue
-        t = r[l] - (A if l == k else G[l] if j >= 0 else 0.0) * z[k]
+        t = r[l] + (A if l == k else G[l] if j >= 0 else 0.0) * z[k]
         for m in range(k):
-            t -= (table.H[l, m] if l < k else G[m]) * z[m]
+            t += (table.H[l, m] if l < k else G[m]) * z[m]
         most, left = max(most, abs(r[l])), max(left, abs(t))
     return left <= LEFT_BY_STEP * most
