@@ -16,9 +16,10 @@ import numpy as np
 
 from ..compiled import part
 from ..core.dispatch import njit
-from ..working_set.linear_algebra import COLLINEAR, cholesky, cholesky_solve, copy
+from ..working_set.linear_algebra import COLLINEAR, copy
 
 SECANTS = 4  # steps from which the next one learns
+WEAK = 1e-13  # share of a diagonal entry at which a pivot counts as none
 
 
 class Exchange(NamedTuple):
@@ -26,10 +27,11 @@ class Exchange(NamedTuple):
 
     i: int  # position in the support that is dropped, -1 for none
     j: int  # working column that is added, -1 for none
+    K: int  # coefficients of the support in one predictor
     C: np.ndarray  # (q, q K), second derivatives of the column added with the support
     U: np.ndarray  # (q, q K), C B_T
-    left: np.ndarray  # (q, q), its own; then the Cholesky factor of what T leaves of them
-    block: np.ndarray  # (q, q), the Cholesky factor of B_ii
+    left: np.ndarray  # (q, q), its own; then the inverse of what T leaves of them
+    block: np.ndarray  # (q, q), B_ii^-1
     taken: np.ndarray  # (q,), work space
 
 
@@ -37,13 +39,13 @@ class Exchange(NamedTuple):
 def exchange_room(q, size):
     """An `Exchange` to be filled, of a support with `size` coefficients."""
     U, left = np.empty((2, q, size)), np.empty((2, q, q))
-    return Exchange(-1, -1, U[0], U[1], left[0], left[1], np.empty(q))
+    return Exchange(-1, -1, size // q, U[0], U[1], left[0], left[1], np.empty(q))
 
 
 @njit
 def of_pair(room, i, j):
     """The exchange "drop i, add j" in the room of another one."""
-    return Exchange(i, j, room.C, room.U, room.left, room.block, room.taken)
+    return Exchange(i, j, room.K, room.C, room.U, room.left, room.block, room.taken)
 
 
 @njit
@@ -56,13 +58,13 @@ def exchanged(B, start, exchange, x):
     derivatives of the column added, and the last q numbers of x its downhill slopes at `start`.
     """
     C, U, left, q, size = exchange.C, exchange.U, exchange.left, exchange.left.shape[0], start.size
-    own, change, K = part(x, size, size + q), 0.0, size // q
+    own, change, K = part(x, size, size + q), 0.0, exchange.K
     copy(start, part(x, 0, size))
     if exchange.i >= 0:
         for s in range(q):
-            for t in range(s + 1):
+            for t in range(q):
                 exchange.block[s, t] = B[s * K + exchange.i, t * K + exchange.i]
-        if cholesky(exchange.block, q):
+        if not _invert(exchange.block, exchange.taken):
             return np.inf
         _leave(B, exchange, x)
         for s in range(q):
@@ -80,16 +82,19 @@ def exchanged(B, start, exchange, x):
         _leave(B, exchange, U[s])
         floor = COLLINEAR * left[s, s]
         for t in range(s + 1):
+            taken = 0.0
             for l in range(size):
-                left[s, t] -= U[t, l] * C[s, l]
+                taken += U[t, l] * C[s, l]
+            left[s, t] -= taken
+            left[t, s] = left[s, t]
         if not left[s, s] > floor:
             return np.inf
         for l in range(size):
             own[s] -= C[s, l] * (x[l] - start[l])
-    if cholesky(left, q):
+    if not _invert(left, exchange.taken):
         return np.inf
     copy(own, exchange.taken)
-    cholesky_solve(left, q, own)
+    _multiply(left, exchange.taken, own)
     for s in range(q):
         change -= 0.5 * exchange.taken[s] * own[s]
     _give_way(exchange, x)
@@ -97,20 +102,56 @@ def exchanged(B, start, exchange, x):
 
 
 @njit
+def _invert(A, diagonal):
+    """Replace the symmetric A (q, q) by its inverse; False where a pivot is not clearly positive.
+    diagonal (q,): work space. Of one number, which is the rule, it takes one division.
+    """
+    q = diagonal.size
+    for s in range(q):
+        diagonal[s] = A[s, s]
+    for s in range(q):
+        if not A[s, s] > WEAK * diagonal[s]:
+            return False
+        inverse = 1.0 / A[s, s]
+        A[s, s] = 1.0
+        for t in range(q):
+            A[s, t] *= inverse
+        for u in range(q):
+            if u != s:
+                share, A[u, s] = A[u, s], 0.0
+                for t in range(q):
+                    A[u, t] -= share * A[s, t]
+    return True
+
+
+@njit
+def _multiply(A, x, out):
+    """out = A x for a small A (q, q)."""
+    for s in range(x.size):
+        t = 0.0
+        for u in range(x.size):
+            t += A[s, u] * x[u]
+        out[s] = t
+
+
+@njit
 def _leave(B, exchange, z):
-    """Turn z = B r, with r = 0 at the member that leaves, into B_T r, in place."""
-    i, taken, q, size = exchange.i, exchange.taken, exchange.taken.size, B.shape[0]
+    """Turn z = B r, with r = 0 at the member that leaves, into B_T r, in place. Leaves B_ii^-1 z_i
+    in exchange.taken.
+    """
+    i, K, taken, block, size = exchange.i, exchange.K, exchange.taken, exchange.block, B.shape[0]
     if i < 0:
         return
-    K = size // q
-    for s in range(q):
-        taken[s] = z[s * K + i]
-    cholesky_solve(exchange.block, q, taken)
-    for s in range(q):
+    for s in range(taken.size):
+        t = 0.0
+        for u in range(taken.size):
+            t += block[s, u] * z[u * K + i]
+        taken[s] = t
+    for s in range(taken.size):
         t = taken[s]
         for l in range(size):
             z[l] -= t * B[s * K + i, l]
-    for s in range(q):
+    for s in range(taken.size):
         z[s * K + i] = 0.0
 
 
@@ -139,14 +180,13 @@ def chord_step(B, exchange, r, z):
         z[l] = t
     _leave(B, exchange, z)
     for s in range(U.shape[0]):
-        z[size + s] = 0.0
+        z[size + s] = t = 0.0
         if exchange.j >= 0:
-            t = -r[size + s]
             for l in range(size):
                 t += U[s, l] * r[l]
-            z[size + s] = t
+            exchange.taken[s] = t - r[size + s]
     if exchange.j >= 0:
-        cholesky_solve(exchange.left, U.shape[0], part(z, size, z.size))
+        _multiply(exchange.left, exchange.taken, part(z, size, z.size))
         _give_way(exchange, z)
     promised = 0.0
     for l in range(z.size):

@@ -367,16 +367,19 @@ def _extrapolate(rows, table, j, trial):
     """Move the predictors trial.ahead by the step trial.move, and trial.dual by what the curvatures
     make of it.
     """
-    ahead, dual, moved, n, pair = trial.ahead, trial.dual, trial.moved, rows.y.size, 0
+    ahead, moved, n, pair = trial.ahead, trial.moved, rows.y.size, 0
     _predictors(rows, table, j, trial.move, ahead, moved)
+    for l in range(ahead.size):
+        ahead[l] = moved[l] - ahead[l]  # the move
     for s in range(ahead.size // n):
+        left, to_left = part(ahead, s * n, s * n + n), part(trial.dual, s * n, s * n + n)
         for t in range(s + 1):
-            V, left, right = table.curvatures[pair], s * n, t * n
+            V, right = table.curvatures[pair], part(ahead, t * n, t * n + n)
             for m in range(n):
-                dual[left + m] += table.scale * V[m] * (moved[right + m] - ahead[right + m])
-            if t < s:
-                for m in range(n):
-                    dual[right + m] += table.scale * V[m] * (moved[left + m] - ahead[left + m])
+                to_left[m] += table.scale * V[m] * right[m]
+            to_right = part(trial.dual, t * n, t * n + n)
+            for m in range(n if t < s else 0):
+                to_right[m] += table.scale * V[m] * left[m]
             pair += 1
     copy(moved, ahead)
 
@@ -394,16 +397,17 @@ def _dual_gain(rows, table, exchange, trial):
         return gain, moved
     gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
     K = k + 1 if rows.intercept else k
-    for m in range(eta.size):
-        away, s = trial.moved[m], m // n
-        if away == 0.0:
-            continue
-        moved += 1
-        if rows.intercept:
-            trial.r[s * K + k] += away
-        for l in range(k + 1):
-            at = table.S[l] if l < k else exchange.j
-            if l != exchange.i and at >= 0:
-                to = s * K + l if l < k else size + s
-                trial.r[to] += away * (rows.Z[at, m - s * n] - table.center[at])
+    for s in range(eta.size // n):
+        gone = part(trial.moved, s * n, s * n + n)
+        for m in range(n):
+            if gone[m] == 0.0:
+                continue
+            moved += 1
+            if rows.intercept:
+                trial.r[s * K + k] += gone[m]
+            for l in range(k + 1):
+                at = table.S[l] if l < k else exchange.j
+                if l != exchange.i and at >= 0:
+                    to = s * K + l if l < k else size + s
+                    trial.r[to] += gone[m] * (rows.Z[at, m] - table.center[at])
     return gain, moved

@@ -1,11 +1,15 @@
 """The quadratic at a fit under a loss of q predictors of each row, and the table from which
-exchanges are ranked and tried (`trials`).
+exchanges are ranked and tried (`trials`). As it is dear for many exchanges, those that it ranks are
+first chosen by the table of several responses (`response_table`), on a quadratic with the mean
+curvature of the fit.
 """
 
 import numpy as np
 
-from ...working_set.linear_algebra import invert
+from ...core.dispatch import njit
+from ...working_set.linear_algebra import COLLINEAR, invert
 from .. import trials
+from ..table import START, _keep
 
 
 class ClassQuadratic:
@@ -91,3 +95,44 @@ class ClassQuadratic:
         members = np.arange(self.S.size)
         drops = trials.Exchanges(members, np.full(members.size, -1))
         return self.changes(self.table(members[:0]), drops)
+
+
+@njit
+def preselect(quadratic, b, lambda2, skip, locked, found):
+    """Keep in `found`, an `ExchangeList`, the swaps that the table of several responses ranks
+    first, or the additions where all members are `locked` (k,): how many. The lists are those of
+    `response_table.all_exchanges`.
+
+    quadratic: a `ResponseQuadratic` with m columns; b (k, q) coefficients; skip (m,): the columns
+    that may not enter.
+    """
+    B, c, kept, members, swaps = quadratic.B, quadratic.c, START, quadratic.kept, False
+    k, size, V, inner = members.size, np.zeros(b.shape[0]), np.empty(b.shape[0]), np.empty(b.shape[0])
+    for i in range(k):
+        swaps |= not locked[members[i]]
+        for s in range(b.shape[1]):
+            size[i] += b[members[i], s] * b[members[i], s]
+    for j in range(skip.size):
+        if skip[j]:
+            continue
+        A, total = quadratic.a[j] + 2.0 * lambda2, 0.0
+        left = A
+        for i in range(k):
+            V[i], inner[i] = 0.0, 0.0
+            for l in range(k):
+                V[i] += B[i, l] * quadratic.rows[members[l], j]
+            left -= V[i] * quadratic.rows[members[i], j]
+        for s in range(b.shape[1]):
+            total += c[j, s] * c[j, s]
+            for i in range(k):
+                inner[i] += c[j, s] * b[members[i], s]
+        if not swaps and left > COLLINEAR * A:
+            kept = _keep(-0.5 * total / left, j, -1, found, kept, 0.0)
+        for i in range(k):
+            u = V[i] / B[i, i]
+            rest = left + V[i] * u
+            if not locked[members[i]] and rest > COLLINEAR * A:
+                gain = total + u * (2.0 * inner[i] + u * size[i])
+                change = 0.5 * (size[i] / B[i, i] - gain / rest)
+                kept = _keep(change, j, members[i], found, kept, 0.0)
+    return kept

@@ -8,8 +8,10 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
+from .. import ranking
+from ..table import ExchangeList
 from ..trials import Exchanges, Goal, tried
-from .class_quadratic import ClassQuadratic
+from .class_quadratic import ClassQuadratic, preselect
 from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -94,8 +96,18 @@ class MultinomialNeighborhood(ResponseRefits):
             self.quadratics[key] = new if new.clear else None
         return self.quadratics[key]
 
-    def _ranked(self, fit, quadratic, preselected, most):
-        """(table, exchanges, changes) of the `most` exchanges that the quadratic ranks first."""
+    def _ranked(self, fit, quadratic, first, most, swaps=True):
+        """(table, exchanges, changes) of the `most` swaps, or additions, with working columns from
+        position `first` on that the quadratic ranks first.
+        """
+        self.model.tables += 1
+        skip, locked = self._closed(fit, first)
+        of_all, mean = self._quadratic(fit, first)
+        found = ranking.new_list(PRESELECTED * most)
+        locked |= not swaps
+        kept = preselect(of_all, fit.b, self.lambda2 / mean, skip, locked, ExchangeList(*found))
+        into, out = first + found[1][:kept], found[2][:kept]
+        preselected = Exchanges(out, into)
         table = quadratic.table(np.flatnonzero(np.bincount(preselected.into)))
         change = quadratic.changes(table, preselected)
         best = np.argsort(change, kind="stable")[:most]
@@ -176,8 +188,7 @@ class MultinomialNeighborhood(ResponseRefits):
         quadratic = None if blind else self._class_quadratic(fit)
         if quadratic is None:
             return super()._improve(fit, first, keep, thorough)
-        _, out, into = self._swaps(fit, first, PRESELECTED * keep)
-        table, exchanges, change = self._ranked(fit, quadratic, Exchanges(out, first + into), keep)
+        table, exchanges, change = self._ranked(fit, quadratic, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -201,9 +212,7 @@ class MultinomialNeighborhood(ResponseRefits):
         quadratic = None if blind else self._class_quadratic(fit)
         if quadratic is None:
             return super()._ranked_additions(fit, first, most)
-        into = first + self._additions(fit, first, PRESELECTED * most)[1]
-        preselected = Exchanges(np.full(into.size, -1), into)
-        _, exchanges, change = self._ranked(fit, quadratic, preselected, most)
+        _, exchanges, change = self._ranked(fit, quadratic, first, most, swaps=False)
         return list(zip(change.tolist(), self.model.W[exchanges.into].tolist(), strict=True))
 
     def _remove(self, fit):

@@ -27,10 +27,8 @@ class ResponseRefits(RefitNeighborhood):
         closed[self.model.where[fit.support]] = True
         return closed[first:], p.locked(fit.support)
 
-    def _additions(self, fit, first, most):
-        """(change, number) of the `most` best additions among the working columns from position
-        `first` on, numbers counted from there.
-        """
+    def _ranked_additions(self, fit, first, most):
+        """The `most` best (-gain, column) among the working columns from position `first` on."""
         self.model.tables += 1
         quadratic, mean = self._quadratic(fit, first)
         skip, W = self._closed(fit, first)[0], self.model.W[first:]
@@ -41,34 +39,23 @@ class ResponseRefits(RefitNeighborhood):
                 change[j] = 0.0 if self.lambda2 or not self.model.dependent(support) else np.inf
         best = np.argsort(change, kind="stable")[:most]
         best = best[np.isfinite(change[best])]
-        return mean * change[best], best
-
-    def _ranked_additions(self, fit, first, most):
-        """The `most` best (-gain, column) among the working columns from position `first` on."""
-        change, best = self._additions(fit, first, most)
-        return list(zip(change.tolist(), self.model.W[first + best].tolist(), strict=True))
+        return list(zip((mean * change[best]).tolist(), W[best].tolist(), strict=True))
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
         return self._lowest(fit, [(int(j), -1) for j in self.removable(fit)[1][:3]])
 
-    def _swaps(self, fit, first, keep):
-        """(change, position dropped, number of the column added) of the `keep` first swaps with
-        working columns from position `first` on, numbers counted from there.
-        """
+    def _ranked_swaps(self, fit, first, keep):
+        """The `keep` first swaps with working columns from position `first` on: Candidates."""
         self.model.tables += 1
         quadratic, mean = self._quadratic(fit, first)
         skip, locked = self._closed(fit, first)
         swap = response_table.all_exchanges(fit, quadratic, self.lambda2 / mean, skip, locked).swap
-        change = swap.ravel()
+        change, W = swap.ravel(), self.model.W[first:]
         best = np.argsort(change, kind="stable")[:keep]
         best = best[np.isfinite(change[best])]
-        return mean * change[best], *np.unravel_index(best, swap.shape)
-
-    def _ranked_swaps(self, fit, first, keep):
-        """The `keep` first swaps with working columns from position `first` on: Candidates."""
-        change, out, into = self._swaps(fit, first, keep)
-        out, into = fit.support[out].tolist(), self.model.W[first + into].tolist()
+        out, into = np.unravel_index(best, swap.shape)
+        out, into, change = fit.support[out].tolist(), W[into].tolist(), mean * change[best]
         return [Candidate(*one) for one in zip(change.tolist(), out, into, strict=True)]
 
     def removable(self, fit):
