@@ -119,21 +119,24 @@ def tried(rows, table, exchanges, goal):
     """The `Found` of exchanges of a fit, tried in their order. Proofs mostly refute all exchanges:
     several threads share these, and the first exchange that is found counts.
     """
-    parts = {}
-    goal = goal._replace(target=float(goal.target), thorough=goal.thorough and goal.first)
     size = table.x.size + rows.offset.size // rows.y.size
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie), goal.closing)
+    number, parts = exchanges.out.size, {}
 
     def piece(left, right):
+        some = exchanges if right - left == number else exchanges.of(slice(left, right))
         x = np.empty(size)
-        parts[left] = *attempt(rows, table, exchanges.of(slice(left, right)), goal, x), x
+        parts[left] = Found(*attempt(rows, table, some, goal, x), x)
 
-    number = exchanges.out.size
-    most = min(number * rows.y.size * size // SHARED, number) if goal.thorough else 1
+    most = min(number * rows.y.size * size // SHARED, number) if thorough else 1
     pieces = min(threads.count(), most) if most > 1 else 1
+    if pieces == 1:
+        piece(0, number)
+        return parts[0]
     threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
-    left = min((left for left in parts if parts[left][0] >= 0), default=None)
-    found = Found(*parts[0 if left is None else left])
-    return found if left is None else found._replace(e=left + found.e)
+    left = min((left for left in parts if parts[left].e >= 0), default=None)
+    return parts[0] if left is None else parts[left]._replace(e=left + parts[left].e)
 
 
 @njit

@@ -183,8 +183,8 @@ class InverseHessian(NamedTuple):
 def with_intercept(B, index, total):
     """The `InverseHessian` of centered columns with B (k, k) and curvatures that sum to `total`."""
     k = index.size
-    whole, rows = np.zeros((k + 1, k + 1)), np.full(k + 1, -1)
-    whole[:k, :k], whole[k, k], rows[:k] = B, 1.0 / total, index
+    whole, rows = np.zeros((k + 1, k + 1)), np.empty(k + 1, np.int64)
+    whole[:k, :k], whole[k, k], rows[:k], rows[k] = B, 1.0 / total, index, -1
     return InverseHessian(whole, rows)
 
 

@@ -220,10 +220,10 @@ def attempt(model, fit, exchanges, lambda2, goal, table=None):
 def local_table(model, fit, lambda2):
     """The `LocalTable` of a fit by the curvatures of one close by."""
     local = model.local(fit, lambda2)
-    x, center = fit.b, local.mean
+    x, center, v = fit.b, local.mean, local.v if local.gram is None else local.gram.v
     if model.problem.intercept:
-        x = np.append(x, fit.b0 + center[local.at] @ x)
-    v = local.v if local.gram is None else local.gram.v
+        x = np.empty(fit.b.size + 1)
+        x[:-1], x[-1] = fit.b, fit.b0 + center[local.at] @ fit.b
     return LocalTable(
         S=local.at,
         x=x,
