@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import part
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR, copy
 
@@ -22,11 +21,9 @@ SECANTS = 4  # steps from which the next one learns
 WEAK = 1e-13  # share of a diagonal entry at which a pivot counts as none
 
 
-class Exchange(NamedTuple):
-    """One exchange, and what `exchanged` finds of it."""
+class ExchangeWork(NamedTuple):
+    """What is known of the column added and of the member dropped."""
 
-    i: int  # position in the support that is dropped, -1 for none
-    j: int  # working column that is added, -1 for none
     K: int  # coefficients of the support in one predictor
     C: np.ndarray  # (q, q K), second derivatives of the column added with the support
     U: np.ndarray  # (q, q K), C B_T
@@ -35,17 +32,19 @@ class Exchange(NamedTuple):
     taken: np.ndarray  # (q,), work space
 
 
+class Exchange(NamedTuple):
+    """One exchange."""
+
+    i: int  # position in the support that is dropped, -1 for none
+    j: int  # working column that is added, -1 for none
+    work: ExchangeWork  # as `exchanged` leaves it
+
+
 @njit
-def exchange_room(q, size):
-    """An `Exchange` to be filled, of a support with `size` coefficients."""
+def exchange_work(q, size):
+    """An `ExchangeWork` to be filled, of a support with `size` coefficients."""
     U, left = np.empty((2, q, size)), np.empty((2, q, q))
-    return Exchange(-1, -1, size // q, U[0], U[1], left[0], left[1], np.empty(q))
-
-
-@njit
-def of_pair(room, i, j):
-    """The exchange "drop i, add j" in the room of another one."""
-    return Exchange(i, j, room.K, room.C, room.U, room.left, room.block, room.taken)
+    return ExchangeWork(size // q, U[0], U[1], left[0], left[1], np.empty(q))
 
 
 @njit
@@ -54,26 +53,23 @@ def exchanged(B, start, exchange, x):
     it lies above that of the support, inf where the column added is a combination of the others, or
     the one dropped has no clear curvature.
 
-    start (q K,): the optimum on the support. On entry exchange.C and exchange.left are the second
-    derivatives of the column added, and the last q numbers of x its downhill slopes at `start`.
+    start (q K,): the optimum on the support. On entry the work has in C and in `left` the second
+    derivatives of the column added, and the last q numbers of x are its downhill slopes at `start`.
     """
-    C, U, left, q, size = exchange.C, exchange.U, exchange.left, exchange.left.shape[0], start.size
-    own, change, K = part(x, size, size + q), 0.0, exchange.K
-    copy(start, part(x, 0, size))
+    K, C, U, left, block, taken = exchange.work
+    q, size, change = taken.size, start.size, 0.0
+    for l in range(size):
+        x[l] = start[l]
     if exchange.i >= 0:
         for s in range(q):
             for t in range(q):
-                exchange.block[s, t] = B[s * K + exchange.i, t * K + exchange.i]
-        if not _invert(exchange.block, exchange.taken):
+                block[s, t] = B[s * K + exchange.i, t * K + exchange.i]
+        if not _invert(block, taken):
             return np.inf
         _leave(B, exchange, x)
         for s in range(q):
-            change += 0.5 * exchange.taken[s] * start[s * K + exchange.i]
-    if exchange.j < 0:
-        for s in range(q):
-            own[s] = 0.0
-        return change
-    for s in range(q):
+            change += 0.5 * taken[s] * start[s * K + exchange.i]
+    for s in range(q if exchange.j >= 0 else 0):
         for l in range(size):
             t = 0.0
             for m in range(size):
@@ -81,23 +77,23 @@ def exchanged(B, start, exchange, x):
             U[s, l] = t
         _leave(B, exchange, U[s])
         floor = COLLINEAR * left[s, s]
-        for t in range(s + 1):
-            taken = 0.0
+        for u in range(s + 1):
+            t = 0.0
             for l in range(size):
-                taken += U[t, l] * C[s, l]
-            left[s, t] -= taken
-            left[t, s] = left[s, t]
+                t += U[u, l] * C[s, l]
+            left[s, u] -= t
+            left[u, s] = left[s, u]
         if not left[s, s] > floor:
             return np.inf
         for l in range(size):
-            own[s] -= C[s, l] * (x[l] - start[l])
-    if not _invert(left, exchange.taken):
+            x[size + s] -= C[s, l] * (x[l] - start[l])
+    if exchange.j >= 0 and not _invert(left, taken):
         return np.inf
-    copy(own, exchange.taken)
-    _multiply(left, exchange.taken, own)
     for s in range(q):
-        change -= 0.5 * exchange.taken[s] * own[s]
-    _give_way(exchange, x)
+        taken[s] = x[size + s] if exchange.j >= 0 else 0.0
+    _enter(exchange, x)
+    for s in range(q):
+        change -= 0.5 * taken[s] * x[size + s]
     return change
 
 
@@ -125,45 +121,37 @@ def _invert(A, diagonal):
 
 
 @njit
-def _multiply(A, x, out):
-    """out = A x for a small A (q, q)."""
-    for s in range(x.size):
-        t = 0.0
-        for u in range(x.size):
-            t += A[s, u] * x[u]
-        out[s] = t
-
-
-@njit
 def _leave(B, exchange, z):
     """Turn z = B r, with r = 0 at the member that leaves, into B_T r, in place. Leaves B_ii^-1 z_i
-    in exchange.taken.
+    in `taken`.
     """
-    i, K, taken, block, size = exchange.i, exchange.K, exchange.taken, exchange.block, B.shape[0]
-    if i < 0:
-        return
-    for s in range(taken.size):
+    i, K, block, taken = exchange.i, exchange.work.K, exchange.work.block, exchange.work.taken
+    for s in range(taken.size if i >= 0 else 0):
         t = 0.0
         for u in range(taken.size):
             t += block[s, u] * z[u * K + i]
         taken[s] = t
-    for s in range(taken.size):
+    for s in range(taken.size if i >= 0 else 0):
         t = taken[s]
-        for l in range(size):
+        for l in range(B.shape[0]):
             z[l] -= t * B[s * K + i, l]
-    for s in range(taken.size):
+    for s in range(taken.size if i >= 0 else 0):
         z[s * K + i] = 0.0
 
 
 @njit
-def _give_way(exchange, z):
-    """Take off z (q K + q,) what its last q numbers, the step of the column added, move the others
-    by.
+def _enter(exchange, z):
+    """Fill the last q numbers of z (q K + q,) with the step of the column added whose downhill
+    slopes are in `taken`, 0 for none, and let the others make room for it.
     """
-    U, size = exchange.U, exchange.U.shape[1]
-    for s in range(U.shape[0]):
-        t = z[size + s]
-        for l in range(size):
+    U, left, taken = exchange.work.U, exchange.work.left, exchange.work.taken
+    size = U.shape[1]
+    for s in range(taken.size):
+        t = 0.0
+        for u in range(taken.size if exchange.j >= 0 else 0):
+            t += left[s, u] * taken[u]
+        z[size + s] = t
+        for l in range(size if exchange.j >= 0 else 0):
             z[l] -= U[s, l] * t
 
 
@@ -172,56 +160,41 @@ def chord_step(B, exchange, r, z):
     """Fill z (q K + q,) with the chord step for the gradient r (q K + q,), which is 0 at what is
     not in the support; returns the decrease that it promises.
     """
-    U, size = exchange.U, B.shape[0]
+    U, taken, size, promised = exchange.work.U, exchange.work.taken, B.shape[0], 0.0
     for l in range(size):
         t = 0.0
         for m in range(size):
             t -= B[l, m] * r[m]
         z[l] = t
     _leave(B, exchange, z)
-    for s in range(U.shape[0]):
-        z[size + s] = t = 0.0
-        if exchange.j >= 0:
-            for l in range(size):
-                t += U[s, l] * r[l]
-            exchange.taken[s] = t - r[size + s]
-    if exchange.j >= 0:
-        _multiply(exchange.left, exchange.taken, part(z, size, z.size))
-        _give_way(exchange, z)
-    promised = 0.0
+    for s in range(taken.size if exchange.j >= 0 else 0):
+        t = -r[size + s]
+        for l in range(size):
+            t += U[s, l] * r[l]
+        taken[s] = t
+    _enter(exchange, z)
     for l in range(z.size):
         promised -= 0.5 * r[l] * z[l]
     return promised
 
 
 @njit
-def secants_room(size):
-    """Room for what `learn` keeps of steps of `size` numbers, one row each: SECANTS steps, what
-    they changed of the gradient, then the last step, the gradient before it, and work space.
+def take_step(B, exchange, secants, step, x, r, z):
+    """Move x by the chord step z for the gradient r, or rather, from the second step on, by that of
+    limited-memory BFGS, whose first inverse Hessian is that of the chord step (Nocedal, Math. Comp.
+    35, 1980): chord steps converge linearly, these faster. z becomes the step taken.
+
+    secants (2 SECANTS + 2, q K + q) is kept from step to step: the last steps but one, what they
+    changed of the gradient, and then the last step and the gradient before it.
     """
-    return np.empty((2 * SECANTS + 3, size))
-
-
-@njit
-def learn(secants, r, step):
-    """Keep how the gradient changed to r since the step before."""
-    last, before, at = secants[2 * SECANTS], secants[2 * SECANTS + 1], (step - 1) % SECANTS
-    for l in range(r.size):
-        if step > 0:
-            secants[at, l] = last[l]
-            secants[SECANTS + at, l] = r[l] - before[l]
-        before[l] = r[l]
-
-
-@njit
-def accelerate(B, exchange, secants, step, z):
-    """Turn the chord step z, for the gradient that was learned last, into that of limited-memory
-    BFGS, whose first inverse Hessian is that of the chord step (Nocedal, Math. Comp. 35, 1980):
-    chord steps converge linearly, these faster.
-    """
-    oldest, r = max(step - SECANTS, 0), secants[2 * SECANTS + 2]
-    copy(secants[2 * SECANTS + 1], r)
+    last, before, oldest = secants[2 * SECANTS], secants[2 * SECANTS + 1], max(step - SECANTS, 0)
     share, curved = np.empty(SECANTS), np.empty(SECANTS)
+    if step > 0:
+        newest = (step - 1) % SECANTS
+        for l in range(r.size):
+            secants[newest, l] = last[l]
+            secants[SECANTS + newest, l] = r[l] - before[l]
+    copy(r, before)
     for back in range(step - oldest):
         at = (step - 1 - back) % SECANTS
         curved[at], share[at] = 0.0, 0.0
@@ -242,4 +215,6 @@ def accelerate(B, exchange, secants, step, z):
             change = share[at] + along / curved[at]
             for l in range(r.size):
                 z[l] -= secants[at, l] * change
-    copy(z, secants[2 * SECANTS])
+    copy(z, last)
+    for l in range(x.size):
+        x[l] += z[l]

@@ -19,15 +19,7 @@ from ..core import threads
 from ..core.dispatch import njit
 from ..problem.verbs import drawn_back_rows, dual_gain_of_rows, value_and_slopes
 from ..working_set.linear_algebra import copy, predictor, products
-from .chord_steps import (
-    accelerate,
-    chord_step,
-    exchange_room,
-    exchanged,
-    learn,
-    of_pair,
-    secants_room,
-)
+from .chord_steps import SECANTS, Exchange, chord_step, exchange_work, exchanged, take_step
 
 # what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit
 # close by
@@ -90,14 +82,16 @@ class Goal(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The arrays of a trial; the last q of q K + q entries are those of the column added."""
+    """The arrays of trials; the last q of q K + q entries are those of the column added."""
 
     x: np.ndarray  # (q K + q,), coefficients
     r: np.ndarray  # (q K + q,), gradient
     z: np.ndarray  # (q K + q,), chord step
     end: np.ndarray  # (q K + q,), coefficients of a dual point
     move: np.ndarray  # (q K + q,), step to a dual point
-    secants: np.ndarray  # see `chord_steps.secants_room`
+    left: np.ndarray  # (q K + q,), what a dual point leaves of its equations
+    ridge: np.ndarray  # (q K + q,), lambda2, 0 for intercepts
+    secants: np.ndarray  # see `chord_steps.take_step`
     eta: np.ndarray  # (q n,), predictors
     slopes: np.ndarray  # (q n,)
     ahead: np.ndarray  # (q n,), predictors of a dual point
@@ -112,7 +106,7 @@ class Found(NamedTuple):
     F: float  # the value at its coefficients
     promised: float  # what descent from there still promises
     reach: float  # the largest |predictor - offset|
-    x: np.ndarray  # (q K + q,), its coefficients, 0 at the one dropped
+    x: np.ndarray  # (q K + q,), its coefficients, 0 at the one dropped; intercepts at the `center`
 
 
 def tried(rows, table, exchanges, goal):
@@ -144,10 +138,9 @@ def foretell(table, q, exchanges, change):
     """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges; inf for
     columns that are combinations.
     """
-    space, x = exchange_room(q, table.x.size), np.empty(table.x.size + q)
+    work, x = exchange_work(q, table.x.size), np.empty(table.x.size + q)
     for e in range(change.size):
-        exchange = of_pair(space, exchanges.out[e], exchanges.into[e])
-        change[e] = _predict(table, exchange, x)
+        change[e] = _predict(table, Exchange(exchanges.out[e], exchanges.into[e], work), x)
 
 
 @njit
@@ -161,10 +154,18 @@ def attempt(rows, table, exchanges, goal, best):
 
     Returns (e, F, promised, reach) of a `Found`, and leaves its coefficients in best (q K + q,).
     """
-    found, F, lowest, trial = -1, np.inf, goal.target, _room(rows, table)
-    space = exchange_room(rows.offset.size // rows.y.size, table.x.size)
+    found, F, lowest, q, size = -1, np.inf, goal.target, best.size - table.x.size, best.size
+    v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
+    secants, k = np.empty((2 * SECANTS + 2, size)), table.S.size
+    trial = Trial(
+        v[0], v[1], v[2], v[3], v[4], v[5], v[6], secants, w[0], w[1], w[2], w[3], w[4]
+    )
+    for l in range(size):
+        trial.ridge[l] = table.lambda2
+    for s in range(q if rows.intercept else 0):
+        trial.ridge[s * (k + 1) + k] = 0.0
     for e in range(exchanges.out.size):
-        exchange = of_pair(space, exchanges.out[e], exchanges.into[e])
+        exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
         taken = goal.first  # where the quadratic is flat, only a refit can tell
         if _predict(table, exchange, trial.x) < np.inf:
             taken, F = _one(rows, table, exchange, trial, goal, lowest)
@@ -175,23 +176,13 @@ def attempt(rows, table, exchanges, goal, best):
                 break
     promised, reach = np.inf, np.inf
     if found >= 0:
-        exchange = of_pair(space, exchanges.out[found], exchanges.into[found])
+        exchange = Exchange(exchanges.out[found], exchanges.into[found], work)
         if _predict(table, exchange, trial.x) < np.inf:
             F, promised = _closed_in(rows, table, exchange, trial, goal.closing, best)
             reach = 0.0
             for m in range(trial.eta.size):
                 reach = max(reach, abs(trial.eta[m] - rows.offset[m]))
-        _count_from_zero(rows, table, exchange.j, best)
     return found, F, promised, reach
-
-
-@njit
-def _room(rows, table):
-    """A `Trial` to be filled."""
-    size = table.x.size + rows.offset.size // rows.y.size
-    v, w = np.empty((5, size)), np.empty((5, rows.offset.size))
-    secants = secants_room(size)
-    return Trial(v[0], v[1], v[2], v[3], v[4], secants, w[0], w[1], w[2], w[3], w[4])
 
 
 @njit
@@ -199,7 +190,8 @@ def _predict(table, exchange, x):
     """Fill x with the optimum of the quadratic after an exchange, and return the change of F that it
     predicts, see `exchanged`.
     """
-    q, size, pair = exchange.left.shape[0], table.x.size, 0
+    C, left, size, pair = exchange.work.C, exchange.work.left, table.x.size, 0
+    q = left.shape[0]
     m = table.c.size // q
     if exchange.j >= 0:
         at = table.place[exchange.j] if table.place.size > 0 else exchange.j
@@ -207,11 +199,11 @@ def _predict(table, exchange, x):
             x[size + s] = table.c[s * m + at]
             for l in range(size):
                 row = table.index[l]
-                exchange.C[s, l] = table.scale * table.rows[row, s * m + at] if row >= 0 else 0.0
+                C[s, l] = table.scale * table.rows[row, s * m + at] if row >= 0 else 0.0
             for t in range(s + 1):
-                exchange.left[s, t] = table.scale * table.diagonal[pair * m + at]
+                left[s, t] = table.scale * table.diagonal[pair * m + at]
                 pair += 1
-            exchange.left[s, s] += 2.0 * table.lambda2
+            left[s, s] += 2.0 * table.lambda2
     return exchanged(table.B, table.x, exchange, x)
 
 
@@ -221,7 +213,6 @@ def _one(rows, table, exchange, trial, goal, lowest):
     for step in range(MOST_STEPS):
         F = _gradient(rows, table, exchange, trial)
         promised = chord_step(table.B, exchange, trial.r, trial.z)
-        learn(trial.secants, trial.r, step)
         known = F < np.inf  # where it overflows, only a refit can tell
         hopeless = known and F - PROMISE_FACTOR * promised > lowest
         last = step == MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless) or not known
@@ -229,7 +220,7 @@ def _one(rows, table, exchange, trial, goal, lowest):
             break
         if F < lowest or (last and goal.first):
             return True, F
-        _take_step(table, exchange, trial, step)
+        take_step(table.B, exchange, trial.secants, step, trial.x, trial.r, trial.z)
     return False, np.inf
 
 
@@ -246,49 +237,23 @@ def _closed_in(rows, table, exchange, trial, steps, best):
         copy(trial.x, best)
         if promised <= SMALL_PROMISE * abs(F) or not promised < 0.5 * before:
             break
-        learn(trial.secants, trial.r, step)
-        _take_step(table, exchange, trial, step)
+        take_step(table.B, exchange, trial.secants, step, trial.x, trial.r, trial.z)
     return F, promised
-
-
-@njit
-def _take_step(table, exchange, trial, step):
-    """Take the accelerated step."""
-    x, z = trial.x, trial.z
-    accelerate(table.B, exchange, trial.secants, step, z)
-    for l in range(x.size):
-        x[l] += z[l]
-
-
-@njit
-def _level(table, j, b, own):
-    """What columns add to a predictor where they are 0 less what they do at their center."""
-    level = 0.0
-    for a in range(table.S.size):
-        level -= table.center[table.S[a]] * b[a]
-    return level - table.center[j] * own if j >= 0 else level
-
-
-@njit
-def _count_from_zero(rows, table, j, x):
-    """Turn intercepts of coefficients x into those of columns that are counted from 0."""
-    k, size = table.S.size, table.x.size
-    for s in range(x.size - size if rows.intercept else 0):
-        b = part(x, s * (k + 1), s * (k + 1) + k)
-        x[s * (k + 1) + k] += _level(table, j, b, x[size + s])
 
 
 @njit
 def _predictors(rows, table, j, x, base, out):
     """Fill out (q n,) with base (q n,) and the predictors of coefficients x (q K + q,)."""
-    k, n, size = table.S.size, rows.y.size, table.x.size
+    S, k, n, size = table.S, table.S.size, rows.y.size, table.x.size
     K = k + 1 if rows.intercept else k
     for s in range(x.size - size):
         b, u, own = part(x, s * K, s * K + k), part(out, s * n, s * n + n), x[size + s]
-        level = _level(table, j, b, own)
-        if rows.intercept:
-            level += x[s * K + k]
-        predictor(rows.Z, table.S, b, level, part(base, s * n, s * n + n), u)
+        level = x[s * K + k] if rows.intercept else 0.0
+        for a in range(k):
+            level -= table.center[S[a]] * b[a]
+        if j >= 0:
+            level -= table.center[j] * own
+        predictor(rows.Z, S, b, level, part(base, s * n, s * n + n), u)
         if j >= 0:
             column = rows.Z[j]
             for m in range(n):
@@ -304,64 +269,53 @@ def _gradient(rows, table, exchange, trial):
     _predictors(rows, table, j, x, rows.offset, trial.eta)
     F = value_and_slopes(rows.loss, rows.y, trial.eta, rows.weights, slopes)
     for s in range(x.size - size):
-        D, total, t = part(slopes, s * n, s * n + n), 0.0, 0.0
+        D, total, own = part(slopes, s * n, s * n + n), 0.0, 0.0
         products(rows.Z, S, D, part(r, s * K, s * K + k))
+        for m in range(n if rows.intercept else 0):
+            total += D[m]
+        for a in range(k):
+            r[s * K + a] -= table.center[S[a]] * total
         if rows.intercept:
-            for m in range(n):
-                total += D[m]
             r[s * K + k] = total
         if j >= 0:
             column = rows.Z[j]
             for m in range(n):
-                t += D[m] * column[m]
-            t += 2.0 * table.lambda2 * x[size + s] - table.center[j] * total
-        r[size + s] = t
-        for a in range(k):
-            r[s * K + a] += 2.0 * table.lambda2 * x[s * K + a] - table.center[S[a]] * total
-        if exchange.i >= 0:
-            r[s * K + exchange.i] = 0.0
-    return F + table.lambda2 * _squares(table, K, x)
-
-
-@njit
-def _squares(table, K, x):
-    """The sum of squares of coefficients x (q K + q,) without the intercepts."""
-    total, size = 0.0, table.x.size
-    for s in range(x.size - size):
-        total += x[size + s] * x[size + s]
-        for a in range(table.S.size):
-            total += x[s * K + a] * x[s * K + a]
-    return total
+                own += D[m] * column[m]
+            own -= table.center[j] * total
+        r[size + s] = own
+    for l in range(x.size):
+        F += trial.ridge[l] * x[l] * x[l]
+        r[l] += 2.0 * trial.ridge[l] * x[l]
+    for s in range(x.size - size if exchange.i >= 0 else 0):
+        r[s * K + exchange.i] = 0.0
+    return F
 
 
 @njit
 def _refuted(rows, table, exchange, trial, F, target):
     """Whether a bound shows that an exchange and any descent on its support stay above the target.
-    Changes trial.r.
 
     The dual point slopes + V (ahead - eta), with `ahead` the predictors after the chord step, has
     X'dual = -2 lambda2 (x + z) on the support. Rows whose curvature was much larger than it is here
     leave the domain of the conjugate with it: they are drawn back towards their slopes, and a
     further chord step takes up what that leaves of the equation.
     """
-    x, r, end, move = trial.x, trial.r, trial.end, trial.move
-    K = table.S.size + 1 if rows.intercept else table.S.size
+    x, end, move = trial.x, trial.end, trial.move
     copy(x, end)
     copy(trial.z, move)
     copy(trial.eta, trial.ahead)
     copy(trial.slopes, trial.dual)
     for _round in range(DRAWN_BACK):
         _extrapolate(rows, table, exchange.j, trial)
+        gain, moved = _dual_gain(rows, table, exchange, trial)
         for l in range(x.size):
             end[l] += move[l]
-            r[l] = 0.0
-        gain, moved = _dual_gain(rows, table, exchange, trial)
+            gain += trial.ridge[l] * (end[l] * end[l] - x[l] * x[l])
         if moved == 0:
-            gain += table.lambda2 * (_squares(table, K, end) - _squares(table, K, x))
             return F + gain - BOUND_SLACK * abs(F) > target
         if moved > 0.1 * rows.offset.size:
             break
-        chord_step(table.B, exchange, r, move)
+        chord_step(table.B, exchange, trial.left, move)
     return False
 
 
@@ -389,9 +343,9 @@ def _extrapolate(rows, table, j, trial):
 
 @njit
 def _dual_gain(rows, table, exchange, trial):
-    """The value of trial.dual over F here, by the rows within the domain of the conjugate; the
-    others, `moved`, are drawn back, and what that leaves of the equation is added to trial.r:
-    (gain, moved).
+    """The value of trial.dual over the loss here, by the rows within the domain of the conjugate;
+    the others, `moved`, are drawn back, and what that leaves of the equations is left in
+    trial.left: (gain, moved).
     """
     loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
     ahead, dual, n, k, size, moved = trial.ahead, trial.dual, y.size, table.S.size, table.x.size, 0
@@ -400,6 +354,8 @@ def _dual_gain(rows, table, exchange, trial):
         return gain, moved
     gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
     K = k + 1 if rows.intercept else k
+    for l in range(trial.left.size):
+        trial.left[l] = 0.0
     for s in range(eta.size // n):
         gone = part(trial.moved, s * n, s * n + n)
         for m in range(n):
@@ -407,10 +363,10 @@ def _dual_gain(rows, table, exchange, trial):
                 continue
             moved += 1
             if rows.intercept:
-                trial.r[s * K + k] += gone[m]
+                trial.left[s * K + k] += gone[m]
             for l in range(k + 1):
                 at = table.S[l] if l < k else exchange.j
                 if l != exchange.i and at >= 0:
                     to = s * K + l if l < k else size + s
-                    trial.r[to] += gone[m] * (rows.Z[at, m] - table.center[at])
+                    trial.left[to] += gone[m] * (rows.Z[at, m] - table.center[at])
     return gain, moved

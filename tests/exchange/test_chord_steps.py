@@ -24,13 +24,13 @@ def instance(q, k=3, K=4, seed=0):
 def test_exchanges_and_chord_steps(q):
     G, g, S, added = instance(q)
     B = np.linalg.inv(G[np.ix_(S, S)])
-    start, room = -B @ g[S], chord_steps.exchange_room(q, S.size)
+    start, work = -B @ g[S], chord_steps.exchange_work(q, S.size)
     r, z = np.random.default_rng(1).standard_normal(G.shape[0]), np.empty(G.shape[0])
     for i, j in PAIRS:
-        exchange, x = chord_steps.of_pair(room, i, j), np.empty(G.shape[0])
+        exchange, x = chord_steps.Exchange(i, j, work), np.empty(G.shape[0])
         if j >= 0:
-            exchange.C[:], exchange.left[:] = G[np.ix_(added, S)], G[np.ix_(added, added)]
-            x[added] = -g[added] - exchange.C @ start
+            work.C[:], work.left[:] = G[np.ix_(added, S)], G[np.ix_(added, added)]
+            x[added] = -g[added] - work.C @ start
         change = chord_steps.exchanged(B, start, exchange, x)
         T = [l for l in S if i < 0 or l % 4 != i]
         T = np.array([*T, *(added if j >= 0 else [])])
@@ -56,11 +56,11 @@ def test_combinations_are_told_apart(q):
         mix[added[s], [s * 4, s * 4 + 2]] = 1.0, 2.0
     G, g = mix @ G @ mix.T, mix @ g
     B = np.linalg.inv(G[np.ix_(S, S)])
-    start, room = -B @ g[S], chord_steps.exchange_room(q, S.size)
+    start, work = -B @ g[S], chord_steps.exchange_work(q, S.size)
     for i, clear in ((-1, False), (1, False), (0, True), (2, True)):
-        exchange, x = chord_steps.of_pair(room, i, 0), np.empty(q * 5)
-        exchange.C[:], exchange.left[:] = G[np.ix_(added, S)], G[np.ix_(added, added)]
-        x[added] = -g[added] - exchange.C @ start
+        exchange, x = chord_steps.Exchange(i, 0, work), np.empty(q * 5)
+        work.C[:], work.left[:] = G[np.ix_(added, S)], G[np.ix_(added, added)]
+        x[added] = -g[added] - work.C @ start
         assert (chord_steps.exchanged(B, start, exchange, x) < np.inf) == clear
         if clear:  # the optimum is that of the support, for they span the same
             np.testing.assert_allclose(x @ mix, [*start, *np.zeros(q)], atol=1e-9)
@@ -71,11 +71,12 @@ def test_steps_that_learn_reach_the_optimum_of_another_quadratic(q):
     """With the inverse of a Hessian that is off, chord steps alone converge slowly."""
     G, g, S, added = instance(q)
     off = G * np.outer(np.linspace(0.8, 1.4, g.size), np.linspace(0.8, 1.4, g.size))
-    B, room = np.linalg.inv(off[np.ix_(S, S)]), chord_steps.exchange_room(q, S.size)
-    exchange, x = chord_steps.of_pair(room, 1, 0), np.zeros(g.size)
-    exchange.C[:], exchange.left[:] = off[np.ix_(added, S)], off[np.ix_(added, added)]
+    B, work = np.linalg.inv(off[np.ix_(S, S)]), chord_steps.exchange_work(q, S.size)
+    exchange, x = chord_steps.Exchange(1, 0, work), np.zeros(g.size)
+    work.C[:], work.left[:] = off[np.ix_(added, S)], off[np.ix_(added, added)]
     assert chord_steps.exchanged(B, x[S], exchange, x.copy()) < np.inf
-    secants, z, T = chord_steps.secants_room(g.size), np.empty(g.size), np.arange(g.size)
+    secants = np.empty((2 * chord_steps.SECANTS + 2, g.size))
+    z, T = np.empty(g.size), np.arange(g.size)
     T = T[(T % 4 != 1) | (T >= S.size)]
     optimum = np.zeros(g.size)
     optimum[T] = -np.linalg.solve(G[np.ix_(T, T)], g[T])
@@ -83,7 +84,5 @@ def test_steps_that_learn_reach_the_optimum_of_another_quadratic(q):
         r = np.zeros(g.size)
         r[T] = (G @ x + g)[T]
         chord_steps.chord_step(B, exchange, r, z)
-        chord_steps.learn(secants, r, step)
-        chord_steps.accelerate(B, exchange, secants, step, z)
-        x += z
+        chord_steps.take_step(B, exchange, secants, step, x, r, z)
     np.testing.assert_allclose(x, optimum, atol=1e-6)

@@ -87,8 +87,8 @@ def test_steps_end_at_the_optimum(intercept, lambda2):
         found = tried(rows, table, exchanges.of([e]), goal)
         assert found.F == pytest.approx(least, rel=1e-9)
         x = found.x[:-2].reshape(2, -1).T  # coefficients counted from 0, and the intercepts
-        A = model.Z[quadratic.S].T
-        eta = A @ x[:3] + np.outer(model.Z[PAIRS[e, 1]], found.x[-2:]) + (x[3] if intercept else 0)
+        columns = model.Z[[*quadratic.S, max(PAIRS[e, 1], 0)]].T
+        eta = columns @ np.vstack([x[:3], found.x[-2:]]) + (x[3] if intercept else 0.0)
         assert np.abs(eta).max() == pytest.approx(found.reach)
     lowest = tried(rows, table, exchanges, Goal(np.inf, False, False, closing=40))
     assert lowest.e == np.argmin(best) and lowest.F == pytest.approx(min(best), rel=1e-9)

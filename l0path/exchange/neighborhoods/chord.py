@@ -200,10 +200,13 @@ def attempt(model, fit, exchanges, lambda2, goal, table=None):
     out, into = exchanges.out[found.e : found.e + 1], exchanges.into[found.e : found.e + 1]
     out = fit.support[out] if out[0] >= 0 else out
     into = model.W[into] if into[0] >= 0 else into
-    (support,), (b,) = exchanged_supports(fit.support, found.x[: fit.support.size], out, into)
-    if into[0] >= 0:
+    k, at, b0 = fit.support.size, exchanges.into[found.e], fit.b0
+    (support,), (b,) = exchanged_supports(fit.support, found.x[:k], out, into)
+    if at >= 0:
         b[np.searchsorted(support, into[0])] = found.x[-1]
-    b0 = float(found.x[-2]) if model.problem.intercept else fit.b0
+    if model.problem.intercept:
+        b0 = float(found.x[k] - table.center[table.S] @ found.x[:k])
+        b0 -= float(table.center[at] * found.x[-1]) if at >= 0 else 0.0
     closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
     if closed and (found.reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, found.F), found.e

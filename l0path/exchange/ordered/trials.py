@@ -29,7 +29,7 @@ from ...working_set.linear_algebra import (
     weighted_square,
 )
 from ...working_set.refits import above, is_above, refit_in_turn
-from ..chord_steps import chord_step, exchange_room, exchanged, of_pair
+from ..chord_steps import Exchange, chord_step, exchange_work, exchanged
 from .joint import (
     LEFT_BY_STEP,
     Joint,
@@ -94,14 +94,14 @@ def first_undecided(rows, table, exchanges, at, stopping, found):
     k, refits = table.b.size, 0
     v, joint = np.empty((3, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
     trial = OrderedTrial(v[0], v[1], v[2], np.empty(k), joint, np.arange(k))
-    space = exchange_room(1, k)
+    work = exchange_work(1, k)
     copy(table.best.mass, joint.there.mass)
     for l in range(k):
         trial.start[l] = table.b[l]
         for m in range(k):
             trial.start[l] -= table.B[l, m] * table.g[m]
     for e in range(at.shape[0]):
-        exchange = of_pair(space, exchanges.out[e], exchanges.into[e])
+        exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
         clear, A = _predict(rows, table, exchange, trial)
         if clear and _refuted(rows, table, exchange, A, stopping, trial):
             continue
@@ -155,9 +155,9 @@ def _predict(rows, table, exchange, trial):
     x, b, at, k, A = trial.x, table.b, trial.at, table.b.size, 0.0
     if exchange.j >= 0:
         x[k] = _along(rows, table, exchange, trial)
-        A = exchange.left[0, 0]
+        A = exchange.work.left[0, 0]
         for l in range(k):
-            x[k] -= exchange.C[0, l] * (trial.start[l] - b[l])
+            x[k] -= exchange.work.C[0, l] * (trial.start[l] - b[l])
     if not exchanged(table.B, trial.start, exchange, x) < np.inf:
         return False, A
     for l in range(k):
@@ -187,10 +187,10 @@ def _moved(rows, table, j, trial):
 
 @njit
 def _along(rows, table, exchange, trial):
-    """Fill exchange.C and exchange.left with the second derivatives of the column added; returns
-    its downhill slope.
+    """Leave the second derivatives of the column added where `exchanged` expects them; returns its
+    downhill slope.
     """
-    z, P, G = rows.Z[exchange.j], table.P, exchange.C[0]
+    z, P, G = rows.Z[exchange.j], table.P, exchange.work.C[0]
     products(table.ZV, trial.numbers, z, G)
     A, c = weighted_square(z, table.v) + 2.0 * table.lambda2, 0.0
     for r in range(P.shape[0]):
@@ -202,7 +202,7 @@ def _along(rows, table, exchange, trial):
             G[l] -= table.coupled[l, r] * t
     for m in range(z.size):
         c -= z[m] * table.slopes[m]
-    exchange.left[0, 0] = A
+    exchange.work.left[0, 0] = A
     return c
 
 
@@ -251,7 +251,7 @@ def _refuted(rows, table, exchange, A, stopping, trial):
 @njit
 def _in_balance(table, exchange, A, trial):
     """Whether the chord step solves its equations, as a dual point must."""
-    G, r, z = exchange.C[0], trial.r, trial.z
+    G, r, z = exchange.work.C[0], trial.r, trial.z
     i, j, k = exchange.i, exchange.j, table.b.size
     most, left = 0.0, 0.0
     for l in range(k + 1 if j >= 0 else k):
