@@ -154,7 +154,8 @@ def attempt(rows, table, exchanges, goal, best):
 
     Returns (e, F, promised, reach) of a `Found`, and leaves its coefficients in best (q K + q,).
     """
-    found, F, lowest, q, size = -1, np.inf, goal.target, best.size - table.x.size, best.size
+    found, F, promised, reach, lowest = -1, np.inf, np.inf, np.inf, goal.target
+    q, size = best.size - table.x.size, best.size
     v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
     secants, k = np.empty((2 * SECANTS + 2, size)), table.S.size
     trial = Trial(
@@ -166,22 +167,16 @@ def attempt(rows, table, exchanges, goal, best):
         trial.ridge[s * (k + 1) + k] = 0.0
     for e in range(exchanges.out.size):
         exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
-        taken = goal.first  # where the quadratic is flat, only a refit can tell
+        taken, value, left = goal.first, np.inf, np.inf  # of a flat quadratic a refit decides
         if _predict(table, exchange, trial.x) < np.inf:
-            taken, F = _one(rows, table, exchange, trial, goal, lowest)
+            taken, value, left = _one(rows, table, exchange, trial, goal, lowest)
         if taken:
-            found, lowest = e, F - goal.tie
+            found, F, promised, lowest, reach = e, value, left, value - goal.tie, 0.0
             copy(trial.x, best)
-            if goal.first:
-                break
-    promised, reach = np.inf, np.inf
-    if found >= 0:
-        exchange = Exchange(exchanges.out[found], exchanges.into[found], work)
-        if _predict(table, exchange, trial.x) < np.inf:
-            F, promised = _closed_in(rows, table, exchange, trial, goal.closing, best)
-            reach = 0.0
             for m in range(trial.eta.size):
                 reach = max(reach, abs(trial.eta[m] - rows.offset[m]))
+            if goal.first:
+                break
     return found, F, promised, reach
 
 
@@ -209,36 +204,33 @@ def _predict(table, exchange, x):
 
 @njit
 def _one(rows, table, exchange, trial, goal, lowest):
-    """Try one exchange from the coefficients in trial.x: (whether it is taken, F)."""
-    for step in range(MOST_STEPS):
-        F = _gradient(rows, table, exchange, trial)
+    """Try one exchange from the coefficients in trial.x, and bring it towards its optimum if it is
+    taken: (whether it is, F, what descent still promises).
+    """
+    closing, F, promised = 0, np.inf, np.inf
+    for step in range(MOST_STEPS + goal.closing):
+        F, before = _gradient(rows, table, exchange, trial), promised
         promised = chord_step(table.B, exchange, trial.r, trial.z)
         known = F < np.inf  # where it overflows, only a refit can tell
-        hopeless = known and F - PROMISE_FACTOR * promised > lowest
-        last = step == MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless) or not known
-        if hopeless and (not goal.thorough or _refuted(rows, table, exchange, trial, F, lowest)):
-            break
-        if F < lowest or (last and goal.first):
-            return True, F
-        take_step(table.B, exchange, trial.secants, step, trial.x, trial.r, trial.z)
-    return False, np.inf
-
-
-@njit
-def _closed_in(rows, table, exchange, trial, steps, best):
-    """Bring the exchange taken, with the coefficients `best`, towards its optimum: (F, what descent
-    still promises).
-    """
-    F, promised = np.inf, np.inf
-    copy(best, trial.x)
-    for step in range(steps):
-        F = _gradient(rows, table, exchange, trial)
-        before, promised = promised, chord_step(table.B, exchange, trial.r, trial.z)
-        copy(trial.x, best)
-        if promised <= SMALL_PROMISE * abs(F) or not promised < 0.5 * before:
+        if closing == 0:
+            hopeless = known and F - PROMISE_FACTOR * promised > lowest
+            last = step >= MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless) or not known
+            if hopeless and (
+                not goal.thorough or _refuted(rows, table, exchange, trial, F, lowest)
+            ):
+                break
+            taken = F < lowest or (last and goal.first)
+            if not taken and step >= MOST_STEPS - 1:
+                break
+            closing = 1 if taken else 0
+        elif promised < 0.5 * before:
+            closing += 1
+        else:
+            closing = goal.closing
+        if closing == goal.closing or (closing > 0 and promised <= SMALL_PROMISE * abs(F)):
             break
         take_step(table.B, exchange, trial.secants, step, trial.x, trial.r, trial.z)
-    return F, promised
+    return closing > 0, F, promised
 
 
 @njit
