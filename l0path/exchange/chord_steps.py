@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..working_set.linear_algebra import COLLINEAR, copy
+from ..working_set.linear_algebra import COLLINEAR
 
 SECANTS = 4  # steps from which the next one learns
 WEAK = 1e-13  # share of a diagonal entry at which a pivot counts as none
@@ -43,8 +43,8 @@ class Exchange(NamedTuple):
 @njit
 def exchange_work(q, size):
     """An `ExchangeWork` to be filled, of a support with `size` coefficients."""
-    U, left = np.empty((2, q, size)), np.empty((2, q, q))
-    return ExchangeWork(size // q, U[0], U[1], left[0], left[1], np.empty(q))
+    U, left = np.empty((2, q, size)), np.empty((3, q, q))
+    return ExchangeWork(size // q, U[0], U[1], left[0], left[1], left[2, 0])
 
 
 @njit
@@ -126,16 +126,18 @@ def _leave(B, exchange, z):
     in `taken`.
     """
     i, K, block, taken = exchange.i, exchange.work.K, exchange.work.block, exchange.work.taken
-    for s in range(taken.size if i >= 0 else 0):
+    if i < 0:
+        return
+    for s in range(taken.size):
         t = 0.0
         for u in range(taken.size):
             t += block[s, u] * z[u * K + i]
         taken[s] = t
-    for s in range(taken.size if i >= 0 else 0):
+    for s in range(taken.size):
         t = taken[s]
         for l in range(B.shape[0]):
             z[l] -= t * B[s * K + i, l]
-    for s in range(taken.size if i >= 0 else 0):
+    for s in range(taken.size):
         z[s * K + i] = 0.0
 
 
@@ -184,37 +186,37 @@ def take_step(B, exchange, secants, step, x, r, z):
     limited-memory BFGS, whose first inverse Hessian is that of the chord step (Nocedal, Math. Comp.
     35, 1980): chord steps converge linearly, these faster. z becomes the step taken.
 
-    secants (2 SECANTS + 2, q K + q) is kept from step to step: the last steps but one, what they
-    changed of the gradient, and then the last step and the gradient before it.
+    secants (2 SECANTS + 2, q K + q + 2) is kept from step to step: the last steps but one, what
+    they changed of the gradient, and then the last step and the gradient before it; the last two
+    columns are work space.
     """
-    last, before, oldest = secants[2 * SECANTS], secants[2 * SECANTS + 1], max(step - SECANTS, 0)
-    share, curved = np.empty(SECANTS), np.empty(SECANTS)
-    if step > 0:
-        newest = (step - 1) % SECANTS
-        for l in range(r.size):
-            secants[newest, l] = last[l]
-            secants[SECANTS + newest, l] = r[l] - before[l]
-    copy(r, before)
+    size, newest, oldest = x.size, (step - 1) % SECANTS, max(step - SECANTS, 0)
+    last, before, share, curved = 2 * SECANTS, 2 * SECANTS + 1, size, size + 1
+    for l in range(size):
+        if step > 0:
+            secants[newest, l] = secants[last, l]
+            secants[SECANTS + newest, l] = r[l] - secants[before, l]
+        secants[before, l] = r[l]
     for back in range(step - oldest):
         at = (step - 1 - back) % SECANTS
-        curved[at], share[at] = 0.0, 0.0
-        for l in range(r.size):
-            curved[at] += secants[at, l] * secants[SECANTS + at, l]
-            share[at] += secants[at, l] * r[l]
-        share[at] = share[at] / curved[at] if curved[at] > 0.0 else 0.0
-        for l in range(r.size):
-            r[l] -= share[at] * secants[SECANTS + at, l]
+        t = u = 0.0
+        for l in range(size):
+            t += secants[at, l] * secants[SECANTS + at, l]
+            u += secants[at, l] * r[l]
+        u = u / t if t > 0.0 else 0.0
+        secants[at, curved], secants[at, share] = t, u
+        for l in range(size):
+            r[l] -= u * secants[SECANTS + at, l]
     if step > 0:
         chord_step(B, exchange, r, z)
     for number in range(oldest, step):
-        at = number % SECANTS
-        if curved[at] > 0.0:
-            along = 0.0
-            for l in range(r.size):
-                along += secants[SECANTS + at, l] * z[l]
-            change = share[at] + along / curved[at]
-            for l in range(r.size):
-                z[l] -= secants[at, l] * change
-    copy(z, last)
-    for l in range(x.size):
+        at, t = number % SECANTS, 0.0
+        if secants[at, curved] > 0.0:
+            for l in range(size):
+                t += secants[SECANTS + at, l] * z[l]
+            t = secants[at, share] + t / secants[at, curved]
+            for l in range(size):
+                z[l] -= t * secants[at, l]
+    for l in range(size):
+        secants[last, l] = z[l]
         x[l] += z[l]

@@ -157,7 +157,7 @@ def attempt(rows, table, exchanges, goal, best):
     found, F, promised, reach, lowest = -1, np.inf, np.inf, np.inf, goal.target
     q, size = best.size - table.x.size, best.size
     v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
-    secants, k = np.empty((2 * SECANTS + 2, size)), table.S.size
+    secants, k = np.empty((2 * SECANTS + 2, size + 2)), table.S.size
     trial = Trial(
         v[0], v[1], v[2], v[3], v[4], v[5], v[6], secants, w[0], w[1], w[2], w[3], w[4]
     )

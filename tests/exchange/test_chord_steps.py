@@ -75,7 +75,7 @@ def test_steps_that_learn_reach_the_optimum_of_another_quadratic(q):
     exchange, x = chord_steps.Exchange(1, 0, work), np.zeros(g.size)
     work.C[:], work.left[:] = off[np.ix_(added, S)], off[np.ix_(added, added)]
     assert chord_steps.exchanged(B, x[S], exchange, x.copy()) < np.inf
-    secants = np.empty((2 * chord_steps.SECANTS + 2, g.size))
+    secants = np.empty((2 * chord_steps.SECANTS + 2, g.size + 2))
     z, T = np.empty(g.size), np.arange(g.size)
     T = T[(T % 4 != 1) | (T >= S.size)]
     optimum = np.zeros(g.size)
