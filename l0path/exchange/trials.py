@@ -255,16 +255,28 @@ def _predictors(rows, table, j, x, base, out):
 @njit
 def _gradient(rows, table, exchange, trial):
     """F at trial.x; leaves its gradient in trial.r, 0 for what is not in the support."""
-    S, x, r, slopes, j = table.S, trial.x, trial.r, trial.slopes, exchange.j
-    k, n, size = S.size, rows.y.size, table.x.size
+    x, r, ridge = trial.x, trial.r, trial.ridge
+    _predictors(rows, table, exchange.j, x, rows.offset, trial.eta)
+    F = value_and_slopes(rows.loss, rows.y, trial.eta, rows.weights, trial.slopes)
+    _products(rows, table, exchange, trial.slopes, r)
+    for l in range(x.size):  # of the member dropped x is 0
+        F += ridge[l] * x[l] * x[l]
+        r[l] += 2.0 * ridge[l] * x[l]
+    return F
+
+
+@njit
+def _products(rows, table, exchange, D, r):
+    """Fill r (q K + q,) with what slopes D (q n,) in the predictors are in the coefficients, 0 for
+    what is not in the support.
+    """
+    S, j, k, n, size = table.S, exchange.j, table.S.size, rows.y.size, table.x.size
     K = k + 1 if rows.intercept else k
-    _predictors(rows, table, j, x, rows.offset, trial.eta)
-    F = value_and_slopes(rows.loss, rows.y, trial.eta, rows.weights, slopes)
-    for s in range(x.size - size):
-        D, total, own = part(slopes, s * n, s * n + n), 0.0, 0.0
-        products(rows.Z, S, D, part(r, s * K, s * K + k))
+    for s in range(r.size - size):
+        slopes, total, own = part(D, s * n, s * n + n), 0.0, 0.0
+        products(rows.Z, S, slopes, part(r, s * K, s * K + k))
         for m in range(n if rows.intercept else 0):
-            total += D[m]
+            total += slopes[m]
         for a in range(k):
             r[s * K + a] -= table.center[S[a]] * total
         if rows.intercept:
@@ -272,15 +284,11 @@ def _gradient(rows, table, exchange, trial):
         if j >= 0:
             column = rows.Z[j]
             for m in range(n):
-                own += D[m] * column[m]
+                own += slopes[m] * column[m]
             own -= table.center[j] * total
         r[size + s] = own
-    for l in range(x.size):
-        F += trial.ridge[l] * x[l] * x[l]
-        r[l] += 2.0 * trial.ridge[l] * x[l]
-    for s in range(x.size - size if exchange.i >= 0 else 0):
-        r[s * K + exchange.i] = 0.0
-    return F
+        if exchange.i >= 0:
+            r[s * K + exchange.i] = 0.0
 
 
 @njit
@@ -299,7 +307,7 @@ def _refuted(rows, table, exchange, trial, F, target):
     copy(trial.slopes, trial.dual)
     for _round in range(DRAWN_BACK):
         _extrapolate(rows, table, exchange.j, trial)
-        gain, moved = _dual_gain(rows, table, exchange, trial)
+        gain, moved = _dual_gain(rows, trial)
         for l in range(x.size):
             end[l] += move[l]
             gain += trial.ridge[l] * (end[l] * end[l] - x[l] * x[l])
@@ -307,6 +315,7 @@ def _refuted(rows, table, exchange, trial, F, target):
             return F + gain - BOUND_SLACK * abs(F) > target
         if moved > 0.1 * rows.offset.size:
             break
+        _products(rows, table, exchange, trial.moved, trial.left)
         chord_step(table.B, exchange, trial.left, move)
     return False
 
@@ -334,31 +343,14 @@ def _extrapolate(rows, table, j, trial):
 
 
 @njit
-def _dual_gain(rows, table, exchange, trial):
-    """The value of trial.dual over the loss here, by the rows within the domain of the conjugate;
-    the others, `moved`, are drawn back, and what that leaves of the equations is left in
-    trial.left: (gain, moved).
+def _dual_gain(rows, trial):
+    """The value of trial.dual over the loss here, by the rows within the domain of the conjugate,
+    and how many numbers of the others were drawn back, by trial.moved: (gain, number).
     """
     loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
-    ahead, dual, n, k, size, moved = trial.ahead, trial.dual, y.size, table.S.size, table.x.size, 0
-    gain = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)
-    if abs(gain) < np.inf:  # mostly all rows are within
-        return gain, moved
-    gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
-    K = k + 1 if rows.intercept else k
-    for l in range(trial.left.size):
-        trial.left[l] = 0.0
-    for s in range(eta.size // n):
-        gone = part(trial.moved, s * n, s * n + n)
-        for m in range(n):
-            if gone[m] == 0.0:
-                continue
-            moved += 1
-            if rows.intercept:
-                trial.left[s * K + k] += gone[m]
-            for l in range(k + 1):
-                at = table.S[l] if l < k else exchange.j
-                if l != exchange.i and at >= 0:
-                    to = s * K + l if l < k else size + s
-                    trial.left[to] += gone[m] * (rows.Z[at, m] - table.center[at])
+    gain, moved = dual_gain_of_rows(loss, y, weights, eta, slopes, trial.ahead, trial.dual), 0
+    if not abs(gain) < np.inf:  # mostly all rows are within
+        gain = drawn_back_rows(loss, y, weights, eta, slopes, trial.ahead, trial.dual, trial.moved)
+        for m in range(eta.size):
+            moved += trial.moved[m] != 0.0
     return gain, moved
