@@ -1,13 +1,14 @@
 """Exchanges on the quadratic at a fit, and chord steps after them: Newton steps with the inverse
 Hessian that is at hand there, so that a step costs a gradient, O(n k), and no Hessian, O(n k^2).
 
-A row may have q predictors. The coefficients of a support S are q parts of K numbers, those of its
-k columns and the intercept (`working_set.newton`); the q numbers of a column that is added follow.
-With B (q K, q K) the inverse Hessian on S, B_i its columns and B_ii its block of a member i, C
-(q, q K) the second derivatives of the column added with S and A (q, q) its own,
+A row may have q predictors. The coefficients of a support are q parts of K numbers, those of its k
+columns and the intercept (`working_set.newton`); the q numbers of a column that is added follow. A
+member leaves with its q numbers one after another, a column enters so, each by a change of rank
+one. With B the inverse Hessian before, B_l its column l, C the second derivatives of number a with
+those that are there and A its own,
 
-    drop i:   B_T = B - B_i B_ii^-1 B_i',   T = S without i
-    add j:    U = C B_T,   A - U C' of its curvature is left
+    l leaves:   B - B_l B_l' / B_ll
+    a enters:   u = B C,  s = A - C'u;  B + u u' / s,  -u / s beside it and 1 / s below
 """
 
 from typing import NamedTuple
@@ -18,18 +19,18 @@ from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
 
 SECANTS = 4  # steps from which the next one learns
-WEAK = 1e-13  # share of a diagonal entry at which a pivot counts as none
+WEAK = 1e-13  # share of its diagonal entry at which a pivot counts as none
 
 
 class ExchangeWork(NamedTuple):
     """What is known of the column added and of the member dropped."""
 
     K: int  # coefficients of the support in one predictor
-    C: np.ndarray  # (q, q K), second derivatives of the column added with the support
-    U: np.ndarray  # (q, q K), C B_T
-    left: np.ndarray  # (q, q), its own; then the inverse of what T leaves of them
-    block: np.ndarray  # (q, q), B_ii^-1
-    taken: np.ndarray  # (q,), work space
+    C: np.ndarray  # (q, q K + q), second derivatives of the column added with the support, then own
+    U: np.ndarray  # (q, q K + q), u of each of its numbers
+    left: np.ndarray  # (q,), 1 / s of each
+    W: np.ndarray  # (q, q K + q), B_l of each number of the member dropped
+    gone: np.ndarray  # (q,), 1 / B_ll of each
 
 
 class Exchange(NamedTuple):
@@ -43,8 +44,8 @@ class Exchange(NamedTuple):
 @njit
 def exchange_work(q, size):
     """An `ExchangeWork` to be filled, of a support with `size` coefficients."""
-    U, left = np.empty((2, q, size)), np.empty((3, q, q))
-    return ExchangeWork(size // q, U[0], U[1], left[0], left[1], left[2, 0])
+    U, inverse = np.empty((3, q, size + q)), np.empty((2, q))
+    return ExchangeWork(size // q, U[0], U[1], inverse[0], U[2], inverse[1])
 
 
 @njit
@@ -53,107 +54,82 @@ def exchanged(B, start, exchange, x):
     it lies above that of the support, inf where the column added is a combination of the others, or
     the one dropped has no clear curvature.
 
-    start (q K,): the optimum on the support. On entry the work has in C and in `left` the second
-    derivatives of the column added, and the last q numbers of x are its downhill slopes at `start`.
+    start (q K,): the optimum on the support. On entry the work has the second derivatives C of the
+    column added, and the last q numbers of x are its downhill slopes at `start`.
     """
-    K, C, U, left, block, taken = exchange.work
-    q, size, change = taken.size, start.size, 0.0
+    K, C, U, left, W, gone = exchange.work
+    q, size, change = gone.size, start.size, 0.0
     for l in range(size):
         x[l] = start[l]
-    if exchange.i >= 0:
-        for s in range(q):
-            for t in range(q):
-                block[s, t] = B[s * K + exchange.i, t * K + exchange.i]
-        if not _invert(block, taken):
-            return np.inf
-        _leave(B, exchange, x)
-        for s in range(q):
-            change += 0.5 * taken[s] * start[s * K + exchange.i]
-    for s in range(q if exchange.j >= 0 else 0):
+    for s in range(q if exchange.i >= 0 else 0):
+        at = s * K + exchange.i
         for l in range(size):
-            t = 0.0
-            for m in range(size):
-                t += B[l, m] * C[s, m]
-            U[s, l] = t
-        _leave(B, exchange, U[s])
-        floor = COLLINEAR * left[s, s]
-        for u in range(s + 1):
-            t = 0.0
-            for l in range(size):
-                t += U[u, l] * C[s, l]
-            left[s, u] -= t
-            left[u, s] = left[s, u]
-        if not left[s, s] > floor:
+            W[s, l] = B[at, l]
+        _leave(exchange, W[s], s)
+        if not W[s, at] > WEAK * B[at, at]:
             return np.inf
+        gone[s] = 1.0 / W[s, at]
+        t = x[at] * gone[s]
+        change += 0.5 * x[at] * t
         for l in range(size):
-            x[size + s] -= C[s, l] * (x[l] - start[l])
-    if exchange.j >= 0 and not _invert(left, taken):
-        return np.inf
+            x[l] -= t * W[s, l]
+        x[at] = 0.0
     for s in range(q):
-        taken[s] = x[size + s] if exchange.j >= 0 else 0.0
-    _enter(exchange, x)
-    for s in range(q):
-        change -= 0.5 * taken[s] * x[size + s]
+        if exchange.j < 0:
+            x[size + s] = 0.0
+            continue
+        _multiply(B, exchange, C[s], U[s], s)
+        t, pivot = x[size + s], C[s, size + s]
+        for l in range(size):
+            t -= C[s, l] * (x[l] - start[l])
+        for l in range(size, size + s):
+            t -= C[s, l] * x[l]
+        for l in range(size + s):
+            pivot -= C[s, l] * U[s, l]
+        if not pivot > COLLINEAR * C[s, size + s]:
+            return np.inf
+        left[s] = 1.0 / pivot
+        change -= 0.5 * t * t * left[s]
+        t *= left[s]
+        x[size + s] = t
+        for l in range(size + s):
+            x[l] -= t * U[s, l]
     return change
 
 
 @njit
-def _invert(A, diagonal):
-    """Replace the symmetric A (q, q) by its inverse; False where a pivot is not clearly positive.
-    diagonal (q,): work space. Of one number, which is the rule, it takes one division.
+def _leave(exchange, z, count):
+    """Turn z = B r into that of the inverse Hessian without the first `count` numbers of the member
+    dropped.
     """
-    q = diagonal.size
-    for s in range(q):
-        diagonal[s] = A[s, s]
-    for s in range(q):
-        if not A[s, s] > WEAK * diagonal[s]:
-            return False
-        inverse = 1.0 / A[s, s]
-        A[s, s] = 1.0
-        for t in range(q):
-            A[s, t] *= inverse
-        for u in range(q):
-            if u != s:
-                share, A[u, s] = A[u, s], 0.0
-                for t in range(q):
-                    A[u, t] -= share * A[s, t]
-    return True
+    K, W, gone = exchange.work.K, exchange.work.W, exchange.work.gone
+    for s in range(count):
+        at = s * K + exchange.i
+        t = z[at] * gone[s]
+        for l in range(K * gone.size):
+            z[l] -= t * W[s, l]
+        z[at] = 0.0
 
 
 @njit
-def _leave(B, exchange, z):
-    """Turn z = B r, with r = 0 at the member that leaves, into B_T r, in place. Leaves B_ii^-1 z_i
-    in `taken`.
+def _multiply(B, exchange, r, z, count):
+    """Fill z with B' r, B' the inverse Hessian without the member dropped and with the first
+    `count` numbers of the column added.
     """
-    i, K, block, taken = exchange.i, exchange.work.K, exchange.work.block, exchange.work.taken
-    if i < 0:
-        return
-    for s in range(taken.size):
+    U, left, size = exchange.work.U, exchange.work.left, B.shape[0]
+    for l in range(size):
         t = 0.0
-        for u in range(taken.size):
-            t += block[s, u] * z[u * K + i]
-        taken[s] = t
-    for s in range(taken.size):
-        t = taken[s]
-        for l in range(B.shape[0]):
-            z[l] -= t * B[s * K + i, l]
-    for s in range(taken.size):
-        z[s * K + i] = 0.0
-
-
-@njit
-def _enter(exchange, z):
-    """Fill the last q numbers of z (q K + q,) with the step of the column added whose downhill
-    slopes are in `taken`, 0 for none, and let the others make room for it.
-    """
-    U, left, taken = exchange.work.U, exchange.work.left, exchange.work.taken
-    size = U.shape[1]
-    for s in range(taken.size):
-        t = 0.0
-        for u in range(taken.size if exchange.j >= 0 else 0):
-            t += left[s, u] * taken[u]
+        for m in range(size):
+            t += B[l, m] * r[m]
+        z[l] = t
+    _leave(exchange, z, left.size if exchange.i >= 0 else 0)
+    for s in range(count):
+        t = r[size + s]
+        for l in range(size + s):
+            t -= U[s, l] * r[l]
+        t *= left[s]
         z[size + s] = t
-        for l in range(size if exchange.j >= 0 else 0):
+        for l in range(size + s):
             z[l] -= U[s, l] * t
 
 
@@ -162,21 +138,13 @@ def chord_step(B, exchange, r, z):
     """Fill z (q K + q,) with the chord step for the gradient r (q K + q,), which is 0 at what is
     not in the support; returns the decrease that it promises.
     """
-    U, taken, size, promised = exchange.work.U, exchange.work.taken, B.shape[0], 0.0
-    for l in range(size):
-        t = 0.0
-        for m in range(size):
-            t -= B[l, m] * r[m]
-        z[l] = t
-    _leave(B, exchange, z)
-    for s in range(taken.size if exchange.j >= 0 else 0):
-        t = -r[size + s]
-        for l in range(size):
-            t += U[s, l] * r[l]
-        taken[s] = t
-    _enter(exchange, z)
-    for l in range(z.size):
-        promised -= 0.5 * r[l] * z[l]
+    promised, added = 0.0, exchange.work.left.size if exchange.j >= 0 else 0
+    _multiply(B, exchange, r, z, added)
+    for l in range(B.shape[0] + added):
+        promised += 0.5 * r[l] * z[l]
+        z[l] = -z[l]
+    for l in range(B.shape[0] + added, z.size):
+        z[l] = 0.0
     return promised
 
 

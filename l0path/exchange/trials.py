@@ -185,8 +185,7 @@ def _predict(table, exchange, x):
     """Fill x with the optimum of the quadratic after an exchange, and return the change of F that it
     predicts, see `exchanged`.
     """
-    C, left, size, pair = exchange.work.C, exchange.work.left, table.x.size, 0
-    q = left.shape[0]
+    C, q, size, pair = exchange.work.C, exchange.work.left.size, table.x.size, 0
     m = table.c.size // q
     if exchange.j >= 0:
         at = table.place[exchange.j] if table.place.size > 0 else exchange.j
@@ -196,9 +195,9 @@ def _predict(table, exchange, x):
                 row = table.index[l]
                 C[s, l] = table.scale * table.rows[row, s * m + at] if row >= 0 else 0.0
             for t in range(s + 1):
-                left[s, t] = table.scale * table.diagonal[pair * m + at]
+                C[s, size + t] = table.scale * table.diagonal[pair * m + at]
                 pair += 1
-            left[s, s] += 2.0 * table.lambda2
+            C[s, size + s] += 2.0 * table.lambda2
     return exchanged(table.B, table.x, exchange, x)
 
 

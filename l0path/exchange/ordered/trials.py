@@ -155,7 +155,7 @@ def _predict(rows, table, exchange, trial):
     x, b, at, k, A = trial.x, table.b, trial.at, table.b.size, 0.0
     if exchange.j >= 0:
         x[k] = _along(rows, table, exchange, trial)
-        A = exchange.work.left[0, 0]
+        A = exchange.work.C[0, k]
         for l in range(k):
             x[k] -= exchange.work.C[0, l] * (trial.start[l] - b[l])
     if not exchanged(table.B, trial.start, exchange, x) < np.inf:
@@ -198,11 +198,11 @@ def _along(rows, table, exchange, trial):
         for m in range(z.size):
             t += row[m] * z[m]
         A -= t * t
-        for l in range(G.size):
+        for l in range(trial.start.size):
             G[l] -= table.coupled[l, r] * t
     for m in range(z.size):
         c -= z[m] * table.slopes[m]
-    exchange.work.left[0, 0] = A
+    G[trial.start.size] = A
     return c
 
 
