@@ -4,12 +4,25 @@ first chosen by the table of several responses (`response_table`), on a quadrati
 curvature of the fit.
 """
 
+from functools import cache
+
 import numpy as np
 
 from ...core.dispatch import njit
 from ...working_set.linear_algebra import COLLINEAR, invert
 from .. import trials
 from ..table import START, _keep
+
+
+WEIGHTED = 1 << 20  # numbers of weighted columns that are held at a time
+
+
+@cache
+def pairs_of(q):
+    """(q, q) numbers of the pairs of predictors s >= t, see `working_set.newton`."""
+    out = np.empty((q, q), np.int64)
+    out[np.tril_indices(q)] = np.arange(q * (q + 1) // 2)
+    return np.maximum(np.tril(out), np.tril(out).T)
 
 
 class ClassQuadratic:
@@ -46,15 +59,15 @@ class ClassQuadratic:
         return A
 
     def _products(self, A, Z):
-        """The second derivatives of columns A with columns Z, for all pairs of predictors."""
-        q, pair = len(self.slopes), 0
-        out = np.empty((q, q, len(A), len(Z)))
-        for s in range(q):
-            for t in range(s + 1):
-                np.matmul(A * self.curvatures[pair], Z.T, out=out[s, t])
-                pair += 1
-            out[:s, s] = out[s, :s]
-        return out.transpose(0, 2, 1, 3).reshape(q * len(A), q * len(Z))
+        """The second derivatives of columns A (K, n) with columns Z (m, n), (q K, q m)."""
+        q, (m, n), of_pairs = len(self.slopes), Z.shape, []
+        together = max(WEIGHTED // max(m * n, 1), 1)
+        for first in range(0, len(self.curvatures), together):
+            some = self.curvatures[first : first + together, None] * Z
+            of_pairs.append(A @ some.reshape(-1, n).T)
+        found = np.concatenate(of_pairs, axis=1) if len(of_pairs) > 1 else of_pairs[0]
+        found = found.reshape(len(A), len(self.curvatures), m)[:, pairs_of(q)]  # (K, q, q, m)
+        return found.transpose(1, 0, 2, 3).reshape(q * len(A), q * m)
 
     def table(self, J):
         """The `LocalTable` of the fit, with the working columns J (positions) to be added; the last
