@@ -134,7 +134,7 @@ def tried(rows, table, exchanges, goal):
 
 
 @njit
-def foretell(table, q, exchanges, change):
+def predicted(table, q, exchanges, change):
     """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges; inf for
     columns that are combinations.
     """

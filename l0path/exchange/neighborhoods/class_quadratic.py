@@ -4,25 +4,14 @@ first chosen by the table of several responses (`response_table`), on a quadrati
 curvature of the fit.
 """
 
-from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.dispatch import njit
-from ...working_set.linear_algebra import COLLINEAR, invert
+from ...working_set.linear_algebra import COLLINEAR, filled, invert, products
 from .. import trials
-from ..table import START, _keep
-
-
-WEIGHTED = 1 << 20  # numbers of weighted columns that are held at a time
-
-
-@cache
-def pairs_of(q):
-    """(q, q) numbers of the pairs of predictors s >= t, see `working_set.newton`."""
-    out = np.empty((q, q), np.int64)
-    out[np.tril_indices(q)] = np.arange(q * (q + 1) // 2)
-    return np.maximum(np.tril(out), np.tril(out).T)
+from ..table import START, ExchangeList, _keep
 
 
 class ClassQuadratic:
@@ -35,15 +24,26 @@ class ClassQuadratic:
     def __init__(self, model, fit, lambda2):
         self.model, self.lambda2, self.S = model, float(lambda2), model.where[fit.support]
         _, self.slopes, self.curvatures = model.derivatives(fit)
-        A = self._members()
-        x = model.packed(*model.begin((fit.b, fit.b0), self.S.size))
-        ridge = np.full((len(self.slopes), len(A)), 2.0 * self.lambda2)
-        ridge[:, self.S.size :] = 0.0
-        ridge = ridge.ravel()
-        H, self.B = self._products(A, A), np.empty((x.size, x.size))
-        H.ravel()[:: x.size + 1] += ridge
+        q, k, pair, total = len(self.slopes), self.S.size, 0, 0.0
+        K = k + int(model.problem.intercept)
+        A = np.ones((K, self.slopes.shape[1]))
+        np.take(model.Z, self.S, axis=0, out=A[:k])
+        H = np.empty((q, K, q, K))
+        for s in range(q):
+            for t in range(s + 1):
+                weighted = A * self.curvatures[pair]
+                H[s, :, t] = H[t, :, s] = weighted @ A.T
+                pair += 1
+            total += float(self.curvatures[pair - 1].sum())
+        self.mean = max(total / q, 1e-8)  # curvature
+        H, ridge = H.reshape(q * K, q * K), np.full((q, K), 2.0 * self.lambda2)
+        ridge[:, k:] = 0.0
+        H.ravel()[:: q * K + 1] += ridge.ravel()
+        x = model.packed(*model.begin((fit.b, fit.b0), k))
+        gradient = (self.slopes @ A.T + ridge * x.reshape(q, K)).ravel()
+        self.B = np.empty(H.shape)
         self.clear = invert(H, x.size, self.B) == 0
-        self.step = -self.B @ ((self.slopes @ A.T).ravel() + ridge * x)
+        self.step = -self.B @ gradient
         self.x, self.last = x + self.step, None
 
     @property
@@ -51,101 +51,143 @@ class ClassQuadratic:
         """How many numbers are held."""
         return self.slopes.size + self.curvatures.size + self.B.size
 
-    def _members(self):
-        """The columns of the support, and that of the intercept (K, n)."""
-        k, Z = self.S.size, self.model.Z
-        A = np.ones((k + int(self.model.problem.intercept), Z.shape[1]))
-        np.take(Z, self.S, axis=0, out=A[:k])
-        return A
-
-    def _products(self, A, Z):
-        """The second derivatives of columns A (K, n) with columns Z (m, n), (q K, q m)."""
-        q, (m, n), of_pairs = len(self.slopes), Z.shape, []
-        together = max(WEIGHTED // max(m * n, 1), 1)
-        for first in range(0, len(self.curvatures), together):
-            some = self.curvatures[first : first + together, None] * Z
-            of_pairs.append(A @ some.reshape(-1, n).T)
-        found = np.concatenate(of_pairs, axis=1) if len(of_pairs) > 1 else of_pairs[0]
-        found = found.reshape(len(A), len(self.curvatures), m)[:, pairs_of(q)]  # (K, q, q, m)
-        return found.transpose(1, 0, 2, 3).reshape(q * len(A), q * m)
-
-    def table(self, J):
-        """The `LocalTable` of the fit, with the working columns J (positions) to be added; the last
-        one where it has these.
+    def preselected(self, fit, first, closed, count):
+        """The `count` `Exchanges` with working columns from position `first` on that the table of
+        several responses ranks first, None where columns of the support are combinations. closed:
+        the working columns that may not enter, and the members that stay; additions if all do.
         """
-        if self.last is not None and J.max(initial=-1) < self.last.place.size:
-            if (self.last.place[J] >= 0).all():
-                return self.last
-        Z, width = self.model.Z[J], self.model.width
-        rows, place = self._products(self._members(), Z), np.full(width, -1)
-        place[J] = np.arange(J.size)
-        self.last = trials.LocalTable(
-            S=self.S,
-            x=self.x,
-            B=self.B,
-            lambda2=self.lambda2,
-            scale=1.0,
-            curvatures=self.curvatures,
-            center=np.zeros(width),
-            place=place,
-            c=-(self.slopes @ Z.T).ravel() - self.step @ rows,
-            diagonal=(self.curvatures @ (Z * Z).T).ravel(),
-            rows=rows,
-            index=np.arange(self.x.size),
-        )
-        return self.last
+        found = np.empty(count), np.empty(count, np.int64), np.empty(count, np.int64)
+        among = Among(self.model.G, *closed, first, self.mean, self.lambda2 / self.mean)
+        rows = self.model.row_data(self.model.Z)
+        kept = preselect(rows, self.S, fit.b, self.slopes, among, ExchangeList(*found))
+        return None if kept < 0 else trials.Exchanges(found[2][:kept], found[1][:kept])
 
-    def changes(self, table, exchanges):
-        """(m,) what F changes by after some exchanges with columns of a table; inf for columns that
-        are combinations.
+    def foretold(self, J, exchanges):
+        """(the `LocalTable` of the fit with the working columns J (positions) at least to be added,
+        what F changes by after some exchanges with these), inf for columns that are combinations.
         """
-        change = np.empty(exchanges.out.size)
-        trials.foretell(table, len(self.slopes), exchanges, change)
-        return change
+        table, q = self.last, len(self.slopes)
+        if table is None or J.max(initial=-1) >= table.place.size or (table.place[J] < 0).any():
+            size, pairs, place = self.x.size, len(self.curvatures), np.full(self.model.width, -1)
+            place[J] = np.arange(J.size)
+            table = self.last = trials.LocalTable(
+                S=self.S,
+                x=self.x,
+                B=self.B,
+                lambda2=self.lambda2,
+                scale=1.0,
+                curvatures=self.curvatures,
+                center=np.zeros(place.size),
+                place=place,
+                c=np.empty(q * J.size),
+                diagonal=np.empty(pairs * J.size),
+                rows=np.empty((size, q * J.size)),
+                index=np.arange(size),
+            )
+        else:
+            J = J[:0]  # they are known
+        change, rows = np.empty(exchanges.out.size), self.model.row_data(self.model.Z)
+        foretell(rows, table, J, self.slopes, self.step, exchanges, change)
+        return table, change
 
     def removals(self):
         """(k,) what it costs to drop each member of the support."""
         members = np.arange(self.S.size)
         drops = trials.Exchanges(members, np.full(members.size, -1))
-        return self.changes(self.table(members[:0]), drops)
+        return self.foretold(members[:0], drops)[1]
 
 
 @njit
-def preselect(quadratic, b, lambda2, skip, locked, found):
-    """Keep in `found`, an `ExchangeList`, the swaps that the table of several responses ranks
-    first, or the additions where all members are `locked` (k,): how many. The lists are those of
-    `response_table.all_exchanges`.
-
-    quadratic: a `ResponseQuadratic` with m columns; b (k, q) coefficients; skip (m,): the columns
-    that may not enter.
+def foretell(rows, table, J, slopes, step, exchanges, change):
+    """Fill a `LocalTable` with what it has of the working columns J, and change (m,) with what the
+    quadratic predicts for exchanges. slopes (q, n) at the fit; step (q K,): the Newton step there,
+    at the end of which the table counts.
     """
-    B, c, kept, members, swaps = quadratic.B, quadratic.c, START, quadratic.kept, False
-    k, size, V, inner = members.size, np.zeros(b.shape[0]), np.empty(b.shape[0]), np.empty(b.shape[0])
+    q, n, k, m = slopes.shape[0], rows.y.size, table.S.size, J.size
+    K, weighted, along = k + 1 if rows.intercept else k, np.empty(n), np.empty(k)
+    for e in range(m):
+        z, pair = rows.Z[J[e]], 0
+        for s in range(q):
+            t = 0.0
+            for i in range(n):
+                t -= slopes[s, i] * z[i]
+            table.c[s * m + e] = t
+            for u in range(s + 1):
+                V, total, square = table.curvatures[pair], 0.0, 0.0
+                for i in range(n):
+                    t = V[i] * z[i]
+                    weighted[i] = t
+                    total += t
+                    square += t * z[i]
+                table.diagonal[pair * m + e] = square
+                products(rows.Z, table.S, weighted, along)
+                for a in range(K):
+                    t = along[a] if a < k else total
+                    table.rows[s * K + a, u * m + e] = table.rows[u * K + a, s * m + e] = t
+                pair += 1
+    for l in range(step.size if m > 0 else 0):
+        for e in range(q * m):
+            table.c[e] -= step[l] * table.rows[l, e]
+    trials.predicted(table, q, exchanges, change)
+
+
+class Among(NamedTuple):
+    """The working columns that may enter, and the quadratic of several responses."""
+
+    G: np.ndarray  # (w, w), Gram matrix of the working columns
+    closed: np.ndarray  # (w - first,), bool: the columns that may not enter
+    locked: np.ndarray  # (k,), bool: the members that stay
+    first: int  # position of the first working column that may enter
+    mean: float  # what F is times the quadratic: the mean curvature
+    lambda2: float  # its ridge
+
+
+@njit
+def preselect(rows, S, b, slopes, among, found):
+    """Keep in `found`, an `ExchangeList`, the swaps that the table of several responses ranks
+    first, or the additions where all members stay: how many, -1 where columns of the support are
+    combinations. The changes are those of `response_table.all_exchanges`.
+
+    S (k,), b (k, q): the support, as positions in W, and its coefficients; slopes (q, n).
+    """
+    G, first, kept, (k, q) = among.G, among.first, START, b.shape
+    A, B, ridge, swaps = np.empty((k, k)), np.empty((k, k)), 2.0 * among.lambda2, False
+    size, V, inner = filled(k, 0.0), np.empty(k), np.empty(k)
+    c, every = np.empty((q, among.closed.size)), np.arange(first, first + among.closed.size)
     for i in range(k):
-        swaps |= not locked[members[i]]
-        for s in range(b.shape[1]):
-            size[i] += b[members[i], s] * b[members[i], s]
-    for j in range(skip.size):
-        if skip[j]:
+        swaps |= not among.locked[i]
+        for s in range(q):
+            size[i] += b[i, s] * b[i, s]
+        for l in range(k):
+            A[i, l] = G[S[i], S[l]]
+        A[i, i] += ridge
+    if invert(A, k, B):
+        return -1
+    for s in range(q):
+        products(rows.Z, every, slopes[s], c[s])
+    for e in range(every.size):
+        if among.closed[e]:
             continue
-        A, total = quadratic.a[j] + 2.0 * lambda2, 0.0
-        left = A
+        j, total = every[e], 0.0
+        whole = G[j, j] + ridge
+        left = whole
         for i in range(k):
             V[i], inner[i] = 0.0, 0.0
             for l in range(k):
-                V[i] += B[i, l] * quadratic.rows[members[l], j]
-            left -= V[i] * quadratic.rows[members[i], j]
-        for s in range(b.shape[1]):
-            total += c[j, s] * c[j, s]
+                V[i] += B[i, l] * G[j, S[l]]
+            left -= V[i] * G[j, S[i]]
+        for s in range(q):
+            t = -c[s, e] / among.mean
+            total += t * t
             for i in range(k):
-                inner[i] += c[j, s] * b[members[i], s]
-        if not swaps and left > COLLINEAR * A:
+                inner[i] += t * b[i, s]
+        if not swaps and left > COLLINEAR * whole:
             kept = _keep(-0.5 * total / left, j, -1, found, kept, 0.0)
         for i in range(k):
             u = V[i] / B[i, i]
             rest = left + V[i] * u
-            if not locked[members[i]] and rest > COLLINEAR * A:
+            if not among.locked[i] and rest > COLLINEAR * whole:
                 gain = total + u * (2.0 * inner[i] + u * size[i])
                 change = 0.5 * (size[i] / B[i, i] - gain / rest)
-                kept = _keep(change, j, members[i], found, kept, 0.0)
+                kept = _keep(change, j, i, found, kept, 0.0)
     return kept

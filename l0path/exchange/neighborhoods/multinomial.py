@@ -8,10 +8,8 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
-from .. import ranking
-from ..table import ExchangeList
 from ..trials import Exchanges, Goal, tried
-from .class_quadratic import ClassQuadratic, preselect
+from .class_quadratic import ClassQuadratic
 from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
@@ -98,18 +96,18 @@ class MultinomialNeighborhood(ResponseRefits):
 
     def _ranked(self, fit, quadratic, first, most, swaps=True):
         """(table, exchanges, changes) of the `most` swaps, or additions, with working columns from
-        position `first` on that the quadratic ranks first.
+        position `first` on that the quadratic ranks first; Nones where columns of the support are
+        combinations.
         """
         self.model.tables += 1
-        skip, locked = self._closed(fit, first)
-        of_all, mean = self._quadratic(fit, first)
-        found = ranking.new_list(PRESELECTED * most)
-        locked |= not swaps
-        kept = preselect(of_all, fit.b, self.lambda2 / mean, skip, locked, ExchangeList(*found))
-        into, out = first + found[1][:kept], found[2][:kept]
-        preselected = Exchanges(out, into)
-        table = quadratic.table(np.flatnonzero(np.bincount(preselected.into)))
-        change = quadratic.changes(table, preselected)
+        closed, locked = self._closed(fit, first)
+        preselected = quadratic.preselected(
+            fit, first, (closed, locked | (not swaps)), PRESELECTED * most
+        )
+        if preselected is None:
+            return None, None, None
+        columns = np.flatnonzero(np.bincount(preselected.into))
+        table, change = quadratic.foretold(columns, preselected)
         best = np.argsort(change, kind="stable")[:most]
         best = best[change[best] < np.inf]
         return table, preselected.of(best), change[best]
@@ -127,7 +125,7 @@ class MultinomialNeighborhood(ResponseRefits):
         out, into = np.array(pairs, dtype=np.int64).T
         out = np.where(out >= 0, np.searchsorted(fit.support, out), -1)
         exchanges = Exchanges(out, np.where(into >= 0, self.model.where[into], -1))
-        table = quadratic.table(exchanges.into[into >= 0])
+        table = quadratic.foretold(exchanges.into[into >= 0], exchanges.of(slice(0)))[0]
         return self._first_of(fit, table, exchanges, target)
 
     def refit(self, support, fit, target=np.inf):
@@ -185,10 +183,11 @@ class MultinomialNeighborhood(ResponseRefits):
     def _improve(self, fit, first, keep, thorough):
         """As in `RefitNeighborhood`."""
         blind = FitStatus.SEPARATED in fit.flags or not fit.support.size
-        quadratic = None if blind else self._class_quadratic(fit)
-        if quadratic is None:
+        quadratic, table = None if blind else self._class_quadratic(fit), None
+        if quadratic is not None:
+            table, exchanges, change = self._ranked(fit, quadratic, first, keep)
+        if table is None:
             return super()._improve(fit, first, keep, thorough)
-        table, exchanges, change = self._ranked(fit, quadratic, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -209,10 +208,11 @@ class MultinomialNeighborhood(ResponseRefits):
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
         blind = FitStatus.SEPARATED in fit.flags or self.model.near is not None
-        quadratic = None if blind else self._class_quadratic(fit)
-        if quadratic is None:
+        quadratic, table = None if blind else self._class_quadratic(fit), None
+        if quadratic is not None:
+            table, exchanges, change = self._ranked(fit, quadratic, first, most, swaps=False)
+        if table is None:
             return super()._ranked_additions(fit, first, most)
-        _, exchanges, change = self._ranked(fit, quadratic, first, most, swaps=False)
         return list(zip(change.tolist(), self.model.W[exchanges.into].tolist(), strict=True))
 
     def _remove(self, fit):
