@@ -13,6 +13,8 @@ from ...working_set.linear_algebra import COLLINEAR, filled, invert, products
 from .. import trials
 from ..table import START, ExchangeList, _keep
 
+NONE = trials.Exchanges(trials.OF_ALL, trials.OF_ALL)  # no exchanges
+
 
 class ClassQuadratic:
     """The quadratic at a fit of a `MultinomialModel`. Coefficients are in the order of
@@ -62,33 +64,45 @@ class ClassQuadratic:
         kept = preselect(rows, self.S, fit.b, self.slopes, among, ExchangeList(*found))
         return None if kept < 0 else trials.Exchanges(found[2][:kept], found[1][:kept])
 
-    def foretold(self, J, exchanges):
-        """(the `LocalTable` of the fit with the working columns J (positions) at least to be added,
-        what F changes by after some exchanges with these), inf for columns that are combinations.
+    def table(self, J):
+        """The `LocalTable` of the fit with the working columns J (positions) at least to be added,
+        the last one where it has these.
         """
-        table, q = self.last, len(self.slopes)
-        if table is None or J.max(initial=-1) >= table.place.size or (table.place[J] < 0).any():
-            size, pairs, place = self.x.size, len(self.curvatures), np.full(self.model.width, -1)
-            place[J] = np.arange(J.size)
-            table = self.last = trials.LocalTable(
-                S=self.S,
-                x=self.x,
-                B=self.B,
-                lambda2=self.lambda2,
-                scale=1.0,
-                curvatures=self.curvatures,
-                center=np.zeros(place.size),
-                place=place,
-                c=np.empty(q * J.size),
-                diagonal=np.empty(pairs * J.size),
-                rows=np.empty((size, q * J.size)),
-                index=np.arange(size),
-            )
-        else:
-            J = J[:0]  # they are known
+        return self.foretold(J, NONE)[0] if self._lacking(J) else self.last
+
+    def _lacking(self, J):
+        """Whether the last table has not all of the working columns J."""
+        if self.last is None or J.size == 0:
+            return self.last is None
+        place = self.last.place
+        return J.max() >= place.size or place[J].min() < 0
+
+    def foretold(self, J, exchanges):
+        """(`table` of the working columns J, what F changes by after some exchanges with these), inf
+        for columns that are combinations.
+        """
         change, rows = np.empty(exchanges.out.size), self.model.row_data(self.model.Z)
-        foretell(rows, table, J, self.slopes, self.step, exchanges, change)
-        return table, change
+        if not self._lacking(J):
+            J = J[:0]
+        else:
+            q, size, place = len(self.slopes), self.x.size, np.full(self.model.width, -1)
+            place[J] = np.arange(J.size)
+            self.last = trials.LocalTable(
+                self.S,
+                self.x,
+                self.B,
+                self.lambda2,
+                1.0,
+                self.curvatures,
+                np.zeros(place.size),
+                place,
+                np.empty(q * J.size),
+                np.empty(len(self.curvatures) * J.size),
+                np.empty((size, q * J.size)),
+                np.arange(size),
+            )
+        foretell(rows, self.last, J, self.slopes, self.step, exchanges, change)
+        return self.last, change
 
     def removals(self):
         """(k,) what it costs to drop each member of the support."""

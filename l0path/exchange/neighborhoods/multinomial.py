@@ -122,11 +122,10 @@ class MultinomialNeighborhood(ResponseRefits):
         quadratic = None if blind else self._class_quadratic(fit)
         if quadratic is None:
             return super()._first_below(fit, pairs, target)
-        out, into = np.array(pairs, dtype=np.int64).T
-        out = np.where(out >= 0, np.searchsorted(fit.support, out), -1)
-        exchanges = Exchanges(out, np.where(into >= 0, self.model.where[into], -1))
-        table = quadratic.foretold(exchanges.into[into >= 0], exchanges.of(slice(0)))[0]
-        return self._first_of(fit, table, exchanges, target)
+        where, members = self.model.where, fit.support.tolist()
+        out = np.array([members.index(i) if i >= 0 else -1 for i, _ in pairs])
+        into = np.array([where[j] if j >= 0 else -1 for _, j in pairs])
+        return self._first_of(fit, quadratic.table(into[into >= 0]), Exchanges(out, into), target)
 
     def refit(self, support, fit, target=np.inf):
         """As in `RefitNeighborhood`; a fit that is known is returned."""
