@@ -5,9 +5,9 @@ From the restricted optimum of a support S the quadratic with an inverse Hessian
 optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - PROMISE_FACTOR
 g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass.
 Where that is above the target, weak duality decides: slopes + V (eta' - eta), with V the curvatures
-of the table and eta' the predictors after the chord step, is dual feasible, and its value is what no
-descent passes (`verbs.dual_gain_of_rows`). What is neither refuted nor below the target is left to
-a refit.
+of the table and eta' the predictors after the chord step, is dual feasible, and its value is what
+no descent passes (`verbs.dual_gain_of_rows`). What is neither refuted nor below the target is left
+to a refit.
 """
 
 from typing import NamedTuple
@@ -158,9 +158,7 @@ def attempt(rows, table, exchanges, goal, best):
     q, size = best.size - table.x.size, best.size
     v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
     secants, k = np.empty((2 * SECANTS + 2, size + 2)), table.S.size
-    trial = Trial(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], secants, w[0], w[1], w[2], w[3], w[4]
-    )
+    trial = Trial(v[0], v[1], v[2], v[3], v[4], v[5], v[6], secants, w[0], w[1], w[2], w[3], w[4])
     for l in range(size):
         trial.ridge[l] = table.lambda2
     for s in range(q if rows.intercept else 0):
@@ -182,8 +180,8 @@ def attempt(rows, table, exchanges, goal, best):
 
 @njit
 def _predict(table, exchange, x):
-    """Fill x with the optimum of the quadratic after an exchange, and return the change of F that it
-    predicts, see `exchanged`.
+    """Fill x with the optimum of the quadratic after an exchange, and return the change of F that
+    it predicts, see `exchanged`.
     """
     C, q, size, pair = exchange.work.C, exchange.work.left.size, table.x.size, 0
     m = table.c.size // q

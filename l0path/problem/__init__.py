@@ -2,6 +2,6 @@
 problem.
 """
 
-# losses of the families are known by name from here on; verbs that are registered later would change
-# what kernels are stored for
+# From here on the losses of the families are known by name, and all verbs are registered: what is
+# stored of a kernel is found again only where the same verbs are.
 from . import families, softmax  # noqa: F401

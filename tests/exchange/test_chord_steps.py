@@ -1,5 +1,5 @@
-"""Exchanges on a quadratic and chord steps after them, against NumPy, for one predictor of a row and
-for several.
+"""Exchanges on a quadratic and chord steps after them, against NumPy, for one predictor of a row
+and for several.
 """
 
 import numpy as np

@@ -35,8 +35,8 @@ def optimum(model, S, lambda2):
 
 
 def instance(seed, intercept, lambda2, size=1.0):
-    """(model, quadratic at the fit of columns 0, 2, 3). Strong columns, so that probabilities are near
-    0 and 1 and quadratics are poor.
+    """(model, quadratic at the fit of columns 0, 2, 3). Strong columns, so that probabilities are
+    near 0 and 1 and quadratics are poor.
     """
     rng = np.random.default_rng(seed)
     Z = size * rng.normal(size=(W, N))

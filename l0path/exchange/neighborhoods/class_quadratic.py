@@ -78,8 +78,8 @@ class ClassQuadratic:
         return J.max() >= place.size or place[J].min() < 0
 
     def foretold(self, J, exchanges):
-        """(`table` of the working columns J, what F changes by after some exchanges with these), inf
-        for columns that are combinations.
+        """(`table` of the working columns J, what F changes by after some exchanges with these),
+        inf for columns that are combinations.
         """
         change, rows = np.empty(exchanges.out.size), self.model.row_data(self.model.Z)
         if not self._lacking(J):
