@@ -88,18 +88,18 @@ class ClassQuadratic:
             q, size, place = len(self.slopes), self.x.size, np.full(self.model.width, -1)
             place[J] = np.arange(J.size)
             self.last = trials.LocalTable(
-                self.S,
-                self.x,
-                self.B,
-                self.lambda2,
-                1.0,
-                self.curvatures,
-                np.zeros(place.size),
-                place,
-                np.empty(q * J.size),
-                np.empty(len(self.curvatures) * J.size),
-                np.empty((size, q * J.size)),
-                np.arange(size),
+                S=self.S,
+                x=self.x,
+                B=self.B,
+                lambda2=self.lambda2,
+                scale=1.0,
+                curvatures=self.curvatures,
+                center=np.zeros(place.size),
+                place=place,
+                c=np.empty(q * J.size),
+                diagonal=np.empty(len(self.curvatures) * J.size),
+                rows=np.empty((size, q * J.size)),
+                index=np.arange(size),
             )
         foretell(rows, self.last, J, self.slopes, self.step, exchanges, change)
         return self.last, change

@@ -30,7 +30,7 @@ class MultinomialModel(NewtonRefits, ResponseModel):
 
     def __init__(self, problem):
         WorkingColumns.__init__(self, problem)
-        self.T, self.held, self.latest = problem.turn, {}, (None, None)
+        self.T, self.held = problem.turn, {}
         self.begin_refits(problem)
         self.loss = softmax_of(self.T.shape[1])
         self.codes = class_codes(problem.y).astype(np.float64)
@@ -98,19 +98,15 @@ class MultinomialModel(NewtonRefits, ResponseModel):
 
     def derivatives(self, fit):
         """The Derivatives of a fit, (q, n) except for the curvatures of pairs of contrasts
-        (q (q + 1) / 2, n); those of the last fit are kept.
+        (q (q + 1) / 2, n).
         """
-        if self.latest[0] is fit:
-            return self.latest[1]
         q, n = len(self.T), self.codes.size
         b, level = self.begin((fit.b, fit.b0), 0)
         eta = (b.T @ self.Z[self.where[fit.support]] + level[:, None]).ravel()
         eta += self.turned_offset
         slopes, v = np.empty(q * n), np.empty(q * (q + 1) // 2 * n)
         derivatives(self.loss, self.codes, eta, self.problem.weights, slopes, v)
-        found = Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
-        self.latest = fit, found
-        return found
+        return Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
 
     def _slopes(self, fit):
         """(-dF by rows and contrasts (n, q), mean curvature) of a fit."""
