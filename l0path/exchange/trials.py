@@ -134,7 +134,7 @@ def tried(rows, table, exchanges, goal):
 
 
 @njit
-def predicted(table, q, exchanges, change):
+def predict_exchanges(table, q, exchanges, change):
     """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges; inf for
     columns that are combinations.
     """
@@ -297,20 +297,25 @@ def _refuted(rows, table, exchange, trial, F, target):
     leave the domain of the conjugate with it: they are drawn back towards their slopes, and a
     further chord step takes up what that leaves of the equation.
     """
-    x, end, move = trial.x, trial.end, trial.move
+    loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
+    x, end, move, ahead, dual = trial.x, trial.end, trial.move, trial.ahead, trial.dual
     copy(x, end)
     copy(trial.z, move)
-    copy(trial.eta, trial.ahead)
-    copy(trial.slopes, trial.dual)
+    copy(eta, ahead)
+    copy(slopes, dual)
     for _round in range(DRAWN_BACK):
         _extrapolate(rows, table, exchange.j, trial)
-        gain, moved = _dual_gain(rows, trial)
+        gain, moved = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual), 0
+        if not abs(gain) < np.inf:  # mostly all rows are within
+            gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
+            for m in range(eta.size):
+                moved += trial.moved[m] != 0.0
         for l in range(x.size):
             end[l] += move[l]
             gain += trial.ridge[l] * (end[l] * end[l] - x[l] * x[l])
         if moved == 0:
             return F + gain - BOUND_SLACK * abs(F) > target
-        if moved > 0.1 * rows.offset.size:
+        if moved > 0.1 * eta.size:
             break
         _products(rows, table, exchange, trial.moved, trial.left)
         chord_step(table.B, exchange, trial.left, move)
@@ -337,17 +342,3 @@ def _extrapolate(rows, table, j, trial):
                 to_right[m] += table.scale * V[m] * left[m]
             pair += 1
     copy(moved, ahead)
-
-
-@njit
-def _dual_gain(rows, trial):
-    """The value of trial.dual over the loss here, by the rows within the domain of the conjugate,
-    and how many numbers of the others were drawn back, by trial.moved: (gain, number).
-    """
-    loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
-    gain, moved = dual_gain_of_rows(loss, y, weights, eta, slopes, trial.ahead, trial.dual), 0
-    if not abs(gain) < np.inf:  # mostly all rows are within
-        gain = drawn_back_rows(loss, y, weights, eta, slopes, trial.ahead, trial.dual, trial.moved)
-        for m in range(eta.size):
-            moved += trial.moved[m] != 0.0
-    return gain, moved

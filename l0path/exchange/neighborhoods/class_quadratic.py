@@ -68,7 +68,7 @@ class ClassQuadratic:
         """The `LocalTable` of the fit with the working columns J (positions) at least to be added,
         the last one where it has these.
         """
-        return self.foretold(J, NONE)[0] if self._lacking(J) else self.last
+        return self.predicted(J, NONE)[0] if self._lacking(J) else self.last
 
     def _lacking(self, J):
         """Whether the last table has not all of the working columns J."""
@@ -77,7 +77,7 @@ class ClassQuadratic:
         place = self.last.place
         return J.max() >= place.size or place[J].min() < 0
 
-    def foretold(self, J, exchanges):
+    def predicted(self, J, exchanges):
         """(`table` of the working columns J, what F changes by after some exchanges with these),
         inf for columns that are combinations.
         """
@@ -101,18 +101,18 @@ class ClassQuadratic:
                 rows=np.empty((size, q * J.size)),
                 index=np.arange(size),
             )
-        foretell(rows, self.last, J, self.slopes, self.step, exchanges, change)
+        predict(rows, self.last, J, self.slopes, self.step, exchanges, change)
         return self.last, change
 
     def removals(self):
         """(k,) what it costs to drop each member of the support."""
         members = np.arange(self.S.size)
         drops = trials.Exchanges(members, np.full(members.size, -1))
-        return self.foretold(members[:0], drops)[1]
+        return self.predicted(members[:0], drops)[1]
 
 
 @njit
-def foretell(rows, table, J, slopes, step, exchanges, change):
+def predict(rows, table, J, slopes, step, exchanges, change):
     """Fill a `LocalTable` with what it has of the working columns J, and change (m,) with what the
     quadratic predicts for exchanges. slopes (q, n) at the fit; step (q K,): the Newton step there,
     at the end of which the table counts.
@@ -142,7 +142,7 @@ def foretell(rows, table, J, slopes, step, exchanges, change):
     for l in range(step.size if m > 0 else 0):
         for e in range(q * m):
             table.c[e] -= step[l] * table.rows[l, e]
-    trials.predicted(table, q, exchanges, change)
+    trials.predict_exchanges(table, q, exchanges, change)
 
 
 class Among(NamedTuple):

@@ -107,7 +107,7 @@ class MultinomialNeighborhood(ResponseRefits):
         if preselected is None:
             return None, None, None
         columns = np.flatnonzero(np.bincount(preselected.into))
-        table, change = quadratic.foretold(columns, preselected)
+        table, change = quadratic.predicted(columns, preselected)
         best = np.argsort(change, kind="stable")[:most]
         best = best[change[best] < np.inf]
         return table, preselected.of(best), change[best]
