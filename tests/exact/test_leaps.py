@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from oracles import scaling
+from thinning import thinned
 
 import l0path
 from l0path import relaxation
@@ -150,8 +151,7 @@ def case(number, n=30, p=9):
     return X, y, options, lambda2
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("n_best", [1, 7])
+@pytest.mark.parametrize(("n_best", "number"), thinned(2, [1, 7], range(len(CASES))))
 def test_sizes_are_those_of_enumeration(number, n_best):
     X, y, options, lambda2 = case(number)
     problem = posed(X, y, **options)
@@ -171,8 +171,7 @@ def test_sizes_are_those_of_enumeration(number, n_best):
             agree(search, values, problem.y.var())
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("n_best", [1, 5])
+@pytest.mark.parametrize(("n_best", "number"), thinned(2, [1, 5], range(len(CASES))))
 def test_lambda0_is_that_of_enumeration(number, n_best):
     X, y, options, lambda2 = case(number)
     rng = np.random.default_rng(number)
