@@ -318,7 +318,7 @@ X = rng.normal(size=(100, 300))
 y = X[:, 3] - X[:, 7] + rng.normal(size=100)
 before = set(sys.modules)
 path = l0path.fit(X, y)
-lazy = sorted(m for m in ("statsmodels", "sklearn", "matplotlib") if m in sys.modules)
+lazy = sorted(m for m in ("statsmodels", "sklearn", "matplotlib", "tqdm") if m in sys.modules)
 kernels = {}
 for name, module in list(sys.modules.items()):
     if name.split(".")[0] == "l0path":
