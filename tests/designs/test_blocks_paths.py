@@ -138,8 +138,10 @@ def test_a_fit_to_genotypes(tmp_path):
     assert path.model(k=2).features == ["rs20", "rs120"]
 
 
-@pytest.mark.parametrize("kind", ["zarr square", "zarr wide", "dask", "parquet", "npy C"])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    ("loss", "kind"),
+    thinned(2, ("squared", "logistic"), ("zarr square", "zarr wide", "dask", "parquet", "npy C")),
+)
 def test_paths_of_chunked_sources(tmp_path, kind, loss):
     X, y = problem(14, 90, 30, loss)
     assert_same_path(

@@ -162,6 +162,7 @@ def manner(request, monkeypatch):
 
 def assert_same(monkeypatch, A, y, **options):
     """cv_fit with products shared and without: the same supports and scores."""
+    options = {"lambda2": 0, **options}
     shared_cv = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
     monkeypatch.setattr(run, "SHARED_PRODUCTS", False)
     alone = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
