@@ -208,6 +208,10 @@ TAKES_SECONDS = {
         88362,
         88369,
         24547,
+        25539,
+        25610,
+        25795,
+        90062,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -21,7 +21,7 @@ from .truth import Row, Truth
 
 CLOSED = 1e-6  # relative gap up to which a model is called global
 LIMITS = {"time_limit": 60, "node_limit": 5000}  # of a certificate
-LEAST_SLOPE = 1e-8  # of the slopes where no column is in: below it a lower objective has to show
+LEAST_SLOPE = 1e-20  # of the slopes where no column is in: below it a loss has vanished
 WIDTH = 1e-100  # by which our check loss is smoothed, which tells it by at most as much
 NOT_COMPARED = ("model.alternatives() lists", "several slices", "lambda0 grid", "no proof: ")
 
@@ -204,8 +204,6 @@ def _converged(d, row, report):
     slack = row.slack(1e-8, row.number) + 1e-9 * float(o.sizes(row.t[0]) @ far)
     rounding = (o.rounding(row.beta, row.intercept) + row.noise) / max(truth.scale, 1e-300)
     seen = residual[0] * o.sizes(row.t[0]).max() > LEAST_SLOPE * o.sizes(o.start).max()
-    rounded = 1e-9 * abs(m.objective - row.paid) + row.noise + truth.noise(row.number)
-    seen = seen or m.objective > best + rounded
     steep = seen and residual[0] > 1e-5 + 100 * math.sqrt(rounding)
     wrong = m.objective > best + slack or steep
     report.say(
