@@ -105,11 +105,13 @@ def enumerated(
     Z, v = np.sqrt(w)[:, None] * (X - c) / s, np.sqrt(w) * (y - (w @ y if intercept else 0.0))
     free, out = [j for j in range(X.shape[1]) if j not in {*forced, *excluded}], {}
     for k in range(len(free) + 1):
+        m = k + len(forced)
+        ridge, target = np.sqrt(2.0 * lambda2) * np.eye(m), np.r_[v, np.zeros(m)]
         for chosen in combinations(free, k):
             T = sorted((*chosen, *forced))
-            A = np.vstack([Z[:, T], np.sqrt(2.0 * lambda2) * np.eye(len(T))])
-            b = np.linalg.lstsq(A, np.r_[v, np.zeros(len(T))], rcond=None)[0]
-            out[tuple(T)] = 0.5 * float(np.sum((A @ b - np.r_[v, np.zeros(len(T))]) ** 2))
+            A = np.vstack([Z[:, T], ridge])
+            b = np.linalg.lstsq(A, target, rcond=None)[0]
+            out[tuple(T)] = 0.5 * float(np.sum((A @ b - target) ** 2))
     return out
 
 
