@@ -47,7 +47,7 @@ def set_environment():
 
 set_environment()
 settings.register_profile(
-    "l0path", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI"))
+    "l0path", deadline=None, max_examples=10, derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("l0path")
 

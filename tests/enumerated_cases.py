@@ -22,7 +22,7 @@ STORAGE = {
 }
 
 
-PER_LOSS = 14
+PER_LOSS = 7  # one in every storage
 
 
 class Case(NamedTuple):

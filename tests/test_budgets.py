@@ -53,8 +53,11 @@ def trees():
     return {name: ast.parse(text) for name, text in sources().items()}
 
 
-def functions(tree):
-    return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+@cache
+def functions():
+    """[(name of the file, function)] of the package."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [(n, f) for n, tree in trees().items() for f in ast.walk(tree) if isinstance(f, kinds)]
 
 
 def is_kernel(node):
@@ -84,8 +87,7 @@ def many_arguments(kernels):
     limit = KERNEL_ARGUMENTS if kernels else ARGUMENTS
     return [
         f"{name}:{node.name} ({positional(node)})"
-        for name, tree in trees().items()
-        for node in functions(tree)
+        for name, node in functions()
         if is_kernel(node) == kernels and positional(node) > limit
     ]
 

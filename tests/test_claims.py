@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 import l0path
 from l0path.core.control import Clock
-from l0path.core.status import FitStatus
+from l0path.core.status import FitStatus, Optimality
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.problem.solution import in_user_units
@@ -30,13 +30,16 @@ from l0path.working_set.model import make_model
 sm = lazy("statsmodels.api")
 
 BLOCK, DEFAULT, ALL = 20, 100, 2000
+LONG = 83  # a search of 3 seconds, whose kind of problem others have
 
 
-def false_claims(seeds):
-    """(lines about false claims, each with the command that shows it again; Counter of checks)."""
+def false_claims(seeds, max_k=None):
+    """(lines about false claims, each with the command that shows it again; Counter of checks).
+    max_k: check the path up to this size alone.
+    """
     lines, checked = [], Counter()
     for seed in seeds:
-        report = check(seed)
+        report = check(seed, max_k)
         checked += report.checked
         if report.false:
             lines.append(
@@ -51,13 +54,11 @@ def false_claims(seeds):
     [
         *range(0, DEFAULT, BLOCK),
         FIRST_OF_FAMILIES,
-        FIRST_OF_FAMILIES + BLOCK,
         FIRST_OF_HIERARCHIES,
-        FIRST_OF_HIERARCHIES + BLOCK,
     ],
 )
 def test_no_claim_is_false(first):
-    lines, _ = false_claims(range(first, first + BLOCK))
+    lines, _ = false_claims(seed for seed in range(first, first + BLOCK) if seed != LONG)
     assert not lines, "\n".join(lines)
 
 
@@ -80,7 +81,7 @@ def test_no_claim_about_responses_that_couple_is_false_in_many_problems(first):
 @pytest.mark.parametrize(
     "first",
     [
-        *range(DEFAULT, ALL, 200),
+        *range(0, ALL, 200),
         *range(FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + 1000, 200),
         *range(FIRST_OF_HIERARCHIES, FIRST_OF_HIERARCHIES + 2000, 200),
     ],
@@ -92,6 +93,22 @@ def test_no_claim_is_false_in_many_problems(first):
     for kind in kinds + ["refit_swap"] * (first < FIRST_OF_FAMILIES):  # of the squared loss
         assert checked[kind] > 20, checked
     assert checked["not converged"] < 0.02 * checked["objective"], checked
+
+
+# problems that take seconds: what was false shows in their path up to this size, or (None) another
+# test has the cause: thresholds within rounding and columns that separate beside a far row below,
+# descents without curvature in 75209, losses of next to nothing in 84494, thresholds beside heavy
+# rows in families/test_ordinal.py
+TAKES_SECONDS = {
+    8014: 2,
+    31061: 2,
+    43073: 2,
+    46514: None,
+    75437: None,
+    82505: None,
+    84622: None,
+    90062: None,
+}
 
 
 # certificates and lambda0 intervals after replaced models, ties of perfect fits and of copies, a
@@ -129,7 +146,6 @@ def test_no_claim_is_false_in_many_problems(first):
         2339,
         2457,
         5444,
-        8014,
         10130,
         16209,
         16351,
@@ -175,23 +191,17 @@ def test_no_claim_is_false_in_many_problems(first):
         35381,
         35517,
         35641,
-        43073,
         46363,
-        46514,
         71701,
         75209,
-        75437,
         71719,
-        31061,
         81017,
         81037,
         83325,
-        82505,
         83677,
         86201,
         84638,
         85430,
-        84622,
         84494,
         86010,
         14061,
@@ -200,10 +210,28 @@ def test_no_claim_is_false_in_many_problems(first):
         88362,
         88369,
         24547,
+        25539,
+        25610,
+        15969,
+        91101,
+        25795,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
     lines, _ = false_claims([seed])
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", TAKES_SECONDS)
+def test_what_was_false_once_in_a_long_search_is_not_again(seed):
+    lines, _ = false_claims([seed])
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", [seed for seed, max_k in TAKES_SECONDS.items() if max_k])
+def test_what_was_false_once_of_few_columns_is_not_again(seed):
+    lines, _ = false_claims([seed], TAKES_SECONDS[seed])
     assert not lines, "\n".join(lines)
 
 
@@ -228,7 +256,17 @@ def test_a_fit_that_rounding_in_the_units_of_the_user_has_lost_has_not_converged
     fit = model.refit(np.arange(2), 0.0, 0.0)
     lost = fit._replace(value=fit.value - 0.1)  # what the coefficients do not give
     for one, status in ((fit, "converged"), (lost, "not_converged")):
-        assert in_user_units(problem, asked.data, np.full(40, 1 / 40), one, k=2).status == status
+        told = in_user_units(
+            problem,
+            asked.data,
+            np.full(40, 1 / 40),
+            one,
+            k=2,
+            optimality=Optimality.REFIT_SWAP_M,  # among exchanges, which were not with its optimum
+        )
+        assert told.status == status
+        known = Optimality.REFIT_SWAP_M if status == "converged" else Optimality.UNVERIFIED
+        assert told.optimality == known
 
 
 @pytest.mark.parametrize("first", [(), (0, 1, 2, 3, 4)])

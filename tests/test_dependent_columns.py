@@ -8,6 +8,7 @@ import oracles
 import pytest
 import scipy.sparse as sp
 from test_copies import LOSSES, check_sizes, words
+from thinning import thinned
 
 import l0path
 
@@ -41,8 +42,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(("kind", "name"), thinned(2, KINDS, OPTIONS))
 def test_combinations_are_chosen_like_other_columns(kind, name):
     X, y = problem(kind)
     check_sizes(X, y, OPTIONS[name])
@@ -78,8 +78,7 @@ def test_more_columns_than_rows_in_a_box():
         assert s.objective == pytest.approx(best[s.k][0], rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("algorithm", ["swap", "cd"])
+@pytest.mark.parametrize(("kind", "algorithm"), thinned(2, KINDS, ("swap", "cd")))
 def test_on_a_lambda0_grid(kind, algorithm):
     X, y = problem(kind)
     values = [0.1, 0.02, 0.004, 0.0005]

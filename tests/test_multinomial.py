@@ -14,13 +14,13 @@ from class_samples import classes_optimum as optimum
 from recomputed import objective_of
 from scipy.optimize import linprog
 from separated_infima import every_infimum
+from thinning import slow_but, thinned
 
 import l0path
 from l0path.errors import SeparationWarning
 
 
-@pytest.mark.parametrize("lambda2", [0.02, 0.0])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("seed", "lambda2"), thinned(2, range(6), [0.02, 0.0]))
 def test_every_size_is_the_enumerated_best(seed, lambda2):
     check_every_size(seed, lambda2)
 
@@ -82,7 +82,7 @@ def small_cell(seed):
     return X, y
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", slow_but(range(3), range(8)))  # supports of one to three columns
 def test_separated_supports_are_those_of_a_linear_program(seed):
     X, y, _ = drawn(3 * seed, n=14, p=4)
     X[:, 3] = (y == "elm") & (np.arange(14) % 3 > 0)

@@ -2,10 +2,13 @@
 against the optima of all supports, found without the package (near_optima.py).
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from asked import loss_with
 from near_optima import every
+from thinning import diagonals, slow_but
 
 import l0path
 
@@ -66,13 +69,13 @@ def check(path, values):
             assert s.lower_bound <= min(v for S, v in values.items() if len(S) <= s.k) + exact
 
 
+LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")
+APART = (1e-5, 1e-6, 1e-7, 1e-8)
+QUICK = [(*cell, 1e-6) for cell in diagonals(3, LOSSES, tuple(CASES), KINDS)]
+
+
 @pytest.mark.parametrize(
-    "apart", [1e-6, *(pytest.param(v, marks=pytest.mark.slow) for v in (1e-5, 1e-7, 1e-8))]
-)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(
-    "loss", ["squared", "logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge"]
+    ("loss", "case", "kind", "apart"), slow_but(QUICK, product(LOSSES, CASES, KINDS, APART))
 )
 def test_restricted_optima_and_claims(loss, case, kind, apart):
     X, direction = columns(kind, apart)

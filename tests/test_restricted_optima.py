@@ -192,17 +192,17 @@ def test_the_fenchel_gap_is_not_below_its_definition(loss):
     """l*(a) + l(eta) - a eta, l* the sup over a fine grid; exact to third order near the slope."""
     delta = 0.7
     record = losses.make_loss(loss, GAMMA, delta)
-    grid = np.linspace(-60, 60, 240001)
+    grid = np.linspace(-30, 30, 120001)
     rng = np.random.default_rng(0)
     for _ in range(60):
         y = float(rng.integers(0, 4)) if loss == "poisson" else float(rng.choice([-1, 1]))
         eta = float(rng.normal() * 1.5)
         v, at = (float(t) for t in value_and_slope(loss, delta, y, eta))
+        values, _ = value_and_slope(loss, delta, y, grid)
         for step in (0.0, 1e-3, -1e-3, 0.05, -0.05, 0.4, -0.4):
             dual = at + step
             gap = losses.fenchel_gap(record, y, eta, at, dual)
-            values, _ = value_and_slope(loss, delta, y, grid[np.abs(grid) < 30])
-            truth = float((dual * grid[np.abs(grid) < 30] - values).max()) + v - dual * eta
+            truth = float((dual * grid - values).max()) + v - dual * eta
             assert gap >= truth - 1e-9
             if np.isfinite(gap) and abs(step) <= 1e-3:
                 assert gap <= truth + 1e-4

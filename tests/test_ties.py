@@ -166,7 +166,7 @@ def supports(X, y, words):
 @pytest.mark.parametrize("like", LIKE)
 def test_rounding_does_not_choose_among_exchanges_that_do_the_same(kind, like):
     """Noise of 1e-13 in X and y, a hundred times that of another processor or another BLAS."""
-    for seed in range(4):
+    for seed in range(2):
         X, y = symmetric(kind, seed)
         expected, objective = supports(X, y, LIKE[like])
         for draw in range(2):

@@ -126,12 +126,13 @@ def messages():
     out = {}
     for file in sorted((ROOT / "l0path").rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.JoinedStr):
                 left_out |= {id(part) for part in ast.walk(node) if part is not node}
         found = []
-        for node in ast.walk(tree):
+        for node in nodes:
             if id(node) in left_out:
                 continue
             if isinstance(node, ast.JoinedStr):

@@ -64,8 +64,12 @@ class RememberingContext(Context):
         return id(self.__dict__)
 
     def resolve_function_type(self, func, args, kws):
-        """Signature of a function for these kinds of arguments."""
-        if kws or isinstance(func, types.Dispatcher) or not all(map(_simple, args)):
+        """Signature of a function for these kinds of arguments. A kernel takes a number for what
+        it is, not for its value: it would be compiled once more for every number in the code.
+        """
+        if isinstance(func, types.Dispatcher):
+            return super().resolve_function_type(func, tuple(map(types.unliteral, args)), kws)
+        if kws or not all(map(_simple, args)):
             return super().resolve_function_type(func, args, kws)
         known = self._l0path_signatures
         if (func, args) not in known:

@@ -144,19 +144,20 @@ def solutions_of(setting, number, part, points):
 def below_none(points, tolerance):
     """Points of sizes, ascending, of which none claims what a smaller model contradicts: columns
     can be added with coefficients of 0. A fit above that of some of its columns has not converged,
-    and a model above a smaller one is not the best of its size.
+    and a model above a smaller one is not the best of its size; where a fit of fewer columns has
+    not converged, those with which it was compared are not known either, and nothing is claimed.
 
     tolerance(fit): the decrease of its value that counts as one.
     """
-    out, smaller = [], []
+    out, smaller, spoilt = [], [], False
     for point in sorted(points, key=lambda p: p.k):
         fit = point.fit
         limit = fit.value - tolerance(fit)
         lower = [f for f in smaller if f.value < limit]
         if any(np.isin(f.support, fit.support).all() for f in lower):
             flags = tuple(dict.fromkeys((*fit.flags, FitStatus.NOT_CONVERGED)))
-            point = point._replace(fit=fit._replace(flags=flags))
-        elif lower and point.optimality == Optimality.GLOBAL:
+            point, spoilt = point._replace(fit=fit._replace(flags=flags)), True
+        elif lower and (spoilt or point.optimality == Optimality.GLOBAL):
             point = point._replace(optimality=Optimality.UNVERIFIED)
         smaller.append(fit)
         out.append(point)

@@ -128,6 +128,15 @@ class WorkingColumns:
             return False
         return self.negligible_ridge(lambda2)
 
+    def too_close(self, support):
+        """Whether near combinations in a support are so close that the infimum of a loss on it is
+        not told from rounding.
+        """
+        if not self.hidden(support, 0.0):
+            return False
+        size = np.linalg.svd(self._of_length_one(support), compute_uv=False)
+        return bool(size[size > size[0] / CONDITION][-1] <= size[0] / CLAIMED_BESIDE_RECESSION)
+
     def rounding_of(self, fit):
         """What rounding of the predictor leaves of the value of a fit, row by row at random: next
         to nothing, but where near combinations have large coefficients that cancel.

@@ -158,7 +158,8 @@ class Derivatives(NamedTuple):
 @njit
 def _invert_some(G, index, scale, lambda2, B):
     """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, with a
-    ridge more where these are dependent.
+    ridge more where these are dependent, each in the units of its column: bounds of exchanges rest
+    on B, and columns may be of any size.
     """
     k, trace = index.size, 0.0
     H = np.empty((k, k))
@@ -167,7 +168,7 @@ def _invert_some(G, index, scale, lambda2, B):
             H[i, j] = scale * G[index[i], index[j]]
         trace += H[i, i]
     for i in range(k):
-        H[i, i] += 2.0 * lambda2 + 1e-10 * trace / k + 1e-300
+        H[i, i] += 2.0 * lambda2 + 1e-10 * (H[i, i] + 1e-20 * trace / k) + 1e-300
     invert(H, k, B)
 
 

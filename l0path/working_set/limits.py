@@ -282,26 +282,32 @@ def _finished(terms, x, F, V):
     may fall along V: weights that are far apart leave a Hessian that rounding has made singular.
     """
     curvature = np.diagonal(V.T @ terms(x)[2] @ V)
+    # in shares of F, which may be as small as exp(-200), or 0 by rounding: trust regions are made
+    # for functions of a size near 1
+    size = max(abs(F), curvature.max(), np.finfo(float).tiny)
+    curvature = curvature / size
     # far out there may be a slope and no curvature
-    unit = np.sqrt(np.maximum(curvature, TRACE * max(abs(F), curvature.max(), 1e-280)))
+    unit = np.sqrt(np.maximum(curvature, TRACE * max(1.0, curvature.max())))
 
     def moved(z):
         return terms(x + V @ (z / unit))
 
     def value_and_slopes(z):
         value, g, _ = moved(z)
-        return value, V.T @ g / unit
+        return value / size, V.T @ g / unit / size
 
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long are shortened
         found = scipy.optimize.minimize(
             value_and_slopes,
             np.zeros(unit.size),
             jac=True,
-            hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None],
+            hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None] / size,
             method="trust-exact",
-            options={"gtol": STEEP * abs(F), "maxiter": STEPS},
+            options={"gtol": STEEP, "maxiter": STEPS},
         )
-    return (x + V @ (found.x / unit), float(found.fun)) if found.fun < F else (x, F)
+    x_new = x + V @ (found.x / unit)
+    value = terms(x_new)[0]
+    return (x_new, value) if value < F else (x, F)
 
 
 def _step(x, g, H, V, box):

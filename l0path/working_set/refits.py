@@ -160,7 +160,8 @@ class NewtonRefits:
             found, new = limit_of(p, Z, *box, b, level, known=(self.directions, support)), None
             if found is not None:
                 flags = (FitStatus.SEPARATED,)
-                flags += () if found.reached else (FitStatus.NOT_CONVERGED,)
+                known = found.reached and not self.too_close(support)
+                flags += () if known else (FitStatus.NOT_CONVERGED,)
                 new = self.fit_of(support, found.coef, found.level, found.value, flags)
             self.limits[key] = new
         return self.limits[key] is not None

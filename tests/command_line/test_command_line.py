@@ -31,7 +31,7 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
             "--max-k",
             "8",
             "--cv",
-            "5",
+            "3",
             "--progress",
             "--out",
             str(tmp_path / "out"),

@@ -87,6 +87,20 @@ def last_made(a, times):
 
 
 @njit
+def at_or_after(a, j):
+    return a[j] if j >= 0 else 0.0
+
+
+@njit
+def counted_from_0(a):
+    j, s = 0, at_or_after(a, 2)
+    while j < a.size:
+        s += at_or_after(a, j)
+        j += 1
+    return s + at_or_after(a, -1)
+
+
+@njit
 def perhaps_unset(a, limit):
     for i in range(a.size):
         t = a[i]
@@ -109,6 +123,11 @@ def code(kernel):
     """LLVM code of the only specialization of a kernel."""
     (text,) = kernel.inspect_llvm().values()
     return text
+
+
+def test_a_kernel_is_compiled_once_for_all_numbers_that_its_callers_name():
+    assert counted_from_0(np.arange(4.0)) == 8.0
+    assert len(at_or_after.overloads) == 1
 
 
 def test_kernels_that_make_no_array_count_no_references():

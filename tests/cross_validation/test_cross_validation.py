@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from fold_samples import by_hand, joblib, metrics, model_selection, sample
+from thinning import thinned
 
 import l0path
 from l0path.cross_validation import run
@@ -27,20 +28,24 @@ def poisson(y, eta, w):
     return metrics.mean_poisson_deviance(y, np.exp(eta), sample_weight=w)
 
 
-@pytest.mark.parametrize(
-    "kind, arguments, score",
-    [
-        ("real", {"lambda2": 0}, mse),
-        ("real", {"standardize": False, "fit_intercept": False, "lambda2": [0.5, 0.01]}, mse),
-        ("real", {"always_include": [2], "lower": -0.5, "lambda2": None}, mse),
-        ("real", {"lambda1": [0.2, 0.05]}, mse),
-        ("classes", {"loss": "logistic", "lambda2": 0.01}, log_loss),
-        ("classes", {"loss": "logistic", "lambda2": 0.01, "class_weight": "balanced"}, log_loss),
-        ("counts", {"loss": "poisson", "lambda2": 0.01}, poisson),
-    ],
-)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_scores_are_those_of_the_hand_written_loop(kind, arguments, score, weighted):
+LOOPS = {
+    "plain": ("real", {"lambda2": 0}, mse),
+    "bare": ("real", {"standardize": False, "fit_intercept": False, "lambda2": [0.5, 0.01]}, mse),
+    "bounds": ("real", {"always_include": [2], "lower": -0.5, "lambda2": None}, mse),
+    "lasso": ("real", {"lambda1": [0.2, 0.05]}, mse),
+    "classes": ("classes", {"loss": "logistic", "lambda2": 0.01}, log_loss),
+    "balanced": (
+        "classes",
+        {"loss": "logistic", "lambda2": 0.01, "class_weight": "balanced"},
+        log_loss,
+    ),
+    "counts": ("counts", {"loss": "poisson", "lambda2": 0.01}, poisson),
+}
+
+
+@pytest.mark.parametrize(("loop", "weighted"), thinned(2, LOOPS, (False, True)))
+def test_scores_are_those_of_the_hand_written_loop(loop, weighted):
+    kind, arguments, score = LOOPS[loop]
     X, y = sample(kind)
     rng = np.random.default_rng(5)
     more = (

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.engine.grids import RIDGES
@@ -128,8 +129,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("loss", responses())
+@pytest.mark.parametrize(("loss", "asked"), thinned(3, responses(), ASKED))
 def test_every_loss_has_mixtures_with_the_fit_without_shrinkage(loss, asked):
     X, y = responses()[loss]
     name = "squared" if loss == "several" else loss

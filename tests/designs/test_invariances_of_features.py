@@ -14,7 +14,7 @@ from l0path.designs import additive, polynomial
 
 LOSSES = ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"]
 KINDS = ["groups", "polynomial", "polynomial in groups", "additive"]
-SOME = settings(max_examples=20)
+SOME = settings(max_examples=10)
 
 
 class Features:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from lazy import lazy
+from thinning import thinned
 from threadpoolctl import threadpool_info
 
 import l0path
@@ -78,8 +79,7 @@ def folds(left, n=N):
     return keep
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: " ".join(options))
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(("design", "options"), thinned(2, DESIGNS, OPTIONS))
 def test_products_of_a_training_set_are_the_direct_ones(design, options):
     data, all_rows = known(DESIGNS[design], **options)
     for left in (slice(0, N, 5), slice(0, 12), slice(0, N // 2)):
@@ -151,7 +151,10 @@ def test_beyond_the_memory_allowed_rows_are_read_directly():
     assert len(all_rows.store.at) <= all_rows.store.capacity
 
 
-@pytest.fixture(params=["one by one", "together"])
+MANNERS = ("one by one", "together")
+
+
+@pytest.fixture(params=MANNERS)
 def manner(request, monkeypatch):
     monkeypatch.setattr(together, "WORTH", 0 if request.param == "together" else 1 << 60)
     return request.param
@@ -159,6 +162,7 @@ def manner(request, monkeypatch):
 
 def assert_same(monkeypatch, A, y, **options):
     """cv_fit with products shared and without: the same supports and scores."""
+    options = {"lambda2": 0, **options}
     shared_cv = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
     monkeypatch.setattr(run, "SHARED_PRODUCTS", False)
     alone = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
@@ -171,56 +175,53 @@ def assert_same(monkeypatch, A, y, **options):
     )  # whoever was faster
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(("design", "manner"), thinned(2, DESIGNS, MANNERS), indirect=["manner"])
 def test_scores_of_every_design_are_those_of_folds_alone(design, manner, monkeypatch):
     assert_same(monkeypatch, DESIGNS[design], Y, cv=5)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sample_weight": WEIGHTS},
-        {"fit_intercept": False},
-        {"standardize": False},
-        {"n_repeats": 2},
-        {"groups_cv": np.arange(N) // 4},
-        {"n_jobs": 1},
-        {"n_jobs": 2},
-        {"offset": 0.3 * Y},
-        {"cv": lambda: model_selection.TimeSeriesSplit(4)},
-        {"cv": lambda: model_selection.ShuffleSplit(3, random_state=0)},
-        {"cv": 2},
-        {"lambda2": [0.1, 0.01]},
-        {"lambda0": "grid", "lambda2": 0.01},
-        {
-            "cv": [
-                (np.random.default_rng(i).integers(0, 90, 90), np.arange(90, N)) for i in range(3)
-            ]
-        },
-        {"lambda1": 0.05, "lower": -1.0},
-    ],
-    ids=lambda options: " ".join(options),
-)
-def test_scores_of_every_split_are_those_of_folds_alone(options, manner, monkeypatch):
+SPLITS = {
+    "weights": {"sample_weight": WEIGHTS},
+    "no intercept": {"fit_intercept": False},
+    "not standardized": {"standardize": False},
+    "repeats": {"n_repeats": 2},
+    "groups": {"groups_cv": np.arange(N) // 4},
+    "one thread": {"n_jobs": 1},
+    "two threads": {"n_jobs": 2},
+    "offset": {"offset": 0.3 * Y},
+    "time series": {"cv": lambda: model_selection.TimeSeriesSplit(4)},
+    "shuffled": {"cv": lambda: model_selection.ShuffleSplit(3, random_state=0)},
+    "halves": {"cv": 2},
+    "ridges": {"lambda2": [0.1, 0.01]},
+    "lambda0": {"lambda0": "grid", "lambda2": 0.01},
+    "rows drawn again": {
+        "cv": [(np.random.default_rng(i).integers(0, 90, 90), np.arange(90, N)) for i in range(3)]
+    },
+    "lasso in a box": {"lambda1": 0.05, "lower": -1.0},
+}
+
+
+@pytest.mark.parametrize(("split", "manner"), thinned(2, SPLITS, MANNERS), indirect=["manner"])
+def test_scores_of_every_split_are_those_of_folds_alone(split, manner, monkeypatch):
+    options = SPLITS[split]
     cv = options.get("cv", 4)
     folds = {"cv": cv() if callable(cv) else cv}
     assert_same(monkeypatch, DESIGNS["F"], Y, **options | folds)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"sample_weight": WEIGHTS},
-        {"class_weight": "balanced"},
-        {"n_jobs": 2},
-        {"fit_intercept": False},
-    ],
-    ids=lambda options: " ".join(options),
-)
-def test_scores_of_another_loss_are_those_of_folds_alone(options, monkeypatch):
-    assert_same(monkeypatch, DESIGNS["F"], Z, cv=3, loss="logistic", lambda2=0.02, **options)
-    assert_same(monkeypatch, DESIGNS["sparse"], Z, cv=3, loss="logistic", lambda2=0.02, **options)
+OF_CLASSES = {
+    "": {},
+    "sample_weight": {"sample_weight": WEIGHTS},
+    "class_weight": {"class_weight": "balanced"},
+    "n_jobs": {"n_jobs": 2},
+    "fit_intercept": {"fit_intercept": False},
+}
+
+
+@pytest.mark.parametrize(("options", "design"), thinned(2, OF_CLASSES, ("F", "sparse")))
+def test_scores_of_another_loss_are_those_of_folds_alone(options, design, monkeypatch):
+    more = {"cv": 3, "loss": "logistic", "lambda2": 0.02, **OF_CLASSES[options]}
+    assert_same(monkeypatch, DESIGNS[design], Z, **more)
 
 
 def test_a_fold_never_sees_the_responses_it_leaves_out(manner):

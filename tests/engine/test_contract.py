@@ -3,11 +3,13 @@ that keeps the contract, or is refused by its declaration before X is read.
 """
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import oracles
 import pytest
 from asked import loss_with
+from thinning import diagonals, slow_but, thinned
 from unread import LOSSES, RESPONSES, ReadError, Unreadable, drawn
 
 import l0path
@@ -54,19 +56,14 @@ def served(name, unit, loss):
     return unit in row.units and loss in row.losses
 
 
-def case(name, unit, grid, loss):
-    """A case; those of the families that compile kernels of their own are slow."""
-    slow = served(name, unit, loss) and loss in oracles.FAMILIES
-    return pytest.param(name, unit, grid, loss, marks=pytest.mark.slow if slow else ())
-
-
-CASES = [
-    case(name, unit, grid, loss)
-    for name in SETTINGS
-    for unit in ("columns", "groups")
-    for grid in ("support", "lambda0")
-    for loss in LOSSES
+AXES = (tuple(SETTINGS), ("columns", "groups"), ("support", "lambda0"), LOSSES)
+CELLS = list(product(*AXES))
+# every refusal, and every algorithm with every loss on one grid at least; losses of families, which
+# compile kernels of their own, are slow
+QUICK = [
+    (name, unit, grid, loss) for name, unit, grid, loss in CELLS if not served(name, unit, loss)
 ]
+QUICK += [cell for cell in diagonals(3, *AXES) if cell[-1] not in oracles.FAMILIES]
 
 
 @cache
@@ -114,7 +111,7 @@ def same_answer(one, two):
     return close and rows[0] == rows[1]
 
 
-@pytest.mark.parametrize(("name", "unit", "grid", "loss"), CASES)
+@pytest.mark.parametrize(("name", "unit", "grid", "loss"), slow_but(QUICK, CELLS))
 def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
     X, y, arguments = data(loss, unit)
     row = row_of(name)
@@ -188,8 +185,12 @@ class Impatient(Clock):
             raise Stop("enough")
 
 
-@pytest.mark.parametrize("lambda0", [None, l0path.grid(n=3)], ids=["support", "lambda0"])
-@pytest.mark.parametrize("name", [row.name for row in ALGORITHMS if row.name and row.engine])
+@pytest.mark.parametrize(
+    ("name", "lambda0"),
+    thinned(
+        2, [row.name for row in ALGORITHMS if row.name and row.engine], [None, l0path.grid(n=3)]
+    ),
+)
 def test_a_result_is_valid_wherever_a_clock_stops(name, lambda0):
     X, y, arguments = data("squared", "columns")
     asked = request(X, y, **arguments, algorithm=name, lambda0=lambda0)

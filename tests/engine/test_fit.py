@@ -112,7 +112,7 @@ def test_verified_sizes_have_no_improving_exchange(loss):
 
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_high_effort_finds_every_best_subset(loss):
-    for case in cases(loss)[:5]:
+    for case in cases(loss)[:3]:
         path = case.fitted(algorithm=LocalSearch(effort="high"), random_state=1)
         for s in path._solutions:
             assert s.objective == pytest.approx(
@@ -133,7 +133,7 @@ def test_no_exchange_over_all_columns_improves_although_the_search_saw_few(seeds
         grew += path.rounds.working.iloc[-1] > 100
         for model in path:
             assert model.optimality == ("global" if model.k <= 1 else "refit_swap")
-            if model.k in (1, 3, 6):
+            if model.k in (1, 3):
                 worse = oracles.refit_swap_improvement(
                     X, y, model.support, model.objective, lambda2=model.details["lambda2"]
                 )
@@ -150,17 +150,16 @@ def test_ranked_exchanges_leave_almost_nothing_to_gain(loss):
     """
     gains = []
     for seed in range(2):
-        X, y = medium(seed, loss, p=150)
+        X, y = medium(seed, loss, p=110)
         path = l0path.fit(X, y, loss=loss_with(loss, delta=1.0), max_k=4, lambda2=1e-2)
-        for k in (2, 4):
-            model = path.model(k=k)
-            assert model.optimality == "refit_swap_m"
-            gains.append(
-                oracles.refit_swap_improvement(
-                    X, y, model.support, model.objective, loss=loss, delta=1.0, lambda2=1e-2
-                )
-                / path._meta.null_loss
+        model = path.model(k=(2, 4)[seed])
+        assert model.optimality == "refit_swap_m"
+        gains.append(
+            oracles.refit_swap_improvement(
+                X, y, model.support, model.objective, loss=loss, delta=1.0, lambda2=1e-2
             )
+            / path._meta.null_loss
+        )
     assert max(gains) <= 1e-9, gains
 
 

@@ -4,6 +4,7 @@
 
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from estimator_samples import sample
 from lazy import lazy
+from thinning import slow_but
 
 import l0path
 from l0path.core.hints import OF_ESTIMATORS
@@ -31,10 +33,10 @@ FOUR = ["L0Regressor", "L0Classifier", "L0RegressorCV", "L0ClassifierCV"]
 @pytest.mark.filterwarnings(
     "ignore:No features were selected:UserWarning"
 )  # scikit-learn's word for an intercept alone, which cross-validation may choose on noise
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize("name", slow_but(["L0Regressor", "L0Classifier", "L0ClassifierCV"], FOUR))
 def test_checks_of_scikit_learn(name):
     # one ridge: the default grid of them, with more folds, is checked among the slow tests
-    few = {"cv": 2, "max_k": 3, "lambda2": 0.1} if name.endswith("CV") else {}
+    few = {"cv": 2, "max_k": 2, "lambda2": 0.1} if name.endswith("CV") else {}
     check_estimator(getattr(l0path, name)(**few), on_skip=None)
 
 
@@ -91,32 +93,29 @@ def test_lambda0_names_a_model_instead_of_k():
     assert l0path.L0Regressor(lambda0=0.0, max_k=3).fit(X, y).k_ == 3
 
 
+@cache
+def folded(kind):
+    """`cv_fit` of a sample."""
+    X, y = sample(kind)
+    more = {} if kind == "real" else {"loss": "logistic", "scoring": "auc", **OF_CLASSES}
+    return l0path.cv_fit(X, y, cv=3, random_state=3, **more)
+
+
+OF_CLASSES = {"lambda2": [1e-3, 1e-1], "class_weight": "balanced"}
+
+
 @pytest.mark.parametrize("which", ["min", "1se", "bic"])
 def test_the_cv_estimators_are_cv_fit(which):
     X, y = sample()
-    cv = l0path.cv_fit(X, y, cv=4, random_state=3)
-    est = l0path.L0RegressorCV(cv=4, rule=which, random_state=3).fit(X, y)
+    cv = folded("real")
+    est = l0path.L0RegressorCV(cv=3, rule=which, random_state=3).fit(X, y)
     assert est.cv_.scores.equals(cv.scores)
     assert est.k_ == cv.model(which).k
     np.testing.assert_array_equal(est.coef_, cv.coef(which, full=True)[1:])
     X, y = sample("classes")
-    cv = l0path.cv_fit(
-        X,
-        y,
-        loss="logistic",
-        lambda2=[1e-3, 1e-1],
-        cv=4,
-        scoring="auc",
-        random_state=3,
-        class_weight="balanced",
-    )
+    cv = folded("classes")
     est = l0path.L0ClassifierCV(
-        cv=4,
-        rule=which,
-        lambda2=[1e-3, 1e-1],
-        scoring="roc_auc",
-        random_state=3,
-        class_weight="balanced",
+        cv=3, rule=which, scoring="roc_auc", random_state=3, **OF_CLASSES
     ).fit(X, y)
     np.testing.assert_allclose(est.cv_.folds, cv.folds, rtol=1e-12)
     assert (est.k_, est.model_.details["lambda2"]) == (

@@ -118,7 +118,7 @@ def check_certificate(path, index, table, objective, scale, box=None):
     return c.fixed_in.size + c.fixed_out.size, c.proven
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(60, marks=pytest.mark.slow)])
 def test_bounds_and_certificates_against_enumeration(count):
     """Random problems of every loss with weights, offset, forced columns, factors, boxes, with and
     without intercept, standardization, lambda1, lambda2.

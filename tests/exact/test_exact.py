@@ -108,12 +108,12 @@ def test_n_best_may_ask_for_more_supports_than_there_are():
 
 @pytest.mark.parametrize("loss", SEARCHED)
 def test_a_worse_start_is_replaced_by_the_optimum(loss):
-    X, y = hard(3, n=60, p=20, loss=loss)
+    X, y = hard(3, n=60, p=14, loss=loss)
     start = l0path.fit(
         X, y, loss=loss, lambda2=0.02, max_k=4, algorithm="CDPSI", lambda0=[0.5, 0.05, 0.02]
     )
     best = l0path.fit(
-        X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=20
+        X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=14
     )
     assert set(best.details.optimality) == {"global"}
     for i in range(3):
@@ -172,7 +172,7 @@ def test_more_columns_than_rows_are_proved_and_bounds_hold_on_the_way(loss):
 def test_limits_and_interrupts_give_what_is_known():
     X, y = hard(2, n=60, p=150, k=12, rho=0.5)
     path = l0path.fit(X, y, lambda2=1e-3, max_k=12)
-    c = path.certify(k=12, time_limit=1.0)
+    c = path.certify(k=12, time_limit=0.3)
     assert (
         c.status == "time_limit"
         and not c.proven

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
+from thinning import thinned
 
 import l0path
 from l0path import relaxation
@@ -164,38 +165,33 @@ def test_a_restricted_hinge_optimum_is_confirmed_by_weak_duality():
     assert model.null(0.0, 0.01).value >= fit.value
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_hinge_tree_proves_the_enumerated_optimum(case):
+@pytest.mark.parametrize(("case", "seed"), thinned(2, CASES, (0, 1)))
+def test_a_hinge_tree_proves_the_enumerated_optimum(case, seed):
     lambda1, lambda2, box, intercept, size, lambda0, forced = CASES[case]
-    for seed in range(2):
-        problem = posed(seed, "hinge", box=box, intercept=intercept, forced=forced)
-        best, _ = best_of_all(problem, lambda1, lambda2, size, lambda0)
-        model = KinkedModel(problem)
+    problem = posed(seed, "hinge", box=box, intercept=intercept, forced=forced)
+    best, _ = best_of_all(problem, lambda1, lambda2, size, lambda0)
+    model = KinkedModel(problem)
 
-        def refit(
-            S, model=model, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, problem=problem
-        ):
-            model.grow(S)
-            fit = model.refit(S, lambda1, lambda2)
-            return fit.value + (lambda0 or 0.0) * (S.size - problem.forced.size), fit
+    def refit(S):
+        model.grow(S)
+        fit = model.refit(S, lambda1, lambda2)
+        return fit.value + (lambda0 or 0.0) * (S.size - problem.forced.size), fit
 
-        tree = HingeTree(
-            relaxation.dual_problem(problem, lambda1, lambda2),
-            size=size,
-            lambda0=lambda0,
-            refit=refit,
-            settings=BranchAndBound(gap=1e-6),
-        )
-        assert tree.run() == "closed"
-        assert (
-            abs(tree.best[0][0] - best) <= 1e-9 * best and best * (1 - 1e-6) <= tree.lower <= best
-        )
+    tree = HingeTree(
+        relaxation.dual_problem(problem, lambda1, lambda2),
+        size=size,
+        lambda0=lambda0,
+        refit=refit,
+        settings=BranchAndBound(gap=1e-6),
+    )
+    assert tree.run() == "closed"
+    assert abs(tree.best[0][0] - best) <= 1e-9 * best and best * (1 - 1e-6) <= tree.lower <= best
 
 
 @pytest.mark.parametrize(
-    "loss", ["hinge", "squared_hinge", "logistic", "smoothed_hinge", "squared"]
+    ("loss", "case"),
+    thinned(2, ("hinge", "squared_hinge", "logistic", "smoothed_hinge", "squared"), CASES),
 )
-@pytest.mark.parametrize("case", CASES)
 def test_generation_finds_and_proves_the_enumerated_optimum(loss, case):
     lambda1, lambda2, box, intercept, size, lambda0, forced = CASES[case]
     problem = posed(5, loss, box=box, intercept=intercept, forced=forced)

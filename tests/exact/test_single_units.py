@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
+from thinning import thinned
 
 import l0path
 from l0path.core.control import Stop
@@ -55,7 +56,7 @@ def keywords(d):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_best_single_column_of_random_problems_is_called_so(loss):
-    for d in oracles.instances(12, 31, losses=(loss,), columns=(4, 12)):
+    for d in oracles.instances(6, 31, losses=(loss,), columns=(4, 12)):
         model = row_of_one(d)
         assert model.optimality == "global", d
         assert model.objective == pytest.approx(best_of_one(d), rel=1e-7, abs=1e-12)
@@ -74,7 +75,7 @@ def test_the_best_single_column_of_random_problems_is_called_so(loss):
     ],
 )
 def test_with_more_columns_than_rows(forced, more):
-    for seed in range(4):
+    for seed in range(2):
         d = record("squared", seed, n=8, p=12, forced=forced, **more)
         model = row_of_one(d)
         assert model.optimality == "global"
@@ -99,10 +100,10 @@ def degenerate(kind, n=30):
     return X
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(
-    "kind", ["copies", "opposite", "proportional", "constant", "combinations", "far"]
-)
+KINDS = ("copies", "opposite", "proportional", "constant", "combinations", "far")
+
+
+@pytest.mark.parametrize(("loss", "kind"), thinned(3, LOSSES, KINDS))
 def test_columns_that_depend_on_each_other(loss, kind):
     X = degenerate(kind)
     for forced in ([], [0], [0, 3]):
@@ -118,14 +119,17 @@ def test_columns_that_depend_on_each_other(loss, kind):
             assert model.optimality == "global"
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("more", [{}, {"lambda2": 0.02}, {"lambda1": 0.02}, {"upper": 0.15}])
 @pytest.mark.parametrize(
-    "groups",
-    [
-        [[0, 1], [2], [3, 4, 5], [6, 7]],
-        [[0, 1], [1, 2, 3], [3, 4], [5, 6, 7]],  # they share columns
-    ],
+    ("loss", "more", "groups"),
+    thinned(
+        3,
+        LOSSES,
+        ({}, {"lambda2": 0.02}, {"lambda1": 0.02}, {"upper": 0.15}),
+        (
+            [[0, 1], [2], [3, 4, 5], [6, 7]],
+            [[0, 1], [1, 2, 3], [3, 4], [5, 6, 7]],  # they share columns
+        ),
+    ),
 )
 def test_the_best_single_group(loss, more, groups):
     X = np.random.default_rng(7).normal(size=(40, 8)) + 0.4
@@ -168,7 +172,7 @@ def test_every_kind_of_X(kind, tmp_path):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("algorithm", ["cd", "dual_iht", "feature_generating"])
 def test_other_algorithms_on_a_support_grid(loss, algorithm):
-    for d in oracles.instances(4, 8, losses=(loss,), columns=(6, 10)):
+    for d in oracles.instances(2, 8, losses=(loss,), columns=(6, 10)):
         d |= {"lambda1": 0.0, "lambda2": 0.05, "penalty_factor": np.ones(d["X"].shape[1])}
         d |= {"forced": [], "lower": -np.inf, "upper": np.inf}
         model = row_of_one(d, algorithm=algorithm)
@@ -208,7 +212,7 @@ def nothing():
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("forced", [[], [2, 5]])
 def test_a_poor_model_is_replaced_by_the_best(loss, forced):
-    for seed in range(4):
+    for seed in range(2):
         d = record(loss, seed, p=9, forced=forced, lambda2=0.01)
         model, pool = engine_state(d, 0.0, 0.01)
         poor = pool.fits[1].key
@@ -252,20 +256,18 @@ def test_gains_of_the_squared_loss_are_never_less_than_the_true_ones(forced, mor
                 assert pool.fits[0].value - gain == pytest.approx(value, rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", OTHERS)
-@pytest.mark.parametrize("forced", [[], [1, 3]])
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"lambda1": 0.02, "lambda2": 0.01},
-        {"lower": np.r_[0, -np.inf, -0.1, -np.inf, np.zeros(6)], "upper": np.inf},
-        {"weights": np.arange(30) % 4, "offset": np.sin(np.arange(30)), "intercept": False},
-    ],
-)
-def test_no_fit_is_below_the_bound_of_its_first_step(loss, forced, more):
-    for seed in range(3):
-        d = record(loss, seed, p=10, forced=forced, **more)
+PENALTIES = {
+    "none": {},
+    "both": {"lambda1": 0.02, "lambda2": 0.01},
+    "bounds": {"lower": np.r_[0, -np.inf, -0.1, -np.inf, np.zeros(6)], "upper": np.inf},
+    "weights": {"weights": np.arange(30) % 4, "offset": np.sin(np.arange(30)), "intercept": False},
+}
+
+
+@pytest.mark.parametrize(("loss", "forced", "penalty"), thinned(2, OTHERS, ([], [1, 3]), PENALTIES))
+def test_no_fit_is_below_the_bound_of_its_first_step(loss, forced, penalty):
+    for seed in range(2):
+        d = record(loss, seed, p=10, forced=forced, **PENALTIES[penalty])
         lambdas = d["lambda1"], d["lambda2"]
         model, pool = engine_state(d, *lambdas)
         task = SingleFits(model, pool, *lambdas, nothing, None)
@@ -363,8 +365,7 @@ def test_a_lambda0_grid_and_large_problems_keep_their_labels():
 
 
 @pytest.mark.filterwarnings("ignore::l0path.errors.ConvergenceWarning")
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("forced", [[0], [0, 3]])
+@pytest.mark.parametrize(("loss", "forced"), thinned(2, LOSSES, ([0], [0, 3])))
 def test_columns_nearly_dependent_on_a_forced_one(loss, forced):
     """A claim is right, or is not made."""
     for size in (1e-3, 1e-6, 1e-9, 1e-14):

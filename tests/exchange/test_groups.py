@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from asked import loss_with
 from group_problems import by_label, enumerated, problem
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
@@ -23,18 +24,17 @@ def columns(labels, chosen):
     return np.flatnonzero(np.isin(labels, list(chosen)))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(
-    "case",
-    [
-        dict(lambda2=0.05),
-        dict(lambda2=0.02, lambda1=0.03),
-        dict(lambda2=0.02, lower=-0.4, upper=0.5),
-        dict(lambda2=0.02, standardize=False, intercept=False),
-    ],
-    ids=["ridge", "lasso", "box", "bare"],
-)
-def test_every_size_is_the_best_of_all_sets_of_groups(loss, case):
+PENALTIES = {
+    "ridge": {"lambda2": 0.05},
+    "lasso": {"lambda2": 0.02, "lambda1": 0.03},
+    "box": {"lambda2": 0.02, "lower": -0.4, "upper": 0.5},
+    "bare": {"lambda2": 0.02, "standardize": False, "intercept": False},
+}
+
+
+@pytest.mark.parametrize(("loss", "penalty"), thinned(2, LOSSES, PENALTIES))
+def test_every_size_is_the_best_of_all_sets_of_groups(loss, penalty):
+    case = PENALTIES[penalty]
     X, y, labels = problem(loss)
     rng = np.random.default_rng(1)
     w, o = rng.uniform(0.5, 2.0, y.size), 0.2 * rng.standard_normal(y.size)
@@ -83,7 +83,7 @@ def test_squared_paths_say_what_was_decided():
     assert [model.details["exchanges"] for model in few][1:] == [None, 3]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_is_called_refit_swap_has_no_better_exchange(seed):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(16), rng.integers(1, 5, 16)))

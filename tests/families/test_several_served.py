@@ -63,7 +63,7 @@ def test_subsamples_and_outer_folds(kind):
     given = {"max_k": 2, "random_state": 1, **KINDS[kind]}
     found = l0path.stability_selection(X, y, k=2, n_subsamples=4, **given)
     assert set(found.table.sort_values("frequency").index[-2:]) == set(TRUE)
-    nested = l0path.nested_cv(X, y, outer=3, cv=3, **given)
+    nested = l0path.nested_cv(X, y, outer=2, cv=2, **given)
     null = l0path.cv_fit(X, y, cv=3, **{**given, "max_k": 0})
     assert 0 < nested.mean < null.scores.cv_mean[0]
     shape = (N,) if kind == "cox" else (N, 2 if kind == "several" else 3)

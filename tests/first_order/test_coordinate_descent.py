@@ -14,6 +14,7 @@ from oracles import (
     restricted_keywords,
 )
 from problems import in_user_units, problem_of, wide_instance
+from thinning import thinned
 
 from l0path.core.control import Clock, Stop
 from l0path.engine.lambda0.path import STEP, Lambda0Path
@@ -222,7 +223,7 @@ def test_a_descent_from_a_fit_descends_and_leaves_its_start_alone(loss):
 
 @pytest.mark.parametrize("settings", [CD, CDPSI], ids=["cd", "cdpsi"])
 def test_points_are_stationary_over_all_columns(settings):
-    for d in instances(36, seed=5):
+    for d in instances(12, seed=5):
         path, seen = path_of(d, settings), []
         for point in path.points:
             assert point.verified or point.fit.flags
@@ -264,7 +265,7 @@ def test_dynamic_grid_goes_just_below_where_a_column_enters(loss):
 
 @pytest.mark.parametrize("settings", [CD, CDPSI, LocalSearch()], ids=["cd", "cdpsi", "refit"])
 def test_a_grid_of_ones_own_is_solved_at_every_value(settings):
-    for d in instances(12, seed=8):
+    for d in instances(6, seed=8):
         grid = np.geomspace(1, 1e-3, 9)[np.random.default_rng(0).permutation(9)] * 0.3
         path = path_of(d, settings, max_k=1, lambda0=grid)
         assert [point.lambda0 for point in path.points] == sorted(grid.tolist(), reverse=True)
@@ -297,7 +298,7 @@ def test_swaps_are_checked_over_all_columns():
 
 def test_refit_moves_come_near_the_global_minimum():
     hits, count = 0, 0
-    for d in instances(18, seed=21):
+    for d in instances(12, seed=21):
         point = path_of(d, LocalSearch(), lambda0=[d["lambda0"]]).points[0]
         found = point.fit.value + d["lambda0"] * d["penalty_factor"][point.fit.support].sum()
         best, _ = best_penalized(
@@ -310,7 +311,7 @@ def test_refit_moves_come_near_the_global_minimum():
         )
         assert found >= best - 1e-8
         hits, count = hits + (found <= best + 1e-7), count + 1
-    assert hits >= count - 2
+    assert hits >= count - 1
 
 
 def from_few_and_from_all(d, settings):
@@ -344,7 +345,7 @@ def test_a_small_working_set_finds_what_all_columns_find(loss, settings):
         np.mean(
             [
                 from_few_and_from_all(wide_instance(seed=seed, loss=loss), settings)[2]
-                for seed in range(12)
+                for seed in range(6)
             ]
         )
         < 0.02
@@ -401,14 +402,17 @@ def test_the_listener_hears_each_verified_point_once():
     assert path.rounds[-1]["verified"] == len(path.points)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize(
-    "settings",
-    [
-        LocalSearch(refit=False, max_swaps=1),
-        LocalSearch(max_swaps=1),
-        CoordinateDescent(max_sweeps=1),
-    ],
+    ("loss", "settings"),
+    thinned(
+        2,
+        ("squared", "logistic"),
+        (
+            LocalSearch(refit=False, max_swaps=1),
+            LocalSearch(max_swaps=1),
+            CoordinateDescent(max_sweeps=1),
+        ),
+    ),
 )
 def test_a_search_that_ends_early_says_so_and_ends(loss, settings):
     path = path_of(

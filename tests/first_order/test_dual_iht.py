@@ -146,7 +146,7 @@ def test_gap_identity():
 @pytest.mark.parametrize("settings", SETTINGS, ids=NAMES)
 def test_bounds_and_values_against_enumeration(settings):
     reached = total = 0
-    for d in instances(10, 5, LOSSES):
+    for d in instances(5, 5, LOSSES):
         d["lambda2"] = 0.1
         path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from lazy import lazy
+from thinning import thinned
 
 import l0path
 
@@ -359,8 +360,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("case", ERRORS)
-@pytest.mark.parametrize("standardized", [False, True])
+@pytest.mark.parametrize(("case", "standardized"), thinned(2, ERRORS, (False, True)))
 def test_standard_errors_are_those_of_refits(case, standardized):
     loss, more = ERRORS[case]
     rng = np.random.default_rng(4)

@@ -213,8 +213,8 @@ def test_a_loaded_cross_validation_goes_on(loss, tmp_path):
         TABLE[list("abcd")],
         y.set_index(TABLE.index) if loss == "cox" else y,
         loss=loss,
-        max_k=3,
-        cv=3,
+        max_k=2,
+        cv=2,
         random_state=1,
     )
     back = again(cv, tmp_path / "cv.npz")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plot_samples import fake_cv, plt
+from thinning import diagonals, slow_but, thinned
 
 import l0path
 from l0path import plots
@@ -109,14 +110,13 @@ def test_unknown_kinds_and_axes(path):
 # -------------------- drawing
 
 
+NAMES = ("whole", "slices", "null", "classes", "grid", "one", "long", "names")
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("whole", "slices", "null", "classes", "grid"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("one", "long", "names")),
-    ],
+    ("name", "kind"),
+    slow_but(diagonals(2, NAMES[:5], tuple(KINDS)), itertools.product(NAMES, KINDS)),
 )
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:x='l1'")
 def test_every_kind_draws_every_path(paths, name, kind):
     path = paths[name]
@@ -160,8 +160,9 @@ def label_boxes(ax):
     ]
 
 
-@pytest.mark.parametrize("name", ["whole", "long", "classes", "slices"])
-@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    ("name", "own"), thinned(2, ("whole", "long", "classes", "slices"), (True, False))
+)
 def test_labels_do_not_overlap(paths, name, own):
     path = paths[name]
     _, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")

@@ -11,6 +11,7 @@ from generated_problems import LOSSES, response, small
 from oracles import best_subsets, instances, restricted, restricted_keywords
 from problems import plain, problem_of, solver_path
 from scipy import sparse
+from thinning import thinned
 
 import l0path
 from l0path.engine.strategies.generating import Generation, JoinLimits
@@ -37,7 +38,7 @@ solve_k = partial(solve_size, settings=FeatureGenerating())
 )
 def test_values_and_bounds_against_enumeration(settings):
     reached = total = 0
-    for d in instances(10, 5, (*LOSSES, "smoothed_hinge", "huber")):
+    for d in instances(5, 5, (*LOSSES, "smoothed_hinge", "huber")):
         d |= {"lambda2": 0.1, "lower": -np.inf, "upper": np.inf}
         path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
@@ -170,15 +171,14 @@ def best_groups(X, y, groups, size, **same):
     )
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("overlap", [False, True], ids=["disjoint", "overlapping"])
-def test_groups_against_enumeration(loss, overlap):
+@pytest.mark.parametrize(("loss", "units"), thinned(2, LOSSES, ("disjoint", "overlapping")))
+def test_groups_against_enumeration(loss, units):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 12))
     y = response(loss, X[:, [0, 1, 7, 8]] @ np.array([1.0, 0.8, -0.7, 0.6]), rng)
     groups = (
         [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 7, 8], [8, 9], [10, 11, 0]]
-        if overlap
+        if units == "overlapping"
         else [[0, 1], [2, 3, 4], [5, 6], [7, 8], [9], [10, 11]]
     )
     same = dict(loss=loss, lambda2=0.05)

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 from asked import loss_with
 from group_problems import enumerated, problem
+from thinning import thinned
 
 import l0path
 from l0path.engine.strategies.generating import GeneratedGroups
 
+PENALTIES = {
+    "ridge": {"lambda2": 0.3},
+    "lasso": {"lambda2": 0.05, "lambda1": 0.02},
+    "bare": {"lambda2": 0.1, "standardize": False, "intercept": False},
+}
+
 
 @pytest.mark.parametrize(
-    "loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"]
+    ("loss", "penalty"),
+    thinned(3, ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"), PENALTIES),
 )
-@pytest.mark.parametrize(
-    "case",
-    [
-        dict(lambda2=0.3),
-        dict(lambda2=0.05, lambda1=0.02),
-        dict(lambda2=0.1, standardize=False, intercept=False),
-    ],
-    ids=["ridge", "lasso", "bare"],
-)
-def test_no_set_of_groups_is_below_its_bound(loss, case):
+def test_no_set_of_groups_is_below_its_bound(loss, penalty):
+    case = PENALTIES[penalty]
     X, y, labels = problem(loss)
     rng = np.random.default_rng(3)
     given = {

@@ -30,11 +30,11 @@ def test_no_pattern_of_signs_and_bounds_is_better(seed):
     Z, y, lambda1, lower, upper = problem(seed)
     n, k = Z.shape
     A, target = Z / np.sqrt(n), y / np.sqrt(n)
+    best = optimum(Z, y, lower, upper, loss="squared", lambda1=lambda1)
     for start in (np.zeros(k), np.clip(np.ones(k), lower, upper)):
         x, optimal = least_squares(A, target, np.full(k, lambda1), lower, upper, start)
         rest = y - Z.astype(np.longdouble) @ x
         found = float(0.5 * np.mean(rest**2) + lambda1 * np.abs(x).sum())
-        best = optimum(Z, y, lower, upper, loss="squared", lambda1=lambda1)
         assert optimal and (lower <= x).all() and (x <= upper).all()
         assert found <= best * (1 + 1e-9) + 1e-14
 

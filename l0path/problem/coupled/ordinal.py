@@ -308,7 +308,7 @@ def _descended(best, y, eta, weights, longest):
         for j in range(m):
             step[j] = min(max(step[j], -longest), longest)
             best.t[j] = held[j] - step[j]
-        last = gain <= LAST_GAIN
+        last = gain <= LAST_GAIN * min(F, 1.0)  # of the loss, which heavy rows may leave small
     best.loss[0] = F
     return done
 

@@ -110,7 +110,8 @@ def _fill(rows, thresholds, table):
         trace += H[a, a]
     safe = H.copy()
     for a in range(k):
-        safe[a, a] += 1e-10 * trace / k + 1e-300
+        # where columns are dependent, and in the units of each
+        safe[a, a] += 1e-10 * (max(H[a, a], 0.0) + 1e-20 * trace / k) + 1e-300
     invert(safe, k, table.B)
 
 
