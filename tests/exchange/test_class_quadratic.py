@@ -50,7 +50,7 @@ def test_exchanges_of_the_quadratic(intercept, lambda2):
     b0 = x[3] @ model.T if intercept else np.zeros(R)
     found = ClassQuadratic(model, Fit(S, x[:3], b0, 0.0), lambda2)
     pairs = np.array([(-1, -1), (1, -1), (-1, 1), (-1, 4), (0, 4), (2, 1), (1, 4), (-1, 5), (0, 5)])
-    changes = found.predicted(np.array([1, 4, 5]), Exchanges(*pairs.T.copy()))[1]
+    changes = found.predicted(Exchanges(*pairs.T.copy()))[1]
     assert changes[0] == 0.0 and changes[1] == found.removals()[1]
     base = least(*quadratic(model, S, x, lambda2), np.arange(q * K), [], 0.0)
     for (i, j), change in zip(pairs.tolist(), changes.tolist(), strict=True):

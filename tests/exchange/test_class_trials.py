@@ -53,7 +53,7 @@ def instance(seed, intercept, lambda2, size=1.0):
 def first_open(model, quadratic, pairs, target):
     """What trials of the pairs (out, into) find, where bounds alone refute."""
     exchanges = Exchanges(*np.array(pairs).T.copy())
-    table = quadratic.predicted(exchanges.into[exchanges.into >= 0], exchanges)[0]
+    table = quadratic.table(exchanges)
     goal = Goal(target, True, True, closing=1)
     return tried(model.row_data(model.Z), table, exchanges, goal)
 
@@ -77,7 +77,7 @@ def test_no_exchange_that_reaches_the_target_is_refuted(seed, intercept, lambda2
 def test_steps_end_at_the_optimum(intercept, lambda2):
     model, quadratic = instance(2, intercept, lambda2, 0.3)
     exchanges = Exchanges(*PAIRS.T.copy())
-    table, rows = quadratic.predicted(np.array([1, 4, 6]), exchanges)[0], model.row_data(model.Z)
+    table, rows = quadratic.table(exchanges), model.row_data(model.Z)
     best = [
         optimum(model, [*np.delete(quadratic.S, [i] * (i >= 0)), *[j] * (j >= 0)], lambda2)
         for i, j in PAIRS.tolist()

@@ -13,8 +13,6 @@ from ...working_set.linear_algebra import COLLINEAR, filled, invert, products
 from .. import trials
 from ..table import START, ExchangeList, _keep
 
-NONE = trials.Exchanges(trials.OF_ALL, trials.OF_ALL)  # no exchanges
-
 
 class ClassQuadratic:
     """The quadratic at a fit of a `MultinomialModel`. Coefficients are in the order of
@@ -38,15 +36,14 @@ class ClassQuadratic:
                 pair += 1
             total += float(self.curvatures[pair - 1].sum())
         self.mean = max(total / q, 1e-8)  # curvature
-        H, ridge = H.reshape(q * K, q * K), np.full((q, K), 2.0 * self.lambda2)
-        ridge[:, k:] = 0.0
+        H, ridge, x = H.reshape(q * K, q * K), np.zeros((q, K)), np.empty((q, K))
+        ridge[:, :k], x[:, :k] = 2.0 * self.lambda2, fit.b.T
+        x[:, k:] = (model.T @ fit.b0)[:, None]
         H.ravel()[:: q * K + 1] += ridge.ravel()
-        x = model.packed(*model.begin((fit.b, fit.b0), k))
-        gradient = (self.slopes @ A.T + ridge * x.reshape(q, K)).ravel()
         self.B = np.empty(H.shape)
         self.clear = invert(H, x.size, self.B) == 0
-        self.step = -self.B @ gradient
-        self.x, self.last = x + self.step, None
+        self.step = self.B @ -(self.slopes @ A.T + ridge * x).ravel()
+        self.x, self.last = x.ravel() + self.step, None
 
     @property
     def size(self):
@@ -64,29 +61,26 @@ class ClassQuadratic:
         kept = preselect(rows, self.S, fit.b, self.slopes, among, ExchangeList(*found))
         return None if kept < 0 else trials.Exchanges(found[2][:kept], found[1][:kept])
 
-    def table(self, J):
-        """The `LocalTable` of the fit with the working columns J (positions) at least to be added,
-        the last one where it has these.
+    def table(self, exchanges):
+        """The `LocalTable` of the fit for some exchanges, the last one where it has their
+        columns.
         """
-        return self.predicted(J, NONE)[0] if self._lacking(J) else self.last
+        return self.predicted(exchanges)[0] if self._lacking(exchanges.into) else self.last
 
     def _lacking(self, J):
-        """Whether the last table has not all of the working columns J."""
-        if self.last is None or J.size == 0:
-            return self.last is None
+        """Whether the last table lacks one of some working columns, -1 for none."""
+        if self.last is None:
+            return True
         place = self.last.place
-        return J.max() >= place.size or place[J].min() < 0
+        return J.size > 0 and (J.max() >= place.size or place[J[J >= 0]].min(initial=0) < 0)
 
-    def predicted(self, J, exchanges):
-        """(`table` of the working columns J, what F changes by after some exchanges with these),
-        inf for columns that are combinations.
+    def predicted(self, exchanges):
+        """(`table` for some exchanges, what F changes by after each of them), inf for columns that
+        are combinations.
         """
-        change, rows = np.empty(exchanges.out.size), self.model.row_data(self.model.Z)
-        if not self._lacking(J):
-            J = J[:0]
-        else:
-            q, size, place = len(self.slopes), self.x.size, np.full(self.model.width, -1)
-            place[J] = np.arange(J.size)
+        change, rows, lacking = np.empty(exchanges.out.size), self.model.row_data(self.model.Z), 0
+        if self._lacking(exchanges.into):
+            lacking, q, size, width = change.size, len(self.slopes), self.x.size, self.model.width
             self.last = trials.LocalTable(
                 S=self.S,
                 x=self.x,
@@ -94,38 +88,42 @@ class ClassQuadratic:
                 lambda2=self.lambda2,
                 scale=1.0,
                 curvatures=self.curvatures,
-                center=np.zeros(place.size),
-                place=place,
-                c=np.empty(q * J.size),
-                diagonal=np.empty(len(self.curvatures) * J.size),
-                rows=np.empty((size, q * J.size)),
+                center=np.zeros(width),
+                place=np.full(width, -1),
+                c=np.empty(q * lacking),
+                diagonal=np.empty(len(self.curvatures) * lacking),
+                rows=np.empty((size, q * lacking)),
                 index=np.arange(size),
             )
-        predict(rows, self.last, J, self.slopes, self.step, exchanges, change)
+        predict(rows, self.last, lacking, self.slopes, self.step, exchanges, change)
         return self.last, change
 
     def removals(self):
         """(k,) what it costs to drop each member of the support."""
         members = np.arange(self.S.size)
-        drops = trials.Exchanges(members, np.full(members.size, -1))
-        return self.predicted(members[:0], drops)[1]
+        return self.predicted(trials.Exchanges(members, np.full(members.size, -1)))[1]
 
 
 @njit
-def predict(rows, table, J, slopes, step, exchanges, change):
-    """Fill a `LocalTable` with what it has of the working columns J, and change (m,) with what the
-    quadratic predicts for exchanges. slopes (q, n) at the fit; step (q K,): the Newton step there,
-    at the end of which the table counts.
+def predict(rows, table, lacking, slopes, step, exchanges, change):
+    """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges, once the
+    table has what it is lacking of their columns: it has room for `lacking` of them, 0 where it has
+    them. slopes (q, n) at the fit; step (q K,): the Newton step there, at the end of which the
+    table counts.
     """
-    q, n, k, m = slopes.shape[0], rows.y.size, table.S.size, J.size
+    q, n, k, m, number = slopes.shape[0], rows.y.size, table.S.size, lacking, 0
     K, weighted, along = k + 1 if rows.intercept else k, np.empty(n), np.empty(k)
-    for e in range(m):
-        z, pair = rows.Z[J[e]], 0
+    for e in range(exchanges.into.size if lacking > 0 else 0):
+        j, pair = exchanges.into[e], 0
+        if j < 0 or table.place[j] >= 0:
+            continue
+        table.place[j] = number
+        z = rows.Z[j]
         for s in range(q):
             t = 0.0
             for i in range(n):
                 t -= slopes[s, i] * z[i]
-            table.c[s * m + e] = t
+            table.c[s * m + number] = t
             for u in range(s + 1):
                 V, total, square = table.curvatures[pair], 0.0, 0.0
                 for i in range(n):
@@ -133,15 +131,17 @@ def predict(rows, table, J, slopes, step, exchanges, change):
                     weighted[i] = t
                     total += t
                     square += t * z[i]
-                table.diagonal[pair * m + e] = square
+                table.diagonal[pair * m + number] = square
                 products(rows.Z, table.S, weighted, along)
                 for a in range(K):
                     t = along[a] if a < k else total
-                    table.rows[s * K + a, u * m + e] = table.rows[u * K + a, s * m + e] = t
+                    table.rows[s * K + a, u * m + number] = t
+                    table.rows[u * K + a, s * m + number] = t
                 pair += 1
-    for l in range(step.size if m > 0 else 0):
-        for e in range(q * m):
-            table.c[e] -= step[l] * table.rows[l, e]
+        for s in range(q):
+            for l in range(step.size):
+                table.c[s * m + number] -= step[l] * table.rows[l, s * m + number]
+        number += 1
     trials.predict_exchanges(table, q, exchanges, change)
 
 

@@ -106,8 +106,7 @@ class MultinomialNeighborhood(ResponseRefits):
         )
         if preselected is None:
             return None, None, None
-        columns = np.flatnonzero(np.bincount(preselected.into))
-        table, change = quadratic.predicted(columns, preselected)
+        table, change = quadratic.predicted(preselected)
         best = np.argsort(change, kind="stable")[:most]
         best = best[change[best] < np.inf]
         return table, preselected.of(best), change[best]
@@ -125,7 +124,8 @@ class MultinomialNeighborhood(ResponseRefits):
         where, members = self.model.where, fit.support.tolist()
         out = np.array([members.index(i) if i >= 0 else -1 for i, _ in pairs])
         into = np.array([where[j] if j >= 0 else -1 for _, j in pairs])
-        return self._first_of(fit, quadratic.table(into[into >= 0]), Exchanges(out, into), target)
+        exchanges = Exchanges(out, into)
+        return self._first_of(fit, quadratic.table(exchanges), exchanges, target)
 
     def refit(self, support, fit, target=np.inf):
         """As in `RefitNeighborhood`; a fit that is known is returned."""
