@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lazy import lazy
+from thinning import thinned
 
 import l0path
 
@@ -30,8 +31,7 @@ def best(X, y, k, intercept):
     return min(values)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("intercept", "seed"), thinned(2, [False, True], range(4)))
 def test_equations_are_the_best_ones(seed, intercept):
     X, Y = drawn(seed)
     model = l0path.L0Equations(k=[1, 2], fit_intercept=intercept).fit(X, Y)

@@ -43,6 +43,7 @@ FORWARD = "l0path.core.forward"
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "l0path.plots", "l0path.inspection")
 HEAVY += ("l0path.cross_validation", "scipy.optimize", "scipy.special", "scipy.sparse")
+HEAVY += ("zarr", "dask", "bed_reader")
 
 
 tree_of = functools.cache(ast.parse)  # of a source, which several tests read

@@ -90,7 +90,7 @@ def test_the_note_names_term_parents_and_sizes():
     assert not notes_of(l0path.fit("y ~ a*c + x", DATA, heredity=None, always_include=["a", "c"]))
     assert not notes_of(l0path.fit("y ~ a*c + x", DATA))
     assert not notes_of(l0path.fit("y ~ a*x + c", DATA))
-    folds = {"cv": 3, "random_state": 0, "heredity": None}
+    folds = {"cv": 3, "random_state": 0, "heredity": None, "lambda2": 0}
     assert notes_of(l0path.cv_fit("y ~ a*c + x", DATA, **folds))
     (single,) = notes_of(l0path.fit("y ~ a*c + x", DATA, groups=False, max_k=1))
     assert "a:c without a and c (k = 1)" in single

@@ -14,14 +14,13 @@ from class_samples import classes_optimum as optimum
 from recomputed import objective_of
 from scipy.optimize import linprog
 from separated_infima import every_infimum
-from thinning import slow_but
+from thinning import slow_but, thinned
 
 import l0path
 from l0path.errors import SeparationWarning
 
 
-@pytest.mark.parametrize("lambda2", [0.02, 0.0])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("seed", "lambda2"), thinned(2, range(6), [0.02, 0.0]))
 def test_every_size_is_the_enumerated_best(seed, lambda2):
     check_every_size(seed, lambda2)
 

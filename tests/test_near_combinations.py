@@ -176,9 +176,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-@pytest.mark.parametrize("apart", [1e-5, 1e-7])
+@pytest.mark.parametrize(
+    ("apart", "loss", "case"), thinned(2, [1e-5, 1e-7], ["squared", "logistic"], CASES)
+)
 def test_near_copies_elsewhere(case, loss, apart):
     """Forced columns, faint ridges, groups and another loss: the same care."""
     rng = np.random.default_rng(2)
@@ -332,9 +332,9 @@ def one_far_row(seed, n=30, p=5, responses=1, far=10.0, origin=1e5):
     return X, Y[:, 0] if responses == 1 else Y
 
 
-@pytest.mark.parametrize("responses", [1, 2])
-@pytest.mark.parametrize("far", [1.5, 10.0])
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    ("standardize", "far", "responses"), thinned(2, [True, False], [1.5, 10.0], [1, 2])
+)
 def test_lists_of_models_of_columns_with_one_far_row_are_complete(responses, far, standardize):
     """Normal equations of such columns are not solved, and their fits are made from the rows."""
     for seed in (1007, 1048, 1107):

@@ -267,7 +267,7 @@ def test_messages_name_the_argument(tmp_path):
         l0path.cv_fit(X, X["a"] + X["b"] ** 2, cv=3, scoring="accuracy", max_k=1)
     with pytest.raises(TypeError, match="ax=5 must be Axes"):
         support_path().plot(ax=5)
-    cv = l0path.cv_fit(X, X["a"] + X["b"] ** 2, cv=3, max_k=1)
+    cv = l0path.cv_fit(X, X["a"] + X["b"] ** 2, cv=3, max_k=1, lambda2=0)
     with pytest.raises(TypeError, match="ax='foo' must be Axes"):
         cv.plot(ax="foo")
     stable = l0path.stability_selection(X, X["a"], max_k=1, n_subsamples=4, random_state=0)

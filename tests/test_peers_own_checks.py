@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lazy import lazy
+from thinning import thinned
 
 import l0path
 from l0path import simulate
@@ -82,8 +83,12 @@ def test_exchanges_recover_classes_of_high_correlation(loss):
     assert sorted(path[10].support) == sorted(np.flatnonzero(data.beta))
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
-@pytest.mark.parametrize("shrinkage", [{}, {"lambda1": 1e-3}, {"lambda2": 1e-3}])
+@pytest.mark.parametrize(
+    ("shrinkage", "loss"),
+    thinned(
+        2, [{}, {"lambda1": 1e-3}, {"lambda2": 1e-3}], ["squared", "logistic", "squared_hinge"]
+    ),
+)
 def test_bounds_hold(loss, shrinkage):
     rng = np.random.default_rng(1)
     X = np.where(rng.random((100, 500)) < 0.15, rng.standard_normal((100, 500)), 0.0)

@@ -120,7 +120,7 @@ def height(site):
 
 
 def test_no_page_is_too_long(site, height):
-    heights = {str(file.relative_to(site)): height(file) for file in longest(site, 30)}
+    heights = {str(file.relative_to(site)): height(file) for file in longest(site, 15)}
     assert {page: pixels for page, pixels in heights.items() if pixels > HIGHEST} == {}
 
 

@@ -72,8 +72,10 @@ else:
         """
 
         def _optimize_final_module(self):
-            for name in self.callees:  # what is inlined everywhere is dropped
-                self._final_module.get_function(name).linkage = "linkonce_odr"
+            # nobody else sees them: what is inlined everywhere is dropped, and what is called is
+            # given those parts of records that it reads, and not all of their arrays
+            for name in self.callees:
+                self._final_module.get_function(name).linkage = "internal"
             tuning = llvm.create_pipeline_tuning_options(int(config.OPT))
             tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
             tuning.slp_vectorization = bool(config.SLP_VECTORIZE)

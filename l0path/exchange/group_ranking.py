@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
+from ..working_set.curvature import InverseHessian, with_intercept
 from . import group_table
-from .chord_steps import LocalTable
 from .table import EQUAL, in_order
+from .trials import OF_ALL, LocalTable
 
 STRIP_COLUMNS = 256  # columns of working groups in one task of a table
 
@@ -109,21 +110,25 @@ def own_table(model, fit, quadratic, crossing):
     along = np.array_equal(model.places, np.arange(width))
     if not along or not np.array_equal(model.model.W[at], fit.support):
         return None
-    total = max(float(v.sum()), 1e-300)
+    x, B, center = fit.b, np.ascontiguousarray(quadratic.B), np.zeros(width)
+    inverse = InverseHessian(B, np.arange(at.size))
+    if model.problem.intercept:
+        total = max(float(v.sum()), 1e-300)
+        center = model.model.Z[:width] @ v / total
+        x, inverse = np.append(x, fit.b0 + center[at] @ x), with_intercept(*inverse, total)
     return LocalTable(
-        at,
-        fit.b,
-        float(fit.b0),
-        model.lambda2,
-        np.ascontiguousarray(quadratic.B),
-        crossing.c,
-        crossing.rows,
-        np.arange(at.size),
-        crossing.blocks.values,
-        model.model.Z[:width] @ v / total if model.problem.intercept else np.zeros(width),
-        1.0,
-        total,
-        v,
+        S=at,
+        x=x,
+        B=inverse.B,
+        lambda2=model.lambda2,
+        scale=1.0,
+        curvatures=v[None],
+        center=center,
+        place=OF_ALL,
+        c=crossing.c,
+        diagonal=crossing.blocks.values,
+        rows=crossing.rows,
+        index=inverse.index,
     )
 
 

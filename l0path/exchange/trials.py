@@ -1,32 +1,25 @@
-"""Exchanges tried by chord steps (`chord_steps`), which take gradients only.
+"""Exchanges tried by chord steps (`chord_steps`), which take gradients only, under a loss of any
+number of predictors of each row.
 
-From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic predicts
-the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F -
-PROMISE_FACTOR g'B'g / 2, with B' the inverse after the exchange, is what no further descent is
-expected to pass. Where that is above the target, weak duality decides: slopes + v (eta' - eta),
-with v the curvatures of the table and eta' the predictor after the chord step, is dual feasible,
-and its value is what no descent passes (`verbs.bound_of_rows`). What is neither refuted nor below
-the target is left to a refit.
+From the restricted optimum of a support S the quadratic with an inverse Hessian B predicts the
+optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - PROMISE_FACTOR
+g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass.
+Where that is above the target, weak duality decides: slopes + V (eta' - eta), with V the curvatures
+of the table and eta' the predictors after the chord step, is dual feasible, and its value is what
+no descent passes (`verbs.dual_gain_of_rows`). What is neither refuted nor below the target is left
+to a refit.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from ..compiled import part
+from ..core import threads
 from ..core.dispatch import njit
-from ..problem.verbs import drawn_back_rows, dual_gain_of_rows
-from ..working_set.linear_algebra import copy
-from .chord_steps import (
-    SECANTS,
-    Exchange,
-    Trial,
-    direction,
-    gradient,
-    learn,
-    moved_intercept,
-    predict,
-    take_step,
-)
+from ..problem.verbs import drawn_back_rows, dual_gain_of_rows, value_and_slopes
+from ..working_set.linear_algebra import copy, predictor, products
+from .chord_steps import SECANTS, Exchange, chord_step, exchange_work, exchanged, take_step
 
 # what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit
 # close by
@@ -36,6 +29,33 @@ MOST_STEPS = 40  # those after which an exchange is left to a refit that no boun
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 DRAWN_BACK = 4  # chord steps for a dual point within its domain
 SMALL_PROMISE = 1e-12  # share of F that descent may still promise there
+BOUND_SLACK = 1e-12  # share of F by which a bound must be above the target
+# rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
+# takes a fifth of a millisecond, these take about two
+SHARED = 1 << 20
+OF_ALL = np.empty(0, np.int64)  # `LocalTable.place` where the m columns are all working columns
+
+
+class LocalTable(NamedTuple):
+    """The quadratic at a fit from which chord steps start, for a support of k columns, K = k + 1
+    with an intercept, q predictors of each row, and m working columns that may be added.
+
+    Columns are counted from their `center`: an intercept is the predictor there. Second derivatives
+    and curvatures are to be multiplied by `scale`.
+    """
+
+    S: np.ndarray  # (k,), the support, as positions in W
+    x: np.ndarray  # (q K,), coefficients at the optimum of the quadratic, see `chord_steps`
+    B: np.ndarray  # (q K, q K), the inverse Hessian
+    lambda2: float
+    scale: float
+    curvatures: np.ndarray  # (q (q + 1) / 2, n), of rows
+    center: np.ndarray  # (w,), of the working columns; 0 without an intercept
+    place: np.ndarray  # (w,), numbers of working columns among the m; (0,) where they are these
+    c: np.ndarray  # (q m,), downhill slopes at x
+    diagonal: np.ndarray  # (q (q + 1) / 2 m,), second derivatives of each column
+    rows: np.ndarray  # rows[index[l], s m + j]: those of coefficient l with column j
+    index: np.ndarray  # (q K,), -1 for an intercept that has none with centered columns
 
 
 class Exchanges(NamedTuple):
@@ -52,15 +72,75 @@ class Exchanges(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """The aim of trials: with `first` the first exchange below `target`, else the lowest of all;
-    with `thorough` (and `first`) only a bound refutes. `tie`: by how much an exchange must be below
-    one before it to be taken in its place.
-    """
+    """The aim of trials."""
 
-    target: float
-    first: bool
-    thorough: bool
-    tie: float = 0.0
+    target: float  # the value that an exchange must come below
+    first: bool  # whether the first such exchange is taken, or one that is left open; else the best
+    thorough: bool  # whether bounds alone refute (where `first`)
+    tie: float = 0.0  # by how much an exchange must be below one before it to be taken in its place
+    closing: int = CLOSING  # chord steps towards the optimum of the exchange taken, at least 1
+
+
+class Trial(NamedTuple):
+    """The arrays of trials; the last q of q K + q entries are those of the column added."""
+
+    x: np.ndarray  # (q K + q,), coefficients
+    r: np.ndarray  # (q K + q,), gradient
+    z: np.ndarray  # (q K + q,), chord step
+    end: np.ndarray  # (q K + q,), coefficients of a dual point
+    move: np.ndarray  # (q K + q,), step to a dual point
+    left: np.ndarray  # (q K + q,), what a dual point leaves of its equations
+    ridge: np.ndarray  # (q K + q,), lambda2, 0 for intercepts
+    secants: np.ndarray  # see `chord_steps.take_step`
+    eta: np.ndarray  # (q n,), predictors
+    slopes: np.ndarray  # (q n,)
+    ahead: np.ndarray  # (q n,), predictors of a dual point
+    dual: np.ndarray  # (q n,), the dual point
+    moved: np.ndarray  # (q n,), by how much rows of it are drawn back
+
+
+class Found(NamedTuple):
+    """The exchange that trials end with."""
+
+    e: int  # its number, -1 for none
+    F: float  # the value at its coefficients
+    promised: float  # what descent from there still promises
+    reach: float  # the largest |predictor - offset|
+    x: np.ndarray  # (q K + q,), its coefficients, 0 at the one dropped; intercepts at the `center`
+
+
+def tried(rows, table, exchanges, goal):
+    """The `Found` of exchanges of a fit, tried in their order. Proofs mostly refute all exchanges:
+    several threads share these, and the first exchange that is found counts.
+    """
+    size = table.x.size + rows.offset.size // rows.y.size
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie), goal.closing)
+    number, parts = exchanges.out.size, {}
+
+    def piece(left, right):
+        some = exchanges if right - left == number else exchanges.of(slice(left, right))
+        x = np.empty(size)
+        parts[left] = Found(*attempt(rows, table, some, goal, x), x)
+
+    most = min(number * rows.y.size * size // SHARED, number) if thorough else 1
+    pieces = min(threads.count(), most) if most > 1 else 1
+    if pieces == 1:
+        piece(0, number)
+        return parts[0]
+    threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
+    left = min((left for left in parts if parts[left].e >= 0), default=None)
+    return parts[0] if left is None else parts[left]._replace(e=left + parts[left].e)
+
+
+@njit
+def predict_exchanges(table, q, exchanges, change):
+    """Fill change (m,) with what the quadratic of a `LocalTable` predicts for exchanges; inf for
+    columns that are combinations.
+    """
+    work, x = exchange_work(q, table.x.size), np.empty(table.x.size + q)
+    for e in range(change.size):
+        change[e] = _predict(table, Exchange(exchanges.out[e], exchanges.into[e], work), x)
 
 
 @njit
@@ -72,154 +152,193 @@ def attempt(rows, table, exchanges, goal, best):
     through all and take the lowest below the target that is found; with `thorough` refute by bounds
     only, not by PROMISE_FACTOR.
 
-    Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there
-    still promises, and max |eta - offset|. best (k + 1,) has the coefficients of S, 0 at the one
-    dropped, and that of the column added.
+    Returns (e, F, promised, reach) of a `Found`, and leaves its coefficients in best (q K + q,).
     """
-    k, n = table.b.size, rows.y.size
-    v, w = np.empty((5, k + 1)), np.empty((5, n))
-    secants = np.empty((2 * SECANTS + 3, k + 2))
-    trial = Trial(v[0], v[1], v[2], w[0], w[1], secants, v[3], v[4], w[2], w[3], w[4])
-    u, g = np.empty(k), np.empty(k)
-    found, lowest, level = -1, goal.target, table.b0
+    found, F, promised, reach, lowest = -1, np.inf, np.inf, np.inf, goal.target
+    q, size = best.size - table.x.size, best.size
+    v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
+    secants, k = np.empty((2 * SECANTS + 2, size + 2)), table.S.size
+    trial = Trial(v[0], v[1], v[2], v[3], v[4], v[5], v[6], secants, w[0], w[1], w[2], w[3], w[4])
+    for l in range(size):
+        trial.ridge[l] = table.lambda2
+    for s in range(q if rows.intercept else 0):
+        trial.ridge[s * (k + 1) + k] = 0.0
     for e in range(exchanges.out.size):
-        i, j = exchanges.out[e], exchanges.into[e]
-        exchange = Exchange(i, j, predict(table, i, j, trial.x, u, g), u)
-        if exchange.s > 0.0:
-            taken, F, here = _one(rows, table, exchange, trial, goal, lowest)
-            if taken:
-                found, lowest, level = e, F - goal.tie, here
-                copy(trial.x, best)
-                if goal.first:
-                    break
-    if found < 0:
-        return found, lowest, level, 0.0, 0.0
-    i, j = exchanges.out[found], exchanges.into[found]
-    exchange = Exchange(i, j, predict(table, i, j, trial.x, u, g), u)
-    F, level, promised = _closed_in(rows, table, exchange, trial, best, level)
-    reach = 0.0
-    for m in range(n):
-        reach = max(reach, abs(trial.eta[m] - rows.offset[m]))
-    return found, F, level, promised, reach
+        exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
+        taken, value, left = goal.first, np.inf, np.inf  # of a flat quadratic a refit decides
+        if _predict(table, exchange, trial.x) < np.inf:
+            taken, value, left = _one(rows, table, exchange, trial, goal, lowest)
+        if taken:
+            found, F, promised, lowest, reach = e, value, left, value - goal.tie, 0.0
+            copy(trial.x, best)
+            for m in range(trial.eta.size):
+                reach = max(reach, abs(trial.eta[m] - rows.offset[m]))
+            if goal.first:
+                break
+    return found, F, promised, reach
+
+
+@njit
+def _predict(table, exchange, x):
+    """Fill x with the optimum of the quadratic after an exchange, and return the change of F that
+    it predicts, see `exchanged`.
+    """
+    C, q, size, pair = exchange.work.C, exchange.work.left.size, table.x.size, 0
+    m = table.c.size // q
+    if exchange.j >= 0:
+        at = table.place[exchange.j] if table.place.size > 0 else exchange.j
+        for s in range(q):
+            x[size + s] = table.c[s * m + at]
+            for l in range(size):
+                row = table.index[l]
+                C[s, l] = table.scale * table.rows[row, s * m + at] if row >= 0 else 0.0
+            for t in range(s + 1):
+                C[s, size + t] = table.scale * table.diagonal[pair * m + at]
+                pair += 1
+            C[s, size + s] += 2.0 * table.lambda2
+    return exchanged(table.B, table.x, exchange, x)
 
 
 @njit
 def _one(rows, table, exchange, trial, goal, lowest):
-    """Try one exchange from the coefficients in trial.x: (whether it is taken, F, intercept)."""
-    level = table.b0 + moved_intercept(rows, table, exchange.j, table.b, trial.x)
-    for step in range(MOST_STEPS):
-        F, g0 = gradient(rows, table, exchange, trial, level)
-        promised = direction(table, exchange, trial.r, g0, trial.z)
-        learn(trial.secants, trial.r, g0, step)
-        hopeless = F - PROMISE_FACTOR * promised > lowest
-        last = step == MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless)
-        last = last or not F < np.inf  # where it overflows, only a refit can tell
-        if hopeless and (
-            not goal.thorough or F + _least_change(rows, table, exchange, trial, g0) > lowest
-        ):
-            break
-        if F < lowest or (last and goal.first):
-            return True, F, level
-        level = take_step(rows, table, exchange, trial, step, g0, level)
-    return False, np.inf, level
-
-
-@njit
-def _closed_in(rows, table, exchange, trial, best, level):
-    """Bring the exchange taken, with the coefficients `best`, to its optimum: (F, intercept, what
-    descent still promises).
+    """Try one exchange from the coefficients in trial.x, and bring it towards its optimum if it is
+    taken: (whether it is, F, what descent still promises).
     """
-    F, promised, level_best = np.inf, np.inf, level
-    copy(best, trial.x)
-    for step in range(CLOSING):
-        F, g0 = gradient(rows, table, exchange, trial, level)
-        before, promised = promised, direction(table, exchange, trial.r, g0, trial.z)
-        level_best = level
-        copy(trial.x, best)
-        if promised <= SMALL_PROMISE * abs(F) or not promised < 0.5 * before:
+    closing, F, promised = 0, np.inf, np.inf
+    for step in range(MOST_STEPS + goal.closing):
+        F, before = _gradient(rows, table, exchange, trial), promised
+        promised = chord_step(table.B, exchange, trial.r, trial.z)
+        known = F < np.inf  # where it overflows, only a refit can tell
+        if closing == 0:
+            hopeless = known and F - PROMISE_FACTOR * promised > lowest
+            last = step >= MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless) or not known
+            if hopeless and (
+                not goal.thorough or _refuted(rows, table, exchange, trial, F, lowest)
+            ):
+                break
+            taken = F < lowest or (last and goal.first)
+            if not taken and step >= MOST_STEPS - 1:
+                break
+            closing = 1 if taken else 0
+        elif promised < 0.5 * before:
+            closing += 1
+        else:
+            closing = goal.closing
+        if closing == goal.closing or (closing > 0 and promised <= SMALL_PROMISE * abs(F)):
             break
-        learn(trial.secants, trial.r, g0, step)
-        level = take_step(rows, table, exchange, trial, step, g0, level)
-    return F, level_best, promised
+        take_step(table.B, exchange, trial.secants, step, trial.x, trial.r, trial.z)
+    return closing > 0, F, promised
 
 
 @njit
-def _least_change(rows, table, exchange, trial, left):
-    """A lower bound on the change of F by an exchange and any descent on its support; -inf where no
-    bound was found. Changes trial.r. left: the derivative in the intercept.
+def _predictors(rows, table, j, x, base, out):
+    """Fill out (q n,) with base (q n,) and the predictors of coefficients x (q K + q,)."""
+    S, k, n, size = table.S, table.S.size, rows.y.size, table.x.size
+    K = k + 1 if rows.intercept else k
+    for s in range(x.size - size):
+        b, u, own = part(x, s * K, s * K + k), part(out, s * n, s * n + n), x[size + s]
+        level = x[s * K + k] if rows.intercept else 0.0
+        for a in range(k):
+            level -= table.center[S[a]] * b[a]
+        if j >= 0:
+            level -= table.center[j] * own
+        predictor(rows.Z, S, b, level, part(base, s * n, s * n + n), u)
+        if j >= 0:
+            column = rows.Z[j]
+            for m in range(n):
+                u[m] += own * column[m]
 
-    The dual point slopes + scale curvatures d, with d the change of the predictor after the chord
-    step, has X'dual = -2 lambda2 (x - z) on the support. Rows whose curvature was much larger than
-    it is here leave the domain of the conjugate with it: they are drawn back towards their slopes,
-    and a further chord step takes up what that leaves of the equation.
+
+@njit
+def _gradient(rows, table, exchange, trial):
+    """F at trial.x; leaves its gradient in trial.r, 0 for what is not in the support."""
+    x, r, ridge = trial.x, trial.r, trial.ridge
+    _predictors(rows, table, exchange.j, x, rows.offset, trial.eta)
+    F = value_and_slopes(rows.loss, rows.y, trial.eta, rows.weights, trial.slopes)
+    _products(rows, table, exchange, trial.slopes, r)
+    for l in range(x.size):  # of the member dropped x is 0
+        F += ridge[l] * x[l] * x[l]
+        r[l] += 2.0 * ridge[l] * x[l]
+    return F
+
+
+@njit
+def _products(rows, table, exchange, D, r):
+    """Fill r (q K + q,) with what slopes D (q n,) in the predictors are in the coefficients, 0 for
+    what is not in the support.
     """
-    x, r, end, move = trial.x, trial.r, trial.end, trial.move
-    total = table.total if rows.intercept else np.inf
-    copy(x, end)
-    copy(trial.z, move)
-    copy(trial.eta, trial.ahead)
-    copy(trial.slopes, trial.dual)
-    for _round in range(DRAWN_BACK):
-        _extrapolate(rows, table, exchange.j, move, -left / total, trial)
-        change = 0.0
-        for l in range(x.size):
-            end[l] -= move[l]
-            change += table.lambda2 * (end[l] * end[l] - x[l] * x[l])
-            r[l] = 0.0
-        gain, left, moved = _dual_gain(rows, table, exchange, trial)
-        if moved == 0:
-            return change + gain
-        if moved > 0.1 * rows.y.size:
-            break
-        direction(table, exchange, r, left, move)
-    return -np.inf
+    S, j, k, n, size = table.S, exchange.j, table.S.size, rows.y.size, table.x.size
+    K = k + 1 if rows.intercept else k
+    for s in range(r.size - size):
+        slopes, total, own = part(D, s * n, s * n + n), 0.0, 0.0
+        products(rows.Z, S, slopes, part(r, s * K, s * K + k))
+        for m in range(n if rows.intercept else 0):
+            total += slopes[m]
+        for a in range(k):
+            r[s * K + a] -= table.center[S[a]] * total
+        if rows.intercept:
+            r[s * K + k] = total
+        if j >= 0:
+            column = rows.Z[j]
+            for m in range(n):
+                own += slopes[m] * column[m]
+            own -= table.center[j] * total
+        r[size + s] = own
+        if exchange.i >= 0:
+            r[s * K + exchange.i] = 0.0
 
 
 @njit
-def _dual_gain(rows, table, exchange, trial):
-    """The value of trial.dual over F here, by the rows within the domain of the conjugate; the
-    others, `moved`, are drawn back, and what that leaves of the equation is added to trial.r and
-    returned for the intercept: (gain, left, moved).
+def _refuted(rows, table, exchange, trial, F, target):
+    """Whether a bound shows that an exchange and any descent on its support stay above the target.
+
+    The dual point slopes + V (ahead - eta), with `ahead` the predictors after the chord step, has
+    X'dual = -2 lambda2 (x + z) on the support. Rows whose curvature was much larger than it is here
+    leave the domain of the conjugate with it: they are drawn back towards their slopes, and a
+    further chord step takes up what that leaves of the equation.
     """
     loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
-    ahead, dual, left, moved, k = trial.ahead, trial.dual, 0.0, 0, table.S.size
-    gain = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)
-    if abs(gain) < np.inf:  # mostly all rows are within
-        return gain, left, moved
-    gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
-    for m in range(y.size):
-        away = trial.moved[m]
-        if away == 0.0:
-            continue
-        moved += 1
-        left += away
-        for l in range(k + 1):
-            at = table.S[l] if l < k else exchange.j
-            if l != exchange.i and at >= 0:
-                trial.r[l] += away * (rows.Z[at, m] - table.mean[at])
-    return gain, left, moved
+    x, end, move, ahead, dual = trial.x, trial.end, trial.move, trial.ahead, trial.dual
+    copy(x, end)
+    copy(trial.z, move)
+    copy(eta, ahead)
+    copy(slopes, dual)
+    for _round in range(DRAWN_BACK):
+        _extrapolate(rows, table, exchange.j, trial)
+        gain, moved = dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual), 0
+        if not abs(gain) < np.inf:  # mostly all rows are within
+            gain = drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, trial.moved)
+            for m in range(eta.size):
+                moved += trial.moved[m] != 0.0
+        for l in range(x.size):
+            end[l] += move[l]
+            gain += trial.ridge[l] * (end[l] * end[l] - x[l] * x[l])
+        if moved == 0:
+            return F + gain - BOUND_SLACK * abs(F) > target
+        if moved > 0.1 * eta.size:
+            break
+        _products(rows, table, exchange, trial.moved, trial.left)
+        chord_step(table.B, exchange, trial.left, move)
+    return False
 
 
 @njit
-def _extrapolate(rows, table, j, z, shift, trial):
-    """Move the predictor trial.ahead by the chord step -z (k + 1,), whose intercept moves by
-    `shift` and by the means, and trial.dual by what the curvatures make of it.
+def _extrapolate(rows, table, j, trial):
+    """Move the predictors trial.ahead by the step trial.move, and trial.dual by what the curvatures
+    make of it.
     """
-    S, Z, ahead, dual = table.S, rows.Z, trial.ahead, trial.dual
-    k = S.size
-    for m in range(ahead.size):
-        dual[m] -= table.scale * table.curvatures[m] * ahead[m]
-    for l in range(k + 1):
-        at = S[l] if l < k else j
-        if at >= 0:
-            shift += table.mean[at] * z[l]
-    for m in range(ahead.size):
-        ahead[m] += shift
-    for l in range(k + 1):
-        at = S[l] if l < k else j
-        if at >= 0 and z[l] != 0.0:
-            column, t = Z[at], z[l]
-            for m in range(ahead.size):
-                ahead[m] -= t * column[m]
-    for m in range(ahead.size):
-        dual[m] += table.scale * table.curvatures[m] * ahead[m]
+    ahead, moved, n, pair = trial.ahead, trial.moved, rows.y.size, 0
+    _predictors(rows, table, j, trial.move, ahead, moved)
+    for l in range(ahead.size):
+        ahead[l] = moved[l] - ahead[l]  # the move
+    for s in range(ahead.size // n):
+        left, to_left = part(ahead, s * n, s * n + n), part(trial.dual, s * n, s * n + n)
+        for t in range(s + 1):
+            V, right = table.curvatures[pair], part(ahead, t * n, t * n + n)
+            for m in range(n):
+                to_left[m] += table.scale * V[m] * right[m]
+            to_right = part(trial.dual, t * n, t * n + n)
+            for m in range(n if t < s else 0):
+                to_right[m] += table.scale * V[m] * left[m]
+            pair += 1
+    copy(moved, ahead)

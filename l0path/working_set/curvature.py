@@ -2,6 +2,7 @@
 are enough of them, so that a table of exchanges costs O(n w) and not O(n k w).
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -157,7 +158,8 @@ class Derivatives(NamedTuple):
 @njit
 def _invert_some(G, index, scale, lambda2, B):
     """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, with a
-    ridge more where these are dependent.
+    ridge more where these are dependent, each in the units of its column: bounds of exchanges rest
+    on B, and columns may be of any size.
     """
     k, trace = index.size, 0.0
     H = np.empty((k, k))
@@ -166,8 +168,25 @@ def _invert_some(G, index, scale, lambda2, B):
             H[i, j] = scale * G[index[i], index[j]]
         trace += H[i, i]
     for i in range(k):
-        H[i, i] += 2.0 * lambda2 + 1e-10 * trace / k + 1e-300
+        H[i, i] += 2.0 * lambda2 + 1e-10 * (H[i, i] + 1e-20 * trace / k) + 1e-300
     invert(H, k, B)
+
+
+class InverseHessian(NamedTuple):
+    """That of the coefficients of K = k + 1 columns, the last that of the intercept, where the
+    others are centered, or of K = k without one.
+    """
+
+    B: np.ndarray  # (K, K)
+    index: np.ndarray  # (K,), rows of second derivatives that are those of columns, -1 for none
+
+
+def with_intercept(B, index, total):
+    """The `InverseHessian` of centered columns with B (k, k) and curvatures that sum to `total`."""
+    k = index.size
+    whole, rows = np.zeros((k + 1, k + 1)), np.empty(k + 1, np.int64)
+    whole[:k, :k], whole[k, k], rows[:k], rows[k] = B, 1.0 / total, index, -1
+    return InverseHessian(whole, rows)
 
 
 class Local:
@@ -216,6 +235,13 @@ class Local:
             self.own = np.concatenate([self.own, self.ZV @ new.T], axis=1)
         self.width = width
 
+    @cached_property
+    def inverse(self):
+        """The `InverseHessian`."""
+        if self.centered:
+            return with_intercept(self.B, self.index, self.total)
+        return InverseHessian(self.B, self.index)
+
     rows = property(lambda self: self.own if self.gram is None else self.gram.G)
     diagonal = property(lambda self: self._diagonal if self.gram is None else self.gram.diagonal)
     mean = property(lambda self: self._mean if self.gram is None else self.gram.mean)
@@ -228,5 +254,5 @@ class Local:
             + (0 if self.ZV is None else self.ZV.size)
             + 2 * self.slopes.size
             + 3 * self.c.size
-            + self.B.size
+            + 2 * self.B.size
         )

@@ -281,10 +281,11 @@ def _finished(terms, x, F, V):
     """(x, F) after steps within trust regions from a point at which Newton steps ended although F
     may fall along V: weights that are far apart leave a Hessian that rounding has made singular.
     """
-    # in shares of F, which may be as small as exp(-200): trust regions are made for functions of a
-    # size near 1
-    size = max(abs(F), np.finfo(float).tiny)
-    curvature = np.diagonal(V.T @ terms(x)[2] @ V) / size
+    curvature = np.diagonal(V.T @ terms(x)[2] @ V)
+    # in shares of F, which may be as small as exp(-200), or 0 by rounding: trust regions are made
+    # for functions of a size near 1
+    size = max(abs(F), curvature.max(), np.finfo(float).tiny)
+    curvature = curvature / size
     # far out there may be a slope and no curvature
     unit = np.sqrt(np.maximum(curvature, TRACE * max(1.0, curvature.max())))
 

@@ -180,38 +180,6 @@ def products(Z, S, slopes, out):
 
 
 @njit
-def products_of_rows(Z, S, R, out):
-    """out[m, s] = z_s'R_m for the rows of R (m, n) and the columns S (k,), three rows and four
-    columns at a time, the last ones again where there are fewer.
-    """
-    k, n, m = S.size, R.shape[1], len(R)
-    for a in range(0, k, 4):
-        b, c, d = min(a + 1, k - 1), min(a + 2, k - 1), min(a + 3, k - 1)
-        z0, z1, z2, z3 = Z[S[a]], Z[S[b]], Z[S[c]], Z[S[d]]
-        for e in range(0, m, 3):
-            f, g = min(e + 1, m - 1), min(e + 2, m - 1)
-            x, y, w = R[e], R[f], R[g]
-            t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = v0 = v1 = v2 = v3 = 0.0
-            for i in range(n):
-                t, u, v = x[i], y[i], w[i]
-                t0 += t * z0[i]
-                t1 += t * z1[i]
-                t2 += t * z2[i]
-                t3 += t * z3[i]
-                u0 += u * z0[i]
-                u1 += u * z1[i]
-                u2 += u * z2[i]
-                u3 += u * z3[i]
-                v0 += v * z0[i]
-                v1 += v * z1[i]
-                v2 += v * z2[i]
-                v3 += v * z3[i]
-            out[e, a], out[e, b], out[e, c], out[e, d] = t0, t1, t2, t3
-            out[f, a], out[f, b], out[f, c], out[f, d] = u0, u1, u2, u3
-            out[g, a], out[g, b], out[g, c], out[g, d] = v0, v1, v2, v3
-
-
-@njit
 def weighted_gram(Z, S, v, H, h0, work):
     """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v. Where
     most v are zero (hinges) the other rows are gathered first.

@@ -146,11 +146,11 @@ def check_path(d, path, truths, report):
     for row in rows:
         _numbers(d, row, report)
         _converged(d, row, report)
-        if row.model.details["status"] == "converged":
+        if row.details["status"] == "converged":
             _optimality(d, row, report)
         _bound(row, report)
-    for number in sorted({row.model.details["slice"] for row in rows}):
-        those = [row for row in rows if row.model.details["slice"] == number]
+    for number in sorted({row.details["slice"] for row in rows}):
+        those = [row for row in rows if row.details["slice"] == number]
         _intervals(those, report)
         _end(d, path, those, report)
     return rows
@@ -166,11 +166,11 @@ def _numbers(d, row, report):
     an optimum it is the infimum, which no coefficients are below.
     """
     m, r, o, at = row.model, d.record, row.truth.optima, (row.beta, row.intercept)
-    own = o.objective(*at, m.details["lambda1"], m.details["lambda2"]) + row.paid
+    own = o.objective(*at, row.details["lambda1"], row.details["lambda2"]) + row.paid
     slack = row.slack(1e-9) + o.rounding(*at)
     above = own - m.objective
-    near = above >= -slack if m.details["status"] == "separated" else abs(above) <= slack
-    if m.objective == math.inf and m.details["status"] == "not_converged":
+    near = above >= -slack if row.details["status"] == "separated" else abs(above) <= slack
+    if m.objective == math.inf and row.details["status"] == "not_converged":
         near = own == math.inf  # beyond all numbers, and said so
     report.say("objective", not near, f"{row}: own {own:.12g}")
     slack = 1e-9 * (1 + np.abs(row.beta.T))
@@ -188,11 +188,11 @@ def _converged(d, row, report):
     m, truth, o = row.model, row.truth, row.truth.optima
     best = truth.value[row.number] + row.paid
     mask = int(truth.columns[row.number])
-    if m.details["status"] == "separated":
+    if row.details["status"] == "separated":
         finite = o.attained(mask, row.use)
         report.say("separated", finite, f"{row}: a finite optimum {best:.10g} exists")
         return
-    if m.details["status"] != "converged":
+    if row.details["status"] != "converged":
         report.checked["not converged"] += 1
         return
     report.say("attained", o.recedes(mask), f"{row}: its columns have no finite optimum")
@@ -216,7 +216,7 @@ def _converged(d, row, report):
 def _optimality(d, row, report):
     """The class that a row claims."""
     m, truth = row.model, row.truth
-    if "left_out" in m.details["flags"] and m.optimality in (
+    if "left_out" in row.details["flags"] and m.optimality in (
         "global",
         "refit_swap",
         "refit_swap_m",
@@ -228,7 +228,7 @@ def _optimality(d, row, report):
         report.say("global", wrong, f"{row}: {truth.name(at)} has {value:.10g}")
     elif m.optimality in ("refit_swap", "refit_swap_m"):
         near = truth.exchanges(row.number)
-        tried = m.details["exchanges"] or (20 if d.units is None else 10)
+        tried = row.details["exchanges"] or (20 if d.units is None else 10)
         if not near.size or (m.optimality == "refit_swap_m" and tried < near.size):
             return
         value = truth.value[near] + row.price * truth.cost[near]
@@ -246,8 +246,8 @@ def _coordinatewise(d, row, report):
     m, r = row.model, d.record
     words = {k: r[k] for k in r if k not in ("X", "y")}
     words |= {
-        "lambda1": m.details["lambda1"],
-        "lambda2": m.details["lambda2"],
+        "lambda1": row.details["lambda1"],
+        "lambda2": row.details["lambda2"],
         "excluded": d.excluded,
     }
     X = np.where(row.truth.optima.alive, r["X"], 0.0)
@@ -291,12 +291,12 @@ def _intervals(rows, report):
     """Within its interval of lambda0 a row is the best of its slice, but for separated rows that
     were passed.
     """
-    if any("left_out" in row.model.details["flags"] for row in rows):
-        rows = [row for row in rows if row.model.details["status"] != "separated"]
+    if any("left_out" in row.details["flags"] for row in rows):
+        rows = [row for row in rows if row.details["status"] != "separated"]
     cost = np.array([float(row.truth.cost[row.number]) for row in rows])
     F = np.array([row.model.objective - row.paid for row in rows])
     for i, row in enumerate(rows):
-        low, high = row.model.details["lambda0_low"], row.model.details["lambda0_high"]
+        low, high = row.details["lambda0_low"], row.details["lambda0_high"]
         if not (math.isfinite(low) and high > low):
             continue
         for value in (
@@ -317,10 +317,10 @@ def _end(d, path, rows, report):
     if (
         last.on_price
         or not path.status.startswith("complete")
-        or last.model.details["status"] != "converged"
+        or last.details["status"] != "converged"
     ):
         return
-    if "left_out" in last.model.details["flags"] or any(
+    if "left_out" in last.details["flags"] or any(
         "searched without" in note for note in path.notes
     ):
         return  # columns that separate the classes
@@ -346,7 +346,7 @@ def _certify(d, path, rows, truths, report):
     n_best = 1 + d.seed % 4 if d.action == "n_best" else 1
     c = path.certify(index=row.model._index, n_best=n_best, **LIMITS)
     check_certificate(d, c, n_best, truths, report)
-    if row.model.details["status"] == "converged":
+    if row.details["status"] == "converged":
         wrong = c.incumbent > row.model.objective + row.slack(1e-9)
         report.say("worse", wrong, f"certify {row}: {c.incumbent} is worse")
 
@@ -367,7 +367,7 @@ def check_certificate(d, c, n_best, truths, report):
     if math.isfinite(c.lower_bound):
         slack = 1e-9 * abs(value) + 1e-10 * truth.scale + truth.noise(at)
         report.say("certified bound", c.lower_bound > value + slack, text)
-    if math.isfinite(c.deviance_ratio_bound) and there.model.details["status"] == "converged":
+    if math.isfinite(c.deviance_ratio_bound) and there.details["status"] == "converged":
         wrong = there.model.deviance_ratio > c.deviance_ratio_bound + 1e-7
         report.say("deviance ratio", wrong, f"{text}: {c.deviance_ratio_bound}")
     _fixed(c, there, k, d.units, report)

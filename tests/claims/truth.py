@@ -1,6 +1,7 @@
 """Optima of an instance by what may be chosen, and rows of a path in the same terms."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 from hierarchies import parents
@@ -122,6 +123,7 @@ class Row:
 
     def __init__(self, d, truth, model):
         self.model, self.truth, o = model, truth, truth.optima
+        self.details = details = model.details.to_dict()
         full = model.path.coef(index=model._index, full=True).to_numpy(dtype=float)
         self.intercept = np.asarray(model.intercept, dtype=float)
         self.beta = full[-o.p :]
@@ -135,8 +137,8 @@ class Row:
             groups = model.path._solutions[model._index].groups.tolist()
             self.chosen = [g for g in groups if g not in d.held]
         self.number = truth.number(self.chosen)
-        self.on_price = math.isfinite(model.details["lambda0"])
-        self.price = model.details["lambda0"] if self.on_price else 0.0
+        self.on_price = math.isfinite(details["lambda0"])
+        self.price = details["lambda0"] if self.on_price else 0.0
         self.use = o._sets(truth.columns[[self.number]])
         self.noise = float(o.noise(self.t)[0])
         truth.meet(self.number, self.t, self.beta, self.intercept)
@@ -153,10 +155,14 @@ class Row:
         own = relative * abs(self.model.objective) + 1e-10 * self.truth.scale + self.noise
         return own + sum(self.truth.noise(number) for number in numbers)
 
-    def __str__(self):
-        m = self.model
-        at = f"lambda0={m.details['lambda0']:.6g} " if self.on_price else ""
+    @cached_property
+    def _text(self):
+        m, of = self.model, self.details
+        at = f"lambda0={of['lambda0']:.6g} " if self.on_price else ""
         return (
-            f"row {m._index} slice {m.details['slice']} {at}k={m.k} {self.chosen} objective "
-            f"{m.objective:.10g} {m.optimality} {m.details['status']} {m.details['flags']}"
+            f"row {m._index} slice {of['slice']} {at}k={m.k} {self.chosen} objective "
+            f"{m.objective:.10g} {m.optimality} {of['status']} {of['flags']}"
         )
+
+    def __str__(self):
+        return self._text  # of every claim, whether it is false or not

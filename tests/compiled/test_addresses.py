@@ -150,7 +150,9 @@ def test_a_further_loss_compiles_no_kernel_of_the_search():
     eta = X[:, 0] - X[:, 1]
     l0path.fit(X, np.where(eta > RNG.logistic(size=60), 1, -1), loss="logistic", max_k=4)
     before = [len(kernel.signatures) for kernel in (refits.refit_in_turn, trials.attempt)]
-    for loss, y in (("poisson", RNG.poisson(np.exp(eta / 2))), ("gamma", np.exp(eta))):
+    classes = np.digitize(eta + RNG.logistic(size=60), [-1, 1])  # two predictors of each row
+    amounts = ("poisson", RNG.poisson(np.exp(eta / 2))), ("gamma", np.exp(eta))
+    for loss, y in (*amounts, ("multinomial", classes)):
         l0path.fit(X, y * 1.0, loss=loss, max_k=4)
 
     @l0path.own_loss("pseudo_huber_by_address")

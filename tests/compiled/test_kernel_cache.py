@@ -11,6 +11,7 @@ import os
 import pkgutil
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -206,6 +207,30 @@ def test_reordered_fields_of_a_record_make_another_kernel():
 
     assert text("a b") == text("a b") != text("b a")
     assert text("a b", module="elsewhere") is None
+
+
+STAMPS = """
+import importlib, pkgutil
+import l0path
+from l0path.compiled import reach
+from l0path.exchange import trials
+from l0path.working_set import refits
+
+kernels = refits.refit_in_turn.py_func, trials.attempt.py_func
+before = [reach.stamp(kernel) for kernel in kernels]
+for found in pkgutil.walk_packages(l0path.__path__, "l0path."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+print(before == [reach.stamp(kernel) for kernel in kernels])
+"""
+
+
+def test_kernels_for_all_losses_are_stored_once():
+    """Verbs of several classes were registered when these were first asked for: their first fit
+    compiled the kernels of the search once more.
+    """
+    told = subprocess.run([sys.executable, "-c", STAMPS], capture_output=True, text=True, cwd=ROOT)
+    assert told.stdout.strip() == "True", told.stderr
 
 
 def test_stamps_reach_through_modules_and_verbs():

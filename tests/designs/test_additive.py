@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from design_checks import assert_verbs
 from lazy import lazy
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.designs import Additive, Dense, Levels, additive, blocks, derived
@@ -62,8 +63,7 @@ def explicit(X, names):
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("bins", [1, 2, 7, None])
+@pytest.mark.parametrize(("bins", "form"), thinned(2, [1, 2, 7, None], FORMS))
 def test_every_verb_is_that_of_the_explicit_features(bins, form):
     rng = np.random.default_rng(0)
     X = np.insert(table(rng, 40), 2, 3.0, axis=1)  # a constant column has no features
@@ -192,9 +192,10 @@ def labels(rng, X, loss):
     )
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("algorithm", ["swap", "feature_generating"])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    ("loss", "algorithm", "form"),
+    thinned(2, ["squared", "logistic"], ["swap", "feature_generating"], ["dense", "sparse"]),
+)
 def test_groups_are_columns_from_end_to_end(loss, algorithm, form):
     """Paths, bounds and predictions are those of the explicit features; columns without a linear
     trend are found.

@@ -9,6 +9,7 @@ import pytest
 from design_checks import peak
 from disk_sources import SOURCES, genotypes, parquet_of, saved, write_bed
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.designs import blocks, convert, polynomial
@@ -41,9 +42,13 @@ def assert_same_path(a, b):
 
 
 @pytest.mark.parametrize(
-    "loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"]
+    ("dtype", "loss"),
+    thinned(
+        2,
+        ["float64", "float32"],
+        ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"],
+    ),
 )
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_paths_are_those_of_the_matrix_in_memory(tmp_path, loss, dtype):
     X, y = problem(7, 120, 60, loss, dtype)
     assert_same_path(
@@ -133,8 +138,10 @@ def test_a_fit_to_genotypes(tmp_path):
     assert path.model(k=2).features == ["rs20", "rs120"]
 
 
-@pytest.mark.parametrize("kind", ["zarr square", "zarr wide", "dask", "parquet", "npy C"])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    ("loss", "kind"),
+    thinned(2, ("squared", "logistic"), ("zarr square", "zarr wide", "dask", "parquet", "npy C")),
+)
 def test_paths_of_chunked_sources(tmp_path, kind, loss):
     X, y = problem(14, 90, 30, loss)
     assert_same_path(

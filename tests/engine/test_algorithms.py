@@ -49,7 +49,7 @@ MAX_K = 4
 
 
 @cache
-def data(loss, seed=3, n=60, p=8):
+def data(loss, seed=3, n=60, p=7):
     """X with a common factor and a few zeros, y."""
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n, p)) + 0.7 * rng.normal(size=(n, 1))) * (rng.random((n, p)) < 0.8)

@@ -112,7 +112,7 @@ def test_verified_sizes_have_no_improving_exchange(loss):
 
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_high_effort_finds_every_best_subset(loss):
-    for case in cases(loss)[:5]:
+    for case in cases(loss)[:3]:
         path = case.fitted(algorithm=LocalSearch(effort="high"), random_state=1)
         for s in path._solutions:
             assert s.objective == pytest.approx(
@@ -133,7 +133,7 @@ def test_no_exchange_over_all_columns_improves_although_the_search_saw_few(seeds
         grew += path.rounds.working.iloc[-1] > 100
         for model in path:
             assert model.optimality == ("global" if model.k <= 1 else "refit_swap")
-            if model.k in (1, 3, 6):
+            if model.k in (1, 3):
                 worse = oracles.refit_swap_improvement(
                     X, y, model.support, model.objective, lambda2=model.details["lambda2"]
                 )

@@ -19,6 +19,7 @@ import oracles
 import pytest
 from asked import loss_with
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.core.control import imported_whole
@@ -138,11 +139,13 @@ def test_ctrl_c_returns_what_is_solved():
     check(path)
 
 
-@pytest.mark.parametrize("delay", [0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05])
 @pytest.mark.parametrize(
-    "options",
-    [dict(max_k=25), dict(max_k=12, loss="logistic", lambda2=0.01)],
-    ids=["squared", "logistic"],
+    ("options", "delay"),
+    thinned(
+        2,
+        [dict(max_k=25), dict(max_k=12, loss="logistic", lambda2=0.01)],
+        [0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05],
+    ),
 )
 def test_ctrl_c_at_any_moment_returns_sound_points(delay, options):
     path = None
@@ -315,7 +318,7 @@ X = rng.normal(size=(100, 300))
 y = X[:, 3] - X[:, 7] + rng.normal(size=100)
 before = set(sys.modules)
 path = l0path.fit(X, y)
-lazy = sorted(m for m in ("statsmodels", "sklearn", "matplotlib") if m in sys.modules)
+lazy = sorted(m for m in ("statsmodels", "sklearn", "matplotlib", "tqdm") if m in sys.modules)
 kernels = {}
 for name, module in list(sys.modules.items()):
     if name.split(".")[0] == "l0path":

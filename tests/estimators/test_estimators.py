@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from estimator_samples import sample
 from lazy import lazy
+from thinning import slow_but
 
 import l0path
 from l0path.core.hints import OF_ESTIMATORS
@@ -32,7 +33,7 @@ FOUR = ["L0Regressor", "L0Classifier", "L0RegressorCV", "L0ClassifierCV"]
 @pytest.mark.filterwarnings(
     "ignore:No features were selected:UserWarning"
 )  # scikit-learn's word for an intercept alone, which cross-validation may choose on noise
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize("name", slow_but(["L0Regressor", "L0Classifier", "L0ClassifierCV"], FOUR))
 def test_checks_of_scikit_learn(name):
     # one ridge: the default grid of them, with more folds, is checked among the slow tests
     few = {"cv": 2, "max_k": 2, "lambda2": 0.1} if name.endswith("CV") else {}

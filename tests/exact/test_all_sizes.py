@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from test_leaps import CASES, REL, case, data, dependent, enumerated, posed
+from thinning import thinned
 
 import l0path
 from l0path.engine.proving import proofs
@@ -42,8 +43,7 @@ def least_by_size(table, held):
     return out
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize(("workers", "number"), thinned(2, [1, 4], range(len(CASES))))
 def test_best_sets_of_all_sizes_are_found_without_any_start(number, workers):
     X, y, options, lambda2 = case(number)
     problem, held = posed(X, y, **options), len(options.get("forced", ()))

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from asked import loss_with
 from test_leaps import enumerated, posed
+from thinning import thinned
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -294,8 +295,7 @@ def every_set(X, y, groups, forced=(), **same):
     return out
 
 
-@pytest.mark.parametrize("loss", oracles.LOSSES)
-@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize(("overlap", "loss"), thinned(2, [False, True], oracles.LOSSES))
 def test_sets_of_groups_are_proven_and_are_the_enumerated_best(loss, overlap):
     X, y, groups = grouped(3, loss, overlap=overlap)
     lambda2 = 0.02 if loss != "squared" else 0.0

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from oracles import scaling
+from thinning import thinned
 
 import l0path
 from l0path import relaxation
@@ -104,11 +105,13 @@ def enumerated(
     Z, v = np.sqrt(w)[:, None] * (X - c) / s, np.sqrt(w) * (y - (w @ y if intercept else 0.0))
     free, out = [j for j in range(X.shape[1]) if j not in {*forced, *excluded}], {}
     for k in range(len(free) + 1):
+        m = k + len(forced)
+        ridge, target = np.sqrt(2.0 * lambda2) * np.eye(m), np.r_[v, np.zeros(m)]
         for chosen in combinations(free, k):
             T = sorted((*chosen, *forced))
-            A = np.vstack([Z[:, T], np.sqrt(2.0 * lambda2) * np.eye(len(T))])
-            b = np.linalg.lstsq(A, np.r_[v, np.zeros(len(T))], rcond=None)[0]
-            out[tuple(T)] = 0.5 * float(np.sum((A @ b - np.r_[v, np.zeros(len(T))]) ** 2))
+            A = np.vstack([Z[:, T], ridge])
+            b = np.linalg.lstsq(A, target, rcond=None)[0]
+            out[tuple(T)] = 0.5 * float(np.sum((A @ b - target) ** 2))
     return out
 
 
@@ -150,8 +153,7 @@ def case(number, n=30, p=9):
     return X, y, options, lambda2
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("n_best", [1, 7])
+@pytest.mark.parametrize(("n_best", "number"), thinned(2, [1, 7], range(len(CASES))))
 def test_sizes_are_those_of_enumeration(number, n_best):
     X, y, options, lambda2 = case(number)
     problem = posed(X, y, **options)
@@ -171,8 +173,7 @@ def test_sizes_are_those_of_enumeration(number, n_best):
             agree(search, values, problem.y.var())
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("n_best", [1, 5])
+@pytest.mark.parametrize(("n_best", "number"), thinned(2, [1, 5], range(len(CASES))))
 def test_lambda0_is_that_of_enumeration(number, n_best):
     X, y, options, lambda2 = case(number)
     rng = np.random.default_rng(number)

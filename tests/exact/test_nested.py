@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import oracles
 import pytest
+from thinning import thinned
 
 import l0path
 from l0path.core.status import FitStatus
@@ -93,8 +94,7 @@ def check_bounds(d, steps):
     return finite, total
 
 
-@pytest.mark.parametrize("loss", SMOOTH)
-@pytest.mark.parametrize("steps", [1, 1000])
+@pytest.mark.parametrize(("steps", "loss"), thinned(2, [1, 1000], SMOOTH))
 def test_no_bound_of_a_node_is_above_the_least_value(loss, steps):
     counts = [check_bounds(d, steps) for d in problems(loss, 2, 5, ridge=True)]
     finite, total = np.sum(counts, axis=0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from class_samples import class_model
 
-from l0path.exchange.neighborhoods.class_quadratic import predict, removals, table_at
+from l0path.exchange.neighborhoods.class_quadratic import ClassQuadratic
+from l0path.exchange.trials import Exchanges
 from l0path.problem.problem import Fit
 
 N, W, R = 30, 6, 3
@@ -47,15 +48,13 @@ def test_exchanges_of_the_quadratic(intercept, lambda2):
     K = len(S) + intercept
     x = rng.normal(size=(K, q)) / 2
     b0 = x[3] @ model.T if intercept else np.zeros(R)
-    table = table_at(model, Fit(S, x[:3], b0, 0.0), lambda2)
-    rows = model.row_data(model.Z)
-    pairs = np.array([(-1, -1), (1, -1), (-1, 1), (-1, 4), (0, 4), (2, 1), (1, 4), (-1, 5)])
-    found = np.empty(len(pairs))
-    predict(rows, table, pairs, lambda2, found)
-    assert found[0] + removals(table)[1] == pytest.approx(found[1], rel=1e-9)
+    found = ClassQuadratic(model, Fit(S, x[:3], b0, 0.0), lambda2)
+    pairs = np.array([(-1, -1), (1, -1), (-1, 1), (-1, 4), (0, 4), (2, 1), (1, 4), (-1, 5), (0, 5)])
+    changes = found.predicted(Exchanges(*pairs.T.copy()))[1]
+    assert changes[0] == 0.0 and changes[1] == found.removals()[1]
     base = least(*quadratic(model, S, x, lambda2), np.arange(q * K), [], 0.0)
-    for (i, j), change in zip(pairs.tolist(), found.tolist(), strict=True):
-        if j == 5 and lambda2 == 0.0:
+    for (i, j), change in zip(pairs.tolist(), changes.tolist(), strict=True):
+        if (i, j) == (-1, 5) and lambda2 == 0.0:
             assert change == np.inf
             continue
         columns = [*S, j] if j >= 0 else [*S]

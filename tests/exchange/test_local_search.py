@@ -10,9 +10,8 @@ from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.protocols import Slice
 from l0path.engine.request import request
-from l0path.exchange import verification
+from l0path.exchange import trials, verification
 from l0path.exchange.local_search import SolutionPool, pairs_tried
-from l0path.exchange.neighborhoods import chord
 from l0path.exchange.neighborhoods.choice import neighborhood_of
 from l0path.exchange.neighborhoods.groups import GroupNeighborhood
 from l0path.exchange.ranking import Wanted
@@ -184,21 +183,23 @@ def test_coefficients_of_a_long_walk_stay_exact():
         assert path.details.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)
 
 
-def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch):
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+def test_threads_share_exchanges_that_are_to_be_refuted(monkeypatch, loss):
     """The first one that is not refuted counts, whichever thread finds one first."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 12))
-    y = X[:, :3].sum(axis=1) + rng.logistic(size=80) > 0
-    one = l0path.fit(X, y, loss="logistic", n_jobs=1)
-    run, shared = chord.threads.run, []
+    eta = X[:, :3].sum(axis=1) + rng.logistic(size=80)
+    y = eta > 0 if loss == "logistic" else np.digitize(eta, [-1.0, 1.0])
+    one = l0path.fit(X, y, loss=loss, n_jobs=1)
+    run, shared = trials.threads.run, []
 
     def counted(task, bounds, *more):
         shared.append(len(bounds) - 1)
         run(task, bounds, *more)
 
-    monkeypatch.setattr(chord, "SHARED", 1)
-    monkeypatch.setattr(chord.threads, "run", counted)
-    two = l0path.fit(X, y, loss="logistic", n_jobs=2)
+    monkeypatch.setattr(trials, "SHARED", 1)
+    monkeypatch.setattr(trials.threads, "run", counted)
+    two = l0path.fit(X, y, loss=loss, n_jobs=2)
     assert 2 in shared
     for a, b in zip(one._solutions, two._solutions, strict=True):
         assert a.support.tolist() == b.support.tolist() and a.optimality == b.optimality

@@ -64,7 +64,7 @@ def test_results_show_themselves_and_go_into_files(loss, tmp_path):
 def test_outer_folds_score_the_family(loss):
     X = table()
     y = response(loss, X)
-    found = l0path.nested_cv(X, y, loss=loss, max_k=3, outer=2, cv=2, random_state=1)
+    found = l0path.nested_cv(X, y, loss=loss, max_k=3, outer=2, cv=2, lambda2=0, random_state=1)
     null = l0path.cv_fit(X, y, loss=loss, max_k=0, cv=3, random_state=1)
     assert 0 < found.mean < null.scores.cv_mean[0]
 

@@ -95,9 +95,10 @@ def test_new_rows_by_name_in_any_order():
 
 
 def test_cross_validation_is_that_of_the_encoded_columns():
-    ours = l0path.cv_fit("y ~ a*c + bs(x, df=4)", DATA, cv=4, random_state=2, heredity=None)
+    same = {"cv": 4, "random_state": 2, "lambda2": 0}
+    ours = l0path.cv_fit("y ~ a*c + bs(x, df=4)", DATA, heredity=None, **same)
     encoded, y, arguments = opened("y ~ a*c + bs(x, df=4)", DATA, {})
-    theirs = l0path.cv_fit(encoded.X, y, cv=4, random_state=2, groups=arguments["groups"])
+    theirs = l0path.cv_fit(encoded.X, y, groups=arguments["groups"], **same)
     np.testing.assert_array_equal(ours.folds.to_numpy(), theirs.folds.to_numpy())
     np.testing.assert_array_equal(ours.predict(NEW), ours.predict(NEW, k=ours.model().k))
     nested = l0path.nested_cv("y ~ a*c", holes(DATA), outer=3, cv=3, random_state=1)

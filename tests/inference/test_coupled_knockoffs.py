@@ -4,6 +4,7 @@ the importance of a column, what must not matter, and what is refused before X i
 
 import numpy as np
 import pytest
+from thinning import thinned
 from unread import RESPONSES, Unreadable
 from unread import drawn as few_rows
 
@@ -43,8 +44,7 @@ def statistic_of(X, y, **given):
     return l0path.knockoff_filter(X, y, **given).statistic.to_numpy()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("statistic", ["entry", "coefficient"])
+@pytest.mark.parametrize(("statistic", "kind"), thinned(2, ["entry", "coefficient"], KINDS))
 def test_statistics_are_those_of_the_path_over_pairs(kind, statistic):
     X, y, _ = drawn(kind)
     given = {**KINDS[kind], "statistic": statistic, "max_k": 4, "random_state": 3, "n_jobs": 1}

@@ -38,16 +38,16 @@ def drawn(kind, seed):
 
 
 def every_model(X, y, how, name):
-    """[(value, columns)] of all subsets, ascending: a criterion, or "objective"."""
+    """[(value of a criterion, objective, columns)] of all subsets, ascending."""
     columns = [c for c in X if np.ptp(X[c]) > 0]
     found = []
     for k in range(len(columns) + 1):
         for S in combinations(columns, k):
             out = [c for c in X if c not in S]
             path = l0path.fit(X, y, certify=False, k=[k], exclude=out, **how)
-            if path._solutions[-1].k == k and path._solutions[-1].status == "converged":
-                table = path.details if name == "objective" else path.score_table()
-                found.append((float(table[name].iloc[-1]), S))
+            last = path._solutions[-1]
+            if last.k == k and last.status == "converged":
+                found.append((float(path.score_table()[name].iloc[-1]), last.objective, S))
     return sorted(found)
 
 
@@ -75,17 +75,17 @@ def test_the_best_models_of_all_sizes(kind, seed):
         whole = l0path.fit(X, y, certify=False, always_include=list(X), max_k=0, **how)
         assert whole._solutions[0].status == "separated"
         return
-    for model, (value, _) in zip(independent(best.best, X), every, strict=False):
+    for model, (value, *_) in zip(independent(best.best, X), every, strict=False):
         table = model.path.score_table()
         assert table[name].iloc[model._index] == pytest.approx(value, rel=1e-8)
     assert best.incumbent == pytest.approx(every[0][0], rel=1e-9)
     path = l0path.fit(X, y, certify=False, **how)
     good = path.near_best(criterion=name, within=3.0)
-    expected = [S for value, S in every if value <= every[0][0] + 3.0 + 1e-9]
+    expected = [S for value, _, S in every if value <= every[0][0] + 3.0 + 1e-9]
     assert good.complete
     assert {tuple(model.features) for model in independent(good.models, X)} == set(expected)
     one = path.near_best(k=2, within=0.05)
-    values = [(v, S) for v, S in every_model(X, y, how, "objective") if len(S) == 2]
+    values = sorted((v, S) for _, v, S in every if len(S) == 2)
     limit = values[0][0] + 0.05 * (values[0][0] - one.floor)
     expected = {S for v, S in values if v <= limit * (1 + 1e-9)}
     assert {tuple(model.features) for model in independent(one.models, X)} == expected

@@ -37,7 +37,7 @@ def test_points_of_criteria_with_the_same_minimum_are_all_seen(path):
 
 
 def test_the_band_of_one_standard_error_is_drawn(X):
-    cv = l0path.cv_fit(X, response(X), cv=4, max_k=6, random_state=0)
+    cv = l0path.cv_fit(X, response(X), cv=4, max_k=6, lambda2=0, random_state=0)
     table, best = cv.scores, cv.select("min")
     band = [patch for patch in cv.plot().patches if patch.get_alpha() == 0.12]
     low, high = band[0].get_y(), band[0].get_y() + band[0].get_height()

@@ -9,6 +9,7 @@ import pytest
 from generated_problems import LOSSES, small
 from problems import problem_of
 from scipy.optimize import minimize
+from thinning import thinned
 
 from l0path.first_order.dual import DualProblem
 from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
@@ -158,12 +159,18 @@ def test_support_norm_shares_and_projection(budget):
         ).all()
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
-@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}],
-    ids=["plain", "options", "lambda1"],
+    ("changes", "loss", "wide"),
+    thinned(
+        2,
+        [
+            {},
+            {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]},
+            {"lambda1": 0.02},
+        ],
+        LOSSES,
+        [False, True],
+    ),
 )
 def test_subproblem_is_optimal(loss, changes, wide):
     """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F

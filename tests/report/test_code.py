@@ -7,6 +7,7 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
+from thinning import thinned
 
 import l0path
 
@@ -71,8 +72,7 @@ def test_code_predicts_as_the_model(loss):
         np.testing.assert_allclose(by_duckdb(model, X), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("named", "loss"), thinned(2, [True, False], LOSSES))
 def test_a_model_of_scikit_learn_predicts_as_the_model(loss, named):
     data = table()
     X, y = data[list(COLUMNS)], response(data, loss)
@@ -142,15 +142,18 @@ def odd_table(n=400):
 
 
 @pytest.mark.parametrize(
-    "right",
-    [
-        "C(g) * `h h`",
-        "C(g):C(`h h`) + flag:count - 1",
-        "g:flag + C(`h h`, contr.treatment('2')) * C(flag)",
-        "count:count + I(count * count) + flag:I(count / 3)",
-    ],
+    ("engine", "right"),
+    thinned(
+        2,
+        [by_sql, by_duckdb],
+        [
+            "C(g) * `h h`",
+            "C(g):C(`h h`) + flag:count - 1",
+            "g:flag + C(`h h`, contr.treatment('2')) * C(flag)",
+            "count:count + I(count * count) + flag:I(count / 3)",
+        ],
+    ),
 )
-@pytest.mark.parametrize("engine", [by_sql, by_duckdb])
 def test_interactions_of_levels_with_any_sign_are_written_out(right, engine, tmp_path):
     data = odd_table()
     path = l0path.fit(f"y ~ {right}", data, heredity=None, groups=False, certify=False)

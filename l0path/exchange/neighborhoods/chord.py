@@ -5,22 +5,16 @@
 
 import numpy as np
 
-from ...core import threads
 from ...core.status import FitStatus
 from ...problem.losses import mean_of_rows
 from ...problem.penalties import separable
 from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
-from ..chord_steps import LocalTable
 from ..ordered.trials import first_below
 from ..ranking import Wanted, exchanged_supports, roles, scanned
-from ..trials import Exchanges, Goal
+from ..trials import OF_ALL, Exchanges, Goal, LocalTable
 from .refit import RefitNeighborhood
-
-# rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
-# takes a fifth of a millisecond, these take about two
-SHARED = 1 << 20
 
 
 class ChordNeighborhood(RefitNeighborhood):
@@ -200,67 +194,50 @@ def attempt(model, fit, exchanges, lambda2, goal, table=None):
     asks for, number -1 if there is none. table: a `LocalTable` of the fit, where one is at hand.
     """
     table = local_table(model, fit, lambda2) if table is None else table
-    e, value, b0, promised, reach, best = _tried(model, fit, exchanges, table, goal)
-    if e < 0:
-        return None, e
-    out, into = exchanges.out[e : e + 1], exchanges.into[e : e + 1]
+    found = trials.tried(rows_of(model.problem, model.Z), table, exchanges, goal)
+    if found.e < 0:
+        return None, found.e
+    out, into = exchanges.out[found.e : found.e + 1], exchanges.into[found.e : found.e + 1]
     out = fit.support[out] if out[0] >= 0 else out
     into = model.W[into] if into[0] >= 0 else into
-    (support,), (b,) = exchanged_supports(fit.support, best[:-1], out, into)
-    if into[0] >= 0:
-        b[np.searchsorted(support, into[0])] = best[-1]
-    if promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
-        return Fit(support, b, b0, value), e
+    k, at, b0 = fit.support.size, exchanges.into[found.e], fit.b0
+    (support,), (b,) = exchanged_supports(fit.support, found.x[:k], out, into)
+    if at >= 0:
+        b[np.searchsorted(support, into[0])] = found.x[-1]
+    if model.problem.intercept:
+        b0 = float(found.x[k] - table.center[table.S] @ found.x[:k])
+        b0 -= float(table.center[at] * found.x[-1]) if at >= 0 else 0.0
+    closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
+    if closed and (found.reach < model.REACH or lambda2 > 0):
+        return Fit(support, b, b0, found.F), found.e
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
     start = exchanged_supports(fit.support, fit.b, out, into)[1][0]
     p = model.problem
     eta = start @ model.Z[model.where[support]] + (p.offset + fit.b0)
     before = mean_of_rows(p.loss, p.y, eta, p.weights) + lambda2 * float(start @ start)
-    if not value < before:
+    if not found.F < before:
         b, b0 = start, fit.b0
-    return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
+    return model.refit(support, 0.0, lambda2, (b, b0), goal.target), found.e
 
 
 def local_table(model, fit, lambda2):
     """The `LocalTable` of a fit by the curvatures of one close by."""
     local = model.local(fit, lambda2)
+    x, center, v = fit.b, local.mean, local.v if local.gram is None else local.gram.v
+    if model.problem.intercept:
+        x = np.empty(fit.b.size + 1)
+        x[:-1], x[-1] = fit.b, fit.b0 + center[local.at] @ fit.b
     return LocalTable(
-        local.at,
-        fit.b,
-        float(fit.b0),
-        float(lambda2),
-        local.B,
-        local.c,
-        local.rows,
-        local.index,
-        local.diagonal,
-        local.mean,
-        local.scale,
-        local.total,
-        local.v if local.gram is None else local.gram.v,
+        S=local.at,
+        x=x,
+        B=local.inverse.B,
+        lambda2=float(lambda2),
+        scale=local.scale,
+        curvatures=v[None],
+        center=center,
+        place=OF_ALL,
+        c=local.c,
+        diagonal=local.diagonal,
+        rows=local.rows,
+        index=local.inverse.index,
     )
-
-
-def _tried(model, fit, exchanges, table, goal):
-    """The result of `trials.attempt`, and its coefficients. Proofs mostly refute all exchanges:
-    several threads share these, and the first exchange that is found counts.
-    """
-    tried = {}
-    thorough = goal.thorough and goal.first
-    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
-    rows = rows_of(model.problem, model.Z)
-
-    def piece(left, right):
-        best = np.empty(fit.support.size + 1)
-        some = exchanges.of(slice(left, right))
-        found = trials.attempt(rows, table, some, goal, best)
-        tried[left] = *found, best
-
-    number = exchanges.out.size
-    work = number * rows.y.size * (fit.support.size + 1)
-    most = min(work // SHARED, number) if goal.thorough else 1
-    pieces = min(threads.count(), most) if most > 1 else 1
-    threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
-    left = min((left for left in tried if tried[left][0] >= 0), default=None)
-    e, *rest = tried[0 if left is None else left]
-    return (-1 if left is None else e + left), *rest

@@ -8,12 +8,13 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
-from .class_quadratic import Among, rank, removals, table_at
-from .class_trials import ClassGoal, first_open
+from ..trials import Exchanges, Goal, tried
+from .class_quadratic import ClassQuadratic
 from .responses import ResponseRefits
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
-HELD_NUMBERS = 1 << 20  # numbers in the tables of fits that are held
+HELD_NUMBERS = 1 << 20  # numbers in the quadratics of fits that are held
+FARTHEST = 200.0  # predictors beyond which coefficients are no start of a refit
 
 
 class Refitted(NamedTuple):
@@ -45,12 +46,12 @@ class KnownSupports:
         return self.numbers
 
     def after(self, S, exchanges, width):
-        """The numbers, a list, of the supports after exchanges (m, 2) of the positions S."""
+        """The numbers, a list, of the supports after `Exchanges` of the positions S."""
         numbers = self._numbers(width)
         if self.members is None or self.members[0] is not S:
             members = numbers[1 + np.append(S, -1)]
             self.members = S, members.sum() - members
-        return (self.members[1][exchanges[:, 0]] + numbers[1 + exchanges[:, 1]]).tolist()
+        return (self.members[1][exchanges.out] + numbers[1 + exchanges.into]).tolist()
 
     def of(self, S, width):
         """The number of the support of positions S."""
@@ -81,42 +82,34 @@ class MultinomialNeighborhood(ResponseRefits):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.tables, self.known = {}, KnownSupports()
-        self.locked = np.zeros(self.model.problem.X.p, bool)  # columns that stay
-        self.locked[self.model.problem.forced] = True
-        self.usable = np.empty(0, bool)  # working columns that may enter
+        self.quadratics, self.known = {}, KnownSupports()
 
-    def _table(self, fit):
-        """The `ClassTable` of a fit, None where its Hessian is singular."""
+    def _class_quadratic(self, fit):
+        """The `ClassQuadratic` of a fit, None where its Hessian is singular."""
         key = fit.key
-        if key not in self.tables:
-            model = self.model
-            table = table_at(model, fit, self.lambda2)
-            size = self.model.problem.X.n + (0 if table is None else table.V.size + table.B.size)
-            while len(self.tables) > HELD_NUMBERS // size:
-                self.tables.pop(next(iter(self.tables)))
-            self.tables[key] = table
-        return self.tables[key]
+        if key not in self.quadratics:
+            new = ClassQuadratic(self.model, fit, self.lambda2)
+            while len(self.quadratics) > HELD_NUMBERS // new.size:
+                self.quadratics.pop(next(iter(self.quadratics)))
+            self.quadratics[key] = new if new.clear else None
+        return self.quadratics[key]
 
-    def _ranked(self, fit, table, first, most, swaps):
-        """The `most` exchanges (m, 2) with working columns from position `first` on that the
-        quadratic ranks first, positions in the support and in W, and their changes; None where
-        columns of the support are combinations.
+    def _ranked(self, fit, quadratic, first, most, swaps=True):
+        """(table, exchanges, changes) of the `most` swaps, or additions, with working columns from
+        position `first` on that the quadratic ranks first; Nones where columns of the support are
+        combinations.
         """
         self.model.tables += 1
-        model = self.model
-        if self.usable.size < model.width:
-            self.usable = model.problem.usable[model.W]
-        may_enter = self.usable.copy()
-        may_enter[table.S] = False
-        among = Among(model.G, may_enter, first, self.locked[fit.support], swaps)
-        most_ranked = PRESELECTED * most
-        exchanges, change = np.empty((most_ranked, 2), np.int64), np.empty(most_ranked)
-        found = rank(model.row_data(model.Z), table, among, self.lambda2, exchanges, change)
-        if found < 0:
-            return None, None
-        found = min(found, most)
-        return exchanges[:found], change[:found]
+        closed, locked = self._closed(fit, first)
+        preselected = quadratic.preselected(
+            fit, first, (closed, locked | (not swaps)), PRESELECTED * most
+        )
+        if preselected is None:
+            return None, None, None
+        table, change = quadratic.predicted(preselected)
+        best = np.argsort(change, kind="stable")[:most]
+        best = best[change[best] < np.inf]
+        return table, preselected.of(best), change[best]
 
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""
@@ -124,10 +117,15 @@ class MultinomialNeighborhood(ResponseRefits):
 
     def _first_below(self, fit, pairs, target):
         """As in `RefitNeighborhood`; chord steps refute most exchanges, and start refits."""
-        table = self._table(fit) if pairs and FitStatus.SEPARATED not in fit.flags else None
-        if table is None:
+        blind = not pairs or FitStatus.SEPARATED in fit.flags
+        quadratic = None if blind else self._class_quadratic(fit)
+        if quadratic is None:
             return super()._first_below(fit, pairs, target)
-        return self._first_of(fit, table, self._positions(fit, pairs), target)
+        where, members = self.model.where, fit.support.tolist()
+        out = np.array([members.index(i) if i >= 0 else -1 for i, _ in pairs])
+        into = np.array([where[j] if j >= 0 else -1 for _, j in pairs])
+        exchanges = Exchanges(out, into)
+        return self._first_of(fit, quadratic.table(exchanges), exchanges, target)
 
     def refit(self, support, fit, target=np.inf):
         """As in `RefitNeighborhood`; a fit that is known is returned."""
@@ -140,71 +138,64 @@ class MultinomialNeighborhood(ResponseRefits):
         return new
 
     def _first_of(self, fit, table, exchanges, target, thorough=False):
-        """(number, fit) of the first of the exchanges (m, 2), positions in the support and in W,
-        whose refit lies below `target`; -1 and None where there is none.
+        """(number, fit) of the first of the exchanges whose refit lies below `target`; -1 and None
+        where there is none.
         """
-        numbers, held = self.known.after(table.S, exchanges, self.model.width), self.known.held
-        tried, last, better = [], -1, None
+        model, held = self.model, self.known.held
+        numbers = self.known.after(table.S, exchanges, model.width)
+        left, last, better = [], -1, None
         for e, number in enumerate(numbers):
             known = held.get(number)
             if known is None or known.least < target:
                 if known is not None and known.fit is not None:
                     last, better = e, known.fit
                     break
-                tried.append(e)
-        if not tried:
-            return last, better
-        model, exchanges, first = self.model, exchanges[tried], 0
-        goal = ClassGoal(self.lambda2, float(target), thorough)
-        x = np.empty((len(table.x) + 1, table.x.shape[1]))
-        while first < len(tried):
-            e, _ = first_open(model.row_data(model.Z), table, exchanges[first:], goal, x)
-            if e < 0:
+                left.append(e)
+        goal = Goal(target, True, thorough, closing=1)
+        while left:
+            found = tried(model.row_data(model.Z), table, exchanges.of(left), goal)
+            if found.e < 0:
                 break
-            first += e + 1
-            support, start = self._exchanged(fit, exchanges[first - 1], x)
-            new = model.refit(support, 0.0, self.lambda2, start, goal.target)
-            self.known.note(numbers[tried[first - 1]], new, target)
+            e, left = left[found.e], left[found.e + 1 :]
+            support, start = self._exchanged(fit, exchanges.out[e], exchanges.into[e], found)
+            new = model.refit(support, 0.0, self.lambda2, start, target)
+            self.known.note(numbers[e], new, target)
             if new is not None and new.value < target:
-                last, better = tried[first - 1], new
-                break
+                return e, new
             self._refused(fit, new)
         return last, better
 
-    def _exchanged(self, fit, exchange, x):
-        """(support, (b, b0)) after an exchange, with the coefficients x of `first_open`."""
-        (i, j), k = exchange.tolist(), fit.support.size
+    def _exchanged(self, fit, i, j, found):
+        """(support, (b, b0)) after an exchange, with the coefficients that trials found, or those
+        of the fit where they are no good start.
+        """
+        T, k, b, b0 = self.model.T, fit.support.size, fit.b, fit.b0
+        own = np.zeros((1, len(T)))
+        if found.F < np.inf and found.reach <= FARTHEST:
+            x, own = found.x[: -len(T)].reshape(len(T), -1).T, found.x[None, -len(T) :]
+            b, b0 = x[:k], x[k] @ T if self.model.problem.intercept else b0
         gone = [*([i] if i >= 0 else []), *([k] if j < 0 else [])]
         support = np.delete(np.append(fit.support, self.model.W[j]), gone)
-        b, order = np.delete(x[[*range(k), -1]], gone, axis=0), np.argsort(support)
-        b0 = x[k] @ self.model.T if self.model.problem.intercept else fit.b0
+        b, order = np.delete(np.vstack([b, own]), gone, axis=0), np.argsort(support)
         return support[order], (b[order], b0)
-
-    def _positions(self, fit, pairs):
-        """Exchanges (m, 2) of columns as positions in the support and in W, -1 for none."""
-        where, members = self.model.where, fit.support.tolist()
-        return np.array(
-            [(members.index(i) if i >= 0 else -1, where[j] if j >= 0 else -1) for i, j in pairs]
-        )
 
     def _improve(self, fit, first, keep, thorough):
         """As in `RefitNeighborhood`."""
         blind = FitStatus.SEPARATED in fit.flags or not fit.support.size
-        table = None if blind else self._table(fit)
-        exchanges, change = (
-            (None, None) if table is None else self._ranked(fit, table, first, keep, True)
-        )
-        if change is None:
+        quadratic, table = None if blind else self._class_quadratic(fit), None
+        if quadratic is not None:
+            table, exchanges, change = self._ranked(fit, quadratic, first, keep)
+        if table is None:
             return super()._improve(fit, first, keep, thorough)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        tried = slice(
+        some = slice(
             np.searchsorted(change, last, "right")
             if thorough
             else np.searchsorted(change, min(last, 0.0))
         )
-        new = self._first_of(fit, table, exchanges[tried], target, thorough)[1]
+        new = self._first_of(fit, table, exchanges.of(some), target, thorough)[1]
         if new is None and change.size == keep:
             self.last_ranked[key, keep] = min(last, float(change[-1]))
         return new
@@ -216,22 +207,21 @@ class MultinomialNeighborhood(ResponseRefits):
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
         blind = FitStatus.SEPARATED in fit.flags or self.model.near is not None
-        table = None if blind else self._table(fit)
-        if table is not None:
-            exchanges, change = self._ranked(fit, table, first, most, False)
-            if change is not None:
-                return list(
-                    zip(change.tolist(), self.model.W[exchanges[:, 1]].tolist(), strict=True)
-                )
-        return super()._ranked_additions(fit, first, most)
+        quadratic, table = None if blind else self._class_quadratic(fit), None
+        if quadratic is not None:
+            table, exchanges, change = self._ranked(fit, quadratic, first, most, swaps=False)
+        if table is None:
+            return super()._ranked_additions(fit, first, most)
+        return list(zip(change.tolist(), self.model.W[exchanges.into].tolist(), strict=True))
 
     def _remove(self, fit):
         """The best of the two removals ranked first; None when only forced columns are left."""
-        may_leave = np.flatnonzero(~self.locked[fit.support])
-        table = None if FitStatus.SEPARATED in fit.flags else self._table(fit)
-        if table is None:
+        quadratic = None if FitStatus.SEPARATED in fit.flags else self._class_quadratic(fit)
+        if quadratic is None:
             return super()._remove(fit)
-        first = fit.support[may_leave[np.argsort(removals(table)[may_leave], kind="stable")[:2]]]
+        may_leave = np.flatnonzero(~self.model.problem.locked(fit.support))
+        cost = quadratic.removals()[may_leave]
+        first = fit.support[may_leave[np.argsort(cost, kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
 
     def _quadratic(self, fit, first):

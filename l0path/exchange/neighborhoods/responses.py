@@ -22,8 +22,10 @@ class ResponseRefits(RefitNeighborhood):
 
     def _closed(self, fit, first):
         """Working columns from `first` on that may not enter, and members that stay."""
-        p, W = self.model.problem, self.model.W[first:]
-        return ~p.usable[W] | np.isin(W, fit.support), p.locked(fit.support)
+        p = self.model.problem
+        closed = ~p.usable[self.model.W]
+        closed[self.model.where[fit.support]] = True
+        return closed[first:], p.locked(fit.support)
 
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""

@@ -21,7 +21,6 @@ from ...problem.coupled.ordinal import (
 from ...problem.verbs import rank_of
 from ...working_set import newton
 from ...working_set.linear_algebra import (
-    COLLINEAR,
     add_columns,
     copy,
     predictor,
@@ -30,7 +29,7 @@ from ...working_set.linear_algebra import (
     weighted_square,
 )
 from ...working_set.refits import above, is_above, refit_in_turn
-from ..chord_steps import Exchange, direction
+from ..chord_steps import Exchange, chord_step, exchange_work, exchanged
 from .joint import (
     LEFT_BY_STEP,
     Joint,
@@ -52,8 +51,6 @@ class OrderedTrial(NamedTuple):
     x: np.ndarray  # (k + 1,), coefficients, at first the optimum that the quadratic predicts
     r: np.ndarray  # (k + 1,), gradient
     z: np.ndarray  # (k + 1,), chord step
-    G: np.ndarray  # (k,), second derivatives of that column with the members
-    u: np.ndarray  # (k,), B_T G
     start: np.ndarray  # (k,), the optimum without an exchange
     at: Joint  # the predictor and thresholds
     numbers: np.ndarray  # 0 .. k - 1
@@ -95,22 +92,21 @@ def first_undecided(rows, table, exchanges, at, stopping, found):
     """As `first_below`, but status MAX_ITER leaves the decision to `newton.refit`, from b."""
     b, eta, t = found
     k, refits = table.b.size, 0
-    v, joint = np.empty((6, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
-    G, u, start = part(v[3], 0, k), part(v[4], 0, k), part(v[5], 0, k)
-    trial = OrderedTrial(v[0], v[1], v[2], G, u, start, joint, np.arange(k))
+    v, joint = np.empty((3, k + 1)), joint_room(rank_of(rows.loss) + 1, rows.y.size)
+    trial = OrderedTrial(v[0], v[1], v[2], np.empty(k), joint, np.arange(k))
+    work = exchange_work(1, k)
     copy(table.best.mass, joint.there.mass)
     for l in range(k):
         trial.start[l] = table.b[l]
         for m in range(k):
             trial.start[l] -= table.B[l, m] * table.g[m]
     for e in range(at.shape[0]):
-        i, j = exchanges.out[e], exchanges.into[e]
-        A, s = _predict(rows, table, i, j, trial)
-        exchange = Exchange(i, j, s, trial.u)
-        if s > 0.0 and _refuted(rows, table, exchange, A, stopping, trial):
+        exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
+        clear, A = _predict(rows, table, exchange, trial)
+        if clear and _refuted(rows, table, exchange, A, stopping, trial):
             continue
         refits += 1
-        status, F = _refit(rows, table, exchange, at[e], stopping, trial, b)
+        status, F = _refit(rows, table, exchange, at[e], stopping, trial, clear, b)
         if not above(status, F, stopping):
             copy(trial.at.eta, eta)
             copy(trial.at.there.t, t)
@@ -119,15 +115,15 @@ def first_undecided(rows, table, exchanges, at, stopping, found):
 
 
 @njit
-def _refit(rows, table, exchange, S, stopping, trial, b):
-    """Refit the support S (k',) after an exchange from where its trial ended, if that is not too
-    far out; returns (status, F), and leaves the coefficients in b, the predictor in trial.at.eta.
-    MAX_ITER: `newton.refit` must decide, from b.
+def _refit(rows, table, exchange, S, stopping, trial, clear, b):
+    """Refit the support S (k',) after an exchange from where its trial ended, if that is `clear`
+    and not too far out; returns (status, F), and leaves the coefficients in b, the predictor in
+    trial.at.eta. MAX_ITER: `newton.refit` must decide, from b.
     """
     eta, far = trial.at.eta, 0.0
     for m in range(eta.size):
         far = max(far, abs(eta[m] - rows.offset[m]))
-    near = exchange.s > 0.0 and far <= FAR_START
+    near = clear and far <= FAR_START
     if near:
         _start(table, exchange, S, trial.x, b)
         predictor(rows.Z, S, b, 0.0, rows.offset, eta)
@@ -152,48 +148,28 @@ def _start(table, exchange, S, x, b):
 
 
 @njit
-def _predict(rows, table, i, j, trial):
-    """Fill trial.x, its predictor and the thresholds foretold there for "drop i, add j". Returns
-    the curvature along j and what of it is left given the other members, 0 where that is next to
-    nothing.
+def _predict(rows, table, exchange, trial):
+    """Fill trial.x, its predictor and the thresholds foretold there for an exchange. Returns
+    whether the quadratic is clear about it (`exchanged`), and the curvature along the column added.
     """
-    x, G, u, B, b = trial.x, trial.G, trial.u, table.B, table.b
-    k, A, s = b.size, 1.0, 1.0
-    copy(trial.start, part(x, 0, k))
-    x[k] = 0.0
-    if i >= 0:
-        t = x[i] / B[i, i]
+    x, b, at, k, A = trial.x, table.b, trial.at, table.b.size, 0.0
+    if exchange.j >= 0:
+        x[k] = _along(rows, table, exchange, trial)
+        A = exchange.work.C[0, k]
         for l in range(k):
-            x[l] -= t * B[l, i]
-        x[i] = 0.0
-    if j >= 0:
-        c, A = _along(rows, table, j, trial)
-        s = A
-        for l in range(k):
-            u[l] = 0.0
-            for m in range(k):
-                u[l] += B[l, m] * G[m] if m != i else 0.0
-        t = u[i] / B[i, i] if i >= 0 else 0.0
-        for l in range(k):
-            u[l] = 0.0 if l == i else u[l] - t * B[l, i]
-            s -= u[l] * G[l]
-            c -= G[l] * (x[l] - b[l])
-        if not s > COLLINEAR * A:
-            return A, 0.0
-        x[k] = c / s
-        for l in range(k):
-            x[l] -= u[l] * x[k]
+            x[k] -= exchange.work.C[0, l] * (trial.start[l] - b[l])
+    if not exchanged(table.B, trial.start, exchange, x) < np.inf:
+        return False, A
     for l in range(k):
         trial.z[l] = x[l] - b[l]
     trial.z[k] = x[k]
-    at = trial.at
-    _moved(rows, table, j, trial)
+    _moved(rows, table, exchange.j, trial)
     copy(table.eta, at.eta)
     copy(table.best.t, at.there.t)
     seen_by_thresholds(rows.y, table.best, at.move, at.shift)
     solve_thresholds(table.best, at.shift)
     take_step(at)
-    return A, s
+    return True, A
 
 
 @njit
@@ -210,9 +186,11 @@ def _moved(rows, table, j, trial):
 
 
 @njit
-def _along(rows, table, j, trial):
-    """Fill trial.G for working column j; returns minus its slope, and its curvature."""
-    z, P, G = rows.Z[j], table.P, trial.G
+def _along(rows, table, exchange, trial):
+    """Leave the second derivatives of the column added where `exchanged` expects them; returns its
+    downhill slope.
+    """
+    z, P, G = rows.Z[exchange.j], table.P, exchange.work.C[0]
     products(table.ZV, trial.numbers, z, G)
     A, c = weighted_square(z, table.v) + 2.0 * table.lambda2, 0.0
     for r in range(P.shape[0]):
@@ -220,11 +198,12 @@ def _along(rows, table, j, trial):
         for m in range(z.size):
             t += row[m] * z[m]
         A -= t * t
-        for l in range(G.size):
+        for l in range(trial.start.size):
             G[l] -= table.coupled[l, r] * t
     for m in range(z.size):
         c -= z[m] * table.slopes[m]
-    return c, A
+    G[trial.start.size] = A
+    return c
 
 
 @njit
@@ -253,12 +232,11 @@ def _refuted(rows, table, exchange, A, stopping, trial):
                 r[k] += column[m] * at.slopes[m]
         for l in range(k + 1):
             r[l] = r[l] + 2.0 * table.lambda2 * x[l] if l != exchange.i else 0.0
-        promised = direction(table, exchange, r, 0.0, z)
+        promised = chord_step(table.B, exchange, r, z)
         sure = F - promised > target and _in_balance(table, exchange, A, trial)
         bound, held = F, F
         for l in range(k + 1):
             bound -= table.lambda2 * z[l] * z[l]
-            z[l] = -z[l]
             x[l] += z[l]
         _moved(rows, table, j, trial)
         balance_thresholds(rows.y, table.best, at)
@@ -273,13 +251,14 @@ def _refuted(rows, table, exchange, A, stopping, trial):
 @njit
 def _in_balance(table, exchange, A, trial):
     """Whether the chord step solves its equations, as a dual point must."""
-    G, r, z, i, j, k = trial.G, trial.r, trial.z, exchange.i, exchange.j, table.b.size
+    G, r, z = exchange.work.C[0], trial.r, trial.z
+    i, j, k = exchange.i, exchange.j, table.b.size
     most, left = 0.0, 0.0
     for l in range(k + 1 if j >= 0 else k):
         if l == i:
             continue
-        t = r[l] - (A if l == k else G[l] if j >= 0 else 0.0) * z[k]
+        t = r[l] + (A if l == k else G[l] if j >= 0 else 0.0) * z[k]
         for m in range(k):
-            t -= (table.H[l, m] if l < k else G[m]) * z[m]
+            t += (table.H[l, m] if l < k else G[m]) * z[m]
         most, left = max(most, abs(r[l])), max(left, abs(t))
     return left <= LEFT_BY_STEP * most

@@ -37,7 +37,6 @@ class OrderedTable(NamedTuple):
     slopes: np.ndarray  # (n,)
     P: np.ndarray  # (K - 1, n), whose products with the members are taken off the curvature
     coupled: np.ndarray  # (k, K - 1), these products
-    total: float = math.inf  # no intercept moves
 
 
 def ordered_table(rows, S, fit, lambda2, thresholds):
@@ -111,7 +110,8 @@ def _fill(rows, thresholds, table):
         trace += H[a, a]
     safe = H.copy()
     for a in range(k):
-        safe[a, a] += 1e-10 * trace / k + 1e-300
+        # where columns are dependent, and in the units of each
+        safe[a, a] += 1e-10 * (max(H[a, a], 0.0) + 1e-20 * trace / k) + 1e-300
     invert(safe, k, table.B)
 
 
