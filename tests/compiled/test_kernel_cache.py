@@ -220,7 +220,10 @@ kernels = refits.refit_in_turn.py_func, trials.attempt.py_func
 before = [reach.stamp(kernel) for kernel in kernels]
 for found in pkgutil.walk_packages(l0path.__path__, "l0path."):
     if not found.name.endswith("__main__"):
-        importlib.import_module(found.name)
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:  # of a package that not everybody has
+            assert not error.name.startswith("l0path")
 print(before == [reach.stamp(kernel) for kernel in kernels])
 """
 

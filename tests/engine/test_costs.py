@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -262,6 +261,7 @@ def test_long_calls_say_what_they_take_before_they_begin(capsys, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2000), dtype=np.float32)
     y = X[:, 0] + rng.standard_normal(300)
+    monkeypatch.delenv("L0PATH_QUIET", raising=False)
     monkeypatch.setattr(nested, "cv_fit", begin)
     monkeypatch.setattr(rows, "_one", begin)
     calls = {
@@ -307,19 +307,3 @@ def test_sizes_near_half_of_the_rows_cost_more_than_in_proportion():
     X, y = plain(300, 400)
     few, many = (counted(request(X, y, max_k=k, certify=False)).others for k in (30, 120))
     assert many > 4**2 * few
-
-
-@pytest.mark.parametrize("signal", [0.3, 1.0])
-@pytest.mark.parametrize(("n", "p"), [(60, 10), (120, 40), (190, 25), (500, 30)])
-def test_seconds_of_small_classifications(n, p, signal):
-    """The processor time of a fit on one thread lies in the interval that is told."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, p))
-    y = signal * (X[:, 0] - X[:, 1]) + rng.logistic(size=n) > 0
-    more = {"loss": "logistic", "lambda2": 1e-3, "n_jobs": 1}
-    l0path.fit(X, y, **more)  # kernels are compiled
-    began = time.process_time()
-    l0path.fit(X, y, **more)
-    took = time.process_time() - began
-    low, high = l0path.fit_cost(X, y, **more).seconds
-    assert low <= took <= high
