@@ -169,9 +169,10 @@ def attempt(rows, table, exchanges, goal, best):
         if _predict(table, exchange, trial.x) < np.inf:
             taken, value, left = _one(rows, table, exchange, trial, goal, lowest)
         if taken:
-            found, F, promised, lowest, reach = e, value, left, value - goal.tie, 0.0
+            found, F, promised, lowest = e, value, left, value - goal.tie
             copy(trial.x, best)
-            for m in range(trial.eta.size):
+            reach = 0.0 if F < np.inf else np.inf
+            for m in range(trial.eta.size if F < np.inf else 0):
                 reach = max(reach, abs(trial.eta[m] - rows.offset[m]))
             if goal.first:
                 break

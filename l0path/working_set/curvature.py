@@ -10,7 +10,7 @@ import numpy as np
 from ..core import threads
 from ..core.dispatch import njit
 from ..problem.verbs import coupled_columns, multiplies, multiply_columns
-from .linear_algebra import invert, weighted_squares
+from .linear_algebra import invert_with_ridge, weighted_squares
 
 COLUMNS_WEIGHTED = 64  # working columns weighted at a time
 # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
@@ -157,19 +157,16 @@ class Derivatives(NamedTuple):
 
 @njit
 def _invert_some(G, index, scale, lambda2, B):
-    """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, with a
-    ridge more where these are dependent, each in the units of its column: bounds of exchanges rest
-    on B, and columns may be of any size.
+    """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, which may
+    be dependent. Bounds of exchanges rest on it.
     """
-    k, trace = index.size, 0.0
+    k = index.size
     H = np.empty((k, k))
     for i in range(k):
         for j in range(k):
             H[i, j] = scale * G[index[i], index[j]]
-        trace += H[i, i]
-    for i in range(k):
-        H[i, i] += 2.0 * lambda2 + 1e-10 * (H[i, i] + 1e-20 * trace / k) + 1e-300
-    invert(H, k, B)
+        H[i, i] += 2.0 * lambda2
+    invert_with_ridge(H, k, B)
 
 
 class InverseHessian(NamedTuple):

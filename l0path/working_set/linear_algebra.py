@@ -14,6 +14,8 @@ from ..problem.verbs import coupling_of_rows, hessian_of_rows, rank_of
 # combination of it. Without lambda1 and box it cannot improve a model with that support; with them
 # it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
 COLLINEAR = 1e-9
+SAFE_RIDGE = 1e-10  # of a diagonal entry: with it dependent columns have an inverse
+NO_CURVATURE = 1e-20  # of the mean diagonal entry
 
 
 @njit
@@ -102,6 +104,19 @@ def invert(A, k, B):
     weak = cholesky(A, k)
     invert_factor(A, k, B)
     return weak
+
+
+@njit
+def invert_with_ridge(H, k, B):
+    """`invert` for columns that may be dependent: each diagonal entry grows by SAFE_RIDGE of
+    itself, for columns may be of any size, and of next to nothing where there is no curvature.
+    """
+    mean = 0.0
+    for i in range(k):
+        mean += H[i, i] / k
+    for i in range(k):
+        H[i, i] += SAFE_RIDGE * (max(H[i, i], 0.0) + NO_CURVATURE * mean) + 1e-300
+    invert(H, k, B)
 
 
 @njit

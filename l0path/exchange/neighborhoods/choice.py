@@ -33,7 +33,7 @@ def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
         lambda1, bounds or jumps of the curvature are in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
-        from .multinomial import MultinomialNeighborhood  # many kernels, of this loss alone
+        from .multinomial import MultinomialNeighborhood  # its kernels serve this loss alone
 
         return MultinomialNeighborhood(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None and refits:

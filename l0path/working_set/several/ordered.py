@@ -15,7 +15,7 @@ from ...problem.coupled.ordinal import (
 )
 from ...problem.recession import LEAST_SPREAD, SURE
 from ...problem.verbs import rank_of, state_of_rows
-from ..linear_algebra import invert, predictor, products
+from ..linear_algebra import invert_with_ridge, predictor, products
 
 
 class OrderedTable(NamedTuple):
@@ -98,7 +98,6 @@ def _fill(rows, thresholds, table):
         products(rows.Z, part(S, 0, a + 1), out, H[a])
         products(P, np.arange(P.shape[0]), z, table.coupled[a])
     products(rows.Z, S, table.slopes, table.g)
-    trace = 0.0
     for a in range(k):
         table.g[a] += 2.0 * table.lambda2 * table.b[a]
         H[a, a] += 2.0 * table.lambda2
@@ -107,12 +106,7 @@ def _fill(rows, thresholds, table):
             for j in range(P.shape[0]):
                 t -= table.coupled[a, j] * table.coupled[c, j]
             H[a, c], H[c, a] = t, t
-        trace += H[a, a]
-    safe = H.copy()
-    for a in range(k):
-        # where columns are dependent, and in the units of each
-        safe[a, a] += 1e-10 * (max(H[a, a], 0.0) + 1e-20 * trace / k) + 1e-300
-    invert(safe, k, table.B)
+    invert_with_ridge(H.copy(), k, table.B)
 
 
 @njit
