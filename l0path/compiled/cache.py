@@ -27,8 +27,8 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from . import shipped
 from .reach import PACKAGE, UnknownKind, in_package, options, records, stamp
+from .shipped import chosen_level, versions
 
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
@@ -97,7 +97,7 @@ class KernelCache(NullCache):
 
     def _shipped(self, sig, target):
         """Contents of the file that the companion has for these kinds of arguments, or None."""
-        level, folder, _ = shipped.chosen()
+        level, folder, _ = chosen_level()
         name = self._name(sig, level.target(target[0])) if level and target else None
         return read(folder / name) if name else None
 
@@ -173,7 +173,7 @@ def _versions():
     """Everything besides the code that determines the compiled form of a kernel."""
     settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
     return (
-        *shipped.versions().values(),
+        *versions().values(),
         _way_of_compiling(),
         *(str(value) for value in settings),
         str(config.DEBUGINFO_DEFAULT),

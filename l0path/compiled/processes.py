@@ -19,7 +19,7 @@ from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
 
-from . import cache
+from .cache import KERNEL_FOLDERS
 from .reach import PACKAGE
 
 JOBS_VARIABLE = "L0PATH_COMPILE_JOBS"  # most processes that compile; 1: this one alone
@@ -81,7 +81,7 @@ def jobs(n_jobs=None):
     name = Path(sys.executable or "").name.lower()
     alone = multiprocessing.current_process().name != "MainProcess"
     frozen = getattr(sys, "frozen", False) or not name.startswith(("python", "pypy"))
-    if n_jobs == 1 or alone or frozen or not cache.KERNEL_FOLDERS.writable():
+    if n_jobs == 1 or alone or frozen or not KERNEL_FOLDERS.writable():
         return 1
     most = MOST_JOBS
     with contextlib.suppress(ValueError):
@@ -120,7 +120,7 @@ def start(kinds, count):
         atexit.register(end, process)
         started.append(process)
     if started:
-        cache.KERNEL_FOLDERS.shared = True
+        KERNEL_FOLDERS.shared = True
     return started
 
 
@@ -193,7 +193,7 @@ def compile_share(run):
     begun, for the process that fits begins with the first. So processes that begin at any time
     share the work, and wait for each other near its end alone.
     """
-    cache.KERNEL_FOLDERS.shared = True
+    KERNEL_FOLDERS.shared = True
 
     def as_far_as_it_goes():  # Python raises where a kernel gives inf: what was entered counts
         with contextlib.suppress(Exception):
@@ -201,6 +201,6 @@ def compile_share(run):
 
     for kernel, kinds in reversed(entered(as_far_as_it_goes)):
         name = kernel._cache.entry(kinds)
-        if name is not None and cache.KERNEL_FOLDERS.state(name) is None:
+        if name is not None and KERNEL_FOLDERS.state(name) is None:
             with contextlib.suppress(Exception):  # the fit itself will meet the error
                 kernel.compile(kinds)

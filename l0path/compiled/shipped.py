@@ -80,7 +80,7 @@ def supported(features):
 
 
 @functools.cache
-def chosen():
+def chosen_level():
     """The level that this process uses: Choice. The companion is found without importing it."""
     folder = _installed()
     if folder is None:
@@ -113,7 +113,7 @@ def choose(folder, features):
 
 def told():
     """One sentence on the companion, "" where it is not installed."""
-    level, _, why = chosen()
+    level, _, why = chosen_level()
     if level is not None:
         return f"kernels of l0path-kernels ({level.name}) are used"
     return f"l0path-kernels is not used: {why}" if why else ""

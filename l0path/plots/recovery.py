@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from . import style
 from .numbers import sizes
+from .style import DASHES, PALETTE, end_labels, new_axes, short, tidy, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,23 +70,23 @@ def plot_recovery(
     """
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
     columns = _columns(kind, len(tables))
-    ax, new = style.new_axes(ax)
+    ax, new = new_axes(ax)
     ends, exact = [], []
     for name, table in tables.items():
         part = _between(table, k)
         for column in columns:
             number = len(ends)
-            color = style.PALETTE[number % len(style.PALETTE)]
-            dash = style.DASHES[number % len(style.DASHES)]
+            color = PALETTE[number % len(PALETTE)]
+            dash = DASHES[number % len(DASHES)]
             shown, value = _values(part, column, k)
             hit = _draw(ax, shown["k"].to_numpy(), value, shown["exact"], (color, dash))
             said = column.replace("_", " ") if len(columns) > 1 or not name else ""
             end = shown["k"].iloc[-1], value[-1]
             ends.append((*end, ": ".join(text for text in (name, said) if text), color))
             exact += hit.tolist()
-    style.whole_ticks(ax.xaxis)
+    whole_ticks(ax.xaxis)
     at = ", ".join(map(str, sorted(set(exact))[:6]))
-    style.tidy(
+    tidy(
         ax,
         "features in the model, k",
         MEASURE_LABELS.get(kind, columns[0].replace("_", " ")),
@@ -95,9 +95,9 @@ def plot_recovery(
     if set(columns) <= set(MEASURES["rates"]):
         ax.set_ylim(-0.03, 1.05)
     elif set(columns) <= set(MEASURES["counts"]):
-        style.whole_ticks(ax.yaxis)
+        whole_ticks(ax.yaxis)
     x, y, names, colors = ([end[i] for end in ends] for i in range(4))
-    style.end_labels(ax, x, y, style.short(names), colors, new)
+    end_labels(ax, x, y, short(names), colors, new)
     return ax
 
 

@@ -13,7 +13,7 @@ from ..cross_validation.validation import held_out, new_rows
 from ..engine.arguments import row_weights
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.arguments import rows_of
-from . import style
+from .style import DASHES, FONT_SIZE, GRAY, PALETTE, end_labels, ink, new_axes, short, tidy
 
 if TYPE_CHECKING:
     pass
@@ -140,21 +140,21 @@ def _predicted(model, X, ax, beside):
             f"X has {len(curves)} rows, and curves are drawn for 1 to {MOST_CURVES}: pass a few "
             "typical rows, or y= too for the curves of groups of rows"
         )
-    ax, new = style.new_axes(ax)
+    ax, new = new_axes(ax)
     times, ends = curves.columns.to_numpy(dtype=float), []
     named = isinstance(X, pd.DataFrame) and not isinstance(X.index, pd.RangeIndex)
     labels = [str(label) if named else f"row {i}" for i, label in enumerate(curves.index)]
     chances = curves.to_numpy()
     if times[0] > 0.0:
         times, chances = np.append(0.0, times), np.insert(chances, 0, 1.0, axis=1)
-    shown = style.short(labels)
+    shown = short(labels)
     for i, chance in enumerate(chances):
-        color, dash = style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]
+        color, dash = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE)]
         ax.step(times, chance, where="post", color=color, linestyle=dash, linewidth=1.6)
         ends.append((times[-1], chance[-1], shown[i], color))
     ax.set_ylim(-0.02, 1.02)
-    style.tidy(ax, "time", "predicted probability of no event", f"k = {model.k}")
-    style.end_labels(ax, *([end[j] for end in ends] for j in range(4)), new)
+    tidy(ax, "time", "predicted probability of no event", f"k = {model.k}")
+    end_labels(ax, *([end[j] for end in ends] for j in range(4)), new)
     return ax
 
 
@@ -191,7 +191,7 @@ def _draw(ax, y, numbers, weights, asked):
     at risk; asked: how many groups were wanted.
     """
     many = int(numbers.max()) + 1
-    ax, new = style.new_axes(ax, (6.4, 4.9 + 0.3 * many))
+    ax, new = new_axes(ax, (6.4, 4.9 + 0.3 * many))
     names = {1: ["all rows"], 2: ["lower risk", "higher risk"]}.get(
         many, ["lowest risk", *[f"group {g + 1}" for g in range(1, many - 1)], "highest risk"]
     )
@@ -201,8 +201,8 @@ def _draw(ax, y, numbers, weights, asked):
     for g in range(many):
         mine = numbers == g
         table = _estimate(rows_of(y[mine], int(mine.sum())), weights[mine])
-        tables.append((style.PALETTE[g % len(style.PALETTE)], y[mine], weights[mine]))
-        color = style.PALETTE[g % len(style.PALETTE)]
+        tables.append((PALETTE[g % len(PALETTE)], y[mine], weights[mine]))
+        color = PALETTE[g % len(PALETTE)]
         time = np.append(0.0 if y.shape[1] == 2 else y[mine, 0].min(), table.index)
         survival = np.append(1.0, table["survival"])
         said = f"{names[g]} (n = {mine.sum()}, {int(y[mine, -1].sum())} events)"
@@ -215,7 +215,7 @@ def _draw(ax, y, numbers, weights, asked):
         ax.plot(lost.index, lost["survival"], "|", color=color, markersize=5, markeredgewidth=0.8)
     ax.set(ylim=(-0.02, 1.02))
     ax.set_xlim(left=0.0 if y.shape[1] == 2 and y[:, 0].min() >= 0 else None)
-    style.tidy(ax, "time", "probability of no event")
+    tidy(ax, "time", "probability of no event")
     sizes, title = np.bincount(numbers), "bands: 95 %, ticks: censored"
     if many < asked or sizes.max() - sizes.min() > 1 + 0.1 * numbers.size / many:
         title += "\ngroups differ in size: rows of equal risk stay together"
@@ -224,9 +224,9 @@ def _draw(ax, y, numbers, weights, asked):
         bbox_to_anchor=(0.0, 1.0),
         ncols=1 if many == 1 else 2,
         frameon=False,
-        fontsize=style.FONT_SIZE,
+        fontsize=FONT_SIZE,
         title=title,
-        title_fontsize=style.FONT_SIZE,
+        title_fontsize=FONT_SIZE,
         alignment="left",
     )
     if new:
@@ -243,17 +243,17 @@ def _numbers_at_risk(ax, tables):
     ticks = [t for t in ax.get_xticks() if low <= t <= high]
     ax.set_xticks(ticks)
     where = ax.get_xaxis_transform()
-    look = {"fontsize": style.FONT_SIZE, "va": "top", "clip_on": False, "transform": where}
+    look = {"fontsize": FONT_SIZE, "va": "top", "clip_on": False, "transform": where}
     figure = ax.get_figure()
-    line = 1.5 * style.FONT_SIZE / 72 * figure.dpi / max(ax.get_window_extent().height, 1.0)
-    ax.text(low, -3.0 * line, "at risk", ha="left", color=style.GRAY, **look)
+    line = 1.5 * FONT_SIZE / 72 * figure.dpi / max(ax.get_window_extent().height, 1.0)
+    ax.text(low, -3.0 * line, "at risk", ha="left", color=GRAY, **look)
     for g, (color, y, weights) in enumerate(tables):
         start = y[:, 0] if y.shape[1] == 3 else np.full(len(y), -np.inf)
         stop = y[:, -2]
         for t in ticks:
             inside = (stop >= t) & (start < t) if np.isfinite(start).any() else stop >= t
             text = f"{weights[inside].sum():g}" if _whole(weights) else f"{inside.sum()}"
-            ax.text(t, -(4.0 + g) * line, text, ha="center", color=style.ink(color), **look)
+            ax.text(t, -(4.0 + g) * line, text, ha="center", color=ink(color), **look)
 
 
 def _whole(weights):

@@ -36,7 +36,7 @@ import json, sys
 sys.path.append({str(ROOT / "tests")!r})
 import golden_paths
 from l0path.compiled import shipped
-level = shipped.chosen().level
+level = shipped.chosen_level().level
 found = {{name: golden_paths.result(name) for name in golden_paths.cases()}}
 print(json.dumps([level and level.name, found]))
 """

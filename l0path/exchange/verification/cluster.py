@@ -12,7 +12,7 @@ from ...designs.cluster.shard_gram import standardized
 from .. import updates
 from ..ranking import Roles, entry_costs
 from ..table import in_order
-from . import ranges
+from .ranges import Block, best_exchanges, first_of, joined, leaders, proposed, tasks
 
 
 class Place(NamedTuple):
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     factor: np.ndarray | None
 
 
-def best_exchanges(held, sequence, lambda0, counts, limits):
+def best_exchanges_on_workers(held, sequence, lambda0, counts, limits):
     """For each support of a sequence a list of (change, column, position), the best counts[e] of
     each shard; held: ShardGram.
     """
@@ -43,16 +43,16 @@ def best_exchanges(held, sequence, lambda0, counts, limits):
     return [[part[e] for part in parts] for e in range(len(counts))]
 
 
-def leading(held, R, most):
+def leading_on_workers(held, R, most):
     """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, (m, most):
     each shard sends its own.
     """
     sent = held.design.share(R, R.nbytes)
     held.design.passes += 1
-    return ranges.first_of(held.answers(_leading, sent, most, lambda i: held.spans[i].start), most)
+    return first_of(held.answers(_leading, sent, most, lambda i: held.spans[i].start), most)
 
 
-def proposals(held, R, screenings, members, question):
+def proposals_of_workers(held, R, screenings, members, question):
     """For each Screening its best exchanges with all columns, which cost nothing: (change, column).
     R (n, m) negative slopes; members: their `Roles` for no column.
     """
@@ -92,7 +92,7 @@ def _best_exchanges(shard, static, common, sent, place, batches):
     cost = np.zeros(shard.p) if factor is None else entry_costs(factor, lambda0)
     lists = [[] for _ in counts]
     with threads.limited(1):
-        for at in (slice(*cut) for cut in pairwise(ranges.tasks(shard.p, most))):
+        for at in (slice(*cut) for cut in pairwise(tasks(shard.p, most))):
             left, size = at.start, at.stop - at.start
             rows = (
                 np.concatenate([batch[:, at] for batch in batches])
@@ -101,19 +101,17 @@ def _best_exchanges(shard, static, common, sent, place, batches):
             )
             here = sequence.supports._replace(index=sequence.supports.index - (first + left))
             columns = updates.AllColumns(rows, q[at], square[at], usable[at], cost[at])
-            found = ranges.best_exchanges(
-                columns, sequence._replace(supports=here), max(counts), 0, size
-            )
+            found = best_exchanges(columns, sequence._replace(supports=here), max(counts), 0, size)
             for one, some in zip(lists, found, strict=True):
                 one += [
                     (change, column + (first + left), position) for change, column, position in some
                 ]
-    return [ranges.joined(parts, most) for parts, most in zip(lists, counts, strict=True)]
+    return [joined(parts, most) for parts, most in zip(lists, counts, strict=True)]
 
 
 def _leading(shard, static, common, R, most, first):
     with threads.limited(1):
-        return ranges.leaders(
+        return leaders(
             standardized(shard, static, common).correlate(R), static[2], static[3], most, first
         )
 
@@ -136,7 +134,5 @@ def _proposals(shard, static, common, sent, first, batches):
             skip = ~usable
             skip[inside] = True
             part = Roles(skip, _own(member.locked), none, _own(member.member_cost))
-            out.append(
-                ranges.proposed(_mine(one), ranges.Block(rows, c, square, first), part, question)
-            )
+            out.append(proposed(_mine(one), Block(rows, c, square, first), part, question))
     return out

@@ -12,7 +12,7 @@ from ...core import threads
 from ...working_set.gram import TINY_RIDGE
 from .. import table, updates
 from ..ranking import candidates, combinations_count, entry_costs
-from . import cluster
+from .cluster import best_exchanges_on_workers, leading_on_workers
 from .ranges import best_exchanges, first_of, leaders, tasks
 
 TASK_COLUMNS = 1 << 16  # columns of a task of `leading`
@@ -54,7 +54,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     )
     counts = [one.count for one in wanted]
     if model.cluster is not None:
-        lists = cluster.best_exchanges(model.cluster, sequence, penalty.lambda0, counts, limits)
+        lists = best_exchanges_on_workers(model.cluster, sequence, penalty.lambda0, counts, limits)
     else:
         lists = [[] for _ in fits]
         columns = updates.AllColumns(model.rows, model.q_all, p.square, p.usable, cost)
@@ -135,7 +135,7 @@ def leading(model, R, most):
     """
     model.reads += 1
     if model.cluster is not None:
-        return list(cluster.leading(model.cluster, R, most))
+        return list(leading_on_workers(model.cluster, R, most))
     p, C = model.problem, model.problem.X.correlate(R)
     cuts = [*range(0, p.X.p, TASK_COLUMNS), p.X.p]
     parts = [None] * (len(cuts) - 1)

@@ -13,7 +13,7 @@ from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 from ..ranking import candidates, combinations_count, roles, scanned
 from ..table import EQUAL
-from . import cluster
+from .cluster import proposals_of_workers
 from .ranges import Block, Question, Screening, proposed
 
 PROPOSED = 4  # columns that a fit may propose from outside W for each exchange that is asked for
@@ -37,7 +37,7 @@ def violators(model, fits, wanted, penalty):
     if flat.cluster is not None and not penalty.lambda0:
         # the columns and their Gram rows are on workers, and so is this loop
         none = [roles(model.problem, fit, np.empty(0, np.int64), 0.0) for fit in fits]
-        found = cluster.proposals(flat.cluster, R, screenings, none, question)
+        found = proposals_of_workers(flat.cluster, R, screenings, none, question)
     else:
         found = _proposals(model, fits, R, screenings, question)
     proposals = [np.array([j for _, j in pairs], dtype=np.int64) for pairs in found]
