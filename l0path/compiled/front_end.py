@@ -64,8 +64,9 @@ class RememberingContext(Context):
         return id(self.__dict__)
 
     def resolve_function_type(self, func, args, kws):
-        """Signature of a function for these kinds of arguments. A kernel takes a number for what
-        it is, not for its value: it would be compiled once more for every number in the code.
+        """Signature of a function for these kinds of arguments. Where code calls a kernel with a
+        number that stands there, such as 0, numba would compile the kernel for this value alone,
+        and once more for each other one; here it is compiled for numbers of this kind.
         """
         if isinstance(func, types.Dispatcher):
             return super().resolve_function_type(func, tuple(map(types.unliteral, args)), kws)

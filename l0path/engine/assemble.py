@@ -144,8 +144,9 @@ def solutions_of(setting, number, part, points):
 def below_none(points, tolerance):
     """Points of sizes, ascending, of which none claims what a smaller model contradicts: columns
     can be added with coefficients of 0. A fit above that of some of its columns has not converged,
-    and a model above a smaller one is not the best of its size; where a fit of fewer columns has
-    not converged, those with which it was compared are not known either, and nothing is claimed.
+    and a model above a smaller one is not the best of its size. Once a fit has not converged for
+    this reason, the fits with which a larger model above a smaller one was compared are as
+    doubtful, and nothing is claimed of that model.
 
     tolerance(fit): the decrease of its value that counts as one.
     """

@@ -50,11 +50,9 @@ def arguments(options):
     return given
 
 
-def check(seed, max_k=None):
-    """The Report of the instance of a seed; with max_k, of its path up to that size alone."""
+def check(seed):
+    """The Report of the instance of a seed."""
     d, report = instance(seed), Report()
-    if max_k is not None:
-        d = replace(d, options=d.options | {"max_k": max_k}, action="none")
     before = [np.array(a, copy=True) for a in (_dense(d.X), d.y)]
     truths = {}
     with warnings.catch_warnings():

@@ -42,6 +42,16 @@ def test_a_model_above_a_smaller_one_is_not_the_best_of_its_size():
     assert below_none(points, lambda fit: 0.2)[2].optimality == Optimality.GLOBAL
 
 
+def test_nothing_is_claimed_beside_fits_that_rounding_has_spoilt():
+    """The fit of three columns has not converged, so swaps of four were compared with its like."""
+    swapped = Optimality.REFIT_SWAP_M
+    points = [point(2, [1, 2], 0.5), point(3, [1, 2, 3], 0.8), point(4, [0, 4, 5, 6], 0.8, swapped)]
+    found = below_none(points, lambda fit: 1e-9)
+    assert FitStatus.NOT_CONVERGED in found[1].fit.flags and not found[2].fit.flags
+    assert found[2].optimality == Optimality.UNVERIFIED
+    assert below_none(points[::2], lambda fit: 1e-9)[1].optimality == swapped
+
+
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_rounding_of_large_coefficients_makes_no_model_worse_than_a_smaller_one(loss):
     """Columns at 1e8 that differ by numbers of size 1: predictors are known to 1e-8. x1 is not
