@@ -159,7 +159,7 @@ class NoHierarchy:
 
     def exchanges(self, members, inside):
         """As `Hierarchy.exchanges`."""
-        return np.broadcast_to(~inside, (len(members), inside.size))
+        return np.repeat(~inside[None], len(members), axis=0)
 
     def largest(self, inside):
         """As `Hierarchy.largest`."""

@@ -168,8 +168,11 @@ class GramModel(WorkingColumns):
 
     def curvature(self, fit):
         """The GramCurvature at a fit."""
-        rows = self.G[self.where[fit.support], : self.width]
-        return GramCurvature(self, 1.0, self.q - rows.T @ fit.b)
+        return GramCurvature(self, fit)
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramCurvature.downhill` of the working columns at some positions."""
+        return self.q[at].T - b @ rows
 
     def gram_blocks(self, places):
         """As `WorkingColumns.gram_blocks`."""

@@ -88,8 +88,8 @@ class GramCurvature(NamedTuple):
     """
 
     model: "object"  # the GramModel
-    scale: float
-    c: np.ndarray  # (w,) or (w, q), downhill slopes of the loss
+    fit: "object"
+    scale: float = 1.0
 
     def columns(self, at):
         """The columns at some positions in W."""
@@ -102,9 +102,11 @@ class GramCurvature(NamedTuple):
         G = self.model.G[some[0][:, None], others[0]]
         return G if self.scale == 1.0 else self.scale * G
 
-    def downhill(self, some):
-        """Downhill slopes of some columns, (q, m)."""
-        return np.ascontiguousarray(np.atleast_2d(self.c[some[0]].T))
+    def downhill(self, some, b, rows):
+        """Downhill slopes of some columns, (q, m), beside columns with the coefficients b (q, K),
+        with which they have the second derivatives `rows` (K, m).
+        """
+        return np.ascontiguousarray(self.model.downhill(self.fit, some[0], b, rows))
 
     def root(self, some):
         """The root of the Hessian of some columns, (k, n)."""
@@ -139,9 +141,12 @@ class RowCurvature(NamedTuple):
 
     def product(self, some, others):
         """As in `GramCurvature`; the others need not be centered."""
-        return some[1] @ others[0].T - some[2] @ others[2].T
+        out = some[1] @ others[0].T
+        if some[2].size:
+            out -= some[2] @ others[2].T
+        return out
 
-    def downhill(self, some):
+    def downhill(self, some, b, rows):
         """As in `GramCurvature`."""
         return -(some[0] @ self.slopes)[None]
 
@@ -425,7 +430,8 @@ class GroupModel:
         b = np.ascontiguousarray(np.atleast_2d(fit.b[place].T))
         if kept.size < order.size:  # the others have none, whichever a refit has kept
             whole, columns = columns, tuple(array[kept] for array in columns)
-            b = (b @ curvature.product(whole, columns) + curvature.downhill(columns)) @ B
+            rows = curvature.product(whole, columns)
+            b = (b @ rows + curvature.downhill(columns, b, rows)) @ B
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
         at = self.model.where[order[kept]]
         return GroupQuadratic(at, members, ids, B, b, curvature, columns)
@@ -436,11 +442,9 @@ class GroupModel:
         starts, at = self.starts[left : right + 1], self.at[left : right + 1]
         beside = curvature.beside(self.places[starts[0] : starts[-1]])
         own = GroupBlocks(starts - starts[0], at - at[0], self.blocks[at[0] : at[-1]])
-        return Crossing(
-            curvature.product(quadratic.columns, beside),
-            curvature.downhill(beside),
-            curvature.fill_blocks(beside, own),
-        )
+        rows = curvature.product(quadratic.columns, beside)
+        c = curvature.downhill(beside, quadratic.b, rows)
+        return Crossing(rows, c, curvature.fill_blocks(beside, own))
 
     # -------------------- all groups
 

@@ -181,8 +181,8 @@ class ClosedExchanges(GroupExchanges):
         new = curvature.columns(model.model.where[model.columns[model.one_by_one(groups)[0]]])
         rows, H = curvature.product(new, quadratic.columns), curvature.product(new, new)
         H[np.diag_indices_from(H)] += 2.0 * model.lambda2
-        growth = group_chains.Growth(rows, rows @ quadratic.B, curvature.downhill(new), H)
-        return quadratic, growth
+        c = curvature.downhill(new, quadratic.b, rows.T)
+        return quadratic, group_chains.Growth(rows, rows @ quadratic.B, c, H)
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""

@@ -226,8 +226,11 @@ class GroupNeighborhood:
         """Groups with columns of near combinations, which a table does not see: `tried` of those
         outside a fit.
         """
-        near, inside = self.model.near_groups(), self.inside(fit.groups)
-        met = self.hierarchy.met(inside) if near else inside
+        near = self.model.near_groups()
+        if not near:
+            return near
+        inside = self.inside(fit.groups)
+        met = self.hierarchy.met(inside)
         return [g for g in near if met[g] and not inside[g]][: self.tried]
 
     def _near_swaps(self, fit):

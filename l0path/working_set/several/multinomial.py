@@ -146,8 +146,11 @@ class MultinomialModel(NewtonRefits, ResponseModel):
 
     def curvature(self, fit):
         """As `GramModel.curvature`."""
-        c, mean = self._downhill(fit)
-        return GramCurvature(self, mean, c)
+        return GramCurvature(self, fit, self._downhill(fit)[1])
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramModel.downhill`."""
+        return self._downhill(fit)[0][at].T
 
     def gradients(self, fits, lambda2):
         """As `ResponseModel.gradients`."""
