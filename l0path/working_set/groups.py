@@ -11,6 +11,7 @@ from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..formula.hierarchy import NoHierarchy
+from ..problem.dependence import LEAST_EIGENVALUE, from_rows
 from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
@@ -400,6 +401,24 @@ class GroupModel:
         B, kept = inverse(H + 2.0 * self.lambda2 * np.eye(len(H)) if self.lambda2 else H)
         self.weak |= kept.size < len(H)
         return B, kept
+
+    def refined(self, fit):
+        """A fit of closed form at full accuracy: made from the rows where its columns are so nearly
+        dependent that the normal equations have lost digits, as products of numbers far from their
+        origins are.
+        """
+        model = self.model
+        at = model.where[fit.support]
+        if self.more_columns_than_rows(at.size) or model.near is not None:
+            return fit
+        B, kept = self.inverses.get(fit.key) or self._inverse(model.G[at[:, None], at])
+        inflation = np.diagonal(B) * (np.diagonal(model.G)[at[kept]] + 2.0 * self.lambda2)
+        if kept.size * inflation.max(initial=0.0) * LEAST_EIGENVALUE <= 1.0:
+            return fit
+        part = fit._replace(support=fit.support[kept], b=fit.b[kept])
+        found, b = from_rows(model, part, self.lambda2), np.zeros(fit.b.shape)
+        b[kept] = found.b
+        return fit._replace(b=b, value=found.value)
 
     # -------------------- quadratics
 
