@@ -53,7 +53,7 @@ class ClosedExchanges(GroupExchanges):
         each of which needs all of its parents.
         """
         model, groups = self.model, self.groups
-        if not (groups.exact and groups.widest == 1) or self.apart or model.q.ndim > 1:
+        if not (groups.exact and groups.widest == 1) or self.apart:
             return False
         if self.problem.groups.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
             return False

@@ -17,12 +17,12 @@ class ClosedGramNeighborhood(GramNeighborhood):
         self.owner[groups.columns] = np.repeat(np.arange(groups.free.size), np.diff(groups.start))
         super().__init__(groups.model, groups.lambda2, max_k, scale, settings)
 
-    def _columns(self, q):
+    def _columns(self):
         owner, may = self.owner[self.model.W], self.groups.free.copy()
         may[self.groups.forced] = True
         may &= ~(self.hierarchy.needs & ~may).any(axis=1)
         needs = np.ascontiguousarray(self.hierarchy.needs[owner[:, None], owner])
-        return super()._columns(q)._replace(cost=np.where(may[owner], 0.0, 1e300), needs=needs)
+        return super()._columns()._replace(cost=np.where(may[owner], 0.0, 1e300), needs=needs)
 
     def _of_groups(self, fit):
         return GroupFit(*fit, np.sort(self.owner[fit.support]))

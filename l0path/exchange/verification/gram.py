@@ -83,7 +83,7 @@ def _members(model, fits, penalty, cost):
     trace = TINY_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
     columns = table.Columns(
         np.ascontiguousarray(model.G[np.ix_(at, at)]),
-        model.q[at],
+        table.by_column(model.q[at]),
         2.0 * float(penalty.lambda2) + trace,
         index.size,
         p.locked(index),
