@@ -33,6 +33,10 @@ class ClosedNeighborhood(GroupNeighborhood):
                 self._keep(fit, group_ranking.own_table(self.model, fit, *at_fit))
         return self.tables[fit.key]
 
+    def additions(self, fit, most):
+        """[(change, group)] of the best additions, those too that lack what they need."""
+        return group_ranking.table(self.model, fit, None, most).additions
+
     def drops(self, fit):
         """[(increase of F, group)] of the removals that nothing else in a fit needs."""
         may_leave = self.hierarchy.removable(self.inside(fit.groups))

@@ -126,3 +126,7 @@ class ResponseClosedNeighborhood(ClosedNeighborhood):
     def costs(self, fit):
         """As `GroupNeighborhood.costs`."""
         return self.table(fit).drops
+
+    def additions(self, fit, most):
+        """As `ClosedNeighborhood.additions`."""
+        return table(self.model, fit, most, closed=False).additions
