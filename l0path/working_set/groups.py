@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
+from ..problem.dependence import LEAST_EIGENVALUE, from_rows
 from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
@@ -323,6 +324,24 @@ class GroupModel:
             B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
         self.weak |= kept.size < at.size
         return B, kept
+
+    def refined(self, fit):
+        """A fit of closed form at full accuracy: made from the rows where its columns are so nearly
+        dependent that the normal equations have lost digits, as products of numbers far from their
+        origins are.
+        """
+        model = self.model
+        at = model.where[fit.support]
+        if self.more_columns_than_rows(at.size) or model.near is not None:
+            return fit
+        B, kept = self.inverses.get(fit.groups.tobytes()) or self._inverse(at)
+        inflation = np.diagonal(B) * (np.diagonal(model.G)[at[kept]] + 2.0 * self.lambda2)
+        if kept.size * inflation.max(initial=0.0) * LEAST_EIGENVALUE <= 1.0:
+            return fit
+        part = fit._replace(support=fit.support[kept], b=fit.b[kept])
+        found, b = from_rows(model, part, self.lambda2), np.zeros(at.size)
+        b[kept] = found.b
+        return fit._replace(b=b, value=found.value)
 
     # -------------------- quadratics
 

@@ -264,9 +264,11 @@ class GroupNeighborhood:
         return None
 
     def refined(self, fit):
-        """The fit as Newton's method leaves it where trials decide, see `by_newton`; else as it
-        is: refits are run to their end.
+        """The fit as Newton's method leaves it where trials decide, see `by_newton`; from its rows
+        where normal equations are not accurate; else as it is: refits are run to their end.
         """
+        if self.model.closed and fit.support.size:
+            return self.model.refined(fit)
         if not self.trials or fit.flags or not fit.support.size:
             return fit
         return by_newton(fit, self.model.refit(fit.groups, fit), self._tolerance(fit.value))
