@@ -62,7 +62,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.neighborhood = neighborhood_of(model, part, scale, settings)
 
     @property
-    def foretold(self):
+    def predicted(self):
         """Whether exchanges are predicted so closely, those with columns outside W too, and X is
         read at so little cost, that each prediction decides what is done about a size.
         """
@@ -85,13 +85,13 @@ class ColumnExchanges(ExchangeStrategy):
         """Sweeps over the sizes until nothing improves. Where tables of exchanges are exact, an
         oscillation costs little and is part of the first round; else it is a way out later on,
         since the columns that the first check brings change most sizes. Where exchanges are
-        foretold, the first round is one sweep upwards.
+        predicted, the first round is one sweep upwards.
         """
         if self.exact:
             super().improve()
             return
         first, self.first = self.first, False
-        if first and self.foretold and self.settings.effort != "fast":
+        if first and self.predicted and self.settings.effort != "fast":
             local_search.sweep(self.pool, self.neighborhood, True, self.done, self.clock.poll)
         else:
             self.sweep(self.done)
@@ -168,7 +168,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
         seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
-        for support in () if self.foretold else found:  # else a sweep finds supports as low
+        for support in () if self.predicted else found:  # else a sweep finds supports as low
             self.offer_support(support)
 
     def next_value(self):
@@ -290,19 +290,19 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def tried(self, fit):
-        """How many exchanges of a fit refits must refute; where they are foretold, few of one that
+        """How many exchanges of a fit refits must refute; where they are predicted, few of one that
         was compared with all others, for the sake of other sizes.
         """
-        if self.foretold and fit.key == self.pool.compared:
+        if self.predicted and fit.key == self.pool.compared:
             return ON_THE_WAY
         return pairs_tried(self.settings, self.problem.refit_rows, fit.support.size)
 
     def admitted(self, found):
         """The columns that enter by the candidates of each size, and whether each size is searched
-        again with them before refits decide. Where exchanges are foretold, these are the columns
+        again with them before refits decide. Where exchanges are predicted, these are the columns
         that are to improve a size, which is searched again; the others are refuted from outside W.
         """
-        if not self.foretold:
+        if not self.predicted:
             return entering(found), [False] * len(found)
         promising, where = [[c for c in one if c.change < 0.0] for one in found], self.model.where
         waiting = [any(where[c.into] < 0 for c in one) for one in promising]
@@ -325,15 +325,15 @@ class ColumnExchanges(ExchangeStrategy):
     def improved(self, fit, candidates):
         """The fit after swaps, as many of which are refuted in the end as were asked for; the fit
         itself where none improves it, or where it was compared with all others. candidates: its
-        exchanges ranked first, which are the swaps to be refuted where they are foretold, unless
+        exchanges ranked first, which are the swaps to be refuted where they are predicted, unless
         additions are among them.
         """
         if fit.key == self.pool.compared:
             return fit
         better = fit
-        if not self.foretold or any(c.out < 0 for c in candidates):
+        if not self.predicted or any(c.out < 0 for c in candidates):
             better = self.neighborhood.swap(fit, thorough=True)
-        if better is fit and self.foretold:
+        if better is fit and self.predicted:
             better = self.neighborhood.swap_among(fit, candidates)
         return better
 
