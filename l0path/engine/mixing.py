@@ -14,9 +14,8 @@ from ..core.status import FitStatus
 from ..problem.families.endless import falls_for_ever
 from ..problem.problem import Fit
 from ..problem.solution import mixed
-from ..working_set.groups import GroupFit
+from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.linear_algebra import COLLINEAR
-from ..working_set.model import groups_of
 from . import assemble
 
 # of the largest mean square of a column: the ridge in whose limit columns that are linearly
@@ -82,7 +81,7 @@ class Unshrunken:
         self.problem, self.data = self.reporting.problem, self.reporting.data
         self.known, self.groups = {}, None
         if setting.problem.groups is not None:
-            self.groups = groups_of(setting.working_set, 0.0, 0.0)
+            self.groups = GroupModel(setting.working_set, 0.0, 0.0)
 
     def of(self, s):
         """The `Fit` without shrinkage on the support of a solution."""

@@ -1,11 +1,9 @@
-"""Choice of the working columns, and groups, that serve a problem."""
+"""Choice of the working columns that serve a problem."""
 
 from ..problem.conjugates import smooth
 from .gram import GramModel
-from .groups import GroupModel
 from .hinge import KinkedModel
 from .rows import RowModel
-from .several.groups import ResponseGroupModel
 from .several.responses import ResponseModel
 
 
@@ -22,9 +20,3 @@ def make_model(problem, max_iter=1000):
     model = kind(problem)
     model.max_iter = max_iter
     return model
-
-
-def groups_of(model, lambda1, lambda2):
-    """The working groups on the working columns of a problem."""
-    kind = GroupModel if model.problem.turn is None else ResponseGroupModel
-    return kind(model, lambda1, lambda2)

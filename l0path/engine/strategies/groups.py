@@ -17,10 +17,10 @@ from ...core import threads
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool
-from ...exchange.neighborhoods.choice import GROUP_NEIGHBORHOODS
+from ...exchange.neighborhoods.groups import GroupNeighborhood
 from ...exchange.verification.groups import scores, scores_of_responses
 from ...relaxation.cutting_planes import FeatureGenerating
-from ...working_set.model import groups_of
+from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
 from ..rounds import Rounds
 from ..size_path import run_phase
@@ -52,7 +52,7 @@ class GroupExchanges(ExchangeStrategy):
 
     def __init__(self, model, part, settings, session, generating=None):
         self.settings = settings
-        self.groups = groups_of(model, part.lambda1, part.lambda2)
+        self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
         pool = SolutionPool(
             null,
@@ -113,9 +113,7 @@ class GroupExchanges(ExchangeStrategy):
 
     def decide_by_steps(self):
         """Steps of single groups, none of them known: `steps`, of which kernels may be ahead."""
-        several, ordered = self.problem.turn is not None, self.problem.hierarchy is not None
-        kind = GROUP_NEIGHBORHOODS[several, ordered]
-        self.steps = kind(self.groups, self.scale, self.settings)
+        self.steps = GroupNeighborhood(self.groups, self.scale, self.settings)
         self.neighborhood = self.steps
 
     def seed(self):
@@ -173,7 +171,7 @@ class GroupExchanges(ExchangeStrategy):
         `keys`.
         """
         p, model = self.problem, self.model
-        slopes, v = self.groups.slopes(fit)
+        _, slopes, v = model.derivatives(fit)
         cheap = self.neighborhood.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
@@ -183,7 +181,7 @@ class GroupExchanges(ExchangeStrategy):
             Z = Z - (Z @ v / v.sum())[:, None]
         i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
         A = slice(state.members[i], state.members[i + 1])
-        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
+        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[0, A], rcond=None)[0]
         return slopes, v, [-slopes + v * (step @ Z)]
 
     def verify(self, sizes):

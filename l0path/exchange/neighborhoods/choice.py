@@ -1,20 +1,9 @@
 """Choice of the neighborhood that serves a problem, where the settings do not name their own."""
 
 from .chord import ChordNeighborhood, OrderedNeighborhood
-from .closed import ClosedNeighborhood
 from .gram import GramNeighborhood
-from .group_responses import ResponseClosedNeighborhood, ResponseGroupNeighborhood
-from .groups import GroupNeighborhood
 from .refit import RefitNeighborhood
 from .responses import ResponseNeighborhood, ResponseRefits
-
-# of single groups: whether there are several responses or classes, whether there is a hierarchy
-GROUP_NEIGHBORHOODS = {
-    (False, False): GroupNeighborhood,
-    (False, True): ClosedNeighborhood,
-    (True, False): ResponseGroupNeighborhood,
-    (True, True): ResponseClosedNeighborhood,
-}
 
 
 def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
