@@ -302,6 +302,16 @@ class WorkingColumns:
                 return e, fit
         return -1, None
 
+    def independent(self, support, lambda2):
+        """Positions in a support of the columns that refits give coefficients: all of them, where
+        they bear linear dependence.
+        """
+        return np.arange(support.size)
+
+    def gram_blocks(self, places):
+        """Gram blocks, row by row, of several sets of positions, if a Gram matrix is at hand."""
+        return []
+
     def bounds_of(self, support):
         """Box of a support, two (k,) arrays; of several supports (m, k) each."""
         return self.problem.lower[support], self.problem.upper[support]

@@ -19,6 +19,7 @@ from . import newton
 from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
+from .groups import RowCurvature
 from .linear_algebra import invert, weighted_squares
 from .refits import NewtonRefits, refit_in_turn
 from .several.ordered import clear_optimum, ordered_table
@@ -174,6 +175,10 @@ class RowModel(NewtonRefits, WorkingColumns):
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
         return Derivatives(eta, slopes, v)
+
+    def curvature(self, fit):
+        """The RowCurvature at a fit."""
+        return RowCurvature(self.problem, self.Z, *self.derivatives(fit))
 
     def weighted(self, fit, lambda2):
         """A `Weighted` of the support, an `OrderedTable` for ordered classes; the last ones are

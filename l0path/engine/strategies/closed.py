@@ -11,10 +11,9 @@ from scipy.linalg import lapack
 
 from ...core.status import End
 from ...exchange import group_chains, group_ranking, perturbation
-from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
-from ...formula.hierarchy import STRONG
-from ...working_set.curvature import curved
-from ...working_set.groups import GroupModel, GroupQuadratic
+from ...exchange.neighborhoods.closed import ClosedGramNeighborhood
+from ...formula.hierarchy import STRONG, NoHierarchy
+from ...working_set.groups import GroupQuadratic
 from .groups import GroupExchanges
 
 WHOLE_MOVES = 40  # of one set, those of the groups that promise most
@@ -30,14 +29,12 @@ class ClosedExchanges(GroupExchanges):
     swap of single groups leads to.
     """
 
-    kind = ClosedNeighborhood
-
     def __init__(self, model, part, settings, session):
         super().__init__(model, part, settings, session)
         self.moved, self.ends = set(), set()  # keys of fits that moves, and an end, were tried from
         self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
-        plain = type(self.groups) is GroupModel and not self.problem.boxed
-        self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
+        # whether a quadratic ranks the moves
+        self.ranked = not (self.problem.boxed or self.groups.lambda1)
 
     def seed(self):
         """All groups."""
@@ -56,7 +53,7 @@ class ClosedExchanges(GroupExchanges):
         each of which needs all of its parents.
         """
         model, groups = self.model, self.groups
-        if not (groups.exact and groups.widest == 1) or self.apart:
+        if not (groups.exact and groups.widest == 1) or self.apart or model.q.ndim > 1:
             return False
         if self.problem.groups.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
             return False
@@ -178,19 +175,13 @@ class ClosedExchanges(GroupExchanges):
         """The quadratic at a fit, and the `Growth` of it by the columns of some working groups, one
         group after another.
         """
-        model, problem = self.groups, self.problem
+        model = self.groups
         quadratic = model.quadratic(fit)
-        J = model.model.where[model.columns[model.one_by_one(groups)[0]]]
-        if problem.quadratic:
-            G, support = model.model.G, model.model.where[fit.support]
-            rows, H = G[J[:, None], quadratic.at], G[J[:, None], J]
-            c = model.model.q[J] - G[J[:, None], support] @ fit.b
-        else:
-            Z, ZV, coupled = curved(problem, quadratic.eta, quadratic.v, model.model.Z[J])
-            H = ZV @ Z.T - coupled @ coupled.T
-            rows = Z @ quadratic.ZV.T - coupled @ quadratic.coupled.T
-            c = -(Z @ quadratic.slopes)
+        curvature = quadratic.curvature
+        new = curvature.columns(model.model.where[model.columns[model.one_by_one(groups)[0]]])
+        rows, H = curvature.product(new, quadratic.columns), curvature.product(new, new)
         H[np.diag_indices_from(H)] += 2.0 * model.lambda2
+        c = curvature.downhill(new, quadratic.b, rows.T)
         return quadratic, group_chains.Growth(rows, rows @ quadratic.B, c, H)
 
     def _chains(self, fit):
@@ -206,7 +197,7 @@ class ClosedExchanges(GroupExchanges):
 
     def _additions(self, fit, most):
         """[(change, group)] of the best additions, those too that lack what they need."""
-        return group_ranking.table(self.groups, fit, None, most).additions
+        return group_ranking.table(self.groups, fit, None, most, NoHierarchy())[0].additions
 
     def _grown_and_shrunk(self, fit, chain):
         """Add groups to a fit and remove as many others; True if a size improved."""

@@ -40,11 +40,10 @@ class GroupExchanges(ExchangeStrategy):
     """
 
     limits = GroupLimits()
-    kind, units = GroupNeighborhood, GroupModel
 
     def __init__(self, model, part, settings, session):
         self.settings = settings
-        self.groups = self.units(model, part.lambda1, part.lambda2)
+        self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
         pool = SolutionPool(
             null,
@@ -55,7 +54,7 @@ class GroupExchanges(ExchangeStrategy):
             model.problem.perfect,
         )
         super().__init__(model, pool, part, session)
-        self.neighborhood = self.kind(self.groups, self.scale, settings)
+        self.neighborhood = GroupNeighborhood(self.groups, self.scale, settings)
         self.tried, self.screened = self.neighborhood.tried, set()
 
     def start(self):
@@ -82,7 +81,7 @@ class GroupExchanges(ExchangeStrategy):
     def use_refits(self):
         """Let refits decide every exchange."""
         self.groups.exact = False
-        self.neighborhood = self.kind(self.groups, self.scale, self.settings)
+        self.neighborhood = GroupNeighborhood(self.groups, self.scale, self.settings)
 
     def seed(self):
         """All groups where they are few, else those of best score at the null fit."""
@@ -129,7 +128,7 @@ class GroupExchanges(ExchangeStrategy):
         `keys`.
         """
         p, model = self.problem, self.model
-        slopes, v = self.groups.slopes(fit)
+        _, slopes, v = model.derivatives(fit)
         cheap = self.neighborhood.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
@@ -139,7 +138,7 @@ class GroupExchanges(ExchangeStrategy):
             Z = Z - (Z @ v / v.sum())[:, None]
         i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
         A = slice(state.members[i], state.members[i + 1])
-        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
+        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[0, A], rcond=None)[0]
         return slopes, v, [-slopes + v * (step @ Z)]
 
     def verify(self, sizes):

@@ -7,10 +7,8 @@ import numpy as np
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
-from ...exchange.neighborhoods import group_responses
 from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.verification.groups import scores_of_responses
-from ...working_set.several.groups import ResponseGroupModel
 from ..protocols import Session, Slice
 from ..size_path import SizePath
 from .closed import ClosedExchanges
@@ -128,16 +126,10 @@ class ResponseGroupExchanges(GroupExchanges):
     exchanges ranked first are decided by refits. Nothing is claimed with near combinations.
     """
 
-    kind, units = group_responses.ResponseGroupNeighborhood, ResponseGroupModel
-
     @property
     def optimality_if_verified(self):
         """The exchanges ranked first; nothing with near combinations, which are not ranked."""
         return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP_M
-
-    def use_refits(self):
-        """Refits decide every exchange as it is."""
-        self.neighborhood = self.kind(self.groups, self.scale, self.settings)
 
     def compare_single(self):
         """Models of one group are compared by refits of those ranked first only."""
@@ -154,9 +146,3 @@ class ResponseGroupExchanges(GroupExchanges):
 
 class ResponseClosedExchanges(ResponseGroupExchanges, ClosedExchanges):
     """`ResponseGroupExchanges` among sets of groups that keep a hierarchy."""
-
-    kind = group_responses.ResponseClosedNeighborhood
-
-    def _additions(self, fit, most):
-        """As `ClosedExchanges._additions`."""
-        return group_responses.table(self.groups, fit, most, closed=False).additions
