@@ -129,14 +129,17 @@ def _sequence(supports, members, lambda1):
     return updates.UpdateSequence(supports, record, steps, members.quadratic.ridge_diag, lambda1)
 
 
-def leading(model, R, most):
-    """The `most` usable columns of largest |z'R| / ||z|| for each column of R (n, m), a list of m
-    arrays, by one read of X.
-    """
-    model.reads += 1
+def leading(model, fits, most):
+    """`verification.leading` for one response."""
+    p, b = model.problem, np.zeros((len(fits), model.width))
+    for row, fit in zip(b, fits, strict=True):
+        row[model.where[fit.support]] = fit.b
+    residual = b @ model.Z[: model.width]  # in place: n may be millions
+    np.subtract(p.y, residual, out=residual)
+    residual *= p.weights
     if model.cluster is not None:
-        return list(leading_on_workers(model.cluster, R, most))
-    p, C = model.problem, model.problem.X.correlate(R)
+        return list(leading_on_workers(model.cluster, residual.T, most))
+    C = p.X.correlate(residual.T)
     cuts = [*range(0, p.X.p, TASK_COLUMNS), p.X.p]
     parts = [None] * (len(cuts) - 1)
 
