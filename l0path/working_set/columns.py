@@ -312,6 +312,18 @@ class WorkingColumns:
         """Gram blocks, row by row, of several sets of positions, if a Gram matrix is at hand."""
         return []
 
+    def may_enter(self):
+        """(w,) the working columns that exchanges may add."""
+        return self.problem.usable[self.W]
+
+    def needs(self):
+        """(w, w) which columns each needs beside it; (0, 0) where none does."""
+        return np.zeros((0, 0), dtype=bool)
+
+    def as_units(self, fit):
+        """A Fit as one of the units that sizes count."""
+        return fit
+
     def bounds_of(self, support):
         """Box of a support, two (k,) arrays; of several supports (m, k) each."""
         return self.problem.lower[support], self.problem.upper[support]

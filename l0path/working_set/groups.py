@@ -2,6 +2,7 @@
 quadratic at a fit, and Gram blocks.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -276,6 +277,27 @@ class GroupModel:
         return [
             int(g) for g in self.W if self.free[g] and np.isin(self.of(g), self.model.near).any()
         ]
+
+    @cached_property
+    def owner(self):
+        """(p,) the group of each column, where no two share one."""
+        out = np.zeros(self.problem.X.p, dtype=np.int64)
+        out[self.columns] = np.repeat(np.arange(self.free.size), np.diff(self.start))
+        return out
+
+    def may_enter(self):
+        """As `WorkingColumns.may_enter`, of groups of one column under the strong rule."""
+        may = self.free | np.isin(np.arange(self.free.size), self.forced)
+        return (may & self.hierarchy.met(may))[self.owner[self.model.W]]
+
+    def needs(self):
+        """As `WorkingColumns.needs`, of groups of one column."""
+        own = self.owner[self.model.W]
+        return np.ascontiguousarray(self.hierarchy.needs[own[:, None], own])
+
+    def as_units(self, fit):
+        """A Fit of groups of one column as their GroupFit."""
+        return GroupFit(*fit, np.sort(self.owner[fit.support]))
 
     @property
     def whole(self):

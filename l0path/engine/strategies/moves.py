@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from ...core.status import End
 from ...exchange import group_chains, group_ranking, perturbation
-from ...exchange.neighborhoods.closed import ClosedGramNeighborhood
+from ...exchange.neighborhoods.gram import GramNeighborhood
 from ...formula.hierarchy import STRONG, NoHierarchy
 from ...working_set.groups import GroupQuadratic
 
@@ -52,7 +52,8 @@ class SetMoves:
         L, weak = lapack.dpotrf(H * unit * unit[:, None], lower=1)
         if weak or np.diagonal(L).min() ** 2 <= KEPT:
             return None
-        return ClosedGramNeighborhood(groups, self.pool.last, search.scale, search.settings)
+        last, scale, settings = self.pool.last, search.scale, search.settings
+        return GramNeighborhood(model, groups.lambda2, last, scale, settings, units=groups)
 
     def run(self, first):
         """Moves of several groups until none improves a size, each followed by sweeps; random

@@ -11,12 +11,14 @@ from .protocol import Reach, columns_by_size, most_columns
 
 class GramNeighborhood:
     """Moves on the Gram matrix; one `exchange.State` follows the sweep by rank-one changes, and
-    whole sweeps run in kernels (`table_sweeps`).
+    whole sweeps run in kernels (`table_sweeps`). units: by default the columns; or a GroupModel
+    whose groups are single columns and keep the strong rule, so that all sets are closed.
     """
 
     compiled, undecided = True, frozenset()  # no exchange is left to a refit
 
-    def __init__(self, model, lambda2, max_k, scale, settings):
+    def __init__(self, model, lambda2, max_k, scale, settings, *, units=None):
+        self.units = model if units is None else units
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
         self.width, self.forced = -1, model.problem.forced.size
         self.capacity = max_k + self._beyond(max_k) + self.forced + 1
@@ -55,9 +57,9 @@ class GramNeighborhood:
         """The `table.Columns` of the working columns."""
         model = self.model
         q = table.by_column(model.q)
-        cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
-        locked = model.problem.locked(model.W)
-        return table.Columns(model.G, q, 2.0 * self.lambda2, self.width, locked, cost)
+        cost = np.where(self.units.may_enter(), 0.0, 1e300)
+        locked, needs = model.problem.locked(model.W), self.units.needs()
+        return table.Columns(model.G, q, 2.0 * self.lambda2, self.width, locked, cost, needs)
 
     def _coefficients(self, b):
         """Coefficients (k, q) as those of a Fit, (k,) of one response."""
@@ -86,7 +88,7 @@ class GramNeighborhood:
         order = np.argsort(support)
         value = model.half_square - table.fitted_part(state, self.columns)
         b = self._coefficients(state.b[:, :k].T[order])
-        return Fit(support[order], b, model.problem.shift, float(value))
+        return self.units.as_units(Fit(support[order], b, model.problem.shift, float(value)))
 
     def _tie(self):
         """The largest difference between exchanges of the state that count as equal."""
@@ -174,7 +176,7 @@ class GramNeighborhood:
         support = self.model.W[best.S[k, :size]]
         order = np.argsort(support)
         b, value = self._coefficients(best.b[k, :size][order]), float(best.value[k])
-        return Fit(support[order], b, self.model.problem.shift, value)
+        return self.units.as_units(Fit(support[order], b, self.model.problem.shift, value))
 
     def _push(self, pool):
         """Update the pool by the fits that the kernels improved; True if there were any."""
