@@ -16,7 +16,6 @@ from ..problem.problem import Fit
 from ..problem.solution import mixed
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.linear_algebra import COLLINEAR
-from ..working_set.several.groups import ResponseGroupModel
 from . import assemble
 
 # of the largest mean square of a column: the ridge in whose limit columns that are linearly
@@ -82,8 +81,7 @@ class Unshrunken:
         self.problem, self.data = self.reporting.problem, self.reporting.data
         self.known, self.groups = {}, None
         if setting.problem.groups is not None:
-            kind = GroupModel if setting.problem.turn is None else ResponseGroupModel
-            self.groups = kind(setting.working_set, 0.0, 0.0)
+            self.groups = GroupModel(setting.working_set, 0.0, 0.0)
 
     def of(self, s):
         """The `Fit` without shrinkage on the support of a solution."""

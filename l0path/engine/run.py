@@ -42,7 +42,7 @@ from .posing import prepared, unit
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, is_proven, one_by_one
 from .registry import algorithm_of
-from .strategies.generating import relaxation_bounds
+from .strategies.groups import relaxation_bounds
 
 
 class Fitted(NamedTuple):

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
+from ..working_set.groups import GroupModel
 from ..working_set.model import make_model
-from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbors import GroupNeighbors
 from .neighbors import TABLE_ENTRIES, Neighbors
 
@@ -59,7 +59,7 @@ class ResponseGroupNeighbors(GroupNeighbors):
     def prepare(self):
         """See `Around`."""
         s = self.solution
-        self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
+        self.model = GroupModel(make_model(self.problem), 0.0, s.lambda2)
         self.fit = self.model.refit(s.groups)
         self._take_groups()
 

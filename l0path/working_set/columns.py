@@ -302,6 +302,28 @@ class WorkingColumns:
                 return e, fit
         return -1, None
 
+    def independent(self, support, lambda2):
+        """Positions in a support of the columns that refits give coefficients: all of them, where
+        they bear linear dependence.
+        """
+        return np.arange(support.size)
+
+    def gram_blocks(self, places):
+        """Gram blocks, row by row, of several sets of positions, if a Gram matrix is at hand."""
+        return []
+
+    def may_enter(self):
+        """(w,) the working columns that exchanges may add."""
+        return self.problem.usable[self.W]
+
+    def needs(self):
+        """(w, w) which columns each needs beside it; (0, 0) where none does."""
+        return np.zeros((0, 0), dtype=bool)
+
+    def as_units(self, fit):
+        """A Fit as one of the units that sizes count."""
+        return fit
+
     def bounds_of(self, support):
         """Box of a support, two (k,) arrays; of several supports (m, k) each."""
         return self.problem.lower[support], self.problem.upper[support]

@@ -10,6 +10,7 @@ from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import Derivatives
+from .groups import GramCurvature
 from .least_squares import least_squares
 from .linear_algebra import invert
 from .quadratic import solve_quadratic
@@ -164,6 +165,18 @@ class GramModel(WorkingColumns):
         """The Derivatives of a fit."""
         p, eta = self.problem, fit.b @ self.Z[self.where[fit.support]]
         return Derivatives(eta, p.weights * (eta - p.y), p.weights)
+
+    def curvature(self, fit):
+        """The GramCurvature at a fit."""
+        return GramCurvature(self, fit)
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramCurvature.downhill` of the working columns at some positions."""
+        return self.q[at].T - b @ rows
+
+    def gram_blocks(self, places):
+        """As `WorkingColumns.gram_blocks`."""
+        return [self.G[J[:, None], J].ravel() for J in places]
 
     def inverse(self, fit, lambda2):
         """B of a fit."""

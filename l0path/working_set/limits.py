@@ -16,6 +16,7 @@ from ..problem.coupled.ordinal import best_thresholds
 from ..problem.recession import (
     Directions,
     Face,
+    Untold,
     face_near,
     face_of,
     functions_of,
@@ -102,7 +103,8 @@ class Separation(NamedTuple):
 
 
 def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
-    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum.
+    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum, or
+    linear programs do not tell.
 
     Parameters
     ----------
@@ -136,7 +138,10 @@ def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base
     rows = Rows(loss, np.asarray(y, dtype=np.float64), weights, offset, level)
     ordered, width = loss.traits.recession == ORDERED, 1 if rows.y.ndim == 1 else y.shape[1] - 1
     shape = (k, width) if rows.y.ndim == 2 else (k,)
-    limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    try:
+        limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    except Untold:
+        return None
     if limit is None:
         return None
     face = limit.face
@@ -192,6 +197,11 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     Returns
     -------
     Limit or None
+
+    Raises
+    ------
+    Untold
+        Where linear programs do not tell.
     """
     p, k = problem, Z.shape[0]
     of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
@@ -221,7 +231,12 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         classes = p.y.ndim == 2 and best is None
         if classes and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
             return None
-        face = face_of(of)
+        try:
+            face = face_of(of)
+        except Untold:
+            if best is None:
+                raise
+            face = None
         if face is None and best is None:
             return None
         if face is None:  # hidden by rounding, for there is one

@@ -245,3 +245,22 @@ def test_paths_with_held_out_scores_have_the_best_set_of_terms(options):
     np.testing.assert_allclose(cv.predict(table, "bic"), own.predict(table), rtol=1e-9)
     with pytest.raises(LookupError, match="is no row of"):
         cv.select("bic")
+
+
+def test_sets_with_a_term_that_others_explain_count_the_rank():
+    """Least squares of dependent columns has coefficients in all of them: df was one too many."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.standard_normal((150, 6)), columns=list("abcdef"))
+    z = rng.integers(0, 4, 150)
+    table["u"], table["v"] = [f"L{i}" for i in z], [f"M{i // 2}" for i in z]
+    table["y"] = table[list("abcde")].sum(axis=1) / 2 + 0.6 * (z == 1) - 0.8 * (z == 3)
+    table["y"] += rng.standard_normal(150)
+    path = l0path.fit("y ~ a + b + c + d + e + f + u + v", table)
+    good = path.near_best(criterion="ebic", within=20)
+    both = [i for i, m in enumerate(good.models) if {"u", "v"} <= set(m.groups)]
+    assert len(both) > 3
+    scores = good.models[0].path.score_table()
+    np.testing.assert_allclose(scores.ebic, good.scores, rtol=1e-12)
+    for i in both:  # the intercept, the numbers and three differences of levels of u
+        assert scores.df[i] == len(good.models[i].groups) + 2
+        assert np.count_nonzero(good.models[i].coef) == scores.df[i]

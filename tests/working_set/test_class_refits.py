@@ -85,6 +85,21 @@ def test_separated_classes_are_found_in_many_problems():
     assert optima > 400 and separated > 500 and alarms < 5
 
 
+@pytest.mark.parametrize("seed", [2, 7])
+def test_a_direction_is_found_on_columns_that_a_far_row_makes_nearly_dependent(seed):
+    """It has entries of 1e5, and HiGHS does not solve the program in the coefficients."""
+    rng = np.random.default_rng(seed)
+    Z, codes, none = rng.normal(size=(2, 12)), np.tile([0, 1, 2], 4), np.full(2, np.inf)
+    Z[0, codes == 0] -= 5.0  # one class is apart, the two others are not
+    Z[:, 8] = -9.7e5, -3.3e5
+    Z -= 0.4 * Z[:, [8]]
+    functions = functions_of(Multinomial(), indicators(codes, 3), Z, True, -none, none)
+    face = face_of(functions)
+    grows = functions.A @ face.d
+    assert face.gone.sum() == 16 and grows[face.gone].min() == pytest.approx(1.0)
+    assert np.abs(grows[~face.gone]).max() < 1e-9
+
+
 def test_predictors_far_apart_need_no_linear_program(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 3))

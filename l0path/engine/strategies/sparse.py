@@ -261,16 +261,6 @@ class SparseSizes(SizeStrategy):
         if outcome.status != FitStatus.MAX_ITER or outcome.alpha is not None:
             self.mark_verified(k)
 
-    def closed(self, k):
-        """Whether the gap of size k is closed."""
-        return self.solver.closed(k, self.pool.fits[k])
-
-    def bound(self, k):
-        """A lower bound for all fits of size k; NaN where the solver has no dual or all columns
-        were not read yet (an outcome's own bound knows the working columns only).
-        """
-        return self.solver.bounds.get(k, float("nan"))
-
     def dual_points(self):
         """Dual points of the sizes (n, m), weights included."""
         found = [

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...core.status import FitStatus, SearchEnd
-from ...problem.dependence import from_rows
+from ...problem.dependence import basic, from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
@@ -38,7 +38,10 @@ def refits(problem, model, lambda2, infima=True):
         model.grow(columns)
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
-            fit = from_rows(model, fit, lambda2)
+            found = from_rows(model, fit, lambda2)
+            # of columns that others of the set explain least squares have coefficients, too
+            spare = found is not fit and problem.groups is not None and not lambda2
+            fit = basic(problem, found) if spare else found
         known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
         value = fit.value if known else math.inf
         return value, fit if problem.groups is None else GroupFit(*fit, units)

@@ -19,6 +19,7 @@ from ...problem.verbs import derivatives, loss_data
 from .. import newton
 from ..columns import CONDITION, WorkingColumns
 from ..curvature import Derivatives
+from ..groups import GramCurvature
 from ..refits import NewtonRefits
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
@@ -77,14 +78,19 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         own = np.take_along_axis(e, self.codes[:, None].astype(np.int64), axis=1)
         return (own - e)[self.codes[:, None] != np.arange(e.shape[1])]
 
-    def proxy(self):
-        """The squared loss of the slopes at the null fit, with the same working columns."""
+    def squares(self, null):
+        """As `RowModel.squares`: the squared loss of the slopes at the null fit."""
         out = ResponseModel(self.flat_problem)
         out.grow(self.W)
-        return out
+        self.reads += out.reads
+        return out, self.quadratic(null, 0.0)[1]
 
-    def independent(self, support):
-        """Positions of columns of a support of which its others are combinations."""
+    def independent(self, support, lambda2):
+        """Positions of columns of a support of which its others are combinations, where no ridge
+        tells them apart.
+        """
+        if lambda2:
+            return super().independent(support, lambda2)
         if not self.hidden(support, 0.0):
             return self.kept_inverse(support, 0.0)[1]
         # Gram matrices take near combinations for true ones
@@ -122,17 +128,34 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         """(ResponseQuadratic on the working columns from position `first` on, mean): F is mean
         times it.
         """
-        key = fit.key, lambda2
-        held = self.held.get(key)
-        if held is None or held[0] < self.width:
-            R, mean = self._slopes(fit)
-            if len(self.held) >= HELD:
-                self.held.pop(next(iter(self.held)))
-            held = self.held[key] = self.width, (self.Z[: self.width] @ R) / mean, mean
-        c, mean = held[1][first:], held[2]
+        c, mean = self._downhill(fit)
+        c = c[first:] / mean
         rows = self.G[self.where[fit.support], first : self.width]
         a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
         return ResponseQuadratic(rows, c, a, *self.kept_inverse(fit.support, lambda2 / mean)), mean
+
+    def _downhill(self, fit):
+        """(downhill slopes of the working columns (w, q), mean curvature) of a fit."""
+        key = fit.key, fit.value
+        held = self.held.get(key)
+        if held is None or len(held[0]) < self.width:
+            R, mean = self._slopes(fit)
+            if len(self.held) >= HELD:
+                self.held.pop(next(iter(self.held)))
+            held = self.held[key] = self.Z[: self.width] @ R, mean
+        return held
+
+    def curvature(self, fit):
+        """As `GramModel.curvature`."""
+        return GramCurvature(self, fit, self._downhill(fit)[1])
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramModel.downhill`."""
+        return self._downhill(fit)[0][at].T
+
+    def gradients(self, fits, lambda2):
+        """As `ResponseModel.gradients`."""
+        return [(state.c, state.mean) for state in self.over_all(fits, lambda2)]
 
     def over_all(self, fits, lambda2):
         """The FitState of each fit, in one read of X."""

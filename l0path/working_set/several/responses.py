@@ -94,6 +94,14 @@ class ResponseModel(GramModel):
         a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
         return self._at(fit, lambda2, rows, self.q[first:], a)
 
+    def gradients(self, fits, lambda2):
+        """[(gradient (p, q) over all columns of the quadratic at a fit, what F is times it)] of
+        fits, in one read of X.
+        """
+        self.reads += 1
+        C = self.problem.X.correlate(np.hstack([-self.derivatives(fit).slopes for fit in fits]))
+        return [(c, 1.0) for c in np.split(C, len(fits), axis=1)]
+
     def over_all(self, fits, lambda2):
         """The state of each fit (FitState) for a check over all columns."""
         for fit in fits:
