@@ -12,11 +12,6 @@ from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
 
 
-def closed_form(problem, lambda1: float) -> bool:
-    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
-    return problem.quadratic and lambda1 == 0 and not problem.boxed
-
-
 class SizeStrategy:
     """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 

@@ -31,8 +31,7 @@ class ResponseNeighbors(Neighbors):
             return self.model.refit(support, 0.0, self.solution.lambda2)
         b = np.zeros((support.size, start.b.shape[1]))
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        begin = b if self.exact else (b, start.b0)
-        return self.model.refit(support, 0.0, self.solution.lambda2, begin, target)
+        return self.model.refit(support, 0.0, self.solution.lambda2, (b, start.b0), target)
 
     def table(self):
         """As `Neighbors.table`."""

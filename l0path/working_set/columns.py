@@ -296,8 +296,7 @@ class WorkingColumns:
             The number of the support and its fit; -1 and None where there is none.
         """
         for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
-            start = b if self.problem.quadratic else (b, b0)
-            fit = self.refit(support, *shrinkage, start, target)
+            fit = self.refit(support, *shrinkage, (b, b0), target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit
         return -1, None
