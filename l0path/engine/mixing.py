@@ -85,7 +85,7 @@ class Unshrunken:
 
     def of(self, s):
         """The `Fit` without shrinkage on the support of a solution."""
-        key = s.support.tobytes(), b"" if s.groups is None else s.groups.tobytes()
+        key = s.support.tobytes(), s.units.tobytes()
         if key not in self.known:
             fit = self._fit(s)
             if self.reporting.needed:
@@ -104,8 +104,6 @@ class Unshrunken:
         model.grow(s.support)
         ridge = VANISHING * float(setting.problem.square.max()) if self._dependent(s) else 0.0
         given = None if start is None else (start.b, start.b0)
-        if setting.problem.quadratic:
-            given = None if start is None else start.b
         return model.refit(s.support, 0.0, ridge, given)
 
     def _start(self, s):

@@ -111,7 +111,7 @@ class Neighbors(Around):
         """See `Around`."""
         s = self.solution
         self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
-        self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
+        self.exact = self.problem.closed_form(s.lambda1)
         self.model, here = make_model(self.problem), self.found()
         self.model.grow(s.support)
         self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
@@ -167,13 +167,8 @@ class Neighbors(Around):
         self.model.grow(support)
         b = np.zeros(support.size)
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        return self.model.refit(
-            support,
-            self.solution.lambda1,
-            self.solution.lambda2,
-            b if self.problem.quadratic else (b, start.b0),
-            target,
-        )
+        s = self.solution
+        return self.model.refit(support, s.lambda1, s.lambda2, (b, start.b0), target)
 
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""

@@ -93,18 +93,18 @@ class GramModel(WorkingColumns):
         return self.refit(self.problem.forced, lambda1, lambda2)
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
-        """Best coefficients on a support of working columns."""
+        """Best coefficients on a support of working columns, from a start (b, b0)."""
         self.refits += 1
-        at = self.where[support]
+        at, b = self.where[support], np.zeros(support.size) if start is None else start[0]
         if (lambda1 or self.boxed) and self.hidden(support, lambda2):
-            return self.within(support, lambda1, lambda2, start)
+            return self.within(support, lambda1, lambda2, b)
         if self.near is not None and self.negligible_ridge(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
         G, q = self.G[at[:, None], at], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
-        x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
+        x = np.array(b, dtype=np.float64)
         violation = (
             solve_quadratic(
                 H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200
@@ -150,13 +150,12 @@ class GramModel(WorkingColumns):
             self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
         return self._spare.get(lambda2, 0)
 
-    def within(self, support, lambda1, lambda2, start):
-        """Like `on_rows` with lambda1 and within the bounds: Fit."""
+    def within(self, support, lambda1, lambda2, b):
+        """Like `on_rows` with lambda1 and within the bounds, from coefficients b: Fit."""
         p, k, root = self.problem, support.size, np.sqrt(self.problem.weights)
         A, y = (self.Z[self.where[support]] * root).T, np.append(root * p.y, np.zeros(k))
         A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
-        l1, b = np.full(k, lambda1), np.zeros(k) if start is None else start
-        b, optimal = least_squares(A, y, l1, *self.bounds_of(support), b)
+        b, optimal = least_squares(A, y, np.full(k, lambda1), *self.bounds_of(support), b)
         residual, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
         value = 0.5 * float(residual @ residual) + lambda1 * float(np.abs(b).sum())
         return Fit(support, b, p.shift, value, flags)

@@ -2,6 +2,7 @@
 quadratic at a fit, and Gram blocks.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -237,7 +238,7 @@ class GroupModel:
         self.widest = int(sizes.max(initial=1))
         self.single = bool((sizes == 1).all())  # whether every group is one column
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
-        self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
+        self.closed = self.problem.closed_form(lambda1)
         self.exact = self.closed and not self.overlap
         self.weak = False  # whether collinear columns were met, which tables do not see
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
@@ -276,6 +277,27 @@ class GroupModel:
         return [
             int(g) for g in self.W if self.free[g] and np.isin(self.of(g), self.model.near).any()
         ]
+
+    @cached_property
+    def owner(self):
+        """(p,) the group of each column, where no two share one."""
+        out = np.zeros(self.problem.X.p, dtype=np.int64)
+        out[self.columns] = np.repeat(np.arange(self.free.size), np.diff(self.start))
+        return out
+
+    def may_enter(self):
+        """As `WorkingColumns.may_enter`, of groups of one column under the strong rule."""
+        may = self.free | np.isin(np.arange(self.free.size), self.forced)
+        return (may & self.hierarchy.met(may))[self.owner[self.model.W]]
+
+    def needs(self):
+        """As `WorkingColumns.needs`, of groups of one column."""
+        own = self.owner[self.model.W]
+        return np.ascontiguousarray(self.hierarchy.needs[own[:, None], own])
+
+    def as_units(self, fit):
+        """A Fit of groups of one column as their GroupFit."""
+        return GroupFit(*fit, np.sort(self.owner[fit.support]))
 
     @property
     def whole(self):
@@ -332,8 +354,7 @@ class GroupModel:
         shared, kept = None, model.independent(support, self.lambda2)
         # coefficients without a finite optimum are far out
         if start is not None and FitStatus.SEPARATED not in start.flags:
-            b = carried(start, support[kept])
-            shared = b if self.problem.quadratic else (b, start.b0)
+            shared = carried(start, support[kept]), start.b0
         fit = model.refit(support[kept], self.lambda1, self.lambda2, shared, target)
         if fit is None:
             return None

@@ -101,6 +101,12 @@ class RowModel(NewtonRefits, WorkingColumns):
             self._flat.share(self)
         return self._flat
 
+    def squares(self, null):
+        """(columns, curvature): the squared loss whose path starts that of this one, on the same
+        working columns, and how many times it is this loss at the null fit.
+        """
+        return self.flat(), max(float(self.derivatives(null).v.sum()), 1e-12)
+
     def grow(self, J):
         """Add columns J (indices, new ones only are taken) to W; True if any was new."""
         if self._flat is None:

@@ -16,7 +16,7 @@ from hierarchies import keeps
 from hierarchy_samples import closed_sets, encoded, least_squares, table
 
 import l0path
-from l0path.engine.strategies.closed import ClosedExchanges
+from l0path.engine.strategies.moves import SetMoves
 from l0path.exchange import group_ranking
 from l0path.exchange.neighborhoods import groups
 from l0path.formula.hierarchy import Hierarchy, hierarchy
@@ -231,21 +231,21 @@ def test_no_exchange_of_terms_improves_what_was_checked(text, rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("text", ["y ~ a*x*b + I(a ** 2)", "y ~ a*c*d"])
 def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, monkeypatch):
-    plain, compared = ClosedExchanges._predicted, []
+    plain, compared = SetMoves._predicted, []
 
-    def checked(search, fit, chains):
-        found = plain(search, fit, chains)
+    def checked(moves, fit, chains):
+        found = plain(moves, fit, chains)
         for chain, values in zip(chains, found, strict=True):
-            new = search.groups.refit(np.union1d(fit.groups, chain), fit)
+            new = moves.groups.refit(np.union1d(fit.groups, chain), fit)
             for value in values[np.isfinite(values)]:
                 compared.append(value)
                 assert value == pytest.approx(new.value, rel=1e-9)
-                drops = [g for _, g in search.steps.drops(new) if g not in chain]
+                drops = [g for _, g in moves.search.steps.drops(new) if g not in chain]
                 if drops:
-                    new = search.groups.refit(new.groups[new.groups != drops[0]], new)
+                    new = moves.groups.refit(new.groups[new.groups != drops[0]], new)
         return found
 
-    monkeypatch.setattr(ClosedExchanges, "_predicted", checked)
+    monkeypatch.setattr(SetMoves, "_predicted", checked)
     l0path.fit(text, table(9), certify=False, heredity=rule)
     assert len(compared) > 5
 

@@ -7,7 +7,7 @@ from group_problems import enumerated, problem
 from thinning import thinned
 
 import l0path
-from l0path.engine.strategies.generating import GeneratedGroups
+from l0path.engine.strategies.groups import GroupExchanges
 
 PENALTIES = {
     "ridge": {"lambda2": 0.3},
@@ -92,9 +92,9 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         )
     path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
     assert "time_limit" in path.status and path.details.lower_bound[1:].isna().all()
-    bound = GeneratedGroups.bound
+    bound = GroupExchanges.bound
     monkeypatch.setattr(
-        GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
+        GroupExchanges, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
     )
     for grid in (
         dict(max_k=3),

@@ -61,8 +61,7 @@ class RefitNeighborhood:
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
         b[place[same]] = fit.b[same]
-        start = b if self.model.problem.quadratic else (b, fit.b0)
-        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+        return self.model.refit(support, self.lambda1, self.lambda2, (b, fit.b0), target)
 
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""

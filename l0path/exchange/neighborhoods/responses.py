@@ -1,13 +1,11 @@
-"""Moves under several responses, decided by the exact table of `response_table`, or by refits where
-near combinations are among the working columns, which the table does not see.
+"""Moves under several responses that are decided by refits, where near combinations are among the
+working columns, which tables do not see.
 """
 
 import numpy as np
 
 from .. import response_table
 from ..ranking import Candidate
-from .gram import GramNeighborhood
-from .protocol import Reach, most_columns
 from .refit import RefitNeighborhood
 
 
@@ -66,30 +64,3 @@ class ResponseRefits(RefitNeighborhood):
         loss = response_table.removals(fit.b, B, kept, locked)
         order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
         return loss[order], fit.support[order]
-
-
-class ResponseNeighborhood(GramNeighborhood):
-    """`GramNeighborhood` of a ResponseModel, with the state of several responses."""
-
-    def _new_state(self):
-        """An empty state on the working columns, and what the kernels see of these."""
-        state = response_table.new_state(self.model.q, self.capacity)
-        columns = self._columns(np.zeros(self.width))
-        response_table.clear(state, columns)
-        return state, columns
-
-    def _coefficients(self, k):
-        """The coefficients of the state (k, q)."""
-        return np.ascontiguousarray(self.state.b[:, :k].T)
-
-    def removable(self, fit):
-        """The norm of the coefficients of each unforced column, ascending, and the columns."""
-        free = np.flatnonzero(~self.model.problem.locked(fit.support))
-        size = np.linalg.norm(fit.b[free], axis=1)
-        order = np.argsort(size, kind="stable")
-        return size[order], fit.support[free[order]]
-
-    def reach(self, last):
-        """Half as many columns again as the last size."""
-        most = int(0.9 * self.model.problem.n_eff) - 1
-        return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)

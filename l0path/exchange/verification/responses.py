@@ -51,3 +51,13 @@ def _best(model, fit, wanted, state, part):
     J = np.flatnonzero(np.isfinite(change))
     J = J[np.argsort(change[J], kind="stable")[: wanted.count]]
     return [Candidate(float(change[j]), int(out[j]), int(left + j)) for j in J]
+
+
+def leading(model, fits, most):
+    """`verification.leading` for several responses."""
+    p = model.problem
+    C = p.X.correlate(np.hstack([-model.derivatives(fit).slopes for fit in fits]))
+    score = np.linalg.norm(C.reshape(p.X.p, len(fits), -1), axis=2).T
+    score /= np.sqrt(np.maximum(p.square, 1e-300))
+    score[:, ~p.usable] = -1.0
+    return list(np.argpartition(-score, most - 1, axis=1)[:, :most])

@@ -78,11 +78,12 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         own = np.take_along_axis(e, self.codes[:, None].astype(np.int64), axis=1)
         return (own - e)[self.codes[:, None] != np.arange(e.shape[1])]
 
-    def proxy(self):
-        """The squared loss of the slopes at the null fit, with the same working columns."""
+    def squares(self, null):
+        """As `RowModel.squares`: the squared loss of the slopes at the null fit."""
         out = ResponseModel(self.flat_problem)
         out.grow(self.W)
-        return out
+        self.reads += out.reads
+        return out, self.quadratic(null, 0.0)[1]
 
     def independent(self, support, lambda2):
         """Positions of columns of a support of which its others are combinations, where no ridge
