@@ -29,8 +29,8 @@ PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):
-    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k,
-    k) of G_SS + 2 lambda2 I.
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), (m, q) with several responses,
+    diagonal a (m,), inverse B (k, k) of G_SS + 2 lambda2 I.
     """
 
     rows: np.ndarray
