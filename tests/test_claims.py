@@ -207,6 +207,8 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
         91101,
         25795,
         91913,
+        93899,
+        94033,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -166,7 +166,7 @@ def refuse_unserved(data, plan, a):
     """Raise ValueError, with the remedy, for arguments that are not available with several
     responses, and costs that differ under a coupled loss.
     """
-    costs = data.factor if data.groups is None else data.groups.factor
+    costs = data.units.factor
     costs = costs[np.isfinite(costs) & (costs > 0)]
     uneven = plan.grid == "lambda0" and np.unique(costs).size > 1
     if uneven and data.loss.traits.coupled:

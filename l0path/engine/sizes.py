@@ -12,11 +12,6 @@ from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
 
 
-def closed_form(problem, lambda1: float) -> bool:
-    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
-    return problem.quadratic and lambda1 == 0 and not problem.boxed
-
-
 class SizeStrategy:
     """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 
@@ -129,7 +124,7 @@ class SizeStrategy:
 
     def profile(self) -> tuple:
         """The numbers for `Rounds.end`."""
-        members = self.model.members if self.groups is None else self.groups.W.size
+        members = (self.groups or self.model).members
         return self.model, members, len(self.pool.fits) - len(self.unverified())
 
     # -------------------- steps of every search

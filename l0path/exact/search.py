@@ -418,7 +418,7 @@ class CertificateSearch:
         model.grow(support)
         s, problem = self.solution, model.problem
         fit = model.refit(support, s.lambda1, s.lambda2)
-        if problem.quadratic and not s.lambda1 and not problem.boxed:
+        if problem.closed_form(s.lambda1):
             fit = from_rows(model, fit, s.lambda2)
         elif problem.quadratic and nearly_dependent(model, support, s.lambda2):
             fit = model.within(support, s.lambda1, s.lambda2, fit.b)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .table import COLLINEAR
+from .table import COLLINEAR, in_steps
 
 
 class ResponseTable(NamedTuple):
@@ -31,62 +31,63 @@ class ResponseTable(NamedTuple):
     swap: np.ndarray
 
 
-def removals(b, B, kept, locked):
-    """The increase of F by the removal of each member (k,), inf for those locked; 0 for members
-    that are combinations of others.
-    """
-    out = np.zeros(len(b))
-    out[kept] = 0.5 * (b[kept] ** 2).sum(axis=1) / np.diagonal(B)
-    out[locked] = np.inf
-    return out
-
-
-def additions(quadratic, lambda2, skip):
-    """(change of F by each column, V, s, ||c||^2, the columns that are combinations)."""
-    rows, a = quadratic.rows[quadratic.kept], quadratic.a + 2.0 * lambda2
-    V = quadratic.B @ rows
-    s = a - np.einsum("ij,ij->j", rows, V)
-    size = np.einsum("ij,ij->i", quadratic.c, quadratic.c)
-    closed = skip | (s <= COLLINEAR * a) | (s <= 0.0)
-    change = np.full(s.size, np.inf)
-    np.divide(size, -2.0 * s, out=change, where=~closed)
-    return change, V, s, size
-
-
-def all_exchanges(fit, quadratic, lambda2, skip, locked):
+def all_exchanges(fit, quadratic, lambda2, skip, locked, dependent=False):
     """The ResponseTable of a fit.
 
     Parameters
     ----------
     fit : Fit
-    quadratic : ResponseQuadratic
+    quadratic : Quadratic
         F near it on m columns.
     lambda2 : float
     skip : ndarray of shape (m,)
         The columns that may not enter.
     locked : ndarray of shape (k,)
         The members that stay.
+    dependent : bool
+        Whether combinations of a support count, for what a step of their coefficient alone gains.
     """
-    B, kept = quadratic.B, quadratic.kept
-    add, V, s, size = additions(quadratic, lambda2, skip)
-    drop = removals(fit.b, B, kept, locked)
-    b, inverse = fit.b[kept], 1.0 / np.diagonal(B)[:, None]
+    rows, c, a, B = quadratic
+    b, A, inverse = fit.b, a + 2.0 * lambda2, 1.0 / np.diagonal(B)[:, None]
+    V = B @ rows
+    s = A - np.einsum("ij,ij->j", rows, V)
+    size, square = np.einsum("ij,ij->i", c, c), (b**2).sum(axis=1)
+    instead = A if dependent else np.inf  # of what a combination keeps beside the others
+    drop = 0.5 * square * inverse[:, 0]
+    drop[locked] = np.inf
+    add = np.full(s.size, np.inf)
+    own = np.where(s > COLLINEAR * A, s, instead)
+    np.divide(size, -2.0 * own, out=add, where=~skip & (own < np.inf) & (own > 0.0))
     U = V * inverse
-    num = b @ quadratic.c.T
+    num = b @ c.T
     num *= 2.0
-    num += U * (b**2).sum(axis=1)[:, None]
+    num += U * square[:, None]
     num *= U
     num += size
     U *= V
     U += s  # what the column keeps beside the others
-    np.putmask(U, U <= COLLINEAR * (quadratic.a + 2.0 * lambda2), np.inf)  # combinations gain 0
+    U = np.where(U <= COLLINEAR * A, instead, U)
     num /= U
     num *= -0.5
-    num += drop[kept][:, None]
-    swap = num
-    if kept.size < len(fit.b):
-        swap = np.full((len(fit.b), size.size), np.inf)
-        swap[kept] = num
-    swap[:, skip] = np.inf
-    swap[locked] = np.inf
-    return ResponseTable(drop, add, swap)
+    num += drop[:, None]
+    num[:, skip] = np.inf
+    num[locked] = np.inf
+    return ResponseTable(drop, add, num)
+
+
+def best_exchanges(fit, quadratic, part, rule, count):
+    """(change, column, position) of the best exchanges of a fit, as `ranking.scan` keeps them, for
+    the `Roles` of the columns and an `ExchangeRule` without lambda1.
+    """
+    found = all_exchanges(
+        fit, quadratic, rule.lambda2, part.skip, part.locked, dependent=rule.dependent
+    )
+    swap = found.swap + part.cost - part.member_cost[:, None]
+    add = rule.target + part.cost + found.add
+    add[~(add < 0.0)] = np.inf
+    change = np.vstack([add, swap]).T.ravel()
+    change[~(change < rule.ceiling)] = np.inf
+    best = np.argsort(in_steps(change, rule.tie), kind="stable")[:count]
+    best = best[change[best] < np.inf]
+    column, position = np.divmod(best, 1 + fit.support.size)
+    return change[best], column, position - 1

@@ -84,7 +84,7 @@ def score_table(
     q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
-    chosen = [_chosen(meta, s) for s in path._solutions]
+    chosen = [meta.in_use(s).size for s in path._solutions]
     out = _criteria(path, q, np.array(chosen), ebic_gamma)
     squared = meta.traits.gaussian
     if squared:
@@ -119,13 +119,6 @@ def _same(value):
     return 1e-10 * max(abs(value), 1.0)
 
 
-def _chosen(meta, s):
-    """The number of coefficients that are not 0 and not forced; with groups, of chosen groups."""
-    if meta.groups is not None:
-        return s.k
-    return np.count_nonzero(present(s.beta[~np.isin(s.support, meta.forced)]))
-
-
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
     several = meta.responses is not None and meta.traits.gaussian
@@ -156,10 +149,7 @@ def _criteria(path, q, chosen, ebic_gamma):
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        counted = n if meta.traits.gaussian else meta.likelihood_size
-        kind = None if meta.traits.coupled else path._loss_record()
-        loglik = log_likelihood(kind, meta.log_constant, counted)(loss)
-        loglik = loglik + 0.5 * meta.n_eff * weighed
+        loglik = _log_likelihood(path)(loss) + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared
         residual_df = n - m - 1.0
@@ -214,12 +204,17 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
     return found[name] + 2.0 * found["loglik"]
 
 
-def minus_twice_log_likelihood(path):
-    """-2 loglik as a function of the mean loss, of an array of them."""
+def _log_likelihood(path):
+    """The log-likelihood as a function of the mean loss."""
     meta = path._meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
     loss = None if meta.traits.coupled else path._loss_record()
-    likelihood = log_likelihood(loss, meta.log_constant, counted)
+    return log_likelihood(loss, meta.log_constant, counted)
+
+
+def minus_twice_log_likelihood(path):
+    """-2 loglik as a function of the mean loss, of an array of them."""
+    likelihood = _log_likelihood(path)
     return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))
 
 

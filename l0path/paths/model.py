@@ -924,14 +924,12 @@ class Model:
         meta, s = self.path._meta, self._solution
         if meta.responses is not None:
             chosen = list(map(str, self.groups))
-        elif s.groups is not None:
-            of, chosen = dict(zip(s.support.tolist(), s.beta, strict=True)), []
-            for g, label in zip(s.groups, self.groups, strict=True):
-                own = meta.groups.of(g)
+        else:
+            of, units, chosen = dict(zip(s.support.tolist(), s.beta, strict=True)), meta.units, []
+            for g in s.units:
+                own, label = units.of(g), units.labels[g]
                 alone = own.size == 1 and int(own[0]) in of
                 chosen += signed([label], [of[int(own[0])]]) if alone else [str(label)]
-        else:
-            chosen = signed(self.features, s.beta)
         return model_line(meta.response, self.k, chosen)
 
     def __repr__(self):

@@ -149,7 +149,7 @@ def story(problem, models, names, formula=None):
     kinds = {}
     for k, fit in models:
         kinds.setdefault(consequence(problem, fit, names, formula), []).append(k)
-    unit = "features" if problem.groups is None else "groups"
+    units = f"{problem.units.unit}s"
     return "; ".join(
-        f"at k = {spans(ks) if len(ks) > 1 else ks[0]} {unit} {what}" for what, ks in kinds.items()
+        f"at k = {spans(ks) if len(ks) > 1 else ks[0]} {units} {what}" for what, ks in kinds.items()
     )

@@ -127,11 +127,12 @@ def writer(self: Path, data: bool = False) -> partial:
         )
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self._meta.groups
-    meta["groups"] = None if groups is None else labels_of(groups.labels)
-    if groups is not None and groups.hierarchy is not None:
+    if groups is not None:
+        meta["groups"] = labels_of(groups.labels)
+        arrays |= _group_arrays(groups, self._solutions)
+    if self._meta.units.hierarchy is not None:
         arrays["groups_needs"] = np.argwhere(groups.hierarchy.needs).astype(np.int64)
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
-    arrays |= _group_arrays(groups, self._solutions)
     meta["strata"] = labels_of(self._meta.strata)
     arrays |= _rows(meta) | _baselines(with_baselines(self))
     if any(s.relax < 1.0 for s in self._solutions):
@@ -335,9 +336,7 @@ def _rows(meta):
 
 
 def _group_arrays(groups, solutions):
-    """Arrays of groups, and of the chosen ones; none without."""
-    if groups is None:
-        return {}
+    """Arrays of groups, and of the chosen ones."""
     chosen = np.concatenate([s.groups for s in solutions] or [np.empty(0)])
     return {
         "groups_columns": groups.columns,

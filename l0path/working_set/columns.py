@@ -29,8 +29,8 @@ PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):
-    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k,
-    k) of G_SS + 2 lambda2 I.
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), (m, q) with several responses,
+    diagonal a (m,), inverse B (k, k) of G_SS + 2 lambda2 I.
     """
 
     rows: np.ndarray
@@ -296,8 +296,7 @@ class WorkingColumns:
             The number of the support and its fit; -1 and None where there is none.
         """
         for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
-            start = b if self.problem.quadratic else (b, b0)
-            fit = self.refit(support, *shrinkage, start, target)
+            fit = self.refit(support, *shrinkage, (b, b0), target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit
         return -1, None

@@ -238,7 +238,7 @@ class GroupModel:
         self.widest = int(sizes.max(initial=1))
         self.single = bool((sizes == 1).all())  # whether every group is one column
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
-        self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
+        self.closed = self.problem.closed_form(lambda1)
         self.exact = self.closed and not self.overlap
         self.weak = False  # whether collinear columns were met, which tables do not see
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
@@ -300,6 +300,11 @@ class GroupModel:
         return GroupFit(*fit, np.sort(self.owner[fit.support]))
 
     @property
+    def members(self):
+        """Number of working groups."""
+        return self.W.size
+
+    @property
     def whole(self):
         """Whether every group that may be chosen is a working group."""
         return bool(self.inside[self.free].all())
@@ -354,8 +359,7 @@ class GroupModel:
         shared, kept = None, model.independent(support, self.lambda2)
         # coefficients without a finite optimum are far out
         if start is not None and FitStatus.SEPARATED not in start.flags:
-            b = carried(start, support[kept])
-            shared = b if self.problem.quadratic else (b, start.b0)
+            shared = carried(start, support[kept]), start.b0
         fit = model.refit(support[kept], self.lambda1, self.lambda2, shared, target)
         if fit is None:
             return None

@@ -262,10 +262,8 @@ def _minimized(terms, start, face, box):
     from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
-    x, V = start, np.eye(start.size)
-    if not boxed:  # what changes no term stays 0
-        V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
-        x = V @ (V.T @ x)
+    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    x = start if boxed else V @ (V.T @ start)  # what changes no term stays 0
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
         step = _step(x, g, H, V, box if boxed else None)
@@ -326,13 +324,15 @@ def _finished(terms, x, F, V):
 
 
 def _step(x, g, H, V, box):
-    """The step to the optimum of the quadratic."""
+    """The step to the optimum of the quadratic. Slopes along directions that change no term, of
+    which V has none, are rounding.
+    """
+    g, H = V.T @ g, V.T @ H @ V
     if box is None:
-        g, H = V.T @ g, V.T @ H @ V
         size = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
         return V @ (np.linalg.lstsq(H / size[:, None] / size, -g / size, rcond=1e-14)[0] / size)
-    H = H + TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
-    new = x.copy()
+    g, H, new = V @ g, V @ H @ V.T, x.copy()
+    H += TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
     solve_quadratic(H, H @ x - g, np.zeros(x.size), *box, new, 200)
     return new - x
 

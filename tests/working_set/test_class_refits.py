@@ -5,7 +5,7 @@ import pytest
 
 import l0path
 from l0path.problem.losses import Multinomial
-from l0path.problem.recession import face_of, functions_of, inseparable_classes
+from l0path.problem.recession import Face, face_of, functions_of, inseparable_classes
 from l0path.problem.several import indicators
 from l0path.problem.softmax import softmax_of
 from l0path.problem.traits import FAR_OUT, SEPARATES
@@ -98,6 +98,30 @@ def test_a_direction_is_found_on_columns_that_a_far_row_makes_nearly_dependent(s
     grows = functions.A @ face.d
     assert face.gone.sum() == 16 and grows[face.gone].min() == pytest.approx(1.0)
     assert np.abs(grows[~face.gone]).max() < 1e-9
+
+
+def test_a_direction_without_curvature_is_seen_where_no_pivot_shows_it():
+    m = 12
+    L = 0.1 * (4.0 * np.eye(m) - 3.0 * np.tri(m))
+    R = L @ L.T
+    assert np.linalg.eigvalsh(R)[0] < 1e-12 < 1e-3 < np.diagonal(L).min() ** 2
+    none = np.zeros(m)
+    for H, lost in ((R, True), (np.eye(m) + R, False)):
+        H = np.ascontiguousarray(H[::-1, ::-1])  # it is factorized from its end
+        model = newton.NewtonModel(none, H, *[none] * 5, np.ones(m), *[none] * 3)
+        assert newton.diverged(model) == lost
+
+
+def test_rounding_of_slopes_moves_nothing_along_what_changes_no_term():
+    face = Face(None, None, None, np.eye(2))
+    box = np.full(2, -np.inf), np.array([1.0, np.inf])
+    x, value, reached = limits._minimized(
+        lambda x: (1.0 - 1e-12 * x[1], np.array([0.0, -1e-12]), 1e-18 * np.eye(2)),
+        np.zeros(2),
+        face,
+        box,
+    )
+    assert not x.any() and value == 1.0 and reached
 
 
 def test_predictors_far_apart_need_no_linear_program(monkeypatch):

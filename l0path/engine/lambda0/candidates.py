@@ -10,8 +10,8 @@ def candidates_from(model, part, clock):
     """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their
     lambda0 paths; none where it does not serve the problem.
     """
-    supports, problem = [], model.problem
-    if problem.loss.traits.coupled or problem.turn is not None:
+    supports = []
+    if not model.problem.by_rows:
         return supports
     for settings in (CoordinateDescent(), LocalSearch(refit=False)):
         path = Lambda0Path(model, part, settings, Session(clock))

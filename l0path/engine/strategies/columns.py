@@ -27,7 +27,6 @@ from ...working_set.starts import scale_of, seed
 from ..lambda0.candidates import candidates_from
 from ..protocols import Session, Slice
 from ..size_path import SizePath
-from ..sizes import closed_form
 from .exchanges import ExchangeStrategy
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -51,7 +50,7 @@ class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
 
     def __init__(self, model, part, settings, session):
-        self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
+        self.settings, self.exact = settings, model.problem.closed_form(part.lambda1)
         model.grow(model.problem.forced)
         null = model.null(float(part.lambda1), float(part.lambda2))
         scale = scale_of(model, null)

@@ -8,9 +8,10 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
+from ..ranking import roles
 from ..trials import Exchanges, Goal, tried
 from .class_quadratic import ClassQuadratic
-from .responses import ResponseRefits
+from .refit import RefitNeighborhood
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
 HELD_NUMBERS = 1 << 20  # numbers in the quadratics of fits that are held
@@ -77,8 +78,8 @@ class KnownSupports:
             self.size -= 0 if oldest is None else oldest.b.size
 
 
-class MultinomialNeighborhood(ResponseRefits):
-    """`ResponseRefits` of a MultinomialModel."""
+class MultinomialNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood of a MultinomialModel."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -100,7 +101,7 @@ class MultinomialNeighborhood(ResponseRefits):
         combinations.
         """
         self.model.tables += 1
-        closed, locked = self._closed(fit, first)
+        closed, locked, _, _ = roles(self.model.problem, fit, self.model.W[first:], 0.0)
         preselected = quadratic.preselected(
             fit, first, (closed, locked | (not swaps)), PRESELECTED * most
         )
@@ -223,6 +224,3 @@ class MultinomialNeighborhood(ResponseRefits):
         cost = quadratic.removals()[may_leave]
         first = fit.support[may_leave[np.argsort(cost, kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
-
-    def _quadratic(self, fit, first):
-        return self.model.quadratic(fit, self.lambda2, first)

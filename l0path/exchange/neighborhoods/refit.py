@@ -61,8 +61,7 @@ class RefitNeighborhood:
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
         b[place[same]] = fit.b[same]
-        start = b if self.model.problem.quadratic else (b, fit.b0)
-        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+        return self.model.refit(support, self.lambda1, self.lambda2, (b, fit.b0), target)
 
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""
@@ -128,7 +127,8 @@ class RefitNeighborhood:
         if FitStatus.SEPARATED in fit.flags:
             return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
         with np.errstate(over="ignore"):  # of close copies that cancel
-            cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
+            square = fit.b**2 if fit.b.ndim == 1 else (fit.b**2).sum(axis=1)
+            cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
@@ -266,7 +266,7 @@ class RefitNeighborhood:
         )
 
     def removable(self, fit):
-        """|b| of the unforced columns, ascending, and the columns."""
+        """As `Neighborhood.removable`, by the sizes of coefficients."""
         return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):

@@ -54,9 +54,9 @@ def scores_of_responses(model, fits):
     changes.
     """
     out = []
-    for C, mean in model.model.gradients(fits, model.lambda2):
+    for C, mean in model.model.gradients(fits):
         q = C.shape[1]
         products = np.ascontiguousarray(C.T)
         each = scores(model, np.empty((0, q)), np.full(q, mean), products)
-        out.append(mean * each.sum(axis=0))
+        out.append(each.sum(axis=0) / mean)
     return np.array(out)

@@ -17,16 +17,16 @@ from ...problem.several import class_codes
 from ...problem.softmax import softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
-from ..columns import CONDITION, WorkingColumns
+from ..columns import CONDITION, Quadratic, WorkingColumns
 from ..curvature import Derivatives
-from ..groups import GramCurvature
+from ..gram import FitState, GramModel
+from ..groups import GramCurvature, inverse
 from ..refits import NewtonRefits
-from .responses import FitState, ResponseModel, ResponseQuadratic
 
 HELD = 128  # quadratics that are held
 
 
-class MultinomialModel(NewtonRefits, ResponseModel):
+class MultinomialModel(NewtonRefits, GramModel):
     """Working columns of a multinomial problem; q_all are those of the slopes at the null fit."""
 
     def __init__(self, problem):
@@ -80,10 +80,10 @@ class MultinomialModel(NewtonRefits, ResponseModel):
 
     def squares(self, null):
         """As `RowModel.squares`: the squared loss of the slopes at the null fit."""
-        out = ResponseModel(self.flat_problem)
+        out = GramModel(self.flat_problem)
         out.grow(self.W)
         self.reads += out.reads
-        return out, self.quadratic(null, 0.0)[1]
+        return out, self._downhill(null)[1]
 
     def independent(self, support, lambda2):
         """Positions of columns of a support of which its others are combinations, where no ridge
@@ -92,7 +92,8 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         if lambda2:
             return super().independent(support, lambda2)
         if not self.hidden(support, 0.0):
-            return self.kept_inverse(support, 0.0)[1]
+            at = self.where[support]
+            return inverse(self.G[at[:, None], at])[1]
         # Gram matrices take near combinations for true ones
         unit = np.sqrt(np.maximum(self.problem.square[support], 1e-300))
         A = (self.Z[self.where[support]] * np.sqrt(self.problem.weights)).T / unit
@@ -124,15 +125,20 @@ class MultinomialModel(NewtonRefits, ResponseModel):
     def _by_rows(self, fit):
         return self.derivatives(fit).slopes.T
 
+    def inverse(self, fit, lambda2):
+        """As `GramModel.inverse`, by the mean curvature of the fit."""
+        return self._inverse(fit, lambda2, self._downhill(fit)[1])
+
+    def _inverse(self, fit, lambda2, mean):
+        """`inverse` for a mean curvature."""
+        return GramModel.inverse(self, fit, lambda2 / mean) / mean
+
     def quadratic(self, fit, lambda2, first=0):
-        """(ResponseQuadratic on the working columns from position `first` on, mean): F is mean
-        times it.
-        """
+        """As `GramModel.quadratic`, by the mean curvature of the fit."""
         c, mean = self._downhill(fit)
-        c = c[first:] / mean
-        rows = self.G[self.where[fit.support], first : self.width]
-        a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
-        return ResponseQuadratic(rows, c, a, *self.kept_inverse(fit.support, lambda2 / mean)), mean
+        rows = mean * self.G[self.where[fit.support], first : self.width]
+        a = mean * np.diagonal(self.G)[first : self.width]
+        return Quadratic(rows, c[first:], a, self.inverse(fit, lambda2))
 
     def _downhill(self, fit):
         """(downhill slopes of the working columns (w, q), mean curvature) of a fit."""
@@ -153,17 +159,18 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         """As `GramModel.downhill`."""
         return self._downhill(fit)[0][at].T
 
-    def gradients(self, fits, lambda2):
-        """As `ResponseModel.gradients`."""
-        return [(state.c, state.mean) for state in self.over_all(fits, lambda2)]
+    def gradients(self, fits):
+        """As `GramModel.gradients`."""
+        found = [self._slopes(fit) for fit in fits]
+        C = self.problem.X.correlate(np.hstack([R for R, _ in found]))
+        self.reads += 1
+        each = np.split(C, len(fits), axis=1)
+        return [(c, mean) for c, (_, mean) in zip(each, found, strict=True)]
 
     def over_all(self, fits, lambda2):
-        """The FitState of each fit, in one read of X."""
-        found = [self._slopes(fit) for fit in fits]
-        C, q = self.problem.X.correlate(np.hstack([R for R, _ in found])), len(self.T)
-        self.reads += 1
-        out = []
-        for i, (fit, (_, mean)) in enumerate(zip(fits, found, strict=True)):
-            self.kept_inverse(fit.support, lambda2 / mean)
-            out.append(FitState(mean, lambda2 / mean, C[:, i * q : (i + 1) * q] / mean))
-        return out
+        """As `GramModel.over_all`, in one read of X."""
+        each = self.gradients(fits)
+        return [
+            FitState(mean, self._inverse(fit, lambda2, mean), c)
+            for fit, (c, mean) in zip(fits, each, strict=True)
+        ]
