@@ -71,14 +71,6 @@ else:
         the innermost loop of `updates.unscreened` half as fast.
         """
 
-        def _optimize_functions(self, ll_module):
-            # numba makes passes anew for each function, also for the many that are only declared
-            ll_module.data_layout = self._codegen._data_layout
-            passes, builder = self._codegen._function_pass_manager()
-            for function in ll_module.functions:
-                if not function.is_declaration:
-                    passes.run(function, builder)
-
         def _optimize_final_module(self):
             # nobody else sees them: what is inlined everywhere is dropped, and what is called is
             # given those parts of records that it reads, and not all of their arrays
