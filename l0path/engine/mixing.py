@@ -12,9 +12,8 @@ from scipy.linalg import lapack
 from ..core.describing import spans
 from ..core.status import FitStatus
 from ..problem.families.endless import falls_for_ever
-from ..problem.problem import Fit
 from ..problem.solution import mixed
-from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.groups import GroupModel
 from ..working_set.linear_algebra import COLLINEAR
 from . import assemble
 
@@ -97,7 +96,9 @@ class Unshrunken:
 
     def _fit(self, s):
         """The restricted optimum of the loss of the search without shrinkage."""
-        setting, start = self.setting, self._start(s)
+        setting = self.setting
+        # coefficients of several responses, which solvers have in other units, are no start
+        start = self.reporting.start(s) if setting.problem.turn is None else None
         if self.groups is not None:
             return self.groups.refit(s.groups, start)
         model = setting.working_set if setting.hinge is None else setting.hinge
@@ -105,21 +106,6 @@ class Unshrunken:
         ridge = VANISHING * float(setting.problem.square.max()) if self._dependent(s) else 0.0
         given = None if start is None else (start.b, start.b0)
         return model.refit(s.support, 0.0, ridge, given)
-
-    def _start(self, s):
-        """A solution as a fit in the units of the problem, to begin with; None for several
-        responses, whose coefficients the solvers have in others.
-        """
-        problem = self.setting.problem
-        if problem.turn is not None:
-            return None
-        b = s.beta * problem.X.scale[s.support]
-        b0 = float(
-            s.intercept + (problem.X.center[s.support] @ s.beta if problem.centered else 0.0)
-        )
-        if s.groups is not None:
-            return GroupFit(s.support, b, b0, s.objective, (), s.groups)
-        return Fit(s.support, b, b0, s.objective)
 
     def _dependent(self, s):
         """Whether the columns of a support are linearly dependent, up to rounding of their Gram

@@ -124,7 +124,7 @@ class SizeStrategy:
 
     def profile(self) -> tuple:
         """The numbers for `Rounds.end`."""
-        members = self.model.members if self.groups is None else self.groups.W.size
+        members = (self.groups or self.model).members
         return self.model, members, len(self.pool.fits) - len(self.unverified())
 
     # -------------------- steps of every search

@@ -372,9 +372,7 @@ def _same_set(one, other):
     """Whether two solutions chose the same columns, and the same groups (of those that overlap,
     several sets have the same columns).
     """
-    if one.groups is not None and not np.array_equal(one.groups, other.groups):
-        return False
-    return np.array_equal(one.support, other.support)
+    return np.array_equal(one.units, other.units) and np.array_equal(one.support, other.support)
 
 
 def _certificate(search, path, index, seconds, reporting):

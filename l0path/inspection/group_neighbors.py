@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..exchange.verification.groups import scores
-from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.groups import GroupModel
 from ..working_set.model import make_model
 from .neighbors import Around, ExchangePairs
 
@@ -26,7 +26,7 @@ class GroupNeighbors(Around):
         self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
         self.model.grow(s.groups)
         self._take_groups()
-        here = GroupFit(*self.found(), s.groups)
+        here = self.found()
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
 
     def _take_groups(self):

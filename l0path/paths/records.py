@@ -16,7 +16,7 @@ from ..designs import in_memory
 from ..designs.names import INTERCEPT
 from ..problem.groups import one_each
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
-from ..problem.solution import present
+from ..problem.solution import in_use
 from ..problem.specified import RECORDS, Squared
 from ..problem.traits import MONOTONE
 
@@ -106,7 +106,7 @@ class Meta:
         """The units of a solution that are not in every model: columns with a coefficient that is
         not 0, or chosen groups.
         """
-        units = solution.support[present(solution.beta)] if self.groups is None else solution.groups
+        units = in_use(solution.support, solution.beta, solution.groups)
         return units[self.units.factor[units] > 0].astype(np.int64)
 
     @property

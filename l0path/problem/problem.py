@@ -454,10 +454,11 @@ def all_rows_of(model, jobs=1):
     share the memory allowed.
     """
     p = model.problem
-    single = p.quadratic and p.turn is None
-    more = {"y": p.y, "products": model.q_all} if single else {}
-    if p.quadratic and model.cluster is None:
-        more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
+    more = {}
+    if p.quadratic:
+        more = {"y": p.y, "products": model.q_all} if p.turn is None else {}
+        if model.cluster is None:
+            more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.centered, jobs=jobs, **more)
 
 

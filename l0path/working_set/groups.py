@@ -300,6 +300,11 @@ class GroupModel:
         return GroupFit(*fit, np.sort(self.owner[fit.support]))
 
     @property
+    def members(self):
+        """Number of working groups."""
+        return self.W.size
+
+    @property
     def whole(self):
         """Whether every group that may be chosen is a working group."""
         return bool(self.inside[self.free].all())

@@ -109,4 +109,4 @@ class Generation:
 
     def profile(self):
         """The numbers for `Rounds.end`: no size is verified yet."""
-        return self.sizes.model, self.groups.W.size, 0, self.solver.profile()
+        return self.sizes.model, self.groups.members, 0, self.solver.profile()
