@@ -9,7 +9,7 @@ import numpy as np
 from ...core.status import FitStatus
 from ...problem.problem import Fit
 from ..ranking import roles
-from ..trials import Exchanges, Goal, tried
+from ..trials import Goal, tried
 from .class_quadratic import ClassQuadratic
 from .refit import RefitNeighborhood
 
