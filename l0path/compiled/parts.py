@@ -71,6 +71,14 @@ else:
         the innermost loop of `updates.unscreened` half as fast.
         """
 
+        def _optimize_functions(self, ll_module):
+            # numba makes passes anew for each function, also for the many that are only declared
+            ll_module.data_layout = self._codegen._data_layout
+            passes, builder = self._codegen._function_pass_manager()
+            for function in ll_module.functions:
+                if not function.is_declaration:
+                    passes.run(function, builder)
+
         def _optimize_final_module(self):
             # nobody else sees them: what is inlined everywhere is dropped, and what is called is
             # given those parts of records that it reads, and not all of their arrays
@@ -80,6 +88,9 @@ else:
             tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
             tuning.slp_vectorization = bool(config.SLP_VECTORIZE)
             tuning.loop_unrolling = False
+            # a third of LLVM's own: what is called in several places is compiled once where it is
+            # more than a few operations (first.py; rows of against.py as before)
+            tuning.inlining_threshold = 75
             builder = llvm.create_pass_builder(self._codegen._tm, tuning)
             builder.getModulePassManager().run(self._final_module, builder)
 
