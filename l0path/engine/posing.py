@@ -292,6 +292,7 @@ def data_of_fit(path, X=None, y=None):
         X, y, by_row = path._given(X, y, trials=None)
         if y is None:
             raise ValueError("pass y= together with X=")
+        by_row.pop("strata", None)  # of a formula: the path has those of the fit
         data = _data_given_anew(path, X, y, **by_row)
     if data is None:
         lost = path._source.lost

@@ -54,6 +54,7 @@ from ..exact.result import (
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
+    MOST_TERMS,
     PERFECT,
     RULES,
     criteria_of_sizes,
@@ -70,7 +71,6 @@ from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbors import fit_data
 
-MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
 CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
 AGREEING = 1e-6  # of an objective: the models of two searches may differ by less
 

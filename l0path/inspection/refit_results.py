@@ -486,8 +486,10 @@ def frame_of(model, names, path, s, rows):
     elif formula.table is None or not rows.same or formula.kept is None:
         return None
     else:
-        kept = text_named(formula.table)[formula.kept][formula.needed(s.support)]
-        frame = kept[rows.weights > 0].reset_index(drop=True)
+        table, needed = text_named(formula.table), formula.needed(s.support)
+        if not set(needed) <= set(table.columns):
+            return None  # a file does not hold columns of every kind
+        frame = table[formula.kept][needed][rows.weights > 0].reset_index(drop=True)
         text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
         frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
     name = str(path._meta.response or "y")

@@ -21,7 +21,9 @@ forced or not, and excluded ones too):
 The loglik of the squared loss is the Gaussian profile likelihood with sigma^2 = RSS/n. In aicc m is
 d, plus one for sigma under the squared loss. In ebic gamma is 1 by default, and mbic expects 4
 true columns. With groups= s and q count groups in ebic, gic and mbic (the number of models of a
-size is C(q, s)), while d counts coefficients.
+size is C(q, s)), while d counts coefficients. A term that changes no fit, such as a coarser factor
+beside a finer one, adds nothing to d and one to s: where s is above q / 2, C(q, s) falls with s,
+and ebic with it, so that ebic may choose the model with such a term. That is the definition.
 
 With r responses the rows of all of them count, n = r n_eff, with one variance sigma^2 = RSS/n for
 all; y_r times the root of its weight v_r has it, which adds n_eff / 2 sum_r log v_r to the loglik.
@@ -51,12 +53,14 @@ from scipy import linalg
 from ..core.arguments import is_whole
 from ..core.describing import described_by
 from ..core.printed import Table
+from ..core.status import Optimality
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
 from ..problem.solution import present
 from .path import RULES, Path
 
+MOST_TERMS = 20  # up to which all sets of terms are compared by a criterion
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
 FORMULAS = {
     "aic": "-2 * loglik + 2 * df",
@@ -304,8 +308,29 @@ def best_model(path, rule, **options):
                 return with_rows(path, [s]), len(path), said
     if row is None:
         raise missing
+    said = said or _limits_of_rows(path, name)
     larger = "" if all_sets else of_larger_sizes(path, row, name)
     return path, row, "; ".join(filter(None, (said, larger)))
+
+
+def _limits_of_rows(path, name):
+    """A text about what the choice by a criterion among the rows of a path of many features was
+    made of; "" where the rows are proven to hold the best of all sets, and for few features.
+    """
+    meta = path._meta
+    free = int((np.isfinite(meta.units.factor) & (meta.units.factor > 0)).sum())
+    if free <= MOST_TERMS:
+        return ""
+    sizes = {s.k for s in path._solutions}
+    largest = max(sizes)
+    proven = meta.grid == "support" and len(sizes) == largest + 1 == len(path)
+    if not proven or any(s.optimality != Optimality.GLOBAL for s in path._solutions):
+        return (
+            f"the best by {name} of the rows of the path, not of all sets of features: there are "
+            f"{free} features, more than {MOST_TERMS}, and not every row is proven to be the best "
+            "of its size"
+        )
+    return "" if largest == free else f"the best by {name} of all sets of up to {largest} features"
 
 
 def of_larger_sizes(path, row, rule):

@@ -237,6 +237,8 @@ def _assemble(header, stored, env):
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
+    if meta.get("formula") is not None and meta["formula"].names != list(meta["names"]):
+        raise ValueError("names of the columns are not those that its formula makes")
     meta.pop("n_dropped", None)  # of files written before formulas
     for name in ("loss_numbers", "booleans"):
         meta[name] = tuple(meta.get(name, ()))
