@@ -434,7 +434,7 @@ class Model:
         coefficient, NaN where the sign is not determined. Its standard error, p-value and
         covariances are NaN, its interval is (-inf, inf). `params` has a finite stand-in, which
         predictions use. Other coefficients, and in `t_test` contrasts that have an estimate, have
-        the estimates and standard errors of the rows that are left without the separated ones
+        the estimates and standard errors of the rows that are not separated
         (several and ordered classes: with cov_type "nonrobust" and "HC0"; with others NaN).
 
         Examples
