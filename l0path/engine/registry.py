@@ -5,8 +5,6 @@ that search a slice for them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
