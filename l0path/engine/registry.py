@@ -5,8 +5,6 @@ that search a slice for them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
@@ -266,9 +264,9 @@ def refuse(settings, data, lambda1, lambda2):
             f"loss={name!r} needs algorithm='swap' with refit=True and swap_size=1{others}: "
             f"{settings!r} takes losses that are sums over rows"
         )
-    bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
-    if row.proves and data.loss.traits.coupled and data.groups is None and (lambda1 or bounded):
-        what = "bounds on coefficients" if bounded else "lambda1"
+    alone = row.proves and data.loss.traits.coupled and data.groups is None
+    if alone and (lambda1 or data.boxed):
+        what = "bounds on coefficients" if data.boxed else "lambda1"
         raise ValueError(
             f"algorithm='exact' searches no models with {what} for loss={name_of(data.loss)!r}: "
             "use algorithm='swap'; certify=True gives lower bounds"

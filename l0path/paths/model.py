@@ -429,6 +429,14 @@ class Model:
           refitted here, by maximum partial likelihood, with the results that R's coxph has
           (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
 
+        Where features separate the classes, or the likelihood has no maximum for another reason,
+        the tables of the results (`summary()`, `estimates()`) show inf or -inf for an infinite
+        coefficient, NaN where the sign is not determined. Its standard error, p-value and
+        covariances are NaN, its interval is (-inf, inf). `params` has a finite stand-in, which
+        predictions use. Other coefficients, and in `t_test` contrasts that have an estimate, have
+        the estimates and standard errors of the rows that are not separated
+        (several and ordered classes: with cov_type "nonrobust" and "HC0"; with others NaN).
+
         Examples
         --------
         >>> import l0path

@@ -59,6 +59,12 @@ class Data:
     index: Any = None  # labels of the rows, of a table
 
     @property
+    def boxed(self):
+        """Whether any column that is not excluded has a finite bound."""
+        low, high = self.lower[~self.excluded], self.upper[~self.excluded]
+        return bool(np.isfinite(low).any() or np.isfinite(high).any())
+
+    @property
     def response(self):
         """The arrays that the response is made of: y, and the times of survival."""
         loss = self.loss

@@ -37,6 +37,7 @@ LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to 
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
+ROUNDED = 1e-13  # the same below which they are for sure: no more than rounding tells them apart
 
 
 class Untold(Exception):
@@ -78,6 +79,18 @@ class Face(NamedTuple):
     def complete(self):
         """Whether every term vanishes."""
         return bool(self.gone.all())
+
+    @property
+    def clear(self):
+        """Whether no direction changes the functions that are left so little that it is among those
+        of `free`, and yet by more than rounding. Along such a one their terms may have an optimum
+        that is lower, as beside a row that is a million times farther out than the others.
+        """
+        left = self.functions.A[~self.gone]
+        if not len(left):
+            return True
+        size = np.linalg.svd(np.linalg.qr(left, mode="r"), compute_uv=False)
+        return not ((size > ROUNDED * size[0]) & (size <= SAME_SPAN * size[0])).any()
 
     @property
     def direction(self):

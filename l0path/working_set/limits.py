@@ -52,8 +52,8 @@ class Limit(NamedTuple):
     x : ndarray of shape (q,)
         All parameters, those of `Face`.
     reached : bool
-        Whether no slope is left along which the value may still fall. With bounds this is not
-        looked at.
+        Whether no slope is left along which the value may still fall, which with bounds is not
+        looked at, and no doubt which directions change what is left (`Face.clear`).
     """
 
     value: float
@@ -245,6 +245,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
             x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
+    reached = reached and face.clear
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))

@@ -16,6 +16,7 @@ from hierarchies import keeps
 from hierarchy_samples import closed_sets, encoded, least_squares, table
 
 import l0path
+from l0path.engine.strategies import moves
 from l0path.engine.strategies.moves import SetMoves
 from l0path.exchange import group_ranking
 from l0path.exchange.neighborhoods import groups
@@ -251,6 +252,26 @@ def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, mo
 
 
 # -------------------- the choice of first levels
+
+
+def test_moves_of_terms_of_several_classes_are_refitted_where_their_quadratic_is_rough(monkeypatch):
+    rng = np.random.default_rng(110)
+    n, p = 150, 48
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.7 * X[:, j - 1] + 0.71 * X[:, j]
+    b = np.zeros(p)
+    b[rng.choice(p, 6, replace=False)] = rng.standard_normal(6)
+    eta = np.column_stack([X @ b, X[:, 3] - X[:, 8], 1.2 * X[:, 20]])
+    data = pd.DataFrame(X[:, :8], columns=list("abcdefgh"))
+    data["y"] = np.argmax(eta + rng.gumbel(size=(n, 3)), axis=1)
+    asked = {"loss": "multinomial", "lambda2": 1e-3, "max_k": 7}
+    found = l0path.fit("y ~ (a + b + c + d + e + f + g + h)**2", data, **asked)
+    monkeypatch.setattr(moves, "CLASSES_MARGIN", 1.0)  # then no move goes without a refit
+    every = l0path.fit("y ~ (a + b + c + d + e + f + g + h)**2", data, **asked)
+    assert [row.objective for row in found] == pytest.approx(
+        [row.objective for row in every], rel=1e-9
+    )
 
 
 def first_levels(data):

@@ -17,7 +17,9 @@ from ...working_set.groups import GroupQuadratic
 WHOLE_MOVES = 40  # of one set, those of the groups that promise most
 RESTARTS = 4  # of every size, where they run in kernels
 KEPT = 1e-6  # share of its square that a column keeps beside others from which it is clearly apart
-MARGIN = 0.1  # share of a gain by which the value after a move may be off where it is not exact
+# share of a gain by which the value after a move may be off where it is not exact, and of several
+# classes, whose quadratic has one curvature for all rows
+MARGIN, CLASSES_MARGIN = 0.1, 0.6
 
 
 class SetMoves:
@@ -148,7 +150,8 @@ class SetMoves:
             max(int(np.diff(quadratic.members).max(initial=1)), 1),
             values,
         )
-        values += fit.value if model.exact else fit.value + MARGIN * values[:, :1]
+        margin = MARGIN if self.problem.turn is None else CLASSES_MARGIN
+        values += fit.value if model.exact else fit.value + margin * values[:, :1]
         return [row[: count + 1] for row, count in zip(values, counts, strict=True)]
 
     def _growth(self, fit, groups):
