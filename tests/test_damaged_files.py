@@ -568,3 +568,19 @@ def test_the_loss_of_a_loaded_survival_path_takes_the_data(tmp_path):
         back._loss_record()
     again = back._loss_record(pd.DataFrame(X, columns=list("abcd")), y)
     np.testing.assert_array_equal(again.stop, path._loss_record().stop)
+
+
+def test_a_loaded_path_with_strata_in_its_formula_takes_the_data(tmp_path):
+    table = table_of_terms()
+    path = l0path.fit(FORMULAS["cox"][0], table, loss="cox", max_k=1)
+    path.save(tmp_path / "path")
+    found = l0path.load(tmp_path / "path").model(k=1).alternatives(X=table)
+    assert str(found) == str(path.model(k=1).alternatives())
+
+
+def test_a_formula_of_version_0_1_has_no_code():
+    """Its file does not say which columns a term has."""
+    model = l0path.load(Path(__file__).parent / "data" / "path_0_1_formula.npz").model(k=2)
+    with pytest.raises(ValueError, match="cannot be written out"):
+        model.to_sql()
+    model.path.explore()
