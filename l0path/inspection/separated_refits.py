@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..problem.losses import restricted
-from ..problem.recession import SAME_SIGN, Untold
+from ..problem.recession import SAME_SIGN
 from ..problem.traits import EMPTIES, FAR_OUT, FILLS, MONOTONE, NO_RECESSION, ORDERED, SEPARATES
-from ..working_set.limits import Rows, _asked, _terms_left, limit_of
+from ..working_set.limits import left_of
 
 OF_ROWS = (SEPARATES, EMPTIES, FILLS)  # losses that have a term for each row, but several classes
 
@@ -138,43 +138,26 @@ def limit_of_refit(loss, y, A, names, *, intercept, weights=None, offset=None):
     intercept : bool
     weights, offset : ndarray of shape (n,), optional
     """
-    A, (n, k) = np.asarray(A, dtype=np.float64), A.shape
-    weights = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    offset = np.zeros(y.shape) if offset is None else offset
-    level = intercept and loss.traits.intercept
-    mean = A.mean(axis=0) if level or not loss.traits.intercept else np.zeros(k)
-    Z, none = np.ascontiguousarray((A - mean).T), np.full(k, np.inf)
-    rows = Rows(loss, np.asarray(y, dtype=np.float64), weights, offset, level)
-    recession, several = loss.traits.recession, rows.y.ndim == 2
-    width = rows.y.shape[1] - 1 if several else 1
-    shape = (k, width) if several else (k,)
-    try:
-        limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
-    except Untold:
+    left = left_of(loss, y, A, intercept=intercept, weights=weights, offset=offset)
+    if left is None:
         return None
-    if limit is None:
-        return None
-    face, unit = limit.face, limit.face.functions.unit
-    L, coefs = _asked(face, mean, k, width, recession == ORDERED, 0 if several else None)
-    sign = np.array([face.sign(one) for one in L])
+    recession, coefs, sign, H = loss.traits.recession, left.coefs, left.sign, left.hessian
+    k, width = len(names), 1 if np.ndim(y) == 1 else np.shape(y)[1] - 1
     infinite = np.nan_to_num(sign[:coefs], nan=1.0).reshape(k, -1).any(axis=1)
     first = intercept and recession != ORDERED and np.any(sign[coefs:] != 0)
-    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
-    H = V.T @ _terms_left(rows, Z, face)(limit.x * unit)[2] @ V
     # statsmodels has the intercept first, thresholds last, and several classes one after another
-    order = np.arange(len(L))
+    order = np.arange(sign.size)
     if recession != ORDERED:
         order = np.concatenate([order[coefs:].reshape(-1, width), order[:coefs].reshape(k, width)])
         order = order.ravel(order="F")
-    L = L[order]
     return RefitLimit(
         ["(Intercept)"] * bool(first) + [n for n, one in zip(names, infinite, strict=True) if one],
         sign[order],
-        L @ limit.x,
-        (L / unit) @ V,
-        (L / unit) @ face.free,
+        left.params[order],
+        left.root[order],
+        left.open[order],
         np.linalg.pinv(H, hermitian=True) if H.size else H,
-        ~face.gone if recession in OF_ROWS and not several else None,
+        ~left.gone if recession in OF_ROWS and np.ndim(y) == 1 else None,
     )
 
 

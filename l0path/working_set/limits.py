@@ -74,6 +74,41 @@ class Rows(NamedTuple):
     intercept: bool  # whether one is fitted
 
 
+class Left(NamedTuple):
+    """What is left of a loss on columns that separate, for all m parameters in the user's units:
+    coefficients, column by column, then intercepts or thresholds.
+
+    Attributes
+    ----------
+    value : float
+        The infimum of the mean loss.
+    coefs : int
+        How many of the parameters are coefficients.
+    params : ndarray of shape (m,)
+        Parameters near the infimum, finite stand-ins of what is infinite among them.
+    sign : ndarray of shape (m,)
+        0 for one that has a finite value; 1 or -1 for one that is infinite with this sign; NaN for
+        one that is infinite with either sign.
+    root : ndarray of shape (m, v)
+        Directions of parameters that change the terms that are left.
+    open : ndarray of shape (m, f)
+        Those that change none of them.
+    hessian : ndarray of shape (v, v)
+        That of the mean loss along `root`.
+    gone : ndarray of bool
+        The terms that vanish, see `Face`.
+    """
+
+    value: float
+    coefs: int
+    params: np.ndarray
+    sign: np.ndarray
+    root: np.ndarray
+    open: np.ndarray
+    hessian: np.ndarray
+    gone: np.ndarray
+
+
 class Separation(NamedTuple):
     """What separation leaves of the coefficients of a model without shrinkage.
 
@@ -102,8 +137,8 @@ class Separation(NamedTuple):
     level_variance: np.ndarray
 
 
-def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
-    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum, or
+def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
+    """The `Left` of a loss without shrinkage on columns X; None where there is an optimum, or
     linear programs do not tell.
 
     Parameters
@@ -124,7 +159,7 @@ def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base
 
     Returns
     -------
-    Separation or None
+    Left or None
     """
     if loss.traits.recession == NO_RECESSION:
         return None
@@ -144,20 +179,39 @@ def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base
         return None
     if limit is None:
         return None
-    face = limit.face
+    face, unit = limit.face, limit.face.functions.unit
     L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
-    sign = np.array([face.sign(one) for one in L])
-    x, of = limit.x, face.functions
-    H = _terms_left(rows, Z, face)(x * of.unit)[2]
     V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
-    root = (L / of.unit) @ V
-    variance = np.einsum("ij,ji->i", root, np.linalg.lstsq(V.T @ H @ V, root.T, rcond=None)[0])
-    variance[sign != 0.0] = np.inf
-    parts = [(one[:coefs].reshape(shape), one[coefs:]) for one in (L @ x, sign, variance)]
-    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
-    return Separation(
-        limit.value, coef, level, coef_sign, level_sign, coef_variance, level_variance
+    return Left(
+        limit.value,
+        coefs,
+        L @ limit.x,
+        np.array([face.sign(one) for one in L]),
+        (L / unit) @ V,
+        (L / unit) @ face.free,
+        V.T @ _terms_left(rows, Z, face)(limit.x * unit)[2] @ V,
+        face.gone,
     )
+
+
+def separation_of(loss, y, X, **more):
+    """The `Separation` of a loss without shrinkage on columns X, from the arguments of `left_of`;
+    None where there is an optimum, or linear programs do not tell.
+    """
+    left = left_of(loss, y, X, **more)
+    if left is None:
+        return None
+    step = np.linalg.lstsq(left.hessian, left.root.T, rcond=None)[0]
+    variance = np.einsum("ij,ji->i", left.root, step)
+    variance[left.sign != 0.0] = np.inf
+    k = np.shape(X)[1]
+    shape = (k,) if np.ndim(y) == 1 else (k, np.shape(y)[1] - 1)
+    parts = [
+        (one[: left.coefs].reshape(shape), one[left.coefs :])
+        for one in (left.params, left.sign, variance)
+    ]
+    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
+    return Separation(left.value, coef, level, coef_sign, level_sign, coef_variance, level_variance)
 
 
 def _asked(face, mean, k, width, ordered, base):
