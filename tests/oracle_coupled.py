@@ -137,6 +137,7 @@ class Survival(NamedTuple):
         return u / total[:, None], np.log(total) + top
 
     def value(self, e):
+        e = e - e.max()  # a number that all rows share may be large, and leave its rounding
         return float((self.v @ self._shares(e)[1] - self.own @ e) / self.own.sum())
 
     def slope(self, e):

@@ -96,7 +96,7 @@ def test_no_claim_is_false_in_many_problems(first):
 # problems that take many seconds, whose causes have other tests: thresholds within rounding and
 # columns that separate beside a far row below, descents without curvature in 75209, losses of next
 # to nothing in 84494, thresholds beside heavy rows in families/test_ordinal.py
-TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062]
+TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
 
 
 # certificates and lambda0 intervals after replaced models, ties of perfect fits and of copies, a
@@ -206,6 +206,9 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062]
         15969,
         91101,
         25795,
+        91913,
+        93899,
+        94033,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):

@@ -4,6 +4,7 @@ in our words, at `load`.
 
 import io
 import json
+import linecache
 import random
 import re
 import subprocess
@@ -351,6 +352,174 @@ def test_many_damaged_files(tmp_path):
         check_damaged(seed, 200, 20, tmp_path / "file")
 
 
+# -------------------- names, keys and texts of formulas
+
+
+def renamed(value):
+    """(where, a copy of a value of JSON with one key left out or renamed, one entry left out, or
+    one text changed): each in turn.
+    """
+    if isinstance(value, dict):
+        for key, inside in value.items():
+            rest = {k: v for k, v in value.items() if k != key}
+            yield [f"without {key}"], rest
+            yield [f"renamed {key}"], rest | {f"{key}x": inside}
+            for where, new in renamed(inside):
+                yield [key, *where], value | {key: new}
+    elif isinstance(value, list):
+        for i, inside in enumerate(value):
+            for where, new in renamed(inside):
+                yield [i, *where], [*value[:i], new, *value[i + 1 :]]
+            if i < 3:
+                yield [f"without {i}"], value[:i] + value[i + 1 :]
+    elif isinstance(value, str):
+        yield [f"renamed {value}"], f"{value}x"
+        yield [f"a for {value}"], "a"
+
+
+def every_change(raw, at=()):
+    """(where, bytes): `renamed` of each header of a file, those of files inside it too."""
+    members = unpacked(raw)
+    for name, content in members.items():
+        if name == "header.json":
+            changes = ((w, json.dumps(new).encode()) for w, new in renamed(json.loads(content)))
+        elif name == "header.npy":
+            text = json.loads(np.load(io.BytesIO(content)).tobytes())
+            changes = (
+                (w, array(np.frombuffer(json.dumps(new).encode(), dtype=np.uint8)))
+                for w, new in renamed(text)
+            )
+        else:
+            changes = every_change(content, (*at, name)) if name.endswith(".npz") else ()
+        for where, new in changes:
+            yield [*at, name, *where], packed_outer(members, {name: new})
+
+
+def table_of_terms():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    table = table.assign(g=rng.choice([*"uvw"], 60), s=rng.choice([*"pq"], 60), e=1)
+    return table.assign(y=table.a + table.b + rng.normal(size=60), t=rng.exponential(size=60))
+
+
+FORMULAS = {
+    "splines": ("y ~ bs(a, df=4) + g*b + poly(c, 2) + offset(e)", {}, False),
+    "more": ("center(y) ~ ns(a, df=3) + C(g):b + scale(c)", {}, True),
+    "cox": ("Surv(t, e) ~ a + g*b + strata(s)", {"loss": "cox"}, True),
+    "numbers": ("y ~ a + b", {}, False),
+    "cv": ("y ~ center(a) + g", {"cv": 2}, False),
+    "model": ("y ~ a + g", {}, True),
+}
+
+
+def calls_of_terms(loaded, table):
+    """Methods that use the formula of what was loaded."""
+    path = getattr(loaded, "path", loaded)
+    few = table[["a", "b", "g", "e"]]
+    return [
+        lambda: path.predict(table, k=2),
+        lambda: path.predict(few, k=1),
+        lambda: path.model(k=2).score(table),
+        lambda: path.model(k=2).refit(X=table).summary(),
+        lambda: path.model(k=2).refit(rows="all"),
+        lambda: path.model(k=2).summary(),
+        lambda: (path.model(k=2).coef, repr(path), path._repr_html_(), path.explore()),
+        lambda: path.model(k=2).to_sql(),
+        lambda: path.model(k=1).to_python(),
+        lambda: path.model(k=1).to_sklearn(),
+        lambda: path.model(k=1).alternatives(X=table),
+        lambda: path.model("bic").refit(),
+    ]
+
+
+def raised_by_us(error):
+    """Whether a line of the package raised an error on purpose, and not a look-up in it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    line = linecache.getline(last.filename, last.lineno)
+    return OWN in last.filename and line.strip().startswith("raise")
+
+
+def check_renamed(kind, share, file):
+    """Every change of the file of a kind, or a share of them; (refused, read)."""
+    text, options, data = FORMULAS[kind]
+    table, rnd, refused, read = table_of_terms(), random.Random(kind), 0, 0
+    fitted = (l0path.cv_fit if "cv" in options else l0path.fit)(text, table, max_k=2, **options)
+    (fitted.model(k=2) if kind == "model" else fitted).save(file, data=data)
+    for where, raw in every_change(file.read_bytes()):
+        if rnd.random() > share:
+            continue
+        file.write_bytes(raw)
+        try:
+            loaded = l0path.load(file)
+        except ValueError as error:
+            if str(file) not in str(error) or re.search(r"\((Key|Index)Error", str(error)):
+                raise AssertionError(f"{kind}: {where}") from error
+            refused += 1
+            continue
+        read += 1
+        for call in calls_of_terms(loaded, table):
+            try:
+                call()
+            except Exception as error:
+                if not raised_by_us(error):
+                    raise AssertionError(f"{kind}: {where}") from error
+    return refused, read
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "share", [0.04, pytest.param(1.0, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+@pytest.mark.parametrize("kind", FORMULAS)
+def test_names_that_do_not_fit_are_refused(kind, share, tmp_path):
+    refused, read = check_renamed(kind, share, tmp_path / "file")
+    assert refused and read
+
+
+MISFITS = {
+    "no levels": (lambda f: state_of(f).pop(1), "no 'levels'"),
+    "no transforms": (lambda f: state_of(f).pop(0), "no 'transforms'"),
+    "a factor without levels": (lambda f: state_of(f)[1][1]["dict"].pop(1), "levels"),
+    "a spline without knots": (lambda f: part(f, 0, 0)["dict"].pop(), "makes no row"),
+    "a transform that learned nothing": (
+        lambda f: state_of(f)[0][1]["dict"].pop(0),
+        r"poly\(c, 2\)",
+    ),
+    "a level": (lambda f: part(f, 1, 1, 1)["dict"][0][1].pop(), "not those of the fit|level"),
+    "a name": (lambda f: f["names"].__setitem__(0, "x"), "not those of the fit"),
+    "a term": (lambda f: f["terms"][0].__setitem__(0, "x"), "terms .* are none"),
+    "columns of a term": (lambda f: f["terms"][0][1].pop(), "hold each of the"),
+    "example": (lambda f: f["example"]["dict"].pop(0), "no value of the column"),
+}
+
+
+def state_of(formula):
+    return formula["state"]["dict"]
+
+
+def part(formula, at, i, *rest):
+    """What the state has of one transform (at=0) or of the levels of one factor (at=1)."""
+    found = state_of(formula)[at][1]["dict"][i][1]
+    for one in rest:
+        found = found[one]
+    return found
+
+
+@pytest.mark.parametrize("what", MISFITS)
+def test_a_formula_that_does_not_fit_is_named(what, tmp_path):
+    file = tmp_path / "file"
+    l0path.fit(FORMULAS["splines"][0], table_of_terms(), max_k=1).save(file)
+    l0path.load(file)
+    members = unpacked(file.read_bytes())
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    change, said = MISFITS[what]
+    change(header["meta"]["formula"])
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    file.write_bytes(packed(members | {"header.npy": array(text)}))
+    with pytest.raises(ValueError, match=f"is damaged .*(formula.*({said})|({said}).*formula)"):
+        l0path.load(file)
+
+
 WRONG = {
     "k": lambda h, a: a.__setitem__((1, slice(None)), np.where(a[1] == 1, 1e300, a[1])),
     "loss": lambda h, a: h["meta"].update(loss="cox"),
@@ -399,3 +568,19 @@ def test_the_loss_of_a_loaded_survival_path_takes_the_data(tmp_path):
         back._loss_record()
     again = back._loss_record(pd.DataFrame(X, columns=list("abcd")), y)
     np.testing.assert_array_equal(again.stop, path._loss_record().stop)
+
+
+def test_a_loaded_path_with_strata_in_its_formula_takes_the_data(tmp_path):
+    table = table_of_terms()
+    path = l0path.fit(FORMULAS["cox"][0], table, loss="cox", max_k=1)
+    path.save(tmp_path / "path")
+    found = l0path.load(tmp_path / "path").model(k=1).alternatives(X=table)
+    assert str(found) == str(path.model(k=1).alternatives())
+
+
+def test_a_formula_of_version_0_1_has_no_code():
+    """Its file does not say which columns a term has."""
+    model = l0path.load(Path(__file__).parent / "data" / "path_0_1_formula.npz").model(k=2)
+    with pytest.raises(ValueError, match="cannot be written out"):
+        model.to_sql()
+    model.path.explore()

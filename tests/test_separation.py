@@ -341,3 +341,21 @@ def test_code_without_a_name_is_warned():
     with pytest.warns(SeparationWarning):
         exec("path = l0path.fit(X, y, loss='logistic')", known)
     assert known["path"].details.k.tolist() == [0, 1]
+
+
+def test_no_claim_where_rounding_hides_what_an_empty_row_far_out_leaves():
+    # row 5 is as far from the others as these are from the origin, so that the product hardly
+    # changes elsewhere beside it; without that row, the others tell it apart
+    rng = np.random.default_rng(1)
+    X, at = rng.standard_normal((40, 2)), 8.6e5
+    y = rng.poisson(np.exp(0.5 * X[:, 0] - 0.6 * X[:, 0] * X[:, 1])).astype(float)
+    y[5] = 0.0
+    far = at + X
+    far[5] *= 2.0
+    row = quiet(np.column_stack([far, far[:, 0] * far[:, 1]]), y, loss="poisson").model(index=-1)
+    near = np.delete(np.column_stack([X, X[:, 0] * X[:, 1]]), 5, axis=0)
+    others = quiet(near, np.delete(y, 5), loss="poisson").model(k=3)
+    assert others.coef.iloc[-1] < 0.0  # so that row 5 vanishes, and what is left can be reached
+    if row.objective > others.objective * 39 / 40 * (1 + 1e-8):
+        assert "not_converged" in row.details["flags"]
+        assert row.details["optimality"] == "unverified"

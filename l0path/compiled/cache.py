@@ -213,8 +213,9 @@ class Folders:
 
     def read(self, name):
         """Contents of an entry, None when no folder has it whole."""
+        self._refused()
         for folder in self.folders():
-            contents = read(folder / name)
+            contents = read(folder / name) if _trusted_file(folder / name) else None
             if contents is not None:
                 self._used(folder / name)
                 return contents
@@ -290,19 +291,26 @@ class Folders:
         """
         raw = hashlib.sha256(contents).digest() + contents
         user = _user_folder()
-        if user is None:
-            wanted = _wanted_folder()
-            if wanted is None:
-                self.failed["the user's folder for caches"] = "there is no home folder"
-            else:
-                self.failed[wanted] = f"{_untrusted(wanted)}; what is stored there is run"
-        elif self._replace(user, name, raw):
-            return
+        if user is not None:
+            if self._replace(user, name, raw):
+                return
+        elif not self._refused():
+            self.failed["the user's folder for caches"] = "there is no home folder"
         temporary = _temporary_folder(make=True)
         kept = temporary is not None and self._replace(temporary, name, raw)
         if not self.said:
             self.said = True
             self._say(temporary if kept else None)
+
+    def _refused(self):
+        """Whether the user's folder is passed over because of others; a line says so once."""
+        wanted = _wanted_folder()
+        why = "" if wanted is None else _untrusted(wanted)
+        if why and not self.said:
+            self.said = True
+            self.failed[wanted] = f"{why}; what is stored there is run"
+            self._say(_temporary_folder(make=True))
+        return bool(why)
 
     def _replace(self, folder, name, raw):
         """Whether the folder took an entry; one that failed once is not asked again."""
@@ -328,7 +336,7 @@ class Folders:
         )
         print(
             f"l0path: kernels could not be stored in {first} ({why}): {instead}. Set "
-            "NUMBA_CACHE_DIR to a folder that can be written.",
+            "NUMBA_CACHE_DIR to a folder that you, and nobody else, can write to.",
             file=sys.stderr,
         )
 
@@ -386,9 +394,20 @@ def _untrusted(folder):
     return ""
 
 
+def _trusted_file(path):
+    """Whether a file belongs to this user or to root and nobody else can write to it: in a folder
+    that is private now it may be from a time when others could write there.
+    """
+    try:
+        state = path.stat()
+    except OSError:
+        return False
+    return os.name == "nt" or (state.st_uid in (0, os.getuid()) and not _open_to_others(state))
+
+
 def _open_to_others(state):
-    """Whether a user beside the owner can write to a folder. The group of a user alone, which
-    many systems give, is no other user.
+    """Whether a user beside the owner can write to a folder or file. The group of a user alone,
+    which many systems give, is no other user.
     """
     if state.st_mode & stat.S_IWOTH:
         return True
@@ -429,13 +448,19 @@ def _replace(folder, name, raw):
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = folder / f"{name}.{uuid.uuid4().hex[:12]}.partial"
     try:
-        partial.write_bytes(raw)
+        with open(partial, "xb", opener=_private) as stream:
+            stream.write(raw)
         os.replace(partial, folder / name)
     except OSError:
         with contextlib.suppress(OSError):
             partial.unlink()
         if os.name != "nt" or not (folder / name).exists():  # there another process may read it
             raise
+
+
+def _private(path, flags):
+    """A file that only its owner can write to, whatever the user's mask is."""
+    return os.open(path, flags, 0o644)
 
 
 def clean(folder, largest=MOST_BYTES):

@@ -115,6 +115,8 @@ def read_file(file: Any, read: Callable) -> Any:
 
 def _damaged(name, what, error):
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, KeyError):
+        reason = f"it lacks the entry {error}"
     return ValueError(f"{name} is {what} ({reason[:500]}); write it again with save(file)")
 
 

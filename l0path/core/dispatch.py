@@ -26,18 +26,31 @@ from ..compiled.parts import CALLEE_OPTIONS, ENTRY_OPTIONS, compile_into_callers
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
 
-def njit(function, **options):
+def njit(function, *, forceinline=False, **options):
     """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may
     be reordered so that loops use vector units; NaN and infinity keep their meaning. Kernels from
-    outside this package are not stored, for what they reach has no stamp. options: more of numba's.
+    outside this package are not stored, for what they reach has no stamp.
+
+    forceinline: whether kernels take it in wherever they call it, see `njit_inlined`; without it
+    LLVM decides. options: more of numba's.
     """
     function.__signature__ = signature(function)  # which numba asks for again and again
-    kernel = _njit(nogil=True, **ENTRY_OPTIONS, **OPTIONS, **options)(function)
+    # said in either case: numba gives a kernel that leaves it open what that one has which calls it
+    # first, and all that verbs reach would be in their callers as often as it is called
+    common = {"nogil": True, "forceinline": forceinline, **OPTIONS}
+    kernel = _njit(**common, **ENTRY_OPTIONS, **options)(function)
     if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
         kernel._cache = KernelCache(kernel)
-        callee = _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)
+        callee = _njit(**common, **CALLEE_OPTIONS)
         compile_into_callers(kernel, lambda: callee(function))
     return kernel
+
+
+def njit_inlined(function):
+    """Compile a kernel that others take in wherever they call it, of a few operations on numbers:
+    a loop that calls it can then use vector units.
+    """
+    return njit(function, forceinline=True)
 
 
 def njit_by_address(function):

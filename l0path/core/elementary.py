@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .dispatch import njit
+from .dispatch import njit_inlined
 
 LOG2E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01
@@ -13,7 +13,7 @@ HALVES = 2.0 ** -np.arange(1100.0)
 SERIES = tuple(1.0 / math.factorial(k) for k in range(14))  # of exp
 
 
-@njit
+@njit_inlined
 def exp_minus(a):
     """exp(-a) for a >= 0 to 1e-14 relative: 2^-m e^r with |r| <= log(2) / 2, for which the terms of
     the series beyond r^13 are below 1e-17. Unlike math.exp it is inlined, so that loops over rows
@@ -38,14 +38,14 @@ def exp_minus(a):
     return t if a == a else a
 
 
-@njit
+@njit_inlined
 def exponential(x):
     """exp(x) to 1e-14 relative, inlined as `exp_minus`."""
     e = exp_minus(abs(x))
     return 1.0 / e if x > 0.0 else e
 
 
-@njit
+@njit_inlined
 def log1p_unit(e):
     """log(1 + e) for 0 <= e <= 1 to 1e-15 relative, by the series of 2 artanh(e / (2 + e)); inlined
     as `exp_minus`.
@@ -71,7 +71,7 @@ def log1p_unit(e):
     return 2.0 * z * t
 
 
-@njit
+@njit_inlined
 def entropy_rise(u):
     """At least (1 + u) log(1 + u) - u for u >= -1, to third order and without a logarithm: log(1 +
     u) <= u (6 + u) / (6 + 4 u) for u >= 0 and <= 2 u / (2 + u) for u <= 0 (Topsoe, RGMIA 7(2),
@@ -80,7 +80,7 @@ def entropy_rise(u):
     return u * u * (3.0 + u) / (6.0 + 4.0 * u) if u >= 0.0 else u * u / (2.0 + u)
 
 
-@njit
+@njit_inlined
 def binary_gap(share, d):
     """At least the divergence of the shares share + d, 1 - share - d of two classes from share, 1 -
     share; inf where they are no shares.

@@ -4,7 +4,6 @@ from the lower convex hull, rows for lambda0 values.
 
 import itertools
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +17,13 @@ from ..paths.records import Meta
 from ..problem.coupled.arguments import ties_of
 from ..problem.families.endless import falls_for_ever
 from ..problem.losses import name_of
-from ..problem.problem import Fit, checksum, copies_of, counted_trials
+from ..problem.problem import checksum, copies_of, counted_trials
 from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
-from ..working_set.model import make_model
 from ..working_set.ties import Twins
 from .grids import Grid
-from .posing import unit
 from .protocols import Point, Slice
 from .reported import Reporting
 
@@ -231,9 +228,7 @@ def hull_grid(intervals, count):
 
 def cost(problem, row):
     """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
-    if problem.groups is not None:
-        return float(problem.groups.factor[row.groups].sum())
-    return float(problem.factor[row.support[~problem.locked(row.support)]].sum())
+    return float(problem.unit_factor[row.units].sum())
 
 
 def with_intervals(setting, rows, engine):
@@ -311,8 +306,8 @@ def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
         )
     note = (
         f"{short} of the lambda0 values call for more than max_k = {setting.max_k} "
-        f"{unit(setting.problem)}; their rows show the best model up to that size and carry the "
-        "flag max_k"
+        f"{setting.problem.units.unit}s; their rows show the best model up to that size and carry "
+        "the flag max_k"
     )
     return out, (note,) if short else ()
 
@@ -392,7 +387,7 @@ def why_saturated(result, problem):
     why = (
         "the fit is perfect"
         if problem.perfect(fit.value, result.scale)
-        else f"every other {unit(problem)[:-1]} is a linear combination of those chosen"
+        else f"every other {problem.units.unit} is a linear combination of those chosen"
         + (" and the intercept" if problem.intercept else "")
         + " and would change nothing"
     )
@@ -529,11 +524,7 @@ def _parameter(loss):
 
 def _null_loss(setting):
     """The mean loss of intercept and offset alone."""
-    problem, empty = setting.problem, np.empty(0, dtype=np.int64)
-    start = problem.shift
-    if not problem.quadratic:
-        start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
-    width = () if problem.turn is None else (len(problem.turn),)
-    fit = Fit(empty, np.empty((0, *width)), start, 0.0)
+    model = setting.working_set if setting.hinge is None else setting.hinge
+    fit = model.refit(np.empty(0, dtype=np.int64), 0.0, 0.0)._replace(value=0.0, flags=())
     null = solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL))
     return reporting(setting).solution(null).loss

@@ -12,11 +12,9 @@ from scipy.linalg import lapack
 from ..core.describing import spans
 from ..core.status import FitStatus
 from ..problem.families.endless import falls_for_ever
-from ..problem.problem import Fit
 from ..problem.solution import mixed
-from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.groups import GroupModel
 from ..working_set.linear_algebra import COLLINEAR
-from ..working_set.several.groups import ResponseGroupModel
 from . import assemble
 
 # of the largest mean square of a column: the ridge in whose limit columns that are linearly
@@ -82,12 +80,11 @@ class Unshrunken:
         self.problem, self.data = self.reporting.problem, self.reporting.data
         self.known, self.groups = {}, None
         if setting.problem.groups is not None:
-            kind = GroupModel if setting.problem.turn is None else ResponseGroupModel
-            self.groups = kind(setting.working_set, 0.0, 0.0)
+            self.groups = GroupModel(setting.working_set, 0.0, 0.0)
 
     def of(self, s):
         """The `Fit` without shrinkage on the support of a solution."""
-        key = s.support.tobytes(), b"" if s.groups is None else s.groups.tobytes()
+        key = s.support.tobytes(), s.units.tobytes()
         if key not in self.known:
             fit = self._fit(s)
             if self.reporting.needed:
@@ -99,31 +96,16 @@ class Unshrunken:
 
     def _fit(self, s):
         """The restricted optimum of the loss of the search without shrinkage."""
-        setting, start = self.setting, self._start(s)
+        setting = self.setting
+        # coefficients of several responses, which solvers have in other units, are no start
+        start = self.reporting.start(s) if setting.problem.turn is None else None
         if self.groups is not None:
             return self.groups.refit(s.groups, start)
         model = setting.working_set if setting.hinge is None else setting.hinge
         model.grow(s.support)
         ridge = VANISHING * float(setting.problem.square.max()) if self._dependent(s) else 0.0
         given = None if start is None else (start.b, start.b0)
-        if setting.problem.quadratic:
-            given = None if start is None else start.b
         return model.refit(s.support, 0.0, ridge, given)
-
-    def _start(self, s):
-        """A solution as a fit in the units of the problem, to begin with; None for several
-        responses, whose coefficients the solvers have in others.
-        """
-        problem = self.setting.problem
-        if problem.turn is not None:
-            return None
-        b = s.beta * problem.X.scale[s.support]
-        b0 = float(
-            s.intercept + (problem.X.center[s.support] @ s.beta if problem.centered else 0.0)
-        )
-        if s.groups is not None:
-            return GroupFit(s.support, b, b0, s.objective, (), s.groups)
-        return Fit(s.support, b, b0, s.objective)
 
     def _dependent(self, s):
         """Whether the columns of a support are linearly dependent, up to rounding of their Gram

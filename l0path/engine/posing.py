@@ -37,11 +37,6 @@ from .strategies.pilots import pilot_loss
 MOST_LOOKED_INTO = 64  # columns that count as constant, whose values are looked at
 
 
-def unit(problem):
-    """The unit that sizes count, for messages: "features" or "groups"."""
-    return "features" if problem.groups is None else "groups"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """The data that all stages of a run share.
@@ -195,15 +190,12 @@ def prepared(request, control):
         want = default_max_k(request.data.groups, problem.X.p, problem.n_eff)
     max_k, cut = max(min(want, free), 0), ""
     if plan.max_k is not None and max_k < want:
-        cut = (
-            f"max_k = {want} was cut to {max_k}, the number of usable "
-            f"{'features' if problem.groups is None else 'groups'}"
-        )
+        cut = f"max_k = {want} was cut to {max_k}, the number of usable {problem.units.unit}s"
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
     model = make_model(soft, newton_steps(plan.settings))
     model.grow(problem.forced)
-    if request.certify is True and problem.turn is None:
+    if request.certify is True:
         model.remember_slopes()
     slices = request.slices
     return Setting(
@@ -300,6 +292,7 @@ def data_of_fit(path, X=None, y=None):
         X, y, by_row = path._given(X, y, trials=None)
         if y is None:
             raise ValueError("pass y= together with X=")
+        by_row.pop("strata", None)  # of a formula: the path has those of the fit
         data = _data_given_anew(path, X, y, **by_row)
     if data is None:
         lost = path._source.lost

@@ -5,8 +5,6 @@ that search a slice for them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
@@ -21,18 +19,9 @@ from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
 from .protocols import Engine, SparseSettings
 from .size_path import SizePath
-from .strategies.closed import ClosedExchanges
 from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
-from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.ordered import OrderedExchanges
-from .strategies.responses import (
-    MultinomialExchanges,
-    ResponseClosedExchanges,
-    ResponseExchanges,
-    ResponseGroupExchanges,
-)
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -70,24 +59,19 @@ def _exchanges(model, plan, part, session):
     """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
-        kinds = (GroupExchanges, ClosedExchanges)
-        if model.problem.turn is not None:
-            kinds = (ResponseGroupExchanges, ResponseClosedExchanges)
-        kind = kinds[model.problem.groups.hierarchy is not None]
-        return SizePath(kind(model, part, plan.settings, session))
+        return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and model.problem.even_cost is None:
         return _lambda0_values(model, plan, part, session)
-    kind = OrderedExchanges if OrderedExchanges.serves(model.problem) else ColumnExchanges
-    if model.problem.turn is not None:
-        kind = ResponseExchanges if model.problem.quadratic else MultinomialExchanges
-    return SizePath(kind(model, part, plan.settings, session))
+    return SizePath(ColumnExchanges(model, part, plan.settings, session))
 
 
 def _sizes_one_by_one(model, plan, part, session):
     """A k-sparse solver for every size."""
     _even_costs(plan, model.problem)
-    kind = SparseSizes if model.problem.groups is None else GeneratedGroups
-    return SizePath(kind(model, part, plan.settings, session))
+    if model.problem.groups is None:
+        return SizePath(SparseSizes(model, part, plan.settings, session))
+    fast = LocalSearch(effort="fast")
+    return SizePath(GroupExchanges(model, part, fast, session, plan.settings))
 
 
 # -------------------- the table
@@ -280,9 +264,9 @@ def refuse(settings, data, lambda1, lambda2):
             f"loss={name!r} needs algorithm='swap' with refit=True and swap_size=1{others}: "
             f"{settings!r} takes losses that are sums over rows"
         )
-    bounded = np.isfinite(data.lower).any() or np.isfinite(data.upper).any()
-    if row.proves and data.loss.traits.coupled and data.groups is None and (lambda1 or bounded):
-        what = "bounds on coefficients" if bounded else "lambda1"
+    alone = row.proves and data.loss.traits.coupled and data.groups is None
+    if alone and (lambda1 or data.boxed):
+        what = "bounds on coefficients" if data.boxed else "lambda1"
         raise ValueError(
             f"algorithm='exact' searches no models with {what} for loss={name_of(data.loss)!r}: "
             "use algorithm='swap'; certify=True gives lower bounds"

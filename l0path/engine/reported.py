@@ -62,7 +62,7 @@ class Reporting:
             self.problem,
             self.data,
             self.weights,
-            self.fit(self._start(s), s.lambda1, s.lambda2),
+            self.fit(self.start(s), s.lambda1, s.lambda2),
             k=s.k,
             number=s.slice,
             lambda0=s.lambda0,
@@ -86,7 +86,7 @@ class Reporting:
             return found
         return bounded(self.problem, found, s.lower_bound - self.smoothed.loss.above)
 
-    def _start(self, s):
+    def start(self, s):
         """A `Solution` as a fit in the units of the problem."""
         X = self.problem.X
         center = X.center[s.support] @ s.beta if self.data.intercept else 0.0
@@ -100,7 +100,7 @@ class Reporting:
         """
         if not self.needed:
             return s
-        model, start = make_model(self.smoothed), self._start(s)
+        model, start = make_model(self.smoothed), self.start(s)
         model.grow(s.support)
         fit = model.refit(s.support, s.lambda1, s.lambda2, (start.b, start.b0))
         return in_user_units(

@@ -166,7 +166,7 @@ def refuse_unserved(data, plan, a):
     """Raise ValueError, with the remedy, for arguments that are not available with several
     responses, and costs that differ under a coupled loss.
     """
-    costs = data.factor if data.groups is None else data.groups.factor
+    costs = data.units.factor
     costs = costs[np.isfinite(costs) & (costs > 0)]
     uneven = plan.grid == "lambda0" and np.unique(costs).size > 1
     if uneven and data.loss.traits.coupled:
@@ -191,7 +191,7 @@ def refuse_unserved(data, plan, a):
         )
     elif isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0):
         what = "lambda1: use lambda2"
-    elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
+    elif data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
     elif uneven:
         what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"

@@ -38,11 +38,11 @@ from .costs.kernels import kinds_of_kernels
 from .grids import Ridges
 from .lambda0.path import Lambda0Path
 from .mixing import with_mixtures
-from .posing import prepared, unit
+from .posing import prepared
 from .protocols import Point, Session, Slice
 from .proving.proofs import all_sizes, is_proven, one_by_one
 from .registry import algorithm_of
-from .strategies.generating import relaxation_bounds
+from .strategies.groups import relaxation_bounds
 
 
 class Fitted(NamedTuple):
@@ -323,7 +323,7 @@ def _bounds(setting, solutions):
     notes = []
     bar = Bar(request.progress, "l0path lower bounds", since=control.clock.started)
     with control.stage(" while bounds were computed"), bar:
-        if setting.problem.loss.traits.coupled or setting.problem.turn is not None:
+        if not setting.problem.by_rows:
             notes = bound_by_tangents(setting.problem, out, control.clock.over)
         elif groups:
             notes = _group_bounds(setting, out)
@@ -434,7 +434,7 @@ def _status(setting, slices, solutions):
     if lasts and not control.end:
         k, fit, tied = min(lasts, key=lambda last: last[0])
         what = consequence(problem, fit, setting.request.data.names, setting.request.formula)
-        counted = unit(problem)
+        counted = f"{problem.units.unit}s"
         status = f"ended at k = {k}: its {counted} {what}, so no objective is lower"
         if tied > 1:
             status += f"; {tied} supports of this size that do so were found"

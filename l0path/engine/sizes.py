@@ -12,11 +12,6 @@ from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
 
 
-def closed_form(problem, lambda1: float) -> bool:
-    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
-    return problem.quadratic and lambda1 == 0 and not problem.boxed
-
-
 class SizeStrategy:
     """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 
@@ -33,6 +28,7 @@ class SizeStrategy:
     """
 
     groups = None  # the GroupModel, where groups are chosen
+    solver = None  # of one size at a time, where there is one: it knows bounds
 
     def __init__(self, model, pool, part: Slice, session: Session):
         self.model, self.problem, self.pool = model, model.problem, pool
@@ -57,11 +53,13 @@ class SizeStrategy:
 
     def closed(self, k: int) -> bool:
         """Whether the gap of size k is closed."""
-        return False
+        return self.solver is not None and self.solver.closed(k, self.pool.fits[k])
 
     def bound(self, k: int) -> float:
-        """A lower bound on the objectives of all models of size k; NaN where none is known."""
-        return float("nan")
+        """A lower bound on the objectives of all models of size k; NaN where none is known: there
+        is no solver with a dual, or not all columns were read yet.
+        """
+        return float("nan") if self.solver is None else self.solver.bounds.get(k, float("nan"))
 
     def dual_points(self) -> np.ndarray:
         """Dual points of the sizes (n, m), weights included."""
@@ -126,7 +124,7 @@ class SizeStrategy:
 
     def profile(self) -> tuple:
         """The numbers for `Rounds.end`."""
-        members = self.model.members if self.groups is None else self.groups.W.size
+        members = (self.groups or self.model).members
         return self.model, members, len(self.pool.fits) - len(self.unverified())
 
     # -------------------- steps of every search

@@ -63,7 +63,7 @@ class Bounding:
         """Whether bounds are those of tangents: the loss couples rows, or there are several
         responses or classes.
         """
-        return self.whole.turn is not None or self.whole.loss.traits.coupled
+        return not self.whole.by_rows
 
     def tangents(self):
         """Bound the solution by the tangent of the loss at its fit."""

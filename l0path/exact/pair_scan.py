@@ -40,9 +40,7 @@ def scannable(problem, *, size, lambda1):
     J = candidates(problem)
     used = np.union1d(J, problem.forced)
     return (
-        problem.quadratic
-        and problem.turn is None
-        and problem.groups is None
+        problem.one_gram
         and lambda1 == 0
         and 1 <= size <= min(2, J.size)
         and 0.5 * problem.X.n * float(J.size) ** size <= PAIR_OPERATIONS

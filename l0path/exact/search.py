@@ -102,7 +102,7 @@ class CertificateSearch:
         every = self.every_model()
         if every is not None:
             self.compare(every)
-        elif not self.search_all_sizes():
+        elif not self.nested_search():
             apart = why_no_optimum(self.bounds.problem.loss, self.solution)
             if apart:
                 self.bounds.reason = apart
@@ -195,6 +195,13 @@ class CertificateSearch:
             self.obstacle = self.obstacle or (
                 f"there are more than {MOST_FITS:.0e} models, too many to compare all of them"
             )
+
+    def nested_search(self):
+        """`search_all_sizes`, which leaves time for fits of all models where these are slow."""
+        if self.bounds.problem.quadratic:
+            return self.search_all_sizes()
+        with self.time_left_for_fits():
+            return self.search_all_sizes()
 
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
@@ -418,7 +425,7 @@ class CertificateSearch:
         model.grow(support)
         s, problem = self.solution, model.problem
         fit = model.refit(support, s.lambda1, s.lambda2)
-        if problem.quadratic and not s.lambda1 and not problem.boxed:
+        if problem.closed_form(s.lambda1):
             fit = from_rows(model, fit, s.lambda2)
         elif problem.quadratic and nearly_dependent(model, support, s.lambda2):
             fit = model.within(support, s.lambda1, s.lambda2, fit.b)

@@ -43,7 +43,8 @@ MODELS_PER_POLL = 256  # models between two polls of the clock
 
 
 def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
-    """Compare the best model of size 1 with all others of its size, and offer better ones.
+    """Compare the best model of size 1 with all others of its size, and offer better ones; not
+    under several responses or classes.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
         Where groups are chosen rather than columns.
     """
     null, held, problem = pool.fits[0], pool.fits.get(1), model.problem
-    if held is None or _unfit(null) or _unfit(held):
+    if held is None or _unfit(null) or _unfit(held) or problem.turn is not None:
         return
     if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
         return

@@ -5,7 +5,8 @@ Let B, b be those of `group_table`, and J the columns of a chain. With M = H_JJ 
 step x = M^-1 c_J lowers F by c_J' x / 2, b becomes b - B G_SJ x, and B on S gains L L', L = B G_SJ
 root^-T with M = root root'. The removal of a group A that follows costs b_A' B_AA^-1 b_A / 2 and
 takes W W' off B, W = B_SA root^-T with B_AA = root root'. Of B itself only the blocks of the groups
-follow these changes, and the columns that a removal asks for.
+follow these changes, and the columns that a removal asks for. With q responses each has its b and
+c, and changes are sums over them.
 """
 
 import math
@@ -21,7 +22,7 @@ NEAR = 1000 * COLLINEAR  # share of its square that a column of a chain must kee
 
 class Growth(NamedTuple):
     """The quadratic at a fit with m columns beside its own K: rows (m, K) their second derivatives
-    with these, U (m, K) = rows B, gradients c (m,) and second derivatives H (m, m).
+    with these, U (m, K) = rows B, gradients c (q, m) and second derivatives H (m, m).
     """
 
     rows: np.ndarray
@@ -52,8 +53,8 @@ class Present(NamedTuple):
 
 
 class Work(NamedTuple):
-    """For one chain: root (d, d) of a matrix, x (d,), b (K,), blocks (K, widest) of the members row
-    by row; shifts (r, K) and their signs, whose squares are added to B; who is inside (G,).
+    """For one chain: root (d, d) of a matrix, x (q, d), b (q, K), blocks (K, widest) of the members
+    row by row; shifts (r, K) and their signs, whose squares are added to B; who is inside (G,).
     """
 
     root: np.ndarray
@@ -86,11 +87,12 @@ def _root(A, d, floor):
 
 
 @njit
-def _shift(work, count, members, gain):
-    """Add the shift of that number to the blocks, and take `gain` times it off b."""
+def _shift(work, count, members, at):
+    """Add the shift of that number to the blocks, and take x[:, at] times it off b."""
     b, blocks, shifts, sign = work.b, work.blocks, work.shifts, work.sign[count]
-    for a in range(b.size):
-        b[a] -= gain * shifts[count, a]
+    for s in range(b.shape[0]):
+        for a in range(b.shape[1]):
+            b[s, a] -= work.x[s, at] * shifts[count, a]
     for i in range(members.size - 1):
         left, right = members[i], members[i + 1]
         for a in range(left, right):
@@ -102,38 +104,35 @@ def _shift(work, count, members, gain):
 @njit
 def _grow(quadratic, growth, columns, work):
     """Let columns of a growth come: the decrease of F, -1 where they are nearly combinations."""
-    d, root, x, K = columns.size, work.root, work.x, work.b.size
+    d, root, x, K = columns.size, work.root, work.x, work.b.shape[1]
     for i in range(d):
         for j in range(i + 1):
             t = growth.H[columns[i], columns[j]]
-            root[i, j] = t
-    for i in range(d):
-        x[i] = root[i, i]
-        for j in range(i + 1):
-            t = 0.0
             for a in range(K):
-                t += growth.rows[columns[i], a] * growth.U[columns[j], a]
-            root[i, j] -= t
+                t -= growth.rows[columns[i], a] * growth.U[columns[j], a]
+            root[i, j] = t
     for i in range(d):  # against what the column has beside nothing, not beside the fit
-        if not root[i, i] > NEAR * x[i]:
+        if not root[i, i] > NEAR * growth.H[columns[i], columns[i]]:
             return -1.0
     if not _root(root, d, NEAR):
         return -1.0
     total = 0.0
     for i in range(d):
-        t = growth.c[columns[i]]
         for a in range(K):
             work.shifts[i, a] = growth.U[columns[i], a]
         for l in range(i):
-            t -= root[i, l] * x[l]
             for a in range(K):
                 work.shifts[i, a] -= root[i, l] * work.shifts[l, a]
-        x[i] = t / root[i, i]
         for a in range(K):
             work.shifts[i, a] /= root[i, i]
+        for s in range(x.shape[0]):
+            t = growth.c[s, columns[i]]
+            for l in range(i):
+                t -= root[i, l] * x[s, l]
+            x[s, i] = t / root[i, i]
+            total += x[s, i] * x[s, i]
         work.sign[i] = 1.0
-        _shift(work, i, quadratic.members, x[i])
-        total += x[i] * x[i]
+        _shift(work, i, quadratic.members, i)
     return 0.5 * total
 
 
@@ -164,12 +163,13 @@ def _cost(members, i, work):
             root[r, l] = work.blocks[left + r, l]
     if not _root(root, d, 1e-14):
         return np.nan
-    for r in range(d):
-        t = work.b[left + r]
-        for l in range(r):
-            t -= root[r, l] * x[l]
-        x[r] = t / root[r, r]
-        total += x[r] * x[r]
+    for s in range(x.shape[0]):
+        for r in range(d):
+            t = work.b[s, left + r]
+            for l in range(r):
+                t -= root[r, l] * x[s, l]
+            x[s, r] = t / root[r, r]
+            total += x[s, r] * x[s, r]
     return 0.5 * total
 
 
@@ -177,7 +177,7 @@ def _cost(members, i, work):
 def _remove(quadratic, i, count, work):
     """Let member i leave, whose cost was asked for last; returns the number of shifts."""
     B, members, shifts, sign = quadratic.B, quadratic.members, work.shifts, work.sign
-    left, d, root, K = members[i], members[i + 1] - members[i], work.root, work.b.size
+    left, d, root, K = members[i], members[i + 1] - members[i], work.root, work.b.shape[1]
     for r in range(d):
         for a in range(K):
             shifts[count + r, a] = B[left + r, a]
@@ -193,7 +193,7 @@ def _remove(quadratic, i, count, work):
             shifts[count + r, a] /= root[r, r]
     for r in range(d):
         sign[count + r] = -1.0
-        _shift(work, count + r, members, work.x[r])
+        _shift(work, count + r, members, r)
     return count + d
 
 
@@ -207,7 +207,7 @@ def foretell(quadratic, growth, chains, present, widest, values):
     quadratic : a `GroupQuadratic`, of its fields members, ids, B and b; widest: the most columns of
         a member.
     """
-    members, ids, B, K = quadratic.members, quadratic.ids, quadratic.B, quadratic.b.size
+    members, ids, B, (q, K) = quadratic.members, quadratic.ids, quadratic.B, quadratic.b.shape
     most, longest = 0, 0
     for i in range(chains.at.size - 1):
         most = max(most, chains.starts[i + 1] - chains.starts[i])
@@ -215,8 +215,8 @@ def foretell(quadratic, growth, chains, present, widest, values):
     size = max(most, widest)
     work = Work(
         np.empty((size, size)),
-        np.empty(size),
-        np.empty(K),
+        np.empty((q, size)),
+        np.empty((q, K)),
         np.empty((K, widest)),
         np.empty((most + longest * widest, K)),
         np.empty(most + longest * widest),
@@ -225,8 +225,9 @@ def foretell(quadratic, growth, chains, present, widest, values):
     for e in range(chains.at.size - 1):
         for i in range(values.shape[1]):
             values[e, i] = np.inf
-        for a in range(K):
-            work.b[a] = quadratic.b[a]
+        for s in range(q):
+            for a in range(K):
+                work.b[s, a] = quadratic.b[s, a]
         for i in range(members.size - 1):
             for a in range(members[i], members[i + 1]):
                 for l in range(members[i], a + 1):

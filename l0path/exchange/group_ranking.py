@@ -29,7 +29,10 @@ def _removals(quadratic):
     members, K = quadratic.members, quadratic.at.size
     widest = max(int(np.diff(members).max(initial=1)), 1)
     out = group_table.Removals(
-        members, np.empty((K, widest)), np.empty(K), np.empty(quadratic.ids.size)
+        members,
+        np.empty((K, widest)),
+        np.empty(quadratic.b.shape),
+        np.empty(quadratic.ids.size),
     )
     group_table.drops(quadratic.B, quadratic.b, out)
     return out
@@ -42,63 +45,42 @@ def drops(model, fit):
     return dict(zip(quadratic.ids.tolist(), loss.tolist(), strict=True))
 
 
-def table(model, fit, previous, keep):
-    """The GroupTable of a fit over all working groups of a GroupModel: `known` (None, or that over
-    the first of them) and those that came later.
+def table(model, fit, previous, keep, hierarchy, whole=False):
+    """The GroupTable of those exchanges of a fit that keep a hierarchy, over all working groups:
+    `previous` (None, or that over the first of them) and those that came later; the quadratic at
+    the fit, and its Crossing with these if they are looked at as a `whole`.
     """
     quadratic, width = model.quadratic(fit), model.W.size
     order = in_order(EQUAL * abs(fit.value))
     model.model.tables += 1
-    removals = _removals(quadratic)
+    removals, crossings = _removals(quadratic), []
     additions, swaps = (
         ([], []) if previous is None else (list(previous.additions), list(previous.swaps))
     )
-
-    may_enter = model.free.copy()
-    may_enter[fit.groups] = False
+    first = 0 if previous is None else previous.width
+    inside = np.zeros(model.free.size, dtype=bool)
+    inside[fit.groups] = True
+    may_enter = model.free & ~inside & hierarchy.met(inside)
+    # what may come for a member that leaves is among what may be added
+    instead = hierarchy.exchanges(quadratic.ids, inside)
 
     def part(start, stop):
         own = slice(start, stop)
-        at_fit = quadratic, removals, _crossing(model, fit, quadratic, own)
-        W = model.W[own]
-        skip = np.zeros((W.size, 1 + quadratic.ids.size), dtype=bool)
-        skip[:, 0] = ~may_enter[W]
-        plus, change = _best(model, fit, at_fit, keep, W, skip)
+        W, crossing = model.W[own], _crossing(model, quadratic, own)
+        skip = np.ascontiguousarray(~np.vstack([may_enter[W], instead[:, W]]).T)
+        plus, change = _best(model, fit, (quadratic, removals, crossing), keep, W, skip)
         additions.extend(plus)
         swaps.extend(change)
+        crossings.append(crossing)
 
-    threads.run(part, _tasks(model.starts, 0 if previous is None else previous.width, width))
-    return GroupTable(
+    threads.run(part, [first, width] if whole else _tasks(model.starts, first, width))
+    found = GroupTable(
         width,
         sorted(additions, key=order)[:keep],
         sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
         dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
     )
-
-
-def closed_table(model, fit, keep):
-    """The GroupTable of those exchanges of a fit that keep the hierarchy of the groups, over all
-    working groups, which are all that may be chosen; the quadratic, and its Crossing with these.
-    """
-    hierarchy, quadratic, W = model.problem.groups.hierarchy, model.quadratic(fit), model.W
-    order = in_order(EQUAL * abs(fit.value))
-    model.model.tables += 1
-    removals, every = _removals(quadratic), slice(0, W.size)
-    inside = np.zeros(model.free.size, dtype=bool)
-    inside[fit.groups] = True
-    may_enter = model.free & ~inside & hierarchy.met(inside)
-    # what may come for a member that leaves is among what may be added
-    enter = np.vstack([may_enter, hierarchy.exchanges(quadratic.ids, inside)])
-    skip = np.ascontiguousarray(~enter[:, W].T)
-    crossing = _crossing(model, fit, quadratic, every)
-    additions, swaps = _best(model, fit, (quadratic, removals, crossing), keep, W, skip)
-    table = GroupTable(
-        W.size,
-        sorted(additions, key=order)[:keep],
-        sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
-        dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
-    )
-    return table, quadratic, crossing
+    return found, quadratic, crossings[0] if whole else None
 
 
 def own_table(model, fit, quadratic, crossing):
@@ -106,7 +88,7 @@ def own_table(model, fit, quadratic, crossing):
     of this with all working groups; None where these are not in the order of the working columns,
     or some are dependent.
     """
-    at, width, v = quadratic.at, crossing.c.size, quadratic.v
+    at, width, v = quadratic.at, crossing.c.size, quadratic.curvature.v
     along = np.array_equal(model.places, np.arange(width))
     if not along or not np.array_equal(model.model.W[at], fit.support):
         return None
@@ -125,16 +107,16 @@ def own_table(model, fit, quadratic, crossing):
         curvatures=v[None],
         center=center,
         place=OF_ALL,
-        c=crossing.c,
+        c=crossing.c[0],
         diagonal=crossing.blocks.values,
         rows=crossing.rows,
         index=inverse.index,
     )
 
 
-def _crossing(model, fit, quadratic, which):
-    """The Crossing of a fit with the working groups `which`, a slice."""
-    part = model.against(fit, quadratic, which)
+def _crossing(model, quadratic, which):
+    """The Crossing of the quadratic at a fit with the working groups `which`, a slice."""
+    part = model.against(quadratic, which)
     if model.lambda1:
         c = np.sign(part.c) * np.maximum(np.abs(part.c) - model.lambda1, 0.0)
         part = part._replace(c=c)

@@ -10,6 +10,7 @@ G_gS b. For a quadratic with everything else re-optimized
                    c* = c + D_A' B_AA^-1 b_A,   s* = s + D_A' B_AA^-1 D_A,
 
 the block form of the exchange of single columns in `exchange` (Schur complements of the inverse).
+With q responses each has its b and c, and changes are sums over them.
 """
 
 import math
@@ -76,7 +77,7 @@ def _largest(L, M, d, x, T):
 
 class Removals(NamedTuple):
     """The removal of each member of a fit, member i with the columns members[i]..members[i + 1] of
-    the support: Cholesky factors `roots` (K, widest member) of B_AA, row by row, beta (K,) =
+    the support: Cholesky factors `roots` (K, widest member) of B_AA, row by row, beta (q, K) =
     root^-1 b_A, and the increase `loss` of F.
     """
 
@@ -113,7 +114,9 @@ class Work(NamedTuple):
 
 @njit
 def drops(B, b, removals):
-    """Fill the roots, beta and loss of the Removals of a fit with inverse B and coefficients b."""
+    """Fill the roots, beta and loss of the Removals of a fit with inverse B and coefficients b
+    (q, K).
+    """
     members, roots, beta, loss = removals
     for i in range(members.size - 1):
         left, d = members[i], members[i + 1] - members[i]
@@ -129,12 +132,13 @@ def drops(B, b, removals):
                         math.sqrt(t) if t > 1e-14 * B[left + r, left + r] and t > 0.0 else 1e150
                     )
         total = 0.0
-        for r in range(d):
-            t = b[left + r]
-            for l in range(r):
-                t -= roots[left + r, l] * beta[left + l]
-            beta[left + r] = t / roots[left + r, r]
-            total += beta[left + r] * beta[left + r]
+        for s in range(b.shape[0]):
+            for r in range(d):
+                t = b[s, left + r]
+                for l in range(r):
+                    t -= roots[left + r, l] * beta[s, left + l]
+                beta[s, left + r] = t / roots[left + r, r]
+                total += beta[s, left + r] * beta[s, left + r]
         loss[i] = 0.5 * total
 
 
@@ -180,7 +184,7 @@ def _diagonal_block(part, D, g, ridge_diag, work):
 def _swap(removals, i, c, D, first, d, work):
     """Gain c*' s*^-1 c* / 2 of a group, the columns first..first + d, against member i."""
     roots, beta, E, x, t = removals.roots, removals.beta, work.E, work.x, work.T
-    left, e = removals.members[i], removals.members[i + 1] - removals.members[i]
+    left, e, total = removals.members[i], removals.members[i + 1] - removals.members[i], 0.0
     for j in range(d):  # E[j] = L_A^-1 D_A for column j of the group
         for r in range(e):
             u = D[left + r, first + j]
@@ -188,17 +192,31 @@ def _swap(removals, i, c, D, first, d, work):
                 u -= roots[left + r, l] * E[j, l]
             E[j, r] = u / roots[left + r, r]
     for k in range(d):
-        u = c[first + k]
-        for r in range(e):
-            u += E[k, r] * beta[left + r]
-        x[k] = u
         for j in range(k + 1):
             u = work.s[k, j]
             for r in range(e):
                 u += E[k, r] * E[j, r]
             t[k, j] = u
     _factor(t, d, work.scale, work.L)
-    return 0.5 * _forward(work.L, d, x)
+    for s in range(c.shape[0]):
+        for k in range(d):
+            u = c[s, first + k]
+            for r in range(e):
+                u += E[k, r] * beta[s, left + r]
+            x[k] = u
+        total += _forward(work.L, d, x)
+    return 0.5 * total
+
+
+@njit
+def _size(L, c, first, d, x):
+    """c' (L L')^-1 c of the columns first..first + d, c (q, m): a sum over the responses."""
+    total = 0.0
+    for s in range(c.shape[0]):
+        for i in range(d):
+            x[i] = c[s, first + i]
+        total += _forward(L, d, x)
+    return total
 
 
 @njit
@@ -222,15 +240,11 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
             continue
         begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
         _diagonal_block(part, D, g, ridge_diag, work)
-        for i in range(d):
-            x[i] = part.c[begin + i]
         _factor(work.A, d, work.scale, work.LA)
-        size2 = _forward(work.LA, d, x)  # |c|^2 in the metric of A
+        size2 = _size(work.LA, part.c, begin, d, x)  # |c|^2 in the metric of A
         h = max(_largest(work.LA, work.M, d, x, work.T), 0.0)
-        for i in range(d):
-            x[i] = part.c[begin + i]
         _factor(work.s, d, work.scale, work.L)
-        plus = _keep(-0.5 * _forward(work.L, d, x), g, NONE, additions, plus, tie)
+        plus = _keep(-0.5 * _size(work.L, part.c, begin, d, x), g, NONE, additions, plus, tie)
         norm, rest = math.sqrt(size2), 1.0 - h
         for i in range(removals.loss.size):
             if skip[g, 1 + i]:

@@ -9,6 +9,7 @@ import numpy as np
 from ..compiled import views
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
+from .response_table import best_exchanges
 from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
 
 NEVER = 1e300  # the cost of a column that may not enter
@@ -117,7 +118,6 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     if not wanted.swaps:
         part = part._replace(locked=np.ones_like(part.locked))
     model.tables += 1
-    found = new_list(wanted.count)
     rule = ExchangeRule(
         penalty.lambda1,
         penalty.lambda2,
@@ -126,7 +126,9 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         wanted.ceiling,
         EQUAL * abs(float(fit.value)),
     )
-    u = quadratic.B @ quadratic.rows
+    if fit.b.ndim > 1:
+        return best_exchanges(fit, quadratic, part, rule, wanted.count)
+    u, found = quadratic.B @ quadratic.rows, new_list(wanted.count)
     count = scan(quadratic, u, fit.b, part, rule, ExchangeList(*found))
     change, column, position = found
     return change[:count], column[:count], position[:count]

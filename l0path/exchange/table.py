@@ -9,10 +9,14 @@ For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support
     add j:         -c_j^2 / (2 s_j)
     swap i for j:  b_i^2 / (2 B_ii) - (c_j + b_i V_ji / B_ii)^2 / (2 (s_j + V_ji^2 / B_ii))
 
+Under q responses each has its b and c, and squares of these are sums over the responses: B, V and s
+are the same for all of them.
+
 `State` keeps these numbers for one support over the w working columns and changes them by rank one,
-O(k w) a move.
+O((k + q) w) a move.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -55,11 +59,11 @@ class State(NamedTuple):
     S: np.ndarray  # (capacity,), the support
     member: np.ndarray  # (w,), bool
     B: np.ndarray  # (capacity, capacity), inverse
-    b: np.ndarray  # (capacity,), coefficients
+    b: np.ndarray  # (q, capacity), coefficients
     V: np.ndarray  # (w, capacity)
-    c: np.ndarray  # (w,), gradients
+    c: np.ndarray  # (w, q), gradients
     s: np.ndarray  # (w,), curvature that is left
-    scratch: np.ndarray  # (5, max(w, capacity)), work space
+    scratch: np.ndarray  # (5, max(w, capacity, q)), work space
     count: np.ndarray  # (2,), size k, and rank-one changes since the last build
     lacking: np.ndarray  # (w,), how many columns that a column needs are outside
     holding: np.ndarray  # (w,), how many members need a column
@@ -69,7 +73,7 @@ class Columns(NamedTuple):
     """The quadratic on the w working columns."""
 
     G: np.ndarray  # (w, w) at least
-    q: np.ndarray  # (w,)
+    q: np.ndarray  # (w, q), products with the responses
     ridge_diag: float  # 2 lambda2
     w: int
     locked: np.ndarray  # (w,), bool: never dropped
@@ -86,18 +90,23 @@ class ExchangeList(NamedTuple):
     position: np.ndarray
 
 
-def new_state(width, capacity):
+def by_column(products):
+    """Products with one response (w,), or with several (w, q), as `Columns.q`."""
+    return np.ascontiguousarray(products.reshape(len(products), *(products.shape[1:] or (1,))))
+
+
+def new_state(width, capacity, responses=1):
     """An empty state for `width` working columns and supports up to `capacity`."""
     capacity = max(capacity, 1)
     return State(
         np.zeros(capacity, np.int64),
         np.zeros(width, np.bool_),
         np.zeros((capacity, capacity)),
-        np.zeros(capacity),
+        np.zeros((responses, capacity)),
         np.zeros((width, capacity)),
+        np.zeros((width, responses)),
         np.zeros(width),
-        np.zeros(width),
-        np.zeros((5, max(width, capacity))),
+        np.zeros((5, max(width, capacity, responses))),
         np.zeros(2, np.int64),
         np.zeros(width, np.int64),
         np.zeros(width, np.int64),
@@ -130,24 +139,29 @@ def build(state, columns, k):
             H[i, l] = G[S[i], S[l]]
         H[i, i] += columns.ridge_diag
     invert(H, k, B)
-    for i in range(k):
-        t = 0.0
-        for l in range(k):
-            t += B[i, l] * q[S[l]]
-        b[i] = t
+    for r in range(b.shape[0]):
+        for i in range(k):
+            t = 0.0
+            for l in range(k):
+                t += B[i, l] * q[S[l], r]
+            b[r, i] = t
     g = np.empty(k)
     for j in range(w):
-        cj, sj = q[j], G[j, j] + columns.ridge_diag
+        sj = G[j, j] + columns.ridge_diag
         for l in range(k):
             g[l] = G[j, S[l]]
-            cj -= g[l] * b[l]
         for i in range(k):
             t = 0.0
             for l in range(k):
                 t += B[i, l] * g[l]
             V[j, i] = t
             sj -= t * g[i]
-        c[j], s[j] = cj, sj
+        s[j] = sj
+        for r in range(b.shape[0]):
+            t = q[j, r]
+            for l in range(k):
+                t -= g[l] * b[r, l]
+            c[j, r] = t
         if columns.needs.size > 0:
             state.lacking[j], state.holding[j] = 0, 0
             for l in range(w):
@@ -157,23 +171,25 @@ def build(state, columns, k):
 
 @njit
 def add(state, columns, j0):
-    """Add working column j0 to the support by rank one: O(k w)."""
+    """Add working column j0 to the support by rank one: O((k + q) w)."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
     G, k = columns.G, state.count[0]
     u, g = state.scratch[0], state.scratch[1]
     sigma = s[j0]
-    t0 = c[j0] / sigma
     for i in range(k):
         u[i] = V[j0, i]
         g[i] = G[j0, S[i]]
-        b[i] -= t0 * u[i]
+    for r in range(b.shape[0]):
+        t0 = c[j0, r] / sigma
+        for i in range(k):
+            b[r, i] -= t0 * u[i]
+        b[r, k] = t0
     for i in range(k):
         for l in range(k):
             B[i, l] += u[i] * u[l] / sigma
         B[i, k] = -u[i] / sigma
         B[k, i] = -u[i] / sigma
     B[k, k] = 1.0 / sigma
-    b[k] = t0
     for j in range(columns.w):
         rho = G[j0, j]
         for i in range(k):
@@ -182,7 +198,8 @@ def add(state, columns, j0):
         for i in range(k):
             V[j, i] -= share * u[i]
         V[j, k] = share
-        c[j] -= rho * t0
+        for r in range(b.shape[0]):
+            c[j, r] -= rho * b[r, k]
         s[j] -= rho * share
         if columns.needs.size > 0:
             state.lacking[j] -= columns.needs[j, j0]
@@ -195,21 +212,24 @@ def add(state, columns, j0):
 
 @njit
 def drop(state, columns, i0):
-    """Remove position i0 from the support by rank one; the last position takes its place. O(k
+    """Remove position i0 from the support by rank one; the last position takes its place. O((k + q)
     w).
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    u, k = state.scratch[0], state.count[0]
+    u, t0, k = state.scratch[0], state.scratch[1], state.count[0]
     last = k - 1
     pivot = B[i0, i0]
-    t0 = b[i0] / pivot
     for i in range(k):
         u[i] = B[i0, i] / pivot
-    for i in range(k):
-        b[i] -= t0 * B[i0, i]
+    for r in range(b.shape[0]):
+        t0[r] = b[r, i0] / pivot
+        for i in range(k):
+            b[r, i] -= t0[r] * B[i0, i]
+        b[r, i0] = b[r, last]
     for j in range(columns.w):
         v = V[j, i0]
-        c[j] += t0 * v
+        for r in range(b.shape[0]):
+            c[j, r] += t0[r] * v
         s[j] += v * v / pivot
         for i in range(k):
             V[j, i] -= v * u[i]
@@ -226,7 +246,6 @@ def drop(state, columns, i0):
     for i in range(k):
         B[i0, i] = B[last, i]
     B[i0, i0] = B[last, last] if i0 != last else B[i0, i0]
-    b[i0] = b[last]
     state.member[S[i0]] = False
     S[i0] = S[last]
     state.count[0] -= 1
@@ -247,12 +266,30 @@ def add_best(state, columns, tie):
             and state.s[j] > 0.0
             and columns.cost[j] < 1e299
         ):
-            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.cost[j]
+            square = 0.0
+            for r in range(state.c.shape[1]):
+                square += state.c[j, r] * state.c[j, r]
+            gain = 0.5 * square / state.s[j] - columns.cost[j]
             if gain > best + tie or where < 0:
                 best, where = gain, j
     if where >= 0:
         add(state, columns, where)
     return where >= 0
+
+
+@njit
+def _square(state, i):
+    """The squared norm of the coefficients at position i."""
+    t = 0.0
+    for r in range(state.b.shape[0]):
+        t += state.b[r, i] * state.b[r, i]
+    return t
+
+
+@njit
+def coefficient_size(state, i):
+    """The norm of the coefficients at position i."""
+    return math.sqrt(_square(state, i))
 
 
 @njit
@@ -263,10 +300,31 @@ def cheapest_drop(state, columns, tie):
     best, where = np.inf, NONE
     for i in range(state.count[0]):
         if not columns.locked[state.S[i]] and state.holding[state.S[i]] == 0:
-            rise = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.cost[state.S[i]]
+            rise = 0.5 * _square(state, i) / state.B[i, i] - columns.cost[state.S[i]]
             if rise < best - tie:
                 best, where = rise, i
     return where
+
+
+@njit
+def _hits(state, j, limit, extra):
+    """How many swaps of column j for members may be as good as `polish` asks, under several
+    responses: |c_j + b_i u|^2 by inner products of b_i and c_j.
+    """
+    b, c, k, hits, total = state.b, state.c, state.count[0], 0, 0.0
+    inner, inverse, size = state.scratch[1], state.scratch[2], state.scratch[4]
+    for i in range(k):
+        inner[i] = 0.0
+    for r in range(b.shape[0]):
+        t = c[j, r]
+        total += t * t
+        for i in range(k):
+            inner[i] += t * b[r, i]
+    for i in range(k):
+        u = state.V[j, i] * inverse[i]
+        num = total + u * (2.0 * inner[i] + u * size[i])
+        hits += num > (limit[i] + extra) * (state.s[j] + state.V[j, i] * u)
+    return hits
 
 
 @njit
@@ -279,46 +337,56 @@ def polish(state, columns, tolerance, max_swaps):
     scan over i is a vector loop, and the exact change is computed only for the few that pass.
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    locked, cost, k = columns.locked, columns.cost, state.count[0]
-    theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
+    locked, cost, k, q = columns.locked, columns.cost, state.count[0], state.b.shape[0]
+    # theta: b_i / B_ii of one response; of several the inner products of b_i and c_j
+    theta, inverse, limit, size = (
+        state.scratch[1],
+        state.scratch[2],
+        state.scratch[3],
+        state.scratch[4],
+    )
     swaps = 0
     while True:
         # `best` is what a swap must be below, so that rounding does not choose among equal ones
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
             free = not locked[S[i]] and state.holding[S[i]] == 0
-            theta[i] = b[i] / B[i, i] if free else 0.0
-            inverse[i] = 1.0 / B[i, i]
-            limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]]) if free else 1e300
+            theta[i] = b[0, i] / B[i, i] if free else 0.0
+            inverse[i], size[i] = 1.0 / B[i, i], _square(state, i)
+            limit[i] = size[i] * inverse[i] - 2.0 * (best + cost[S[i]]) if free else 1e300
         for j in range(columns.w):
             if state.member[j] or state.lacking[j] > 0:
                 continue
-            cj, sj = c[j], s[j]
+            cj, sj = c[j, 0], s[j]
             extra = 2.0 * cost[j]
             floor = COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             hits = 0
-            for i in range(k):
-                v = V[j, i]
-                num = cj + theta[i] * v
-                hits += num * num > (limit[i] + extra) * (sj + v * v * inverse[i])
+            if q == 1:
+                for i in range(k):
+                    v = V[j, i]
+                    num = cj + theta[i] * v
+                    hits += num * num > (limit[i] + extra) * (sj + v * v * inverse[i])
+            else:
+                hits = _hits(state, j, limit, extra)
             if hits == 0:
                 continue
             for i in range(k):
                 v = V[j, i]
-                den = sj + v * v * inverse[i]
-                num = cj + theta[i] * v
-                if den > floor and num * num > (limit[i] + extra) * den:
-                    if columns.needs.size > 0 and columns.needs[j, S[i]]:
-                        continue
-                    change = (
-                        0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + cost[j] - cost[S[i]]
-                    )
+                u, num = v * inverse[i], 0.0
+                den = sj + v * u
+                if not den > floor or (columns.needs.size > 0 and columns.needs[j, S[i]]):
+                    continue
+                for r in range(q):
+                    t = c[j, r] + b[r, i] * u
+                    num += t * t
+                if num > (limit[i] + extra) * den:
+                    change = 0.5 * (size[i] * inverse[i] - num / den) + cost[j] - cost[S[i]]
                     if change < best:
                         best, best_i, best_j = change - tolerance, i, j
             if best_j == j:
                 for i in range(k):
                     if limit[i] < 1e299:
-                        limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]])
+                        limit[i] = size[i] * inverse[i] - 2.0 * (best + cost[S[i]])
         if best_j < 0:
             return swaps + 1
         if swaps >= max_swaps:
@@ -335,8 +403,38 @@ def fitted_part(state, columns):
     """q_S'b_S / 2: how far the support's optimum lies below the empty quadratic."""
     t = 0.0
     for i in range(state.count[0]):
-        t += columns.q[state.S[i]] * state.b[i]
+        for r in range(state.b.shape[0]):
+            t += columns.q[state.S[i], r] * state.b[r, i]
     return 0.5 * t
+
+
+@njit
+def refine(state, columns):
+    """One step of refinement of the coefficients, for updates leave rounding: the largest change,
+    as a share of the largest coefficient.
+    """
+    k, b, S, residual, off, length = (
+        state.count[0],
+        state.b,
+        state.S,
+        state.scratch[1],
+        0.0,
+        0.0,
+    )
+    for r in range(b.shape[0]):
+        for i in range(k):
+            t = columns.q[S[i], r] - columns.ridge_diag * b[r, i]
+            for l in range(k):
+                t -= columns.G[S[i], S[l]] * b[r, l]
+            residual[i] = t
+        for i in range(k):
+            t = 0.0
+            for l in range(k):
+                t += state.B[i, l] * residual[l]
+            length = max(length, abs(b[r, i]))
+            off = max(off, abs(t))
+            b[r, i] += t
+    return off / max(length, 1e-300)
 
 
 @njit

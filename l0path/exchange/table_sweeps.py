@@ -1,113 +1,38 @@
 """Sweeps over the sizes, oscillations and restarts on the exact table, in kernels. A kernel returns
 to Python after some 10 ms of work, so that Python can see whether it has to stop.
 
-`BestSupports` has the best support of each size (unforced columns); a state goes from one to the
-next by rank-one updates: a `table.State`, for which the verbs below stand as they are, or that of
-several responses (`response_table`), which has those of its fields that are no coefficients.
+`BestSupports` has the best support of each size (unforced columns); a `table.State` goes from one
+to the next by rank-one updates.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import generic, njit
-from . import table
-from .table import REFRESH
+from ..core.dispatch import njit
+from .table import (
+    REFRESH,
+    add,
+    add_best,
+    build,
+    cheapest_drop,
+    coefficient_size,
+    drop,
+    fitted_part,
+    polish,
+    refine,
+)
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
 IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.counters
 UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
-# -------------------- what sweeps ask of a state
-
-
-@generic
-def build(state, columns, k):
-    """Fill the state anew for the support state.S[:k]."""
-    table.build(state, columns, k)
-
-
-@generic
-def add(state, columns, j0):
-    """Add working column j0 to the support by rank one."""
-    table.add(state, columns, j0)
-
-
-@generic
-def drop(state, columns, i0):
-    """Remove position i0 from the support by rank one; the last position takes its place."""
-    table.drop(state, columns, i0)
-
-
-@generic
-def add_best(state, columns, tie):
-    """Add the column that lowers F + cost most; False when none is independent of the support."""
-    return table.add_best(state, columns, tie)
-
-
-@generic
-def cheapest_drop(state, columns, tie):
-    """The unlocked position whose removal raises F + cost least; -1 when all are locked."""
-    return table.cheapest_drop(state, columns, tie)
-
-
-@generic
-def polish(state, columns, tolerance, max_swaps):
-    """Swaps until none improves by more than `tolerance`; the number of tables, see
-    `table.polish`.
-    """
-    return table.polish(state, columns, tolerance, max_swaps)
-
-
-@generic
-def fitted_part(state, columns):
-    """How far the support's optimum lies below the empty quadratic."""
-    return table.fitted_part(state, columns)
-
-
-@generic
-def refine(state, columns):
-    """One step of refinement of the coefficients, for updates leave rounding: the largest change,
-    as a share of the largest coefficient.
-    """
-    k, b, residual, off, length = state.count[0], state.b, state.scratch[1], 0.0, 0.0
-    for i in range(k):
-        t = columns.q[state.S[i]] - columns.ridge_diag * b[i]
-        for l in range(k):
-            t -= columns.G[state.S[i], state.S[l]] * b[l]
-        residual[i] = t
-    for i in range(k):
-        t = 0.0
-        for l in range(k):
-            t += state.B[i, l] * residual[l]
-        length = max(length, abs(b[i]))
-        off = max(off, abs(t))
-        b[i] += t
-    return off / max(length, 1e-300)
-
-
-@generic
-def coefficient_size(state, i):
-    """The size of the coefficient at position i."""
-    return abs(state.b[i])
-
-
-@generic
-def copy_coefficients(state, out):
-    """Copy the coefficients of the support to `out`, a row for each."""
-    for i in range(state.count[0]):
-        out[i] = state.b[i]
-
-
-# -------------------- records
-
-
 class BestSupports(NamedTuple):
     """The best support of each of the sizes 0 .. K."""
 
     S: np.ndarray  # (K + 1, capacity), positions in W
-    b: np.ndarray  # (K + 1, capacity), coefficients; of q responses (K + 1, capacity, q)
+    b: np.ndarray  # (K + 1, capacity, q), coefficients
     value: np.ndarray  # (K + 1,), F; inf where there is none
     fresh: np.ndarray  # (3, K + 1): no step up, no step down was taken from it; not seen by Python
     # whether a size improved; entries touched; tables of swaps; the last size that is searched;
@@ -153,15 +78,13 @@ def restarts(counts, noise):
     return Move(RESTART, 0, counts, noise)
 
 
-def new_best_supports(max_k, capacity, responses=()):
-    """An empty record of the best supports of sizes 0..max_k, with room for `capacity` columns.
-    responses: (q,) where coefficients have a number for each response.
-    """
+def new_best_supports(max_k, capacity, responses=1):
+    """An empty record of the best supports of sizes 0..max_k, with room for `capacity` columns."""
     counters = np.zeros(5)
     counters[LAST] = max_k
     return BestSupports(
         np.zeros((max_k + 1, capacity), np.int64),
-        np.zeros((max_k + 1, capacity, *responses)),
+        np.zeros((max_k + 1, capacity, responses)),
         np.full(max_k + 1, np.inf),
         np.ones((3, max_k + 1), np.bool_),
         counters,
@@ -239,7 +162,8 @@ def _record_best(state, best, columns, limits, polished):
     best.value[k] = value
     for i in range(size):
         best.S[k, i] = state.S[i]
-    copy_coefficients(state, best.b[k])
+        for r in range(state.b.shape[0]):
+            best.b[k, i, r] = state.b[r, i]
     for i in range(3):
         best.fresh[i, k] = True
     best.counters[IMPROVED] = 1

@@ -136,8 +136,8 @@ def record_updates(state, members, supports, follow, record):
             build(state, members, k)
             for i in range(k):
                 if not follow:
-                    state.b[i] = supports.b[e, i]
-                record.x[T, i] = state.b[i]
+                    state.b[0, i] = supports.b[e, i]
+                record.x[T, i] = state.b[0, i]
                 record.y[T, i] = state.S[i]
                 for l in range(k):
                     record.B[e, i, l] = state.B[i, l]
@@ -149,14 +149,16 @@ def record_updates(state, members, supports, follow, record):
         supports.b[e, -1] = 1e100
         for i in range(k):
             free = not supports.locked[state.S[i]]
-            record.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
+            record.x[T, i] = state.b[0, i] / state.B[i, i] if free else 0.0
             record.y[T, i] = 1.0 / state.B[i, i]
-            loss = state.b[i] * state.b[i] / state.B[i, i]
+            loss = state.b[0, i] * state.b[0, i] / state.B[i, i]
             record.z[T, i] = loss - 2.0 * supports.member_cost[state.S[i]] if free else 1e300
             supports.S[e, i] = state.S[i]  # positions follow the updates from here on
-            supports.b[e, i] = state.b[i]
+            supports.b[e, i] = state.b[0, i]
             if free:
-                supports.b[e, -1] = min(supports.b[e, -1], abs(state.b[i]) / np.sqrt(state.B[i, i]))
+                supports.b[e, -1] = min(
+                    supports.b[e, -1], abs(state.b[0, i]) / np.sqrt(state.B[i, i])
+                )
         T += 1
     return T
 
@@ -173,7 +175,7 @@ def _next_support(state, members, S, k, record, T):
         if mark[state.S[i]] == 0.0:
             record.kind[T], record.what[T], record.size[T] = DROP, i, state.count[0]
             pivot = state.B[i, i]
-            record.number[T, 0], record.number[T, 1] = state.b[i] / pivot, 1.0 / pivot
+            record.number[T, 0], record.number[T, 1] = state.b[0, i] / pivot, 1.0 / pivot
             for l in range(state.count[0]):
                 record.x[T, l] = state.B[i, l] / pivot
             drop(state, members, i)
@@ -182,7 +184,7 @@ def _next_support(state, members, S, k, record, T):
         j = S[a]
         if not state.member[j]:
             record.kind[T], record.what[T], record.size[T] = ADD, j, state.count[0]
-            record.number[T, 0], record.number[T, 1] = state.c[j] / state.s[j], 1.0 / state.s[j]
+            record.number[T, 0], record.number[T, 1] = state.c[j, 0] / state.s[j], 1.0 / state.s[j]
             for l in range(state.count[0]):
                 record.x[T, l] = state.V[j, l]
                 record.y[T, l] = members.G[j, state.S[l]]

@@ -121,10 +121,6 @@ class CoordinateSolver:
     def penalty(self, lambda0):
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
 
-    def start(self, b, b0):
-        """The starting point of a refit, from coefficients and an intercept."""
-        return b
-
     def refit(self, support, start):
         """The restricted optimum on a support, without its zeros; a support is not solved twice."""
         key = support.tobytes()

@@ -37,7 +37,8 @@ class GramSolver(CoordinateSolver):
         s = self.settings
         stop = StopRule(s.n_stable, CHUNK, s.tol)
         sweeps = cd_gram(penalty, self.model.G, b, c, order, self.columns, stop)
-        return sweeps, *self._support(b)
+        support, b = self._support(b)
+        return sweeps, support, (b, fit.b0)
 
     def lambda0_entry(self, fit):
         """Largest lambda0 at which a column of W would enter, lambda_lo of the support: max_j
@@ -104,9 +105,6 @@ class RowSolver(CoordinateSolver):
                 self.upper,
             ),
         )
-
-    def start(self, b, b0):
-        return b, b0
 
     def descend(self, penalty, fit):
         """Up to CHUNK sweeps over the support and the columns that may enter by their estimate:

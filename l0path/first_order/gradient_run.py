@@ -117,12 +117,7 @@ class GradientRun:
         support = self.view.index[J]
         if solver.traits.all_columns:
             model.grow(support)
-        fit = model.refit(
-            support,
-            solver.lambda1,
-            solver.lambda2,
-            x.w[J] if model.problem.quadratic else (x.w[J], x.b0),
-        )
+        fit = model.refit(support, solver.lambda1, solver.lambda2, (x.w[J], x.b0))
         self.watch("refit", fit.value)
         return fit
 

@@ -239,14 +239,11 @@ class PrimalDualSolver:
         cost = lambda0 * self.descent.factor_all
         able = self.usable & ~excluded & (model.where < 0)
         if not self.settings.paper_defaults:
-            bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
             gain = entry_gains(
-                correlations[:, 1], bend * p.square, self.lambda1, self.lambda2, *box
+                correlations[:, 1], smoothness(p.loss) * p.square, self.lambda1, self.lambda2, *box
             )
-            able &= (h > cost) | (
-                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > cost
-            )
+            able &= (h > cost) | (p.loss.traits.entry_safety * gain > cost)
         rank = np.where(able, np.abs(correlations).max(axis=1), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])
@@ -310,8 +307,7 @@ class PenalisedAscent:
                     )
                 )
             else:
-                start = s.descent.start(b[J], self.fit.b0)
-                self.offer(s.descent.refit(support, start))
+                self.offer(s.descent.refit(support, (b[J], self.fit.b0)))
 
     def rate(self, t):
         """The step number t."""

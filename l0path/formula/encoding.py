@@ -312,14 +312,20 @@ class Formula:
                 names |= columns[term]
         return [name for name in used if name in names]
 
-    def _filled(self, data, needed):
+    def filled(self, data, needed):
         """data (rows by columns) of which only the columns `needed` count: the others hold a value
         of the fit.
         """
         m, others = len(data), [name for name in self.used() if name not in needed]
+        levels = {} if self.state is None else self.state["levels"]
         out = {name: data[name].array for name in needed}
         for name in others:
             value, category = self.example[name]
+            known = levels[name][1].get("categories", ()) if name in levels else ()
+            # a number among levels that are text would pass for a column of numbers
+            category = category or (
+                not isinstance(value, str) and any(isinstance(level, str) for level in known)
+            )
             out[name] = pd.Categorical([value] * m) if category else [value] * m
         return pd.DataFrame(out, index=data.index)
 
@@ -357,7 +363,7 @@ class Formula:
                 "an array"
             )
         if features is not None and len(used) < len(self.used()):
-            data = self._filled(data, used)
+            data = self.filled(data, used)
         rows = readied(data, self.used())
         check_levels(self.state["levels"], rows)
         if self._direct() == self.names:
@@ -365,8 +371,8 @@ class Formula:
         if self._spec is None:
             self._spec = restored_spec(self)
         matrix = model_matrix(self, self._spec, present(rows))
-        names, _ = names_and_terms(matrix.model_spec)
-        if names != self.names:
+        names, terms = names_and_terms(matrix.model_spec)
+        if names != self.names or (self.terms and terms != self.terms):
             raise ValueError(
                 f"the columns that the formula {self.text!r} makes of X are not those of the fit; "
                 "fit again with this version of formulaic"

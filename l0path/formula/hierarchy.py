@@ -138,6 +138,34 @@ class Hierarchy(NamedTuple):
         return inside | self.needs[inside].any(axis=0) if self.rule == STRONG else inside
 
 
+class NoHierarchy:
+    """As `Hierarchy` of units of which none needs another: every set of them is closed."""
+
+    def met(self, inside):
+        """As `Hierarchy.met`."""
+        return np.ones(inside.size, dtype=bool)
+
+    def closed(self, inside):
+        """As `Hierarchy.closed`."""
+        return True
+
+    def removable(self, inside):
+        """As `Hierarchy.removable`."""
+        return inside
+
+    def instead(self, g, inside):
+        """As `Hierarchy.instead`."""
+        return ~inside
+
+    def exchanges(self, members, inside):
+        """As `Hierarchy.exchanges`."""
+        return np.repeat(~inside[None], len(members), axis=0)
+
+    def largest(self, inside):
+        """As `Hierarchy.largest`."""
+        return inside
+
+
 def hierarchy(rule, needs):
     """The `Hierarchy` of a matrix of parents."""
     needs = needs & ~np.eye(len(needs), dtype=bool)

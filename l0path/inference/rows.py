@@ -66,12 +66,7 @@ def resolve(X, y, arguments, check=None):
     if control.end:
         raise TimeoutError(f"no path was begun ({control.reason}); raise time_limit")
     data, asked = asked.data, asked.part()
-    if data.groups is None:
-        free = ~data.excluded
-        free[data.forced] = False
-        competing = int((free & moving(data)).sum())
-    else:
-        competing = int(data.groups.selectable(moving(data) & ~data.excluded).sum())
+    competing = int(data.units.selectable(moving(data) & ~data.excluded).sum())
     if competing < 1:
         raise ValueError("no feature of X competes: all are constant, excluded or always included")
     return Resolved(asked, competing)

@@ -21,7 +21,6 @@ from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.posing import default_max_k
 from ..engine.request import ARGUMENTS
-from ..problem.solution import present
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, strata, whole, with_limit
 from .showing import ShowingFrequencies
@@ -323,7 +322,7 @@ def stability_selection(
     sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
     finished = len(done.results) == total
     return StabilitySelection(
-        data.names if data.groups is None else data.groups.labels,
+        data.units.labels,
         sets,
         competing,
         k=k,
@@ -412,16 +411,13 @@ def by_size(path, max_k):
     meta, out = path._meta, [np.empty(0, dtype=np.int64)] * max_k
     slices = {}
     for s in path._solutions:
-        slices.setdefault(s.slice, {})[s.k] = (
-            s.support[present(s.beta)] if meta.groups is None else s.groups
-        )
+        slices.setdefault(s.slice, {})[s.k] = meta.in_use(s)
     for have in slices.values():
         last = have[min(have)]
         for k in range(1, max_k + 1):
             last = have.get(k, last)
             out[k - 1] = np.union1d(out[k - 1], last)
-    forced = meta.forced if meta.groups is None else np.flatnonzero(meta.groups.factor == 0)
-    return [np.setdiff1d(S, forced).astype(np.int64) for S in out]
+    return out
 
 
 def stop(end, what, unit):

@@ -54,6 +54,7 @@ from ..exact.result import (
 from ..fitting import fit
 from ..paths import Model, Path
 from ..paths.criteria import (
+    MOST_TERMS,
     PERFECT,
     RULES,
     criteria_of_sizes,
@@ -70,7 +71,6 @@ from .certificate import Certificate, check_limits
 from .model_set import ModelSet
 from .neighbors import fit_data
 
-MOST_TERMS = 20  # up to which `Path.model` compares all sets of terms by a criterion
 CHOICE_OPERATIONS = 2e9  # of such a comparison, some seconds
 AGREEING = 1e-6  # of an objective: the models of two searches may differ by less
 
@@ -405,7 +405,6 @@ def _unserved(problem, solution, loss, ridge):
     ridge: one is no reason.
     """
     count, lambda2, why = int(problem.usable.sum()), solution.lambda2, []
-    single = problem.quadratic and problem.groups is None and problem.turn is None
     if solution.lambda1:
         why.append(f"lambda1={solution.lambda1:g} shrinks coefficients; fit with lambda1=0")
     if lambda2 and not ridge:
@@ -415,13 +414,13 @@ def _unserved(problem, solution, loss, ridge):
         )
     if problem.boxed:
         why.append("there are bounds on coefficients; fit without lower= and upper=")
-    if single and count > MOST_COLUMNS:
+    if problem.one_gram and count > MOST_COLUMNS:
         why.append(
             f"under the squared loss all models are compared for at most {MOST_COLUMNS} features, "
             f"and of more features those of a size k= that has at most {MOST_MODELS:,.0f} models; "
             f"here are {count} features: leave some out with exclude="
         )
-    elif not single and not few_columns(problem, lambda2 if ridge else 0.0):
+    elif not problem.one_gram and not few_columns(problem, lambda2 if ridge else 0.0):
         rows = "events" if loss == "cox" else "rows"
         why.append(
             f"all models are compared for fewer features than {rows}, and here are {count} "
@@ -475,8 +474,7 @@ class SetSearch:
         self.lambda2 = first.lambda2
         served = ridge or not self.lambda2
         squared = servable(self.problem, first.lambda1)
-        several = self.problem.turn is not None and not first.lambda1
-        nested = several or servable_nested(self.problem, first.lambda1)
+        nested = servable_nested(self.problem, first.lambda1)
         # of many columns the sets of a small size can all be computed
         listed = size is not None and not first.lambda1 and enumerable(self.problem, [size])
         self.size = size
@@ -533,10 +531,8 @@ class SetSearch:
 
     def _every_unit(self):
         """All columns, or groups, that a model may have."""
-        groups, usable = self.problem.groups, self.problem.usable
-        if groups is None:
-            return np.flatnonzero(usable)
-        return np.flatnonzero(np.isfinite(groups.factor) & groups.with_columns(usable))
+        units = self.problem.units
+        return np.flatnonzero(np.isfinite(units.factor) & units.with_columns(self.problem.usable))
 
     def _penalty(self, name, p_total, ebic_gamma):
         """What a criterion adds to -2 loglik of models of s columns, (sizes,), or of s groups with

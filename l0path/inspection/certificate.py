@@ -170,12 +170,12 @@ class Certificate:
 
     def _names(self, fixed):
         """Names of fixed columns, or labels of fixed groups."""
-        meta = self.model.path._meta
-        return [str(meta.unit_labels[j]) for j in fixed]
+        labels = self.model.path._meta.unit_labels
+        return [str(labels[j]) for j in fixed]
 
     def _fixed(self):
         """A sentence about the columns of all best models."""
-        unit = "features" if self.model.path._meta.groups is None else "groups"
+        unit = f"{self.model.path._meta.units.unit}s"
         if self.unique:
             return f"the only best model: every other one has a larger {self._score}"
         names = self._names(self.fixed_in)
@@ -372,9 +372,7 @@ def _same_set(one, other):
     """Whether two solutions chose the same columns, and the same groups (of those that overlap,
     several sets have the same columns).
     """
-    if one.groups is not None and not np.array_equal(one.groups, other.groups):
-        return False
-    return np.array_equal(one.support, other.support)
+    return np.array_equal(one.units, other.units) and np.array_equal(one.support, other.support)
 
 
 def _certificate(search, path, index, seconds, reporting):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.warnings import again, recorded
-from .separated_refits import infinite_coefficients, separated
+from .separated_refits import limit_of_refit, separated
 
 COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
 
@@ -96,7 +96,7 @@ def fit_classes(path, s, table, how):
     overflows = any(issubclass(w.category, RuntimeWarning) for w in caught)
     if results is None or overflows or not results.mle_retvals["converged"]:
         A = table.exog.to_numpy()[:, int(path._meta.intercept) :]
-        infinite = infinite_coefficients(
+        limit = limit_of_refit(
             path._loss_record(),
             np.eye(len(path.classes))[codes],
             A,
@@ -106,8 +106,8 @@ def fit_classes(path, s, table, how):
         raise NoOptimumError(
             "the refit, which has no penalty, did not converge: "
             + (
-                separated(path._loss_record(), infinite)
-                if infinite
+                separated(path._loss_record(), limit.infinite)
+                if limit is not None
                 else "these features nearly separate the classes; choose a smaller k, or pass "
                 "method='bfgs'"
             )

@@ -12,6 +12,7 @@ from ..core.arguments import level as checked_level
 from ..core.printed import PaperTable
 from ..paths.comparison import ratios_of
 from .refit_results import quiet, selected
+from .separated_refits import estimated
 
 OMITTED = "There are no p-values, which would be too small; p_values=True shows them all the same."
 
@@ -27,7 +28,7 @@ def estimates(
     ratios = ratios_of(path, refitted=True) if flag(exponentiate, "exponentiate") else ""
     with quiet(results):
         table = results.conf_int(1.0 - level)
-        values = pd.DataFrame(results.params).to_numpy(dtype=float).ravel(order="F")
+        values = pd.DataFrame(estimated(results)).to_numpy(dtype=float).ravel(order="F")
         p = pd.DataFrame(results.pvalues).to_numpy(dtype=float).ravel(order="F")
     # numbers of the loss, such as theta, come last and are no coefficients
     several = path.classes is not None and path._meta.responses is not None
@@ -38,14 +39,12 @@ def estimates(
     out = PaperTable({name: np.asarray(v)[:own] for name, v in numbers.items()}, table.index[:own])
     if several:
         out.index.names = ["class", "feature"]
-    infinite = out.index.isin(getattr(results, "infinite", ()))
-    out.loc[infinite, ["lower", "upper"]] = np.nan
     if ratios:
         with np.errstate(over="ignore"):
             out[:] = np.exp(out)
     note = results.selection[0].upper() + results.selection[1:] + "."
     if p_values or (p_values is None and not selected(s, path, rows)):
-        out["p_value"] = np.where(infinite, np.nan, p[:own])
+        out["p_value"] = p[:own]
     elif p_values is None:
         note = f"{OMITTED} {note}"
     about = path._meta.about or path._meta.response

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..exchange.verification.groups import scores
-from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.groups import GroupModel
 from ..working_set.model import make_model
 from .neighbors import Around, ExchangePairs
 
@@ -26,7 +26,7 @@ class GroupNeighbors(Around):
         self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
         self.model.grow(s.groups)
         self._take_groups()
-        here = GroupFit(*self.found(), s.groups)
+        here = self.found()
         self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
 
     def _take_groups(self):
@@ -39,10 +39,7 @@ class GroupNeighbors(Around):
 
     def _instead_of(self, g):
         """The groups outside that keep the hierarchy in the place of member g."""
-        hierarchy = self.problem.groups.hierarchy
-        if hierarchy is None:
-            return self.outside
-        return self.outside[hierarchy.instead(g, self._inside())[self.outside]]
+        return self.outside[self.model.hierarchy.instead(g, self._inside())[self.outside]]
 
     def _inside(self):
         return np.isin(np.arange(self.model.free.size), self.units)
@@ -71,17 +68,16 @@ class GroupNeighbors(Around):
 
     def without(self, i):
         """The Fit without member i; None where its box leaves out 0, or another one needs it."""
-        hierarchy = self.problem.groups.hierarchy
-        if hierarchy is not None and not hierarchy.removable(self._inside())[self.units[i]]:
+        if not self.model.hierarchy.removable(self._inside())[self.units[i]]:
             return None
         return self._rest(i)
 
     def worth(self, i):
         """Increase of loss + shrinkage when member i leaves, with those that need it."""
-        inside, hierarchy = self._inside(), self.problem.groups.hierarchy
+        inside = self._inside()
         inside[self.units[i]] = False
-        inside = inside if hierarchy is None else hierarchy.largest(inside)
-        return self._refit(np.flatnonzero(inside)).value - self.value
+        units = np.flatnonzero(self.model.hierarchy.largest(inside))
+        return self._refit(units).value - self.value
 
     def _rest(self, i):
         """The Fit of the members but i, whether they keep the hierarchy or not; None where its box
@@ -108,7 +104,7 @@ class GroupNeighbors(Around):
 
     def _scores(self, fits):
         """Scores (m, G) of all groups at m fits."""
-        sides = [self.model.slopes(fit) for fit in fits]
+        sides = [self.model.model.derivatives(fit)[1:] for fit in fits]
         return scores(
             self.model,
             np.column_stack([-slopes for slopes, _ in sides]),

@@ -27,9 +27,8 @@ def signs(meta, solution):
     beta = solution.beta
     if beta.ndim > 1:
         return np.full(solution.units.size, NO_SIGN)
-    if meta.groups is None:
-        return np.sign(beta)
-    own = [meta.groups.of(g) for g in solution.groups]
+    units = meta.units
+    own = [units.of(g) for g in solution.units]
     own = [np.flatnonzero(np.isin(solution.support, columns)) for columns in own]
     return np.array([np.sign(beta[at[0]]) if at.size == 1 else NO_SIGN for at in own])
 
@@ -153,9 +152,8 @@ class ModelSet:
     @property
     def _labels(self):
         """The names of the columns, or the labels of the groups, as an index."""
-        meta = self._path._meta
-        name = "feature" if meta.groups is None else "group"
-        return pd.Index(list(meta.unit_labels), name=name, dtype=object)
+        units = self._path._meta.units
+        return pd.Index(list(units.labels), name=units.unit, dtype=object)
 
     @property
     def _member(self):
@@ -174,7 +172,7 @@ class ModelSet:
         """
         best = self.scores[0]
         apart = self.scores - best
-        shown = ("features",) if self._path._meta.groups is None else ("groups", "features")
+        shown = dict.fromkeys((f"{self._path._meta.units.unit}s", "features"))
         return Table(
             {
                 "k": [model.k for model in self.models],
@@ -422,8 +420,8 @@ class ModelSet:
         colors.key(ax, entries, **above, borderaxespad=0.2)
         ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
         ax.yaxis.get_major_locator().set_params(integer=True)
-        unit = "feature" if meta.groups is None else "group"
-        ax.set(ylabel="model, the best at the top", xlabel=f"{unit}, the most frequent first")
+        xlabel = f"{meta.units.unit}, the most frequent first"
+        ax.set(ylabel="model, the best at the top", xlabel=xlabel)
         return ax
 
     def _said(self):

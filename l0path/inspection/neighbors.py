@@ -13,7 +13,7 @@ import numpy as np
 from ..core.status import FitStatus
 from ..engine.reported import Reporting
 from ..exchange.table import COLLINEAR
-from ..problem.problem import Fit, pose, row_weights
+from ..problem.problem import pose, row_weights
 from ..working_set.model import make_model
 
 TABLE_ENTRIES = 1 << 22  # entries of the table of changes made at a time: 32 MB
@@ -94,10 +94,7 @@ class Around:
 
     def found(self):
         """The `Fit` of the solution as the search found it, by its own coefficients."""
-        s, X = self.solution, self.problem.X
-        center = X.center[s.support] if self.problem.intercept else np.zeros(s.support.size)
-        b, b0 = s.beta * X.scale[s.support], float(s.intercept + center @ s.beta)
-        return Fit(s.support, b, b0, s.loss + s.shrinkage, s.flags)
+        return self.reporting.start(self.solution)._replace(flags=self.solution.flags)
 
     def cost_change(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""
@@ -111,7 +108,7 @@ class Neighbors(Around):
         """See `Around`."""
         s = self.solution
         self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
-        self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
+        self.exact = self.problem.closed_form(s.lambda1)
         self.model, here = make_model(self.problem), self.found()
         self.model.grow(s.support)
         self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
@@ -167,13 +164,8 @@ class Neighbors(Around):
         self.model.grow(support)
         b = np.zeros(support.size)
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        return self.model.refit(
-            support,
-            self.solution.lambda1,
-            self.solution.lambda2,
-            b if self.problem.quadratic else (b, start.b0),
-            target,
-        )
+        s = self.solution
+        return self.model.refit(support, s.lambda1, s.lambda2, (b, start.b0), target)
 
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""
@@ -184,33 +176,33 @@ class Neighbors(Around):
         """(first column, rows (k, m), gradient (m,), diagonal (m,), B (k, k)) for ranges of columns
         that cover all p.
         """
-        fit, X, square = self.fit, self.problem.X, self.problem.square
-        step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
+        fit, X, model, lambda2 = self.fit, self.problem.X, self.model, self.solution.lambda2
         if self.problem.quadratic:
-            self.model.read([fit.support])
-            at = [self.model.row_of[j] for j in fit.support.tolist()]
-            B = self.model.inverse(fit, self.solution.lambda2)
-        elif not self.problem.loss.traits.coupled:
-            held = self.model.weighted(fit, self.solution.lambda2)
-            R, curvature = np.column_stack([-held.slopes, held.ZV.T]), held.v.sum()
-            B = held.B
-        for start in range(0, X.p, step):
-            stop = min(start + step, X.p)
-            if self.problem.loss.traits.coupled:
+            model.read([fit.support])
+            at, B = [model.row_of[j] for j in fit.support.tolist()], model.inverse(fit, lambda2)
+
+            def part(start, stop):
+                rows = model.rows[at, start:stop]
+                c = model.q_all[start:stop] - fit.b @ rows
+                return rows, c, self.problem.square[start:stop], B
+
+        elif self.problem.loss.traits.coupled:
+
+            def part(start, stop):
                 Z = np.ascontiguousarray(X.columns(np.arange(start, stop)).T)
-                yield start, *self.model.exact(fit, self.solution.lambda2, Z)
-            elif self.problem.quadratic:
-                rows = self.model.rows[at, start:stop]
-                yield (
-                    start,
-                    rows,
-                    self.model.q_all[start:stop] - fit.b @ rows,
-                    square[start:stop],
-                    B,
-                )
-            else:
+                return model.exact(fit, lambda2, Z)
+
+        else:
+            held = model.weighted(fit, lambda2)
+            R, curvature = np.column_stack([-held.slopes, held.ZV.T]), held.v.sum()
+
+            def part(start, stop):
                 C = X.correlate(R, start, stop)
-                yield start, C[:, 1:].T, C[:, 0], curvature * square[start:stop], B
+                return C[:, 1:].T, C[:, 0], curvature * self.problem.square[start:stop], held.B
+
+        step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
+        for start in range(0, X.p, step):
+            yield start, *part(start, min(start + step, X.p))
 
     def table(self):
         """(first column, change (k, m)) for ranges of columns that cover all p: the objective's

@@ -14,7 +14,7 @@ from ..core import forward
 from ..core.describing import model_line, signed
 from ..core.tables import pandas_of
 from ..formula.frames import text_named
-from .separated_refits import separated
+from .separated_refits import estimated, separated, unbounded
 
 NO_CLUSTERS = "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
 WEIGHTED = (
@@ -198,10 +198,10 @@ class Refit:
         coefficients alone.
         """
         with quiet(self):
-            params = pd.DataFrame(self.params)
+            params = pd.DataFrame(estimated(self))
             if params.shape[1] > 1:  # log odds against the first class
                 return params.set_axis(map(str, self.origin.path.classes[1:]), axis=1)
-            numbers = {"coef": self.params, "se": self.bse, "p": self.pvalues}
+            numbers = {"coef": params.iloc[:, 0], "se": self.bse, "p": self.pvalues}
             return pd.DataFrame({name: np.asarray(v) for name, v in numbers.items()}, params.index)
 
     def estimates(
@@ -281,7 +281,7 @@ def _intervals(method, results, alpha=0.05, **of):
     """The intervals of statsmodels as a table with names; of: `cols`, for regressions that take
     it.
     """
-    found = method(alpha=alpha, **of)
+    found = unbounded(method(alpha=alpha, **of), getattr(results, "_results", results))
     if getattr(results.params, "ndim", 1) == 2:  # several classes: named by statsmodels
         return found
     index = getattr(found, "index", None)
@@ -426,6 +426,19 @@ def _wrap(text, width=78):
     return [*out, line]
 
 
+def _shown_by(method, results, *args, **kwargs):
+    """A summary of statsmodels, in which infinite coefficients are shown as such."""
+    out, params = method(results, *args, **kwargs), results.params
+    if getattr(results, "limit", None) is None:
+        return out
+    # the first summary has left all that it computes of the coefficients in its cache
+    results.params = estimated(results)
+    try:
+        return method(results, *args, **kwargs)
+    finally:
+        results.params = params
+
+
 def quiet(results):
     """No warning of overflow in a summary of coefficients that are infinite."""
     return np.errstate(all="ignore" if getattr(results, "infinite", ()) else None)
@@ -434,7 +447,7 @@ def quiet(results):
 def _summary(method, results, *args, **kwargs):
     """The summary of statsmodels with the label at its end."""
     with quiet(results):
-        out = method(results, *args, **kwargs)
+        out = _shown_by(method, results, *args, **kwargs)
     words = _wrap(results.selection[0].upper() + results.selection[1:])
     out.extra_txt = "\n".join([*words, *(["", out.extra_txt] if out.extra_txt else [])])
     return out
@@ -443,7 +456,7 @@ def _summary(method, results, *args, **kwargs):
 def _summary2(method, results, *args, **kwargs):
     """The same for summary2."""
     with quiet(results):
-        out = method(results, *args, **kwargs)
+        out = _shown_by(method, results, *args, **kwargs)
     out.add_text(results.selection[0].upper() + results.selection[1:])
     return out
 
@@ -486,8 +499,10 @@ def frame_of(model, names, path, s, rows):
     elif formula.table is None or not rows.same or formula.kept is None:
         return None
     else:
-        kept = text_named(formula.table)[formula.kept][formula.needed(s.support)]
-        frame = kept[rows.weights > 0].reset_index(drop=True)
+        table, needed = text_named(formula.table), formula.needed(s.support)
+        if not set(needed) <= set(table.columns):
+            return None  # a file does not hold columns of every kind
+        frame = table[formula.kept][needed][rows.weights > 0].reset_index(drop=True)
         text = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
         frame = frame.astype(dict.fromkeys(text, "category"))  # it refuses text
     name = str(path._meta.response or "y")

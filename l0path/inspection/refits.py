@@ -47,7 +47,7 @@ from .refit_results import (
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognized
-from .separated_refits import infinite_in, separated
+from .separated_refits import limit_in, separated, take_limit
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
@@ -273,14 +273,84 @@ def refit_rows(path, s, rows, **how):
     table, at = _table(path, s, rows, robust)
     how = _checked(path._loss_record(), how, path, rows, at)
     with recorded() as caught:
-        results = fitted(path._loss_record(), sm, path, s, table, how)
-    infinite = infinite_in(results, path, s, rows)
-    if infinite:  # what statsmodels says of them besides follows from it
-        getattr(results, "_results", results).infinite = infinite
-        warn_user(SeparationWarning(separated(path._loss_record(), infinite)))
-    else:
+        try:
+            results = fitted(path._loss_record(), sm, path, s, table, how)
+        except np.linalg.LinAlgError:
+            if how.get("cov_type") not in UNEQUAL[1:]:
+                raise
+            # separated rows may have no leverages; those that are left have some
+            results = fitted(path._loss_record(), sm, path, s, table, how | {"cov_type": "HC0"})
+            if limit_in(results, path, s, rows) is None:
+                raise
+    limit = limit_in(results, path, s, rows)
+    if limit is None:
         _tell(caught, path, results)
+        return results
+    # what statsmodels says besides follows from it
+    if limit.left is None:
+        covariance = _of_terms_left(results, limit)
+    else:
+        left = np.zeros(rows.design.n, dtype=bool)
+        left[np.flatnonzero(rows.weights > 0)] = limit.left
+        limit, covariance = _of_rows_left(path, s, limit, (table, left[at], how), results)
+    take_limit(results, limit, covariance)
+    warn_user(SeparationWarning(separated(path._loss_record(), limit.infinite)))
     return results
+
+
+def _of_terms_left(results, limit):
+    """The covariance of the parameters of several, or ordered, classes by the terms that are left:
+    the inverse information, or with the scores of the rows the sandwich. NaN for others.
+    """
+    inner = results._results
+    bread = limit.covariance(len(inner.model.endog))
+    if inner.cov_type == "nonrobust":
+        return bread
+    if inner.cov_type != "HC0":
+        return np.full(bread.shape, np.nan)
+    S = inner.model.score_obs(limit.params)
+    return bread @ (S.T @ S) @ bread
+
+
+def _of_rows_left(path, s, limit, given, results):
+    """(the `RefitLimit`, the covariance of its parameters) by the refit of the rows that are left
+    on what they determine.
+
+    given: the `RefitTable`, which of its rows are left, the arguments for statsmodels.
+    """
+    import statsmodels.api as sm
+
+    (table, left, how), loss = given, path._loss_record()
+    (m, v), size = limit.root.shape, len(results.params)
+    if not v:
+        limit = limit if size == m else limit.with_number(np.asarray(results.params)[-1])
+        return limit, np.full((size, size), np.nan)
+    T = np.hstack([limit.root, limit.open])
+    at = np.linalg.solve(T, limit.params)
+    first = int(path._meta.intercept)
+    start = s._replace(intercept=at[0] if first else s.intercept, beta=at[first:v])
+    exog = table.exog.to_numpy()[left] @ limit.root
+    part = RefitTable(
+        table.endog[left],
+        pd.DataFrame(exog, index=table.endog.index[left]),
+        *(None if one is None else one[left] for one in table[2:]),
+    )
+    how = {name: value for name, value in how.items() if name != "start_params"}
+    if "cov_kwds" in how:
+        by_row = {name: how["cov_kwds"][name] for name in LABELS if name in how["cov_kwds"]}
+        by_row = {name: np.asarray(value)[left] for name, value in by_row.items()}
+        how["cov_kwds"] = how["cov_kwds"] | by_row
+    with recorded():
+        found = fitted(loss, sm, path, start, part, how)
+    inner, of_part = results._results, found._results
+    inner.cov_type, inner.cov_kwds = of_part.cov_type, of_part.cov_kwds
+    at[:v] = np.asarray(found.params)[:v]
+    limit = limit._replace(params=T @ at)
+    if size > m:
+        limit = limit.with_number(np.asarray(found.params)[-1])
+    if not np.isfinite(found.bse).any():  # the information has no inverse
+        return limit, np.full((size, size), np.nan)
+    return limit, limit.root @ np.asarray(found.cov_params()) @ limit.root.T
 
 
 def _tell(caught, path, results):

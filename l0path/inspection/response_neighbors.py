@@ -6,8 +6,8 @@ import numpy as np
 
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
+from ..working_set.groups import GroupModel
 from ..working_set.model import make_model
-from ..working_set.several.groups import ResponseGroupModel
 from .group_neighbors import GroupNeighbors
 from .neighbors import TABLE_ENTRIES, Neighbors
 
@@ -37,7 +37,8 @@ class ResponseNeighbors(Neighbors):
         """As `Neighbors.table`."""
         fit, p = self.fit, self.problem
         self.model.read([fit.support])
-        state = self.model.over_all([fit], self.solution.lambda2)[0]
+        lambda2 = self.solution.lambda2
+        state = self.model.over_all([fit], lambda2)[0]
         step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
         for start in range(0, p.X.p, step):
             part = slice(start, min(start + step, p.X.p))
@@ -45,8 +46,7 @@ class ResponseNeighbors(Neighbors):
             inside = fit.support[(fit.support >= part.start) & (fit.support < part.stop)]
             skip[inside - start] = True
             quadratic = self.model.of_all(fit, state, part)
-            found = response_table.all_exchanges(fit, quadratic, state.lambda2, skip, self.locked)
-            change = state.mean * found.swap
+            change = response_table.all_exchanges(fit, quadratic, lambda2, skip, self.locked).swap
             if self.lambda0:
                 cost = np.where(skip, 0.0, p.factor[part])
                 change = change + self.lambda0 * (cost - p.factor[fit.support][:, None])
@@ -59,7 +59,7 @@ class ResponseGroupNeighbors(GroupNeighbors):
     def prepare(self):
         """See `Around`."""
         s = self.solution
-        self.model = ResponseGroupModel(make_model(self.problem), 0.0, s.lambda2)
+        self.model = GroupModel(make_model(self.problem), 0.0, s.lambda2)
         self.fit = self.model.refit(s.groups)
         self._take_groups()
 

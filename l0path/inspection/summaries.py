@@ -178,6 +178,10 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
     near, row = neighbors_of(self, model._index, X, y), self._row(model._solution)
     solution, groups = near.solution, self._meta.groups
     coef, own = _coefficients(self, solution)
+    count = None
+    if groups is not None:
+        count, own = len(groups.labels), _of_groups(self, solution)
+        coef.insert(0, "group", _groups_of(solution, groups))
     exchange, change = _best_exchanges(near)
     table = Table(
         {
@@ -191,7 +195,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
     )
     table.index = pd.Index(
         [near.names[j] for j in near.units],
-        name="feature" if groups is None else "group",
+        name=self._meta.units.unit,
         dtype=object,
     )
     header = {
@@ -203,7 +207,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         "penalty": self._meta.penalty,
         "n": self.n,
         "p": self.p,
-        "groups": None if groups is None else len(groups.labels),
+        "groups": count,
         "columns": int(present(solution.beta).sum()),
         "variables": self._variables(solution.support) if self._meta.formula is not None else None,
         "delta": self._meta.number("delta"),
@@ -212,23 +216,25 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         "intercept": model.intercept if self._meta.first_names else None,
         "thresholds": self._meta.ordered,
     }
-    if groups is not None:
-        coef.insert(0, "group", _groups_of(solution, groups))
-    shown = groups is not None or self._meta.responses is not None
-    return Summary(table, header, coef if shown else None)
+    return Summary(table, header, None if own is coef else coef)
 
 
 def _coefficients(path, solution):
-    """(coefficients of a solution, what its table shows of them), two DataFrames."""
-    names, groups = [path._meta.names[j] for j in solution.support], path._meta.groups
-    index = pd.Index(names, name="feature", dtype=object)
-    size = (solution.beta.T * path._meta.scale[solution.support]).T
+    """(coefficients of a solution, what the table of its features shows of them), two DataFrames;
+    the same one twice where it shows all.
+    """
+    names = [path._meta.names[j] for j in solution.support]
+    index, size = pd.Index(names, name="feature", dtype=object), _standardized(path, solution)
     if path._meta.responses is not None:
         coef = pd.DataFrame(solution.beta, index=index, columns=path._meta.response_index)
-        norm = pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
-        return coef, norm if groups is None else _of_groups(solution, groups, size)
+        return coef, pd.DataFrame({"norm": np.linalg.norm(size, axis=1)}, index=index)
     coef = pd.DataFrame({"coef": solution.beta, "standardized": size}, index=index)
-    return coef, coef if groups is None else _of_groups(solution, groups, size)
+    return coef, coef
+
+
+def _standardized(path, solution):
+    """The coefficients of a solution times the scales of their columns."""
+    return (solution.beta.T * path._meta.scale[solution.support]).T
 
 
 SHOWN_OF_MODEL = (
@@ -249,10 +255,11 @@ SHOWN_OF_MODEL = (
 )
 
 
-def _of_groups(solution, groups, b):
+def _of_groups(path, solution):
     """Number of columns of each chosen group with a coefficient that is not zero, and the norm of
-    the standardized ones b.
+    the standardized ones.
     """
+    groups, b = path._meta.groups, _standardized(path, solution)
     inside = [np.isin(solution.support, groups.of(g)) for g in solution.groups]
     return pd.DataFrame(
         {

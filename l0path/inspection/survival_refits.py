@@ -34,10 +34,19 @@ from .refit_results import (
     labels_by_row,
 )
 from .refit_rows import LABELS, index_of, prepared, recognized
-from .separated_refits import infinite_coefficients, infinite_in, separated
+from .separated_refits import (
+    RefitLimit,
+    estimated,
+    limit_in,
+    limit_of_refit,
+    separated,
+    take_limit,
+    unbounded,
+)
 
 OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinations of others
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
+NO_SCORES = 1e-16  # share of a variance that is rounding of a sandwich of scores that are 0
 COVARIANCES = ("nonrobust", "robust", "cluster")
 
 
@@ -120,11 +129,12 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
             "features of the model are constant, or combinations of others, in these rows; choose "
             "a smaller k, or more rows"
         ) from None
-    results.infinite = infinite_in(results, path, s, rows, loss)
-    if results.infinite:
-        warn_user(SeparationWarning(separated(loss, results.infinite)))
-    else:
+    limit = limit_in(results, path, s, rows, loss)
+    if limit is None:
         again(caught)
+    else:
+        take_limit(results, limit, limit.covariance(float(rows.y[keep].sum())))
+        warn_user(SeparationWarning(separated(loss, limit.infinite)))
     describe_survival(named(results), path, s, rows, loss)
     return results
 
@@ -334,6 +344,8 @@ class SurvivalResults(Refit):
         The path, the solution, the rows and the loss that were refitted.
     infinite : list of str
         The names of coefficients without a finite estimate.
+    limit : RefitLimit, optional
+        What the rows tell where there are some.
     """
 
     params: pd.Series
@@ -346,6 +358,7 @@ class SurvivalResults(Refit):
     selection: str
     origin: Origin
     infinite: Sequence[str] = ()
+    limit: RefitLimit | None = None
     use_t = False
     __reduce_ex__ = object.__reduce_ex__
 
@@ -378,17 +391,19 @@ class SurvivalResults(Refit):
         from scipy.stats import norm
 
         half = norm.isf(0.5 * alpha) * self.bse
-        return pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
+        ends = pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
+        return unbounded(ends, self)
 
     def summary(self):
         """A table of statsmodels."""
         from statsmodels.iolib.summary2 import Summary
 
         low, high = (np.exp(part) for _, part in self.conf_int().items())
+        params = estimated(self)
         columns = {
-            "log HR": self.params,
+            "log HR": params,
             "log HR SE": self.bse,
-            "HR": np.exp(self.params),
+            "HR": np.exp(params),
             "z": self.tvalues,
             "P>|z|": self.pvalues,
             "[0.025": low,
@@ -415,9 +430,9 @@ def survival_results(rows, cov_type, clusters, origin):
     """`SurvivalResults` of `CoupledRows`; clusters (n,): labels, for cov_type="cluster"; origin:
     the `Origin` of the results.
     """
-    found, infinite = maximum_likelihood(rows), []
+    found, limit = maximum_likelihood(rows), None
     if not found.attained:
-        infinite = infinite_coefficients(
+        limit = limit_of_refit(
             rows.loss,
             rows.y,
             rows.A,
@@ -426,11 +441,17 @@ def survival_results(rows, cov_type, clusters, origin):
             weights=rows.weights,
             offset=rows.offset,
         )
-        warn_user(SeparationWarning(separated(rows.loss, infinite or rows.names)))
-    covariance = found.covariance
-    if cov_type != "nonrobust" and found.attained:
-        covariance = robust_covariance(rows, found, clusters)
+        infinite = rows.names if limit is None else limit.infinite
+        warn_user(SeparationWarning(separated(rows.loss, infinite)))
     open_ = ~found.known | (not found.attained)
+    if limit is not None:
+        open_, covariance = limit.sign != 0.0, limit.covariance(float(rows.scaled @ rows.y))
+        found = found._replace(params=limit.params, covariance=covariance)
+    covariance = found.covariance
+    if cov_type != "nonrobust" and not open_.all():
+        covariance = robust_covariance(rows, found, clusters)
+        # tied deaths that are all that is left have no scores
+        open_ = open_ | (np.diag(covariance) <= NO_SCORES * np.diag(found.covariance))
     covariance = np.where(open_[:, None] | open_, np.nan, covariance)
     return SurvivalResults(
         params=pd.Series(found.params, index=rows.names),
@@ -440,7 +461,10 @@ def survival_results(rows, cov_type, clusters, origin):
         events=float(rows.copies @ rows.y),
         cov_type=cov_type,
         ties=origin.path._meta.ties,
-        selection=label(origin.solution, origin.path, origin.rows, infinite),
+        selection=label(
+            origin.solution, origin.path, origin.rows, () if limit is None else limit.infinite
+        ),
         origin=origin,
-        infinite=infinite,
+        infinite=() if limit is None else limit.infinite,
+        limit=limit,
     )

@@ -238,9 +238,9 @@ class _Estimated(NamedTuple):
 
     names: list  # of the rows of the table (m,)
     params: np.ndarray  # (m,)
-    covariance: np.ndarray  # (m, m)
+    covariance: np.ndarray  # (m, m), NaN for what is infinite
     half: float  # half the width of an interval, in standard errors
-    infinite: list  # names of coefficients without a finite estimate
+    sign: np.ndarray  # (m,), of those that are infinite, NaN: not known; 0: estimates
 
 
 def _refitted(path, at, own, standardized, se, ci):
@@ -254,12 +254,12 @@ def _refitted(path, at, own, standardized, se, ci):
         empty = not s.support.size and (path._meta.ordered or not path._meta.intercept)
         one = [] if empty else _estimated(path, s, path.model(index=i).refit(**options), ci)
         found.append([_standardized(path, s, part) for part in one] if standardized else one)
-    numbers = {"coefficient": lambda part: part.params}
+    numbers = {"coefficient": lambda part: _or_infinite(part, part.params, part.sign)}
     if se:
         numbers[ERROR] = lambda part: _errors(part)
     if ci is not None:
-        numbers[LOWER] = lambda part: part.params - part.half * _errors(part)
-        numbers[UPPER] = lambda part: part.params + part.half * _errors(part)
+        numbers[LOWER] = lambda part: _end(part, -1.0)
+        numbers[UPPER] = lambda part: _end(part, 1.0)
     tables = {}
     for kind, of in numbers.items():
         columns = [
@@ -272,9 +272,21 @@ def _refitted(path, at, own, standardized, se, ci):
     return tables
 
 
+def _or_infinite(part, values, sign):
+    """(m,) values of an `_Estimated`, infinity with a sign of what is infinite."""
+    out, without = np.array(values), part.sign != 0.0
+    out[without] = np.broadcast_to(sign, out.shape)[without] * np.inf
+    return out
+
+
 def _errors(part):
     """(m,) the standard errors of an `_Estimated`, NaN of what is infinite."""
-    return np.where(np.isin(part.names, part.infinite), np.nan, np.sqrt(np.diag(part.covariance)))
+    return np.where(part.sign == 0.0, np.sqrt(np.diag(part.covariance)), np.nan)
+
+
+def _end(part, side):
+    """(m,) the lower (-1) or upper (1) ends of the intervals of an `_Estimated`."""
+    return _or_infinite(part, part.params + side * part.half * _errors(part), side)
 
 
 def _estimated(path, s, results, ci):
@@ -309,13 +321,14 @@ def _part(results, names, mine, ci):
     """
     params = np.asarray(results.params, dtype=float).ravel(order="F")[mine]
     covariance = np.asarray(results.cov_params(), dtype=float)[mine, mine]
-    half, infinite = 0.0, list(map(str, getattr(results, "infinite", ())))
+    limit, half = getattr(results, "limit", None), 0.0
+    sign = np.zeros(params.size) if limit is None else limit.sign[mine]
     if ci is not None:  # by the distribution that the results go by
         low, high = np.asarray(results.conf_int(1.0 - ci), dtype=float)[mine].T
         with np.errstate(all="ignore"):
             each = 0.5 * (high - low) / np.sqrt(np.diag(covariance))
         half = float(np.median(each[np.isfinite(each)])) if np.isfinite(each).any() else 0.0
-    return _Estimated(names, params, covariance, half, infinite)
+    return _Estimated(names, params, covariance, half, sign)
 
 
 def _first_of_refits(meta):
@@ -335,7 +348,10 @@ def _standardized(path, s, part):
     )
     T[at, at] = np.diag(scale)
     T[levels, at] = -center if path._meta.ordered else center
-    return part._replace(params=T @ part.params, covariance=T @ part.covariance @ T.T)
+    sign, known = part.sign.copy(), part.sign == 0.0
+    sign[levels][(T[levels] != 0.0) @ ~known] = np.nan
+    covariance = np.where(known[:, None] & known, part.covariance, 0.0)
+    return part._replace(params=T @ part.params, covariance=T @ covariance @ T.T, sign=sign)
 
 
 def checked_criteria(path, criteria):

@@ -21,7 +21,9 @@ forced or not, and excluded ones too):
 The loglik of the squared loss is the Gaussian profile likelihood with sigma^2 = RSS/n. In aicc m is
 d, plus one for sigma under the squared loss. In ebic gamma is 1 by default, and mbic expects 4
 true columns. With groups= s and q count groups in ebic, gic and mbic (the number of models of a
-size is C(q, s)), while d counts coefficients.
+size is C(q, s)), while d counts coefficients. A term that changes no fit, such as a coarser factor
+beside a finer one, adds nothing to d and one to s: where s is above q / 2, C(q, s) falls with s,
+and ebic with it, so that ebic may choose the model with such a term. That is the definition.
 
 With r responses the rows of all of them count, n = r n_eff, with one variance sigma^2 = RSS/n for
 all; y_r times the root of its weight v_r has it, which adds n_eff / 2 sum_r log v_r to the loglik.
@@ -51,12 +53,14 @@ from scipy import linalg
 from ..core.arguments import is_whole
 from ..core.describing import described_by
 from ..core.printed import Table
+from ..core.status import Optimality
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
 from ..problem.solution import present
 from .path import RULES, Path
 
+MOST_TERMS = 20  # up to which all sets of terms are compared by a criterion
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
 FORMULAS = {
     "aic": "-2 * loglik + 2 * df",
@@ -84,7 +88,7 @@ def score_table(
     q = competing(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
-    chosen = [_chosen(meta, s) for s in path._solutions]
+    chosen = [meta.in_use(s).size for s in path._solutions]
     out = _criteria(path, q, np.array(chosen), ebic_gamma)
     squared = meta.traits.gaussian
     if squared:
@@ -119,13 +123,6 @@ def _same(value):
     return 1e-10 * max(abs(value), 1.0)
 
 
-def _chosen(meta, s):
-    """The number of coefficients that are not 0 and not forced; with groups, of chosen groups."""
-    if meta.groups is not None:
-        return s.k
-    return np.count_nonzero(present(s.beta[~np.isin(s.support, meta.forced)]))
-
-
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
     several = meta.responses is not None and meta.traits.gaussian
@@ -156,10 +153,7 @@ def _criteria(path, q, chosen, ebic_gamma):
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        counted = n if meta.traits.gaussian else meta.likelihood_size
-        kind = None if meta.traits.coupled else path._loss_record()
-        loglik = log_likelihood(kind, meta.log_constant, counted)(loss)
-        loglik = loglik + 0.5 * meta.n_eff * weighed
+        loglik = _log_likelihood(path)(loss) + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared
         residual_df = n - m - 1.0
@@ -214,12 +208,17 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
     return found[name] + 2.0 * found["loglik"]
 
 
-def minus_twice_log_likelihood(path):
-    """-2 loglik as a function of the mean loss, of an array of them."""
+def _log_likelihood(path):
+    """The log-likelihood as a function of the mean loss."""
     meta = path._meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
     loss = None if meta.traits.coupled else path._loss_record()
-    likelihood = log_likelihood(loss, meta.log_constant, counted)
+    return log_likelihood(loss, meta.log_constant, counted)
+
+
+def minus_twice_log_likelihood(path):
+    """-2 loglik as a function of the mean loss, of an array of them."""
+    likelihood = _log_likelihood(path)
     return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))
 
 
@@ -309,8 +308,29 @@ def best_model(path, rule, **options):
                 return with_rows(path, [s]), len(path), said
     if row is None:
         raise missing
+    said = said or _limits_of_rows(path, name)
     larger = "" if all_sets else of_larger_sizes(path, row, name)
     return path, row, "; ".join(filter(None, (said, larger)))
+
+
+def _limits_of_rows(path, name):
+    """A text about what the choice by a criterion among the rows of a path of many features was
+    made of; "" where the rows are proven to hold the best of all sets, and for few features.
+    """
+    meta = path._meta
+    free = int((np.isfinite(meta.units.factor) & (meta.units.factor > 0)).sum())
+    if free <= MOST_TERMS:
+        return ""
+    sizes = {s.k for s in path._solutions}
+    largest = max(sizes)
+    proven = meta.grid == "support" and len(sizes) == largest + 1 == len(path)
+    if not proven or any(s.optimality != Optimality.GLOBAL for s in path._solutions):
+        return (
+            f"the best by {name} of the rows of the path, not of all sets of features: there are "
+            f"{free} features, more than {MOST_TERMS}, and not every row is proven to be the best "
+            "of its size"
+        )
+    return "" if largest == free else f"the best by {name} of all sets of up to {largest} features"
 
 
 def of_larger_sizes(path, row, rule):

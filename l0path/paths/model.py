@@ -429,6 +429,14 @@ class Model:
           refitted here, by maximum partial likelihood, with the results that R's coxph has
           (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
 
+        Where features separate the classes, or the likelihood has no maximum for another reason,
+        the tables of the results (`summary()`, `estimates()`) show inf or -inf for an infinite
+        coefficient, NaN where the sign is not determined. Its standard error, p-value and
+        covariances are NaN, its interval is (-inf, inf). `params` has a finite stand-in, which
+        predictions use. Other coefficients, and in `t_test` contrasts that have an estimate, have
+        the estimates and standard errors of the rows that are not separated
+        (several and ordered classes: with cov_type "nonrobust" and "HC0"; with others NaN).
+
         Examples
         --------
         >>> import l0path
@@ -924,14 +932,12 @@ class Model:
         meta, s = self.path._meta, self._solution
         if meta.responses is not None:
             chosen = list(map(str, self.groups))
-        elif s.groups is not None:
-            of, chosen = dict(zip(s.support.tolist(), s.beta, strict=True)), []
-            for g, label in zip(s.groups, self.groups, strict=True):
-                own = meta.groups.of(g)
+        else:
+            of, units, chosen = dict(zip(s.support.tolist(), s.beta, strict=True)), meta.units, []
+            for g in s.units:
+                own, label = units.of(g), units.labels[g]
                 alone = own.size == 1 and int(own[0]) in of
                 chosen += signed([label], [of[int(own[0])]]) if alone else [str(label)]
-        else:
-            chosen = signed(self.features, s.beta)
         return model_line(meta.response, self.k, chosen)
 
     def __repr__(self):

@@ -302,9 +302,11 @@ class Path:
         Model
             One solution of the path. Where terms have several columns (factors, groups), a
             criterion chooses among all sets of at most 20 terms, and `details` says so, or why
-            it was among the rows of the path alone. A model that is no row is one of a path with
-            a further row, `model.path`. Where a criterion takes the largest size that was fitted
-            and the data allow larger ones, `details` and print say that too.
+            it was among the rows of the path alone. Of more than 20 features it is among the rows,
+            and `details` says so unless these are proven to hold the best of all sets. A model that
+            is no row is one of a path with a further row, `model.path`. Where a criterion takes the
+            largest size that was fitted and the data allow larger ones, `details` and print say
+            that too.
 
         Examples
         --------
@@ -366,7 +368,8 @@ class Path:
         A criterion chooses the model with its smallest value. Where terms have several columns
         (factors, groups), the best model by a criterion need not be a row of the path. All sets of
         at most 20 terms are compared, as in `Path.model`, unless there is shrinkage, bounds,
-        several slices, or no data because the path was loaded; there the choice is among the rows.
+        several slices, or no data because the path was loaded; there the choice is among the rows,
+        as it is for more than 20 features, and `Path.model` says so.
 
         Models whose likelihood has no finite maximum, or says nothing, take no part: those whose
         features separate the classes (unless separated=True), those of zero loss (up to rounding,

@@ -14,7 +14,9 @@ import pandas as pd
 from ..core.arguments import shown
 from ..designs import in_memory
 from ..designs.names import INTERCEPT
+from ..problem.groups import one_each
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
+from ..problem.solution import in_use
 from ..problem.specified import RECORDS, Squared
 from ..problem.traits import MONOTONE
 
@@ -96,20 +98,30 @@ class Meta:
         return self.loss_parameter if self.traits.parameter == name else None
 
     @property
+    def units(self):
+        """The `Groups` that sizes count, which may be features."""
+        return self.groups or one_each(self.names, self.factor)
+
+    def in_use(self, solution):
+        """The units of a solution that are not in every model: columns with a coefficient that is
+        not 0, or chosen groups.
+        """
+        units = in_use(solution.support, solution.beta, solution.groups)
+        return units[self.units.factor[units] > 0].astype(np.int64)
+
+    @property
     def unit_labels(self):
         """What the units are called that sizes count: names of features, or labels of groups."""
-        return self.names if self.groups is None else self.groups.labels
+        return self.units.labels
 
     @property
     def unlike_terms(self):
         """Whether groups, or terms, that may be chosen have several columns, so that the best model
         by a criterion need not be the best one of its number of terms.
         """
-        groups = self.groups
-        if groups is None:
-            return False
-        chosen = np.isfinite(groups.factor) & (groups.factor > 0)
-        return bool((np.diff(groups.start)[chosen] > 1).any())
+        units = self.units
+        chosen = np.isfinite(units.factor) & (units.factor > 0)
+        return bool((np.diff(units.start)[chosen] > 1).any())
 
     @property
     def pseudo(self):
@@ -132,7 +144,7 @@ class Meta:
     @property
     def heredity(self):
         """The rule of the hierarchy that the models keep, "strong" or "weak"; "" for none."""
-        hierarchy = None if self.groups is None else self.groups.hierarchy
+        hierarchy = self.units.hierarchy
         return "" if hierarchy is None or not hierarchy.needs.any() else hierarchy.rule
 
     def deviance_ratio(self, loss):

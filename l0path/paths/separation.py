@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arguments import some
 from ..core.describing import spans
 from ..core.status import FitStatus
-from ..problem.recession import face_of, functions_of
+from ..problem.recession import Untold, face_of, functions_of
 from ..problem.several import class_codes
 from ..problem.traits import MONOTONE, ORDERED, SENT, SEPARATES
 
@@ -66,7 +66,10 @@ def separating(problem, fit, names, formula=None):
     J = fit.support
     Z = np.ascontiguousarray(problem.X.columns(J).T)
     box = problem.lower[J], problem.upper[J]
-    face = face_of(functions_of(problem.loss, problem.y, Z, problem.intercept, *box))
+    try:
+        face = face_of(functions_of(problem.loss, problem.y, Z, problem.intercept, *box))
+    except Untold:
+        return []
     if face is None:
         return []
     width = 1 if problem.y.ndim == 1 else problem.y.shape[1] - 1
@@ -146,7 +149,7 @@ def story(problem, models, names, formula=None):
     kinds = {}
     for k, fit in models:
         kinds.setdefault(consequence(problem, fit, names, formula), []).append(k)
-    unit = "features" if problem.groups is None else "groups"
+    units = f"{problem.units.unit}s"
     return "; ".join(
-        f"at k = {spans(ks) if len(ks) > 1 else ks[0]} {unit} {what}" for what, ks in kinds.items()
+        f"at k = {spans(ks) if len(ks) > 1 else ks[0]} {units} {what}" for what, ks in kinds.items()
     )

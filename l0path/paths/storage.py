@@ -127,11 +127,12 @@ def writer(self: Path, data: bool = False) -> partial:
         )
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self._meta.groups
-    meta["groups"] = None if groups is None else labels_of(groups.labels)
-    if groups is not None and groups.hierarchy is not None:
+    if groups is not None:
+        meta["groups"] = labels_of(groups.labels)
+        arrays |= _group_arrays(groups, self._solutions)
+    if self._meta.units.hierarchy is not None:
         arrays["groups_needs"] = np.argwhere(groups.hierarchy.needs).astype(np.int64)
         meta["heredity"] = [groups.hierarchy.rule, len(arrays["groups_needs"])]
-    arrays |= _group_arrays(groups, self._solutions)
     meta["strata"] = labels_of(self._meta.strata)
     arrays |= _rows(meta) | _baselines(with_baselines(self))
     if any(s.relax < 1.0 for s in self._solutions):
@@ -236,6 +237,8 @@ def _assemble(header, stored, env):
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"], env)
     meta["names"] = _names(meta["names"], p, stored)
+    if meta.get("formula") is not None and meta["formula"].names != list(meta["names"]):
+        raise ValueError("names of the columns are not those that its formula makes")
     meta.pop("n_dropped", None)  # of files written before formulas
     for name in ("loss_numbers", "booleans"):
         meta[name] = tuple(meta.get(name, ()))
@@ -335,9 +338,7 @@ def _rows(meta):
 
 
 def _group_arrays(groups, solutions):
-    """Arrays of groups, and of the chosen ones; none without."""
-    if groups is None:
-        return {}
+    """Arrays of groups, and of the chosen ones."""
     chosen = np.concatenate([s.groups for s in solutions] or [np.empty(0)])
     return {
         "groups_columns": groups.columns,

@@ -399,9 +399,14 @@ def _read_table(entry, formula, n, stored):
         columns.append((name, _column(column, whole, stored)))
     if not columns:
         return
+    names = [name for name, _ in columns]
+    used = {*formula.used(), *formula.used(left=True), *formula.of_rows()}
+    twice = sorted(name for name in used if names.count(name) > 1)
+    if twice:
+        raise ValueError(f"the table has the column {twice[0]!r} of its formula more than once")
     index = _index(entry["index"], whole, stored)
     table = pd.concat([values for _, values in columns], axis=1)
-    table.columns = [name for name, _ in columns]
+    table.columns = names
     if index is not None:
         table.index = index
     if not entry["by_row"].keys() <= set(BY_ROW):

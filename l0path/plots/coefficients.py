@@ -124,7 +124,7 @@ def support(plot):
     style.tidy(ax, xlabel(path, "k"), "", plot.title)
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
-        what = "features" if path._meta.groups is None else "groups"
+        what = f"{path._meta.units.unit}s"
         ax.text(
             0.01,
             0.01,

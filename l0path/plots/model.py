@@ -50,8 +50,9 @@ def _coefficients(model, X, y, level, given, ax):
     values = s.beta.reshape(len(names), len(labels))
     ends = None
     if X is not None:
-        # columns that are constant in these rows have no coefficient
+        # columns that are constant in these rows, or separate them, have no coefficient
         ends = model.conf_int(level, X, y, **given).reindex(names).to_numpy()
+        ends = np.where(np.isinf(ends).any(axis=1, keepdims=True), np.nan, ends)
         values = ends.mean(axis=1, keepdims=True)
         ends = ends * scale
     table = pd.DataFrame(values * scale, index=names, columns=labels)

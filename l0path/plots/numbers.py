@@ -189,13 +189,11 @@ def families(path, names):
     """{feature: label of its group}, of the first that is chosen in the last model with it; without
     groups {feature: feature}.
     """
-    groups = path._meta.groups
-    if groups is None:
-        return {name: name for name in names}
+    units = path._meta.units
     at, out = {name: j for j, name in enumerate(path._meta.names)}, {}
     for s in path._solutions:
-        for g in s.groups[::-1]:
-            out |= dict.fromkeys(groups.of(g).tolist(), groups.labels[g])
+        for g in s.units[::-1]:
+            out |= dict.fromkeys(units.of(g).tolist(), units.labels[g])
     return {name: str(out[at[name]]) for name in names}
 
 

@@ -12,6 +12,8 @@ LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part 
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse
 LEAST_EIGENVALUE = 1e-5
+# of y'y / 2: values below have lost half of their digits
+LOST = 1e-8
 # shares of its square, and of its length, that a column keeps beside others which explain it
 EXPLAINED, EXPLAINED_LENGTH = 1e-13, 1e-14
 STAYS = 1e-9  # change of a predictor, of its length, that is none
@@ -102,10 +104,12 @@ def nearly_dependent(model, support, lambda2):
 
 def from_rows(model, fit, lambda2):
     """A fit of a squared loss (without lambda1 and box) by least squares on the rows of X, which
-    costs the root of the condition of its Gram matrix, where its columns are nearly dependent, or
-    its normal equations were not solved; else the fit as it is. model: that has made it.
+    costs the root of the condition of its Gram matrix, where its columns are nearly dependent, its
+    normal equations were not solved, or its value is what rounding has left of y'y; else the fit as
+    it is. model: that has made it.
     """
-    if not (fit.flags or nearly_dependent(model, fit.support, lambda2)):
+    lost = fit.value < LOST * model.half_square
+    if not (fit.flags or lost or nearly_dependent(model, fit.support, lambda2)):
         return fit
     problem, at = model.problem, model.where[fit.support]
     unit = 1.0 / np.sqrt(np.diagonal(model.G)[at] + 2.0 * lambda2)

@@ -24,13 +24,16 @@ LABEL_TYPES = (str, bool, int, float, np.generic)
 
 
 class Groups(NamedTuple):
-    """G groups. Every column is in one group or more."""
+    """G groups. Every column is in one group or more. They are the units that sizes count; without
+    groups these are the columns, `one_each`.
+    """
 
     labels: list  # [G]
     columns: np.ndarray  # group g has columns[start[g] : start[g + 1]], ascending
     start: np.ndarray  # (G + 1,)
     factor: np.ndarray  # (G,), multiplies lambda0; 0: always in, inf: never
     hierarchy: Hierarchy | None = None  # which groups need others in a model
+    unit: str = "group"  # what messages call one of them
 
     def of(self, g):
         """Columns of a group."""
@@ -72,6 +75,12 @@ class Groups(NamedTuple):
             (g for g, own in enumerate(self.labels) if type(own) is type(label) and own == label),
             -1,
         )
+
+
+def one_each(labels, factor):
+    """The columns as units, `Groups` of one column each; labels: their names; factor (p,)."""
+    p = factor.size
+    return Groups(labels, np.arange(p), np.arange(p + 1), factor, unit="feature")
 
 
 def make_groups(value, names):

@@ -31,7 +31,9 @@ from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 class Squared(NamedTuple):
     """Half the squared error."""
 
-    traits = LossTraits("squared", "real", 1.0, False, link="identity", likelihood=True)
+    traits = LossTraits(
+        "squared", "real", 1.0, False, entry_safety=1.0, link="identity", likelihood=True
+    )
 
 
 class Logistic(NamedTuple):

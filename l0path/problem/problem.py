@@ -14,7 +14,7 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .groups import posed_groups
+from .groups import one_each, posed_groups
 from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
 from .several import class_codes, contrasts, turned
@@ -59,12 +59,23 @@ class Data:
     index: Any = None  # labels of the rows, of a table
 
     @property
+    def boxed(self):
+        """Whether any column that is not excluded has a finite bound."""
+        low, high = self.lower[~self.excluded], self.upper[~self.excluded]
+        return bool(np.isfinite(low).any() or np.isfinite(high).any())
+
+    @property
     def response(self):
         """The arrays that the response is made of: y, and the times of survival."""
         loss = self.loss
         if loss.traits.response != "survival":
             return (self.y,)
         return self.y, loss.start, loss.stop, loss.stratum
+
+    @property
+    def units(self):
+        """The `Groups` that sizes count, which may be columns."""
+        return self.groups or one_each(self.names, self.factor)
 
     @property
     def spare(self):
@@ -177,7 +188,32 @@ class Problem:
         out[self.forced] = False
         return out
 
+    @property
+    def one_gram(self):
+        """Whether one Gram matrix and one vector of products say everything about all models:
+        single columns, squared loss, one response.
+        """
+        return self.quadratic and self.groups is None and self.turn is None
+
+    def closed_form(self, lambda1):
+        """Whether best coefficients have a closed form, so that tables of exchanges are exact:
+        squared loss, no lambda1, no bounds.
+        """
+        return self.quadratic and not lambda1 and not self.boxed
+
+    @property
+    def by_rows(self):
+        """Whether the loss is a sum over rows of a function of one predictor each: neither classes
+        or responses nor rows are fitted together.
+        """
+        return self.turn is None and not self.loss.traits.coupled
+
     # -------------------- the units that are chosen: columns, or groups of columns
+
+    @property
+    def units(self):
+        """The `Groups` that sizes count, which may be columns, under their numbers."""
+        return self.groups or one_each(range(self.factor.size), self.factor)
 
     @property
     def free_units(self):
@@ -199,7 +235,7 @@ class Problem:
     @property
     def unit_factor(self):
         """What multiplies lambda0 in the cost of each unit (units,)."""
-        return self.factor if self.groups is None else self.groups.factor
+        return self.units.factor
 
     @property
     def even_cost(self):
@@ -210,7 +246,7 @@ class Problem:
     @property
     def hierarchy(self):
         """Which groups need others in a model, None where none does."""
-        return None if self.groups is None else self.groups.hierarchy
+        return self.units.hierarchy
 
     def columns_of(self, units):
         """Columns of a set of units, held ones among them: they themselves, or those of groups with
@@ -424,10 +460,11 @@ def all_rows_of(model, jobs=1):
     share the memory allowed.
     """
     p = model.problem
-    single = p.quadratic and p.turn is None
-    more = {"y": p.y, "products": model.q_all} if single else {}
-    if p.quadratic and model.cluster is None:
-        more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
+    more = {}
+    if p.quadratic:
+        more = {"y": p.y, "products": model.q_all} if p.turn is None else {}
+        if model.cluster is None:
+            more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.centered, jobs=jobs, **more)
 
 

@@ -30,13 +30,18 @@ from .traits import MONOTONE, ORDERED, held_by
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
 SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
-SHORTER = (1e5, 1e3)  # the same where HiGHS does not solve the program with those before
+SHORTER = 1e5  # the same of functions of rows
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
+ROUNDED = 1e-13  # the same below which they are for sure: no more than rounding tells them apart
+
+
+class Untold(Exception):
+    """Linear programs do not tell whether a direction lets functions grow."""
 
 
 class Functions(NamedTuple):
@@ -74,6 +79,18 @@ class Face(NamedTuple):
     def complete(self):
         """Whether every term vanishes."""
         return bool(self.gone.all())
+
+    @property
+    def clear(self):
+        """Whether no direction changes the functions that are left so little that it is among those
+        of `free`, and yet by more than rounding. Along such a one their terms may have an optimum
+        that is lower, as beside a row that is a million times farther out than the others.
+        """
+        left = self.functions.A[~self.gone]
+        if not len(left):
+            return True
+        size = np.linalg.svd(np.linalg.qr(left, mode="r"), compute_uv=False)
+        return not ((size > ROUNDED * size[0]) & (size <= SAME_SPAN * size[0])).any()
 
     @property
     def direction(self):
@@ -259,7 +276,10 @@ def face_near(functions, x):
         # what the others keep from changing changes by rounding
         size = np.linalg.norm(along, axis=1)
         along[size <= SAME_SPAN * np.linalg.norm(A[may], axis=1)] = 0.0
-        face = face_of(Functions(along, held[may], at[may], -ones, ones, ones))
+        try:
+            face = face_of(Functions(along, held[may], at[may], -ones, ones, ones))
+        except Untold:
+            continue
         if face is not None:
             gone = np.zeros(held.size, dtype=bool)
             gone[may] = face.gone
@@ -332,6 +352,10 @@ def _bits(columns):
 def face_of(functions):
     """The `Face` of functions, None where no direction lets one grow: a linear program.
 
+    Columns may be so nearly dependent that a direction has entries of a million. Where HiGHS does
+    not solve that program, or rounding hides what it finds, it is asked for the functions of some
+    rows instead, of which those of the others are combinations of a size near 1 (`_of_rows`).
+
     Parameters
     ----------
     functions : Functions
@@ -339,33 +363,70 @@ def face_of(functions):
     Returns
     -------
     Face or None
+
+    Raises
+    ------
+    Untold
+        Where neither program tells.
     """
     A, held = functions.A, functions.held
     if not A.shape[1] or held.all():
         return None
     some, back = np.unique(A[~held], axis=0, return_inverse=True)
-    still = np.unique(A[held], axis=0)
-    m, q = some.shape
-    grown = scipy.sparse.hstack([scipy.sparse.csr_array(-some), scipy.sparse.eye_array(m)])
-    kept = scipy.sparse.csr_array(np.hstack([still, np.zeros((len(still), m))]))
-    for longest in (LONGEST, *SHORTER):
-        low = np.concatenate([functions.low * longest, np.zeros(m)])
-        high = np.concatenate([functions.high * longest, np.ones(m)])
-        found = scipy.optimize.linprog(
-            np.concatenate([np.zeros(q), -np.ones(m)]),
-            A_ub=grown,
-            b_ub=np.zeros(m),
-            A_eq=kept,
-            b_eq=np.zeros(len(still)),
-            bounds=np.column_stack([low, high]),
-        )
-        if found.x is not None:
+    still, unit = np.unique(A[held], axis=0), np.eye(A.shape[1])
+    sides = np.vstack([unit[functions.low == 0.0], -unit[functions.high == 0.0]])
+    B = np.vstack([some, still, sides])
+    for longest in (LONGEST, SHORTER):
+        B = _of_rows(B) if longest == SHORTER else B
+        grown = _growing(*np.split(B, (len(some), len(some) + len(still))), longest)
+        if grown is None:
+            continue
+        if not grown.any():
+            return None
+        gone = np.zeros(held.size, dtype=bool)
+        gone[~held] = grown[back.ravel()]
+        face = _shortest(functions, gone)
+        if face is not None:
+            return face
+    raise Untold
+
+
+def _growing(some, still, sides, longest):
+    """Which of the functions `some` grow along a direction, of entries up to `longest`, that lets
+    as many grow as possible, changes none of `still` and lets none of `sides` fall; None where
+    HiGHS does not solve the program.
+    """
+    (m, q), s, sparse = some.shape, len(still), scipy.sparse.csr_array
+    found = scipy.optimize.linprog(
+        np.concatenate([np.zeros(q), -np.ones(m)]),
+        A_ub=scipy.sparse.block_array(
+            [[sparse(-some), scipy.sparse.eye_array(m)], [sparse(-sides), None]]
+        ),
+        b_ub=np.zeros(m + len(sides)),
+        A_eq=scipy.sparse.hstack([sparse(still), sparse((s, m))]),
+        b_eq=np.zeros(s),
+        bounds=np.repeat([(-longest, longest), (0.0, 1.0)], (q, m), axis=0),
+    )
+    return None if found.x is None else found.x[q:] > GROWS
+
+
+def _of_rows(A):
+    """The functions A (m, q) in terms of f of them, (m, f): the rows of these are those of the
+    identity, and entries of the others are about 1 at most. Gauss-Jordan elimination with the
+    largest pivots.
+    """
+    B, least = A.copy(), SAME_SPAN * np.abs(A).max(initial=0.0)
+    rows, columns = np.ones(A.shape[0], dtype=bool), np.ones(A.shape[1], dtype=bool)
+    while rows.any() and columns.any():
+        left = np.abs(B) * rows[:, None] * columns
+        i, j = np.unravel_index(left.argmax(), left.shape)
+        if not left[i, j] > least:
             break
-    else:
-        return None
-    gone = np.zeros(held.size, dtype=bool)
-    gone[~held] = (found.x[q:] > GROWS)[back.ravel()]
-    return _shortest(functions, gone) if gone.any() else None
+        column = B[:, j] / B[i, j]
+        B -= np.outer(column, B[i])
+        B[:, j] = column
+        rows[i] = columns[j] = False
+    return B[:, ~columns]
 
 
 def _shortest(functions, gone):

@@ -140,10 +140,8 @@ def in_user_units(
         The fit in the user's units.
     """
     support = fit.support
-    # squared losses have such coefficients already; a known predictor spares a read of X
-    if problem.groups is not None and not (problem.quadratic or lambda1 or lambda2):
-        if predicted is None and not problem.boxed:
-            fit = basic(problem, fit)
+    if predicted is None and not (lambda1 or lambda2):  # a known predictor spares a read of X
+        fit = _independent(problem, fit)
     beta, intercept, b = _coefficients(problem, data, fit)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
@@ -164,7 +162,7 @@ def in_user_units(
     on_grid = not np.isnan(lambda0)
     objective = loss + shrinkage
     if on_grid:
-        objective += lambda0 * _cost(problem, data, support, beta, chosen)
+        objective += lambda0 * _cost(problem, support, beta, chosen)
     status = _status(data, flags)
     if status == FitStatus.SEPARATED and (on_grid or data.loss.traits.recession == NO_RECESSION):
         optimality = Optimality.UNVERIFIED  # its infimum is not known, or was not compared
@@ -219,9 +217,7 @@ def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
         One for each g, separated where `plain` is.
     """
     s, support = shrunken, shrunken.support
-    groups, predicted = problem.groups is not None, None
-    if groups and not problem.quadratic and not problem.boxed:
-        plain = basic(problem, plain)
+    predicted, plain = None, _independent(problem, plain)
     beta, intercept, _ = _coefficients(problem, data, plain)
     if measured or s.thresholds is not None:
         Z = data.design.columns(support)
@@ -254,7 +250,7 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         b = _standardized(problem, data, s.support, beta)
         shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
         if not np.isnan(s.lambda0):
-            cost = s.lambda0 * _cost(problem, data, s.support, beta, s.groups)
+            cost = s.lambda0 * _cost(problem, s.support, beta, s.groups)
     return s._replace(
         beta=beta,
         intercept=intercept,
@@ -265,6 +261,15 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         thresholds=thresholds,
         relax=float(g),
     )
+
+
+def _independent(problem, fit):
+    """A fit without shrinkage with coefficients on independent columns only; those of single
+    columns, and of squared losses, are so already.
+    """
+    if problem.groups is None or problem.quadratic or problem.boxed:
+        return fit
+    return basic(problem, fit)
 
 
 def _loss_at(data, weights, eta):
@@ -304,6 +309,11 @@ def present(beta):
     return beta != 0 if beta.ndim == 1 else (beta != 0).any(axis=1)
 
 
+def in_use(support, beta, groups):
+    """The units of a solution: columns with a coefficient that is not 0, or the chosen groups."""
+    return support[present(beta)] if groups is None else groups
+
+
 def _fewer(problem, support, beta, chosen):
     """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
     if problem.groups is None:
@@ -317,12 +327,9 @@ def _fewer(problem, support, beta, chosen):
     return np.unique(owner[counts[np.concatenate(columns)]]).size < chosen.size
 
 
-def _cost(problem, data, support, beta, chosen):
-    """sum f_j over the unforced columns with a coefficient that is not 0, or the chosen groups."""
-    if problem.groups is not None:
-        return float(problem.groups.factor[chosen].sum())
-    counted = present(beta) & ~problem.locked(support)
-    return float(data.factor[support[counted]].sum())
+def _cost(problem, support, beta, chosen):
+    """sum f_j over the columns with a coefficient that is not 0, or the chosen groups."""
+    return float(problem.unit_factor[in_use(support, beta, chosen)].sum())
 
 
 def _status(data, flags):

@@ -33,7 +33,7 @@ import numpy as np
 from numba.core import types
 
 from ..compiled import address_of, part, verb_at
-from ..core.dispatch import calling, generic, njit, njit_by_address
+from ..core.dispatch import calling, generic, njit, njit_by_address, njit_inlined
 
 HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
@@ -575,7 +575,7 @@ def hessian_of_rows(loss, y, weights, Z, S, eta, H):
     """
 
 
-@njit
+@njit_inlined
 def dual_gain(loss, y, w, eta, slope_here, dual, move):
     """What a row of weight w adds to the value of a dual point over that of the loss at eta, for
     predictors that have moved by `move`: dual move less w times the gap of the conjugate. The

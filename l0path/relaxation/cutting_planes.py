@@ -107,7 +107,7 @@ class FeatureGenerating:
                 f"loss={name_of(problem.loss)!r} has no bounded curvature, which "
                 "feature_generating needs for its steps; use algorithm='swap' or 'pg'"
             )
-        if np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any():
+        if problem.boxed:
             raise ValueError(
                 "lower= and upper= bound coefficients, which feature_generating takes apart into "
                 "blocks that have no bounds of their own; leave them infinite, "

@@ -66,14 +66,12 @@ def _of_units(problem, gains):
     """(what each column, or group, that may be chosen lowers the tangents by at most, their costs
     for lambda0 = 1). Groups that share a column count it each.
     """
-    groups, free = problem.groups, np.flatnonzero(problem.free_units)
-    if groups is None:
-        return gains[free], np.where(np.isfinite(problem.factor[free]), problem.factor[free], 0.0)
-    own = gains[groups.columns]
-    own[np.isin(groups.columns, problem.forced)] = 0.0
-    units = np.zeros((len(groups.labels), gains.shape[1]))
-    np.add.at(units, groups.owners(), own)
-    return units[free], groups.factor[free]
+    units, free = problem.units, np.flatnonzero(problem.free_units)
+    own = gains[units.columns]
+    own[np.isin(units.columns, problem.forced)] = 0.0
+    out = np.zeros((len(units.labels), gains.shape[1]))
+    np.add.at(out, units.owners(), own)
+    return out[free], units.factor[free]
 
 
 def _tangents(problem, solutions):

@@ -302,6 +302,8 @@ def _features(path, columns, language, used):
     term_of = {j: term for term, at in formula.terms for j in at}
     out = []
     for j, name in zip(columns, names, strict=True):
+        if j not in term_of:  # files of version 0.1 have no terms
+            raise _no_code(name)
         found = _readings(name, [factor.expr for factor in factors[term_of[j]]], formula)
         if len(found) != 1:
             raise _no_code(name)

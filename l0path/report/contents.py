@@ -44,12 +44,9 @@ def page_data(path, cv):
         )
     choices, rows = _choices(path, cv), _rows(path, cv, ever, log)
     two = path.classes is not None and len(path.classes) == 2
-    unit, groups = "group" if meta.groups is not None else "feature", _groups(path, ever)
-    family = (
-        list(range(ever.size))
-        if groups is None
-        else [list(dict.fromkeys(groups)).index(label) for label in groups]
-    )  # what shares a color
+    unit, groups = meta.units.unit, _groups(path, ever)
+    shared = groups or list(range(ever.size))
+    family = [list(dict.fromkeys(shared)).index(label) for label in shared]  # what shares a color
     return {
         "about": f"{path._meta.loss.replace('_', ' ')} loss, penalty {path._meta.penalty}, "
         f"{path.n} rows, {path.p} features, of which {ever.size} enter; {len(path)} models; "
@@ -275,7 +272,7 @@ def good_models(path, found):
     return {
         "said": found._said(),
         "score": found.score,
-        "unit": "feature" if path._meta.groups is None else "group",
+        "unit": path._meta.units.unit,
         "marks": sorted({sign for row in rows for sign in row[3] if sign}),
         "relative": found.score == "objective",
         "names": [str(name) for name in share.index],

@@ -298,7 +298,7 @@ def certificate_html(certificate):
     objectives and bound lie.
     """
     c, m = certificate, certificate.model
-    names, unit = c._names(c.fixed_in), "features" if m.path._meta.groups is None else "groups"
+    names, unit = c._names(c.fixed_in), f"{m.path._meta.units.unit}s"
     needed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     rows = [
         (c._score, f"{c.incumbent:.6g}"),

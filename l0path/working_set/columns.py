@@ -29,8 +29,8 @@ PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):
-    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k,
-    k) of G_SS + 2 lambda2 I.
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), (m, q) with several responses,
+    diagonal a (m,), inverse B (k, k) of G_SS + 2 lambda2 I.
     """
 
     rows: np.ndarray
@@ -296,11 +296,32 @@ class WorkingColumns:
             The number of the support and its fit; -1 and None where there is none.
         """
         for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
-            start = b if self.problem.quadratic else (b, b0)
-            fit = self.refit(support, *shrinkage, start, target)
+            fit = self.refit(support, *shrinkage, (b, b0), target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit
         return -1, None
+
+    def independent(self, support, lambda2):
+        """Positions in a support of the columns that refits give coefficients: all of them, where
+        they bear linear dependence.
+        """
+        return np.arange(support.size)
+
+    def gram_blocks(self, places):
+        """Gram blocks, row by row, of several sets of positions, if a Gram matrix is at hand."""
+        return []
+
+    def may_enter(self):
+        """(w,) the working columns that exchanges may add."""
+        return self.problem.usable[self.W]
+
+    def needs(self):
+        """(w, w) which columns each needs beside it; (0, 0) where none does."""
+        return np.zeros((0, 0), dtype=bool)
+
+    def as_units(self, fit):
+        """A Fit as one of the units that sizes count."""
+        return fit
 
     def bounds_of(self, support):
         """Box of a support, two (k,) arrays; of several supports (m, k) each."""

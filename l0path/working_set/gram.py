@@ -2,6 +2,8 @@
 after it is made.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..core import threads
@@ -10,18 +12,30 @@ from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import Derivatives
+from .groups import GramCurvature
 from .least_squares import least_squares
 from .linear_algebra import invert
-from .quadratic import solve_quadratic
+from .quadratic import solve_quadratics
 
 GRAM_STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `verified_slopes`
 TINY_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 
 
+class FitState(NamedTuple):
+    """A fit as a check over all columns sees it: F is `scale` times a quadratic with the Gram
+    matrix.
+    """
+
+    scale: float
+    B: np.ndarray  # (k, k), inverse Hessian of F
+    c: np.ndarray | None = None  # (p, q), downhill slopes; None: those of the squared loss
+
+
 class GramModel(WorkingColumns):
-    """Squared loss: G (w, w) Gram matrix of the working columns, q (p,) their products with y, and
-    Gram rows over all p columns for those that were ever read.
+    """Squared loss: G (w, w) Gram matrix of the working columns, q (w,) their products with y, and
+    Gram rows over all p columns for those that were ever read. With several responses y (n, r) the
+    products are (w, r), and coefficients (k, r).
     """
 
     def __init__(self, problem):
@@ -31,7 +45,7 @@ class GramModel(WorkingColumns):
         self.reads += 1
         self.half_square = 0.5 * float(np.sum(p.weights @ (p.y * p.y)))
         self.G = np.empty((0, 0))
-        self.q = np.empty(0)
+        self.q = self.q_all[:0]
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
         self._spare = {}  # lambda2 -> see `_forced_spare`
@@ -92,32 +106,24 @@ class GramModel(WorkingColumns):
         return self.refit(self.problem.forced, lambda1, lambda2)
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
-        """Best coefficients on a support of working columns."""
+        """Best coefficients on a support of working columns, from a start (b, b0)."""
         self.refits += 1
         at = self.where[support]
+        b = np.zeros((at.size, *self.q.shape[1:])) if start is None else start[0]
         if (lambda1 or self.boxed) and self.hidden(support, lambda2):
-            return self.within(support, lambda1, lambda2, start)
+            return self.within(support, lambda1, lambda2, b)
         if self.near is not None and self.negligible_ridge(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
         G, q = self.G[at[:, None], at], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
-        x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
-        violation = (
-            solve_quadratic(
-                H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200
-            )
-            if at.size
-            else 0.0
-        )
-        value = (
-            self.half_square
-            - q @ x
-            + 0.5 * x @ (G @ x)
-            + lambda1 * np.abs(x).sum()
-            + lambda2 * x @ x
-        )
+        each, l1 = np.ascontiguousarray(np.atleast_2d(q.T)), np.full(at.size, float(lambda1))
+        x = np.array(b.T, dtype=np.float64, order="C").reshape(each.shape)
+        violation = solve_quadratics(H, each, l1, *self.bounds_of(support), x, 200)
+        x = np.ascontiguousarray(x.T).reshape(q.shape)
+        value = self.half_square - np.vdot(q, x) + 0.5 * np.vdot(x, G @ x)
+        value += lambda1 * np.abs(x).sum() + lambda2 * np.vdot(x, x)
         return Fit(
             support,
             x,
@@ -131,13 +137,15 @@ class GramModel(WorkingColumns):
         grows with their condition and not with its square; rank: of these up to CONDITION.
         """
         p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
-        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        A, y = (self.Z[self.where[support]] * root).T, (root * p.y.T).T
         if lambda2:
-            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
+            A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
+            y = np.concatenate([y, np.zeros((k, *y.shape[1:]))])
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
         b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
-        residual = y - A @ (b / unit)
-        return Fit(support, b / unit, p.shift, 0.5 * float(residual @ residual)), int(rank)
+        b = (b.T / unit).T
+        residual = y - A @ b
+        return Fit(support, b, p.shift, 0.5 * float(np.vdot(residual, residual))), int(rank)
 
     def _gram(self):
         return self.G[: self.width, : self.width]
@@ -149,21 +157,32 @@ class GramModel(WorkingColumns):
             self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
         return self._spare.get(lambda2, 0)
 
-    def within(self, support, lambda1, lambda2, start):
-        """Like `on_rows` with lambda1 and within the bounds: Fit."""
+    def within(self, support, lambda1, lambda2, b):
+        """Like `on_rows` with lambda1 and within the bounds, from coefficients b: Fit."""
         p, k, root = self.problem, support.size, np.sqrt(self.problem.weights)
         A, y = (self.Z[self.where[support]] * root).T, np.append(root * p.y, np.zeros(k))
         A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
-        l1, b = np.full(k, lambda1), np.zeros(k) if start is None else start
-        b, optimal = least_squares(A, y, l1, *self.bounds_of(support), b)
+        b, optimal = least_squares(A, y, np.full(k, lambda1), *self.bounds_of(support), b)
         residual, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
         value = 0.5 * float(residual @ residual) + lambda1 * float(np.abs(b).sum())
         return Fit(support, b, p.shift, value, flags)
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""
-        p, eta = self.problem, fit.b @ self.Z[self.where[fit.support]]
-        return Derivatives(eta, p.weights * (eta - p.y), p.weights)
+        p, eta = self.problem, self.Z[self.where[fit.support]].T @ fit.b
+        return Derivatives(eta, (p.weights * (eta - p.y).T).T, p.weights)
+
+    def curvature(self, fit):
+        """The GramCurvature at a fit."""
+        return GramCurvature(self, fit)
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramCurvature.downhill` of the working columns at some positions."""
+        return self.q[at].T - b @ rows
+
+    def gram_blocks(self, places):
+        """As `WorkingColumns.gram_blocks`."""
+        return [self.G[J[:, None], J].ravel() for J in places]
 
     def inverse(self, fit, lambda2):
         """B of a fit."""
@@ -180,10 +199,28 @@ class GramModel(WorkingColumns):
         rows = self.G[self.where[fit.support], first : self.width]
         return Quadratic(
             rows,
-            self.q[first:] - fit.b @ rows,
+            self.q[first:] - rows.T @ fit.b,
             np.ascontiguousarray(np.diagonal(self.G)[first : self.width]),
             self.inverse(fit, lambda2),
         )
+
+    def gradients(self, fits):
+        """[(downhill slopes (p, q) of all columns, what F is times the quadratic with their Gram
+        matrix)] of fits of several responses, in one read of X.
+        """
+        self.reads += 1
+        C = self.problem.X.correlate(np.hstack([-self.derivatives(fit).slopes for fit in fits]))
+        return [(c, 1.0) for c in np.split(C, len(fits), axis=1)]
+
+    def over_all(self, fits, lambda2):
+        """The FitState of each fit for a check over all columns."""
+        return [FitState(1.0, self.inverse(fit, lambda2)) for fit in fits]
+
+    def of_all(self, fit, state, columns):
+        """The Quadratic on a slice of all p columns, from the Gram rows of the support."""
+        rows = self.rows[[self.row_of[j] for j in fit.support.tolist()], columns]
+        c = self.q_all[columns] - rows.T @ fit.b if state.c is None else state.c[columns]
+        return Quadratic(state.scale * rows, c, state.scale * self.problem.square[columns], state.B)
 
     def read(self, supports):
         """Fetch the Gram rows over all p columns of every member of the supports that is not cached

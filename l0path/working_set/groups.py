@@ -2,6 +2,7 @@
 quadratic at a fit, and Gram blocks.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
+from ..formula.hierarchy import NoHierarchy
+from ..problem.dependence import LEAST_EIGENVALUE, from_rows
 from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
@@ -51,12 +54,9 @@ class GroupQuadratic(NamedTuple):
     members: np.ndarray  # member i has the columns members[i] .. members[i + 1]
     ids: np.ndarray  # ids[i] is the group of member i
     B: np.ndarray  # (K, K), inverse Hessian
-    b: np.ndarray  # (K,), coefficients
-    ZV: np.ndarray | None = None  # (K, n), the columns times the curvatures
-    slopes: np.ndarray | None = None  # (n,), -dF by rows
-    v: np.ndarray | None = None  # (n,), curvatures; None for the squared loss
-    eta: np.ndarray | None = None  # (n,), predictor
-    coupled: np.ndarray | None = None  # (K, r), what a coupled loss takes off, see RowModel.coupled
+    b: np.ndarray  # (q, K), coefficients
+    curvature: "GramCurvature | RowCurvature | None" = None
+    columns: tuple = ()  # those of `at`, see `columns` of the curvature
 
 
 class GroupBlocks(NamedTuple):
@@ -71,12 +71,103 @@ class GroupBlocks(NamedTuple):
 
 class Crossing(NamedTuple):
     """The quadratic at a fit with the m columns of several groups: rows (K, m) = G_{S, columns},
-    gradient c (m,), Gram blocks.
+    gradient c (q, m), Gram blocks.
     """
 
     rows: np.ndarray
     c: np.ndarray
     blocks: GroupBlocks
+
+
+class GramCurvature(NamedTuple):
+    """F near a fit, for q responses or one: `scale` times a quadratic that has the Gram matrix of
+    the working columns. It is exact for the squared loss.
+
+    The verbs of this class and the next: `columns` of the fit and those `beside` it at some
+    positions in W, as tuples of arrays with an entry or a row for each; the `product` of two such,
+    their second derivatives; downhill slopes; a root R of the Hessian R R', None for none; and
+    Gram blocks.
+    """
+
+    model: "object"  # the GramModel
+    fit: "object"
+    scale: float = 1.0
+
+    def columns(self, at):
+        """The columns at some positions in W."""
+        return (at,)
+
+    beside = columns
+
+    def product(self, some, others):
+        """Second derivatives of some columns with others, (k, m)."""
+        G = self.model.G[some[0][:, None], others[0]]
+        return G if self.scale == 1.0 else self.scale * G
+
+    def downhill(self, some, b, rows):
+        """Downhill slopes of some columns, (q, m), beside columns with the coefficients b (q, K),
+        with which they have the second derivatives `rows` (K, m).
+        """
+        return np.ascontiguousarray(self.model.downhill(self.fit, some[0], b, rows))
+
+    def root(self, some):
+        """The root of the Hessian of some columns, (k, n)."""
+        return self.model.Z[some[0]] * np.sqrt(self.scale * self.model.problem.weights)
+
+    def fill_blocks(self, some, blocks):
+        """The GroupBlocks of some columns, from those of the Gram matrix."""
+        return blocks._replace(values=self.scale * blocks.values)
+
+
+class RowCurvature(NamedTuple):
+    """F near a fit of a RowModel, to second order: see `GramCurvature`."""
+
+    problem: "object"
+    Z: np.ndarray  # (w, n), the working columns
+    eta: np.ndarray  # (n,), predictor
+    slopes: np.ndarray  # (n,), in it
+    v: np.ndarray  # (n,), curvatures
+
+    def columns(self, at):
+        """The columns at some positions in W, see `curved`."""
+        return curved(self.problem, self.eta, self.v, self.Z[at])
+
+    def beside(self, at):
+        """As `columns`, but that they need not be centered."""
+        first = int(at[0]) if at.size else 0
+        in_order = np.array_equal(at, np.arange(first, first + at.size))
+        Z = self.Z[first : first + at.size] if in_order else self.Z[at]
+        if self.problem.loss.traits.coupled:
+            return curved(self.problem, self.eta, self.v, Z)
+        return Z, Z, np.empty((at.size, 0))
+
+    def product(self, some, others):
+        """As in `GramCurvature`; the others need not be centered."""
+        out = some[1] @ others[0].T
+        if some[2].size:
+            out -= some[2] @ others[2].T
+        return out
+
+    def downhill(self, some, b, rows):
+        """As in `GramCurvature`."""
+        return -(some[0] @ self.slopes)[None]
+
+    def root(self, some):
+        """As in `GramCurvature`."""
+        return None if self.problem.loss.traits.coupled else some[0] * np.sqrt(self.v)
+
+    def fill_blocks(self, some, blocks):
+        """The GroupBlocks of some columns."""
+        (Z, ZB, P), (starts, at, _) = some, blocks
+        blocks = GroupBlocks(starts, at, np.empty(at[-1]))
+        if not self.problem.loss.traits.coupled:
+            blocks_of(Z, self.v, self.problem.intercept, blocks, 0, at.size - 1)
+            return blocks
+        for g in range(at.size - 1):
+            own = slice(starts[g], starts[g + 1])
+            block = ZB[own] @ Z[own].T - P[own] @ P[own].T
+            blocks.values[at[g] : at[g + 1]] = block.ravel()
+        return blocks
 
 
 def inverse(H):
@@ -135,6 +226,7 @@ class GroupModel:
             float(lambda2),
         )
         groups, usable = self.problem.groups, self.problem.usable
+        self.hierarchy = groups.hierarchy or NoHierarchy()
         owner, kept = groups.owners(), usable[groups.columns]
         count = len(groups.labels)
         sizes = np.bincount(owner[kept], minlength=count)
@@ -146,7 +238,7 @@ class GroupModel:
         self.widest = int(sizes.max(initial=1))
         self.single = bool((sizes == 1).all())  # whether every group is one column
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
-        self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
+        self.closed = self.problem.closed_form(lambda1)
         self.exact = self.closed and not self.overlap
         self.weak = False  # whether collinear columns were met, which tables do not see
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
@@ -186,6 +278,32 @@ class GroupModel:
             int(g) for g in self.W if self.free[g] and np.isin(self.of(g), self.model.near).any()
         ]
 
+    @cached_property
+    def owner(self):
+        """(p,) the group of each column, where no two share one."""
+        out = np.zeros(self.problem.X.p, dtype=np.int64)
+        out[self.columns] = np.repeat(np.arange(self.free.size), np.diff(self.start))
+        return out
+
+    def may_enter(self):
+        """As `WorkingColumns.may_enter`, of groups of one column under the strong rule."""
+        may = self.free | np.isin(np.arange(self.free.size), self.forced)
+        return (may & self.hierarchy.met(may))[self.owner[self.model.W]]
+
+    def needs(self):
+        """As `WorkingColumns.needs`, of groups of one column."""
+        own = self.owner[self.model.W]
+        return np.ascontiguousarray(self.hierarchy.needs[own[:, None], own])
+
+    def as_units(self, fit):
+        """A Fit of groups of one column as their GroupFit."""
+        return GroupFit(*fit, np.sort(self.owner[fit.support]))
+
+    @property
+    def members(self):
+        """Number of working groups."""
+        return self.W.size
+
     @property
     def whole(self):
         """Whether every group that may be chosen is a working group."""
@@ -206,19 +324,8 @@ class GroupModel:
         )
         self.starts = np.append(self.starts, self.starts[-1] + np.cumsum(sizes))
         self.at = np.append(self.at, self.at[-1] + np.cumsum(sizes**2))
-        if self.problem.quadratic:
-            G = self.model.G
-            self.blocks = np.concatenate(
-                [
-                    self.blocks,
-                    *(
-                        G[J[:, None], J].ravel()
-                        for J in np.split(
-                            self.places[self.starts[-len(new) - 1] :], np.cumsum(sizes)[:-1]
-                        )
-                    ),
-                ]
-            )
+        places = np.split(self.places[self.starts[-len(new) - 1] :], np.cumsum(sizes)[:-1])
+        self.blocks = np.concatenate([self.blocks, *self.model.gram_blocks(places)])
         return True
 
     # -------------------- restricted optima
@@ -238,30 +345,34 @@ class GroupModel:
             if model.near is not None and model.negligible_ridge(self.lambda2):
                 return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
             G = model.G[at[:, None], at]
-            B, kept = self._inverse(at, G)
+            B, kept = self._inverse(G)
             if len(self.inverses) >= INVERSES:
                 self.inverses.pop(next(iter(self.inverses)))
             self.inverses[groups.tobytes()] = B, kept
-            b = np.zeros(support.size)
             q = model.q[at]
+            b = np.zeros(q.shape)
             b[kept] = B @ q[kept]
             b[kept] += B @ (q - G @ b - 2.0 * self.lambda2 * b)[kept]
-            value = model.half_square - q @ b + 0.5 * b @ (G @ b) + self.lambda2 * b @ b
+            value = model.half_square - np.vdot(q, b) + 0.5 * np.vdot(b, G @ b)
+            value += self.lambda2 * np.vdot(b, b)
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
-        shared = None
+        shared, kept = None, model.independent(support, self.lambda2)
         # coefficients without a finite optimum are far out
         if start is not None and FitStatus.SEPARATED not in start.flags:
-            b = carried(start, support)
-            shared = b if self.problem.quadratic else (b, start.b0)
-        fit = model.refit(support, self.lambda1, self.lambda2, shared, target)
-        return None if fit is None else GroupFit(*fit, groups)
+            shared = carried(start, support[kept]), start.b0
+        fit = model.refit(support[kept], self.lambda1, self.lambda2, shared, target)
+        if fit is None:
+            return None
+        b = np.zeros((support.size, *fit.b.shape[1:]))
+        b[kept] = fit.b
+        return GroupFit(support, b, *fit[2:], groups)
 
     def first_below(self, sets, start, target):
         """(number, GroupFit) of the first of several sets of groups (ascending arrays) whose refit
         from the fit `start` lies below a target, or is no optimum; -1 and None where there is none.
         """
-        if self.problem.quadratic or FitStatus.SEPARATED in start.flags:
-            return self.first_of(sets, start, target)
+        if self.closed or start.b.ndim > 1 or FitStatus.SEPARATED in start.flags:
+            return self._first_of(sets, start, target)
         for groups in sets if not self.whole else ():
             self.grow(groups)
         supports, first = [self.union(groups) for groups in sets], 0
@@ -277,7 +388,7 @@ class GroupModel:
             first = last
         return -1, None
 
-    def first_of(self, sets, start, target):
+    def _first_of(self, sets, start, target):
         """`first_below` by refits one at a time."""
         for e, groups in enumerate(sets):
             fit = self.refit(groups, start, target)
@@ -298,31 +409,42 @@ class GroupModel:
         """(b, b0, F, flags) of the working columns `at` by a system of n: b = A (A'A + 2 lambda2
         I)^-1 y, A = Z sqrt(w).
         """
-        root, y = np.sqrt(self.problem.weights), self.problem.y
-        A = self.model.Z[at] * root
+        root = np.sqrt(self.problem.weights)
+        A, y = self.model.Z[at] * root, (root * self.problem.y.T).T
         M = A.T @ A
         M[np.diag_indices_from(M)] += 2.0 * self.lambda2
         b = A @ cho_solve(
             cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False),
-            root * y,
+            y,
             check_finite=False,
         )
-        residual = root * y - b @ A
-        return b, self.problem.shift, float(0.5 * residual @ residual + self.lambda2 * b @ b), ()
+        residual = y - A.T @ b
+        value = 0.5 * np.vdot(residual, residual) + self.lambda2 * np.vdot(b, b)
+        return b, self.problem.shift, float(value), ()
 
-    def _inverse(self, at, G=None):
-        """B on independent ones of the working columns `at`, and which these are; G: their Gram
-        matrix, where it is at hand.
-        """
-        if self.more_columns_than_rows(at.size):
-            B, kept = inverse_by_rows(
-                self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2
-            )
-        else:
-            G = self.model.G[at[:, None], at] if G is None else G
-            B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
-        self.weak |= kept.size < at.size
+    def _inverse(self, H):
+        """B on independent columns of a Hessian without the ridge, and which these are."""
+        B, kept = inverse(H + 2.0 * self.lambda2 * np.eye(len(H)) if self.lambda2 else H)
+        self.weak |= kept.size < len(H)
         return B, kept
+
+    def refined(self, fit):
+        """A fit of closed form at full accuracy: made from the rows where its columns are so nearly
+        dependent that the normal equations have lost digits, as products of numbers far from their
+        origins are.
+        """
+        model = self.model
+        at = model.where[fit.support]
+        if self.more_columns_than_rows(at.size) or model.near is not None:
+            return fit
+        B, kept = self.inverses.get(fit.key) or self._inverse(model.G[at[:, None], at])
+        inflation = np.diagonal(B) * (np.diagonal(model.G)[at[kept]] + 2.0 * self.lambda2)
+        if kept.size * inflation.max(initial=0.0) * LEAST_EIGENVALUE <= 1.0:
+            return fit
+        part = fit._replace(support=fit.support[kept], b=fit.b[kept])
+        found, b = from_rows(model, part, self.lambda2), np.zeros(fit.b.shape)
+        b[kept] = found.b
+        return fit._replace(b=b, value=found.value)
 
     # -------------------- quadratics
 
@@ -339,58 +461,35 @@ class GroupModel:
             others = np.setdiff1d(fit.support, order, assume_unique=True)
             order = np.concatenate([order, others])
             owner = np.append(owner, np.full(others.size, ids.size))
-        at, more = self.model.where[order], ()
+        place, kept = np.searchsorted(fit.support, order), np.arange(order.size)
+        curvature = self.model.curvature(fit)
+        columns = curvature.columns(self.model.where[order])
         held = self.inverses.get(fit.key)
+        root = curvature.root(columns) if self.more_columns_than_rows(order.size) else None
         if held is not None and held[1].size == order.size:
-            place = np.searchsorted(fit.support, order)
-            B, kept = held[0][place[:, None], place], np.arange(order.size)
-        elif self.problem.quadratic:
-            B, kept = self._inverse(at)
+            B = held[0][place[:, None], place]
+        elif root is not None:
+            B, kept = inverse_by_rows(root, 2.0 * self.lambda2)
         else:
-            eta, slopes, v = self.model.derivatives(fit)
-            Z, ZV, coupled = curved(self.problem, eta, v, self.model.Z[at])
-            if self.more_columns_than_rows(at.size) and not self.problem.loss.traits.coupled:
-                B, kept = inverse_by_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-            else:
-                H = ZV @ Z.T - coupled @ coupled.T
-                H[np.diag_indices_from(H)] += 2.0 * self.lambda2
-                B, kept = inverse(H)
-            if kept.size < at.size:
-                ZV, coupled = ZV[kept], coupled[kept]
-            more = (ZV, slopes, v, eta, coupled)
+            B, kept = self._inverse(curvature.product(columns, columns))
+        b = np.ascontiguousarray(np.atleast_2d(fit.b[place].T))
+        if kept.size < order.size:  # the others have none, whichever a refit has kept
+            whole, columns = columns, tuple(array[kept] for array in columns)
+            rows = curvature.product(whole, columns)
+            b = (b @ rows + curvature.downhill(columns, b, rows)) @ B
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
-        b = (
-            B @ self.model.q[at[kept]]
-            if self.closed
-            else fit.b[np.searchsorted(fit.support, order[kept])]
-        )
-        return GroupQuadratic(at[kept], members, ids, B, b, *more)
+        at = self.model.where[order[kept]]
+        return GroupQuadratic(at, members, ids, B, b, curvature, columns)
 
-    def against(self, fit, quadratic, which):
+    def against(self, quadratic, which):
         """The Crossing of the quadratic at a fit with the working groups `which`, a slice."""
-        left, right = which.start, which.stop
-        J = self.places[self.starts[left] : self.starts[right]]
-        starts, at = self.starts[left : right + 1] - self.starts[left], self.at[left : right + 1]
-        if self.problem.quadratic:
-            G, q, support = self.model.G, self.model.q, self.model.where[fit.support]
-            rows = G[quadratic.at[:, None], J]
-            c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[support[:, None], J])
-            return Crossing(rows, c, GroupBlocks(starts, at, self.blocks))
-        first = int(J[0]) if J.size else 0
-        in_order = np.array_equal(J, np.arange(first, first + J.size))
-        Z = self.model.Z[first : first + J.size] if in_order else self.model.Z[J]
-        at = at - at[0]
-        blocks = GroupBlocks(starts, at, np.empty(at[-1]))
-        if not self.problem.loss.traits.coupled:
-            blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
-            return Crossing(quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), blocks)
-        Z, ZB, coupled = curved(self.problem, quadratic.eta, quadratic.v, Z)
-        for g in range(right - left):
-            own = slice(starts[g], starts[g + 1])
-            block = ZB[own] @ Z[own].T - coupled[own] @ coupled[own].T
-            blocks.values[at[g] : at[g + 1]] = block.ravel()
-        rows = quadratic.ZV @ Z.T - quadratic.coupled @ coupled.T
-        return Crossing(rows, -(Z @ quadratic.slopes), blocks)
+        left, right, curvature = which.start, which.stop, quadratic.curvature
+        starts, at = self.starts[left : right + 1], self.at[left : right + 1]
+        beside = curvature.beside(self.places[starts[0] : starts[-1]])
+        own = GroupBlocks(starts - starts[0], at - at[0], self.blocks[at[0] : at[-1]])
+        rows = curvature.product(quadratic.columns, beside)
+        c = curvature.downhill(beside, quadratic.b, rows)
+        return Crossing(rows, c, curvature.fill_blocks(beside, own))
 
     # -------------------- all groups
 
@@ -427,10 +526,6 @@ class GroupModel:
                 blocks_of(Z, weights, centered, some, 0, stop - start)
 
         threads.run(part, [*bounds, self.free.size])
-
-    def slopes(self, fit):
-        """(dF, curvatures) of a fit by rows, (n,) each."""
-        return self.model.derivatives(fit)[1:]
 
 
 @njit

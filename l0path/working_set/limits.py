@@ -16,6 +16,7 @@ from ..problem.coupled.ordinal import best_thresholds
 from ..problem.recession import (
     Directions,
     Face,
+    Untold,
     face_near,
     face_of,
     functions_of,
@@ -51,8 +52,8 @@ class Limit(NamedTuple):
     x : ndarray of shape (q,)
         All parameters, those of `Face`.
     reached : bool
-        Whether no slope is left along which the value may still fall. With bounds this is not
-        looked at.
+        Whether no slope is left along which the value may still fall, which with bounds is not
+        looked at, and no doubt which directions change what is left (`Face.clear`).
     """
 
     value: float
@@ -71,6 +72,41 @@ class Rows(NamedTuple):
     weights: np.ndarray  # (n,)
     offset: np.ndarray  # (n,)
     intercept: bool  # whether one is fitted
+
+
+class Left(NamedTuple):
+    """What is left of a loss on columns that separate, for all m parameters in the user's units:
+    coefficients, column by column, then intercepts or thresholds.
+
+    Attributes
+    ----------
+    value : float
+        The infimum of the mean loss.
+    coefs : int
+        How many of the parameters are coefficients.
+    params : ndarray of shape (m,)
+        Parameters near the infimum, finite stand-ins of what is infinite among them.
+    sign : ndarray of shape (m,)
+        0 for one that has a finite value; 1 or -1 for one that is infinite with this sign; NaN for
+        one that is infinite with either sign.
+    root : ndarray of shape (m, v)
+        Directions of parameters that change the terms that are left.
+    open : ndarray of shape (m, f)
+        Those that change none of them.
+    hessian : ndarray of shape (v, v)
+        That of the mean loss along `root`.
+    gone : ndarray of bool
+        The terms that vanish, see `Face`.
+    """
+
+    value: float
+    coefs: int
+    params: np.ndarray
+    sign: np.ndarray
+    root: np.ndarray
+    open: np.ndarray
+    hessian: np.ndarray
+    gone: np.ndarray
 
 
 class Separation(NamedTuple):
@@ -101,8 +137,9 @@ class Separation(NamedTuple):
     level_variance: np.ndarray
 
 
-def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
-    """The `Separation` of a loss without shrinkage on columns X; None where there is an optimum.
+def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
+    """The `Left` of a loss without shrinkage on columns X; None where there is an optimum, or
+    linear programs do not tell.
 
     Parameters
     ----------
@@ -122,7 +159,7 @@ def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base
 
     Returns
     -------
-    Separation or None
+    Left or None
     """
     if loss.traits.recession == NO_RECESSION:
         return None
@@ -136,23 +173,45 @@ def separation_of(loss, y, X, *, intercept=True, weights=None, offset=None, base
     rows = Rows(loss, np.asarray(y, dtype=np.float64), weights, offset, level)
     ordered, width = loss.traits.recession == ORDERED, 1 if rows.y.ndim == 1 else y.shape[1] - 1
     shape = (k, width) if rows.y.ndim == 2 else (k,)
-    limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    try:
+        limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+    except Untold:
+        return None
     if limit is None:
         return None
-    face = limit.face
+    face, unit = limit.face, limit.face.functions.unit
     L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
-    sign = np.array([face.sign(one) for one in L])
-    x, of = limit.x, face.functions
-    H = _terms_left(rows, Z, face)(x * of.unit)[2]
     V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
-    root = (L / of.unit) @ V
-    variance = np.einsum("ij,ji->i", root, np.linalg.lstsq(V.T @ H @ V, root.T, rcond=None)[0])
-    variance[sign != 0.0] = np.inf
-    parts = [(one[:coefs].reshape(shape), one[coefs:]) for one in (L @ x, sign, variance)]
-    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
-    return Separation(
-        limit.value, coef, level, coef_sign, level_sign, coef_variance, level_variance
+    return Left(
+        limit.value,
+        coefs,
+        L @ limit.x,
+        np.array([face.sign(one) for one in L]),
+        (L / unit) @ V,
+        (L / unit) @ face.free,
+        V.T @ _terms_left(rows, Z, face)(limit.x * unit)[2] @ V,
+        face.gone,
     )
+
+
+def separation_of(loss, y, X, **more):
+    """The `Separation` of a loss without shrinkage on columns X, from the arguments of `left_of`;
+    None where there is an optimum, or linear programs do not tell.
+    """
+    left = left_of(loss, y, X, **more)
+    if left is None:
+        return None
+    step = np.linalg.lstsq(left.hessian, left.root.T, rcond=None)[0]
+    variance = np.einsum("ij,ji->i", left.root, step)
+    variance[left.sign != 0.0] = np.inf
+    k = np.shape(X)[1]
+    shape = (k,) if np.ndim(y) == 1 else (k, np.shape(y)[1] - 1)
+    parts = [
+        (one[: left.coefs].reshape(shape), one[left.coefs :])
+        for one in (left.params, left.sign, variance)
+    ]
+    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
+    return Separation(left.value, coef, level, coef_sign, level_sign, coef_variance, level_variance)
 
 
 def _asked(face, mean, k, width, ordered, base):
@@ -192,6 +251,11 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     Returns
     -------
     Limit or None
+
+    Raises
+    ------
+    Untold
+        Where linear programs do not tell.
     """
     p, k = problem, Z.shape[0]
     of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
@@ -221,7 +285,12 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         classes = p.y.ndim == 2 and best is None
         if classes and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
             return None
-        face = face_of(of)
+        try:
+            face = face_of(of)
+        except Untold:
+            if best is None:
+                raise
+            face = None
         if face is None and best is None:
             return None
         if face is None:  # hidden by rounding, for there is one
@@ -230,6 +299,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
             x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
+    reached = reached and face.clear
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))
@@ -247,10 +317,8 @@ def _minimized(terms, start, face, box):
     from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
-    x, V = start, np.eye(start.size)
-    if not boxed:  # what changes no term stays 0
-        V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
-        x = V @ (V.T @ x)
+    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    x = start if boxed else V @ (V.T @ start)  # what changes no term stays 0
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
         step = _step(x, g, H, V, box if boxed else None)
@@ -311,13 +379,15 @@ def _finished(terms, x, F, V):
 
 
 def _step(x, g, H, V, box):
-    """The step to the optimum of the quadratic."""
+    """The step to the optimum of the quadratic. Slopes along directions that change no term, of
+    which V has none, are rounding.
+    """
+    g, H = V.T @ g, V.T @ H @ V
     if box is None:
-        g, H = V.T @ g, V.T @ H @ V
         size = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
         return V @ (np.linalg.lstsq(H / size[:, None] / size, -g / size, rcond=1e-14)[0] / size)
-    H = H + TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
-    new = x.copy()
+    g, H, new = V @ g, V @ H @ V.T, x.copy()
+    H += TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
     solve_quadratic(H, H @ x - g, np.zeros(x.size), *box, new, 200)
     return new - x
 

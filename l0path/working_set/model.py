@@ -4,15 +4,12 @@ from ..problem.conjugates import smooth
 from .gram import GramModel
 from .hinge import KinkedModel
 from .rows import RowModel
-from .several.responses import ResponseModel
 
 
 def make_model(problem, max_iter=1000):
     """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
     if problem.turn is not None and not problem.quadratic:
         from .several.multinomial import MultinomialModel as kind  # kernels of this loss alone
-    elif problem.turn is not None:
-        kind = ResponseModel
     elif problem.quadratic:
         kind = GramModel
     else:

@@ -33,6 +33,7 @@ from ..problem.verbs import (
 )
 from .linear_algebra import (
     cholesky,
+    cholesky_solve,
     copy,
     couple,
     filled,
@@ -521,11 +522,16 @@ def diverged(model):
         largest = max(largest, R[a, a])
     for a in range(m):
         R[a, a] += WEAKEST * largest
-    weak = cholesky(R, m)
-    smallest = np.inf
+    if cholesky(R, m) > 0:
+        return True
+    # what a coordinate keeps while all others follow: pivots of the first ones do not, and weights
+    # that are far apart can hide a direction from all pivots
+    move, most = np.empty(m), 0.0
     for a in range(m):
-        smallest = min(smallest, R[a, a] * R[a, a])
-    return weak > 0 or smallest < NO_CURVATURE * largest
+        for c in range(m):
+            move[c] = 1.0 if c == a else 0.0
+        most = max(most, cholesky_solve(R, m, move)[a])
+    return most * NO_CURVATURE * largest > 1.0
 
 
 @njit

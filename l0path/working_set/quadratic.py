@@ -51,6 +51,15 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
 
 
 @njit
+def solve_quadratics(H, q, l1, lower, upper, x, max_rounds):
+    """`solve_quadratic` for each row of q and x, (r, k): the largest violation."""
+    worst = 0.0
+    for r in range(q.shape[0]):
+        worst = max(worst, solve_quadratic(H, q[r], l1, lower, upper, x[r], max_rounds))
+    return worst
+
+
+@njit
 def _correlation(program, x, j):
     """Coordinate j of q - H x."""
     t = program.q[j]

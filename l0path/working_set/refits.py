@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.problem import Fit
-from ..problem.recession import Directions
+from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import NO_RECESSION, SEPARATES
 from ..problem.verbs import along_the_way
@@ -31,6 +31,7 @@ class NewtonRefits:
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
+        self.untold = set()  # of those with None where linear programs did not tell, the bytes
         self.directions = Directions()
 
     def row_data(self, Z):
@@ -110,6 +111,8 @@ class NewtonRefits:
         found = self.fit_of(support, b, level, value, flags)
         if self.runs_off(capped, found, eta) and self._falls(support, value, (b, level), eta):
             return self.limits[support.tobytes()]
+        if free and support.tobytes() in self.untold:
+            return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
 
     def _descended(self, support, basis, start, rules):
@@ -157,7 +160,12 @@ class NewtonRefits:
                 self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
                 return True
             box, Z = self.bounds_of(support), self.Z[self.where[support]]
-            found, new = limit_of(p, Z, *box, b, level, known=(self.directions, support)), None
+            found = new = None
+            try:
+                found = limit_of(p, Z, *box, b, level, known=(self.directions, support))
+                self.untold.discard(key)
+            except Untold:
+                self.untold.add(key)
             if found is not None:
                 flags = (FitStatus.SEPARATED,)
                 known = found.reached and not self.too_close(support)

@@ -19,6 +19,7 @@ from . import newton
 from .columns import Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
 from .gram import GramModel
+from .groups import RowCurvature
 from .linear_algebra import invert, weighted_squares
 from .refits import NewtonRefits, refit_in_turn
 from .several.ordered import clear_optimum, ordered_table
@@ -100,6 +101,12 @@ class RowModel(NewtonRefits, WorkingColumns):
             self._flat.share(self)
         return self._flat
 
+    def squares(self, null):
+        """(columns, curvature): the squared loss whose path starts that of this one, on the same
+        working columns, and how many times it is this loss at the null fit.
+        """
+        return self.flat(), max(float(self.derivatives(null).v.sum()), 1e-12)
+
     def grow(self, J):
         """Add columns J (indices, new ones only are taken) to W; True if any was new."""
         if self._flat is None:
@@ -174,6 +181,10 @@ class RowModel(NewtonRefits, WorkingColumns):
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
         return Derivatives(eta, slopes, v)
+
+    def curvature(self, fit):
+        """The RowCurvature at a fit."""
+        return RowCurvature(self.problem, self.Z, *self.derivatives(fit))
 
     def weighted(self, fit, lambda2):
         """A `Weighted` of the support, an `OrderedTable` for ordered classes; the last ones are

@@ -20,8 +20,9 @@ import l0path
 from l0path.compiled import collection_put_off, indices_at, numbers_at, part, parts
 from l0path.compiled.front_end import RememberingContext, ShortCompiler
 from l0path.compiled.lowering import ShortLower
-from l0path.core.dispatch import njit
-from l0path.working_set.linear_algebra import invert
+from l0path.core.dispatch import generic, njit
+from l0path.core.elementary import exp_minus
+from l0path.working_set.linear_algebra import invert, weighted_square
 
 
 class Pair(NamedTuple):
@@ -209,6 +210,31 @@ def test_entries_and_rows_are_those_of_python(order, dtype):
             marks, out = np.array([True, False, True]), np.zeros(3)
             results.append((kernel(Pair(matrix, marks), at, out), out.tolist(), marks.tolist()))
         assert results[0] == results[1]
+
+
+@generic
+def sum_of_entries(pair):
+    return weighted_square(pair.matrix[0], pair.marks) + exp_minus(pair.matrix[1, 0])
+
+
+def test_what_a_verb_calls_is_not_taken_in_by_force_as_the_verb_is(monkeypatch):
+    forced = {}
+
+    class Told(parts.CalleeLibrary):
+        def finalize(self):
+            super().finalize()
+            for one in map(self._final_module.get_function, self.names):
+                forced[self.name] = b"alwaysinline" in b" ".join(one.attributes)
+
+    monkeypatch.setattr(parts, "CalleeLibrary", Told)
+
+    @njit
+    def entry(pair):
+        return sum_of_entries(pair)
+
+    pair = Pair(np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, np.int8))
+    assert entry(pair) == pytest.approx(5.0 + np.exp(-3.0))
+    assert forced == {"sum_of_entries": True, "weighted_square": False, "exp_minus": True}
 
 
 @pytest.mark.usefixtures("counted")

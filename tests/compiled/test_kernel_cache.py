@@ -8,6 +8,7 @@ import hashlib
 import importlib
 import json
 import os
+import pickle
 import pkgutil
 import shutil
 import stat
@@ -339,6 +340,46 @@ def test_a_folder_that_others_can_write_to_is_not_used(kind, tmp_path, monkeypat
         folders.write(f"some{cache.ENDING}", b"")
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and why in said and entries(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+def test_a_folder_passed_over_is_told_in_each_process(tmp_path, monkeypatch, capsys):
+    """Where nothing is to be stored, too: the temporary folder has every kernel."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "open"))
+    monkeypatch.setattr(cache, "_temporary_folder", lambda make: tmp_path / "own")
+    for _ in range(2):  # processes
+        folders = cache.Folders()
+        folders.write(f"some{cache.ENDING}", pickle.dumps(1))
+        assert "others can write to" in capsys.readouterr().err
+        folders = cache.Folders()
+        for _ in range(2):
+            assert folders.read(f"some{cache.ENDING}") == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "others can write to" in said
+        assert str(tmp_path / "own") in said
+
+
+def open_to_others(path):
+    path.chmod(0o666)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+@pytest.mark.parametrize("spoil", [others_own, open_to_others])
+def test_a_file_of_others_is_not_read(spoil, tmp_path, monkeypatch):
+    """It may be from a time when the folder was open; it is made anew."""
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_temporary_folder", lambda make: None)
+    folders, name, mask = cache.Folders(), f"some{cache.ENDING}", os.umask(0)
+    try:
+        for _ in range(2):
+            folders.write(name, pickle.dumps(1))
+            assert folders.read(name) == 1  # whatever the mask is
+            spoil(tmp_path / "l0path" / name)
+            assert folders.read(name) is None
+    finally:
+        os.umask(mask)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")

@@ -1,7 +1,9 @@
 """All models of some sizes, computed one by one: dependent columns, more columns than rows."""
 
 import math
+import time
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from asked import loss_with
 
 import l0path
 from l0path.core.status import SearchEnd
+from l0path.exact import search as exact_search
 from l0path.exact.all_sizes import choice
 from l0path.exact.all_sizes.enumeration import Enumeration
 from l0path.exact.all_sizes.scores import BestSets, Score
@@ -165,3 +168,21 @@ def test_certificates_without_a_proof_say_why():
     found = path.certify(k=10, time_limit=0.3)
     assert not found.proven
     assert any(text.startswith("no ") for text in found.assumptions)
+
+
+def test_a_search_of_all_sizes_leaves_time_for_fits(monkeypatch):
+    """34,220 logistic models of 60 columns take 5 s, and leaps and bounds, which went first, took
+    all of a limit of 30 s without a proof.
+    """
+
+    def slow(problem, solution, n_best, clock, node_limit):
+        while not clock.over():
+            time.sleep(0.01)
+        return SimpleNamespace(ended=None)
+
+    monkeypatch.setattr(exact_search, "BestOfOne", slow)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12))
+    path = l0path.fit(X, X[:, 0] + rng.logistic(size=80) > 0, loss="logistic", max_k=3)
+    found = path.certify(k=3, time_limit=4)
+    assert found.proven and found.search == "all 220 models compared"

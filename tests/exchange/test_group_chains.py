@@ -35,13 +35,15 @@ def test_chains_are_foretold_as_refits_find_them(rule, seed):
     inside = np.isin(np.arange(7), members)
     at = np.concatenate([own[g] for g in members])
     B = np.linalg.inv(H[np.ix_(at, at)])
-    quadratic = GroupQuadratic(at, ends[:4].copy(), np.array(members), B, B @ q[at])
+    quadratic = GroupQuadratic(at, ends[:4].copy(), np.array(members), B, (B @ q[at])[None])
     chains = found.chains(np.array([3, 5, 6]), inside, np.ones(7, dtype=bool))
     ids = np.concatenate(chains)
     first = np.cumsum([0, *(chain.size for chain in chains)])
     J = np.arange(ends[3], ends[-1])
     rows = H[np.ix_(J, at)]
-    growth = group_chains.Growth(rows, rows @ B, q[J] - rows @ quadratic.b, H[np.ix_(J, J)])
+    growth = group_chains.Growth(
+        rows, rows @ B, (q[J] - rows @ quadratic.b[0])[None], H[np.ix_(J, J)]
+    )
     places = [np.concatenate([own[g] - ends[3] for g in chain]) for chain in chains]
     starts = np.cumsum([0, *(place.size for place in places)])
     values = np.full((len(chains), max(chain.size for chain in chains) + 1), np.nan)

@@ -1,22 +1,20 @@
-"""Sweeps over the sizes: the states of one and of several responses agree where they must."""
+"""Sweeps over the sizes: one and several responses agree where they must."""
 
 import numpy as np
 import pytest
 
-from l0path.exchange import response_table, table, table_sweeps
+from l0path.exchange import table, table_sweeps
 
 
 def swept(products, G, K):
     """The best supports of sizes 0..K after a sweep up, one down, an oscillation and restarts."""
-    w, several = len(G), products.ndim > 1
+    w, q = len(G), table.by_column(products)
     cost = np.zeros(w)
     cost[3] = 1e300  # a column that may not enter
-    q = np.zeros(w) if several else products
     columns = table.Columns(G, q, 0.0, w, np.zeros(w, np.bool_), cost)
-    kind = response_table if several else table
-    state = kind.new_state(products, K + 4) if several else kind.new_state(w, K + 4)
-    kind.clear(state, columns)
-    best = table_sweeps.new_best_supports(K, K, products.shape[1:])
+    state = table.new_state(w, K + 4, q.shape[1])
+    table.clear(state, columns)
+    best = table_sweeps.new_best_supports(K, K, q.shape[1])
     best.value[0] = 10.0
     limits = table_sweeps.Limits(10.0, 1e-10, 1e-14, 0.0, 0, 100)
     noise = np.exp(np.random.default_rng(1).standard_normal((K + 1, K + 1)))
@@ -44,7 +42,7 @@ def test_spare_responses_change_no_sweep():
         assert several.value[k] == pytest.approx(one.value[k], rel=1e-10)
         S = one.S[k, :k]
         b = np.linalg.solve(G[np.ix_(S, S)], q[S])
-        np.testing.assert_allclose(one.b[k, :k], b, rtol=1e-9)
+        np.testing.assert_allclose(one.b[k, :k, 0], b, rtol=1e-9)
         at = several.S[k, :k]
         b = np.linalg.solve(G[np.ix_(at, at)], q[at])
         np.testing.assert_allclose(several.b[k, :k], np.outer(b, [0.6, 0.0, 0.8]), rtol=1e-9)

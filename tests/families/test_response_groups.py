@@ -2,7 +2,7 @@
 certificates against enumeration, and neighbors against refits.
 """
 
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
 import enumerated_families
 import numpy as np
@@ -101,7 +101,29 @@ def test_few_working_groups_give_the_path_of_all(kind, monkeypatch):
     few = l0path.fit(X, y, groups=groups, max_k=4, certify=False, **KINDS[kind])
     np.testing.assert_allclose(few.details.objective, whole.details.objective, rtol=1e-9)
     assert whole.model(k=2).groups == few.model(k=2).groups
-    assert few.details.optimality.tolist()[1:] == ["refit_swap_m"] * 4
+    checked = "refit_swap" if kind == "several" else "refit_swap_m"  # tables of squares are exact
+    assert few.details.optimality.tolist()[1:] == [checked] * 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_exchange_of_groups_improves_a_model_that_claims_it(seed):
+    rng = np.random.default_rng(seed)
+    sets = [list(range(first, last)) for first, last in pairwise((0, 1, 4, 6, 7, 10, 12, 15, 18))]
+    X = rng.standard_normal((40, 18)) @ (np.eye(18) + 0.5 * rng.standard_normal((18, 18)))
+    Y = X[:, [0, 2, 11, 13]] @ rng.standard_normal((4, 3)) + 2.0 * rng.standard_normal((40, 3))
+    path = l0path.fit(X, Y, groups=sets, max_k=4, certify=False)
+    assert path.details.optimality.tolist()[1:] == ["refit_swap"] * 4
+
+    def squares(chosen):
+        A = np.column_stack([np.ones(40), X[:, [j for g in chosen for j in sets[g]]]])
+        return np.linalg.norm(Y - A @ np.linalg.lstsq(A, Y, rcond=None)[0]) ** 2
+
+    for k in range(1, 5):
+        chosen = path.model(k=k).groups
+        others = [g for g in range(len(sets)) if g not in chosen]
+        least = squares(chosen) * (1.0 - 1e-9)
+        for out, into in product(chosen, others):
+            assert squares([g for g in chosen if g != out] + [into]) >= least
 
 
 @pytest.mark.parametrize("kind", KINDS)

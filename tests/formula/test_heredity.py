@@ -16,7 +16,8 @@ from hierarchies import keeps
 from hierarchy_samples import closed_sets, encoded, least_squares, table
 
 import l0path
-from l0path.engine.strategies.closed import ClosedExchanges
+from l0path.engine.strategies import moves
+from l0path.engine.strategies.moves import SetMoves
 from l0path.exchange import group_ranking
 from l0path.exchange.neighborhoods import groups
 from l0path.formula.hierarchy import Hierarchy, hierarchy
@@ -231,26 +232,46 @@ def test_no_exchange_of_terms_improves_what_was_checked(text, rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("text", ["y ~ a*x*b + I(a ** 2)", "y ~ a*c*d"])
 def test_moves_of_several_terms_are_predicted_as_refits_find_them(text, rule, monkeypatch):
-    plain, compared = ClosedExchanges._predicted, []
+    plain, compared = SetMoves._predicted, []
 
-    def checked(search, fit, chains):
-        found = plain(search, fit, chains)
+    def checked(moves, fit, chains):
+        found = plain(moves, fit, chains)
         for chain, values in zip(chains, found, strict=True):
-            new = search.groups.refit(np.union1d(fit.groups, chain), fit)
+            new = moves.groups.refit(np.union1d(fit.groups, chain), fit)
             for value in values[np.isfinite(values)]:
                 compared.append(value)
                 assert value == pytest.approx(new.value, rel=1e-9)
-                drops = [g for _, g in search.steps.drops(new) if g not in chain]
+                drops = [g for _, g in moves.search.steps.drops(new) if g not in chain]
                 if drops:
-                    new = search.groups.refit(new.groups[new.groups != drops[0]], new)
+                    new = moves.groups.refit(new.groups[new.groups != drops[0]], new)
         return found
 
-    monkeypatch.setattr(ClosedExchanges, "_predicted", checked)
+    monkeypatch.setattr(SetMoves, "_predicted", checked)
     l0path.fit(text, table(9), certify=False, heredity=rule)
     assert len(compared) > 5
 
 
 # -------------------- the choice of first levels
+
+
+def test_moves_of_terms_of_several_classes_are_refitted_where_their_quadratic_is_rough(monkeypatch):
+    rng = np.random.default_rng(110)
+    n, p = 150, 48
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.7 * X[:, j - 1] + 0.71 * X[:, j]
+    b = np.zeros(p)
+    b[rng.choice(p, 6, replace=False)] = rng.standard_normal(6)
+    eta = np.column_stack([X @ b, X[:, 3] - X[:, 8], 1.2 * X[:, 20]])
+    data = pd.DataFrame(X[:, :8], columns=list("abcdefgh"))
+    data["y"] = np.argmax(eta + rng.gumbel(size=(n, 3)), axis=1)
+    asked = {"loss": "multinomial", "lambda2": 1e-3, "max_k": 7}
+    found = l0path.fit("y ~ (a + b + c + d + e + f + g + h)**2", data, **asked)
+    monkeypatch.setattr(moves, "CLASSES_MARGIN", 1.0)  # then no move goes without a refit
+    every = l0path.fit("y ~ (a + b + c + d + e + f + g + h)**2", data, **asked)
+    assert [row.objective for row in found] == pytest.approx(
+        [row.objective for row in every], rel=1e-9
+    )
 
 
 def first_levels(data):

@@ -225,12 +225,13 @@ def test_formulas_in_files_are_refused_by_name(files, text, tmp_path):
             l0path.load(file)
 
 
-def test_names_of_functions_in_files_are_those_of_env_only(files, tmp_path):
+def test_names_of_functions_in_files_are_those_of_env_only(tmp_path):
     """A file that names eval as the user's own function gets what env says, and no other."""
-    header, packed = path_header(files("path")[0])
-    found = {**header["meta"]["formula"], "text": "y ~ a + eval(x)", "env": ["eval"]}
+    l0path.fit("y ~ a + f(x)", DATA, env={"f": np.tanh}, max_k=1).save(tmp_path / "path.npz")
+    header, packed = path_header((tmp_path / "path.npz").read_bytes())
+    text = json.dumps(header).replace("f(x)", "eval(x)").replace('"env": ["f"]', '"env": ["eval"]')
     file = tmp_path / "hostile.npz"
-    file.write_bytes(packed({**header, "meta": {**header["meta"], "formula": found}}))
+    file.write_bytes(packed(json.loads(text)))
     path = l0path.load(file)
     with pytest.raises(ValueError, match="'eval' of your own"):
         path.predict(NEW, k=1)

@@ -161,3 +161,17 @@ def test_models_of_random_formulas_have_no_origin(seed):
 @pytest.mark.parametrize("seed", range(200))
 def test_models_of_two_hundred_random_formulas_have_no_origin(seed):
     check(1000 + seed)
+
+
+def test_predictions_do_not_lose_digits_far_from_the_origin():
+    """Normal equations of products of numbers far from 0 left 7 digits where rows leave 11."""
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame(rng.standard_normal((200, 2)), columns=["a", "c"])
+    data["f"] = rng.choice(["u", "v", "w"], 200)
+    data["y"] = data.a * data.c + (data.f == "v") * data.a + rng.standard_normal(200)
+    other = data.assign(a=0.1 * data.a + 32.0, c=1.8 * data.c + 32.0)
+    one, two = (l0path.fit("y ~ a * c * f", d) for d in (data, other))
+    for k in range(len(one)):
+        np.testing.assert_allclose(
+            two.predict(other, k=k), one.predict(data, k=k), rtol=1e-9, atol=1e-9
+        )

@@ -437,3 +437,19 @@ def test_what_is_not_compared_is_told_with_the_numbers_at_hand_and_a_remedy():
     assert classes.near_best(k=1, within=0.01).complete  # as it says
     with pytest.raises(ValueError, match=r"at most 200 features, .* here are 210 features"):
         l0path.best_subset(X, X[:, 3] + rng.standard_normal(50), criterion="bic")
+
+
+def test_values_of_nearly_perfect_models_are_those_of_their_rows():
+    """Gram matrices left 4 digits of a residual sum of squares that is 1e-12 of y'y, and lists were
+    complete with a least value that no model has.
+    """
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((40, 6))
+    y = 1e6 * X[:, 0] + 0.3 * X[:, 2] + rng.standard_normal(40)
+    path = l0path.fit(X, y)
+    for k in (2, 3, 4):
+        good = path.near_best(k=k, within=0.3)
+        assert good.complete
+        np.testing.assert_allclose(good.scores, [m.objective for m in good.models], rtol=1e-7)
+        assert good.scores[0] == pytest.approx(path.model(k=k).objective, rel=1e-7)
+        assert path.certify(k=k, n_best=3).proven

@@ -203,6 +203,48 @@ def test_a_best_model_that_is_no_row_is_whole(tmp_path):
     assert "shrunken" in shrunken.model(rule).details["chosen_by"]
 
 
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_a_term_that_changes_no_fit_is_among_the_sets(loss):
+    """It lowers ebic where more than half of the terms are chosen."""
+    rng = np.random.default_rng(0)
+    code, data = rng.integers(0, 5, 120), pd.DataFrame(rng.normal(size=(120, 4)), columns=[*"abcd"])
+    eta = 0.5 * (data.a + data.b + data.c) + 0.6 * (code == 1) - 0.8 * (code == 3)
+    data["u"], data["v"] = pd.Categorical(code), pd.Categorical(code // 2)
+    data["y"] = eta + rng.normal(size=120) if loss == "squared" else rng.poisson(np.exp(0.6 * eta))
+    path = l0path.fit("y ~ a + b + c + d + u + v", data, loss=loss)
+    found = path.near_best(criterion="ebic", within=1e6)
+    values = {frozenset(m.groups): v for m, v in zip(found.models, found.scores, strict=True)}
+    assert len(values) == 64
+    for terms, value in values.items():
+        if "u" in terms and "v" not in terms:  # the same fit, and another number of sets
+            s = len(terms)
+            more = 2.0 * math.log(comb(6, s + 1) / comb(6, s))
+            assert values[terms | {"v"}] == pytest.approx(value + more, abs=1e-6)
+    chosen = frozenset(path.model("ebic").groups)
+    assert values[chosen] == min(values.values()) and {"u", "v"} <= chosen
+
+
+def test_more_than_20_features_are_said():
+    """Where the rows of a path are not proven to hold the best of all sets."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 25))
+    y = X[:, 0] + rng.normal(size=60)
+    path = l0path.fit(X, y, max_k=25)
+    rows = [s._replace(optimality="global") for s in path._solutions]
+    for given, said in ((rows, None), (rows[:6], "of all sets of up to 5 features")):
+        one = l0path.Path(path._meta, given, path.status, path.notes, (), path._source)
+        told = one.model("bic").details.get("chosen_by")
+        assert told is None if said is None else said in told
+    rows[3] = rows[3]._replace(optimality="refit_swap")
+    one = l0path.Path(path._meta, rows, path.status, path.notes, (), path._source)
+    for name in (*CRITERIA, "mbic", "gic", "cp"):
+        model = one.model(name)
+        assert "more than 20" in model.details["chosen_by"] and "of the rows of the" in repr(model)
+        assert one.select(name) == model._index
+    few = l0path.fit(X[:, :20], y, certify=False)
+    assert "chosen_by" not in few.model("bic").details
+
+
 def test_more_terms_than_are_compared_are_said(monkeypatch):
     data, formula, _ = drawn("squared", 1, 5)
     monkeypatch.setattr("l0path.inspection.all_models.MOST_TERMS", 3)
@@ -245,3 +287,22 @@ def test_paths_with_held_out_scores_have_the_best_set_of_terms(options):
     np.testing.assert_allclose(cv.predict(table, "bic"), own.predict(table), rtol=1e-9)
     with pytest.raises(LookupError, match="is no row of"):
         cv.select("bic")
+
+
+def test_sets_with_a_term_that_others_explain_count_the_rank():
+    """Least squares of dependent columns has coefficients in all of them: df was one too many."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.standard_normal((150, 6)), columns=list("abcdef"))
+    z = rng.integers(0, 4, 150)
+    table["u"], table["v"] = [f"L{i}" for i in z], [f"M{i // 2}" for i in z]
+    table["y"] = table[list("abcde")].sum(axis=1) / 2 + 0.6 * (z == 1) - 0.8 * (z == 3)
+    table["y"] += rng.standard_normal(150)
+    path = l0path.fit("y ~ a + b + c + d + e + f + u + v", table)
+    good = path.near_best(criterion="ebic", within=20)
+    both = [i for i, m in enumerate(good.models) if {"u", "v"} <= set(m.groups)]
+    assert len(both) > 3
+    scores = good.models[0].path.score_table()
+    np.testing.assert_allclose(scores.ebic, good.scores, rtol=1e-12)
+    for i in both:  # the intercept, the numbers and three differences of levels of u
+        assert scores.df[i] == len(good.models[i].groups) + 2
+        assert np.count_nonzero(good.models[i].coef) == scores.df[i]

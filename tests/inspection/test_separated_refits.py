@@ -1,5 +1,8 @@
 """Refits name the coefficients that have no finite estimate."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,3 +72,124 @@ def test_classes_that_separate_are_named():
     )
     with pytest.raises(ValueError, match=r"did not converge.*coefficients? of .*kind\[T.z\]"):
         path.model(index=len(path) - 1).refit()
+
+
+def chosen(frame, loss, left, options):
+    """The refit of a model of a and kind."""
+    path = l0path.fit(
+        f"{left} ~ a + kind", frame, loss=loss, k=[2], lambda2=1e-3, always_include=["a", "kind"]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return path.model(index=len(path) - 1).refit(**options)
+
+
+LEFT = {loss: left for loss, (left, _) in CASES.items()} | {
+    "multinomial": "`class`",
+    "binomial": "share",
+    "tweedie": "count",
+}
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["level", "reference level"])
+@pytest.mark.parametrize("robust", [False, True], ids=["plain", "robust"])
+@pytest.mark.parametrize("loss", LEFT)
+def test_what_is_estimable_is_that_of_the_rows_that_are_left(loss, robust, first):
+    frame = rows(n=120)
+    frame["share"] = np.where(
+        frame.kind == "z", 0.0, np.random.default_rng(3).integers(0, 5, 120) / 4
+    )
+    if first:
+        frame["kind"] = frame["kind"].replace({"z": "-"})
+    rest = frame[~frame["kind"].isin(["z", "-"])]
+    rest = rest.assign(kind=rest["kind"].astype(str))
+    options = {"cov_type": "robust" if loss == "cox" else "HC0"} if robust else {}
+    made = l0path.losses.Tweedie(power=1.5) if loss == "tweedie" else loss
+    want = chosen(rest, made, LEFT[loss], options)
+    if loss == "multinomial":  # Newton steps say that there is no optimum
+        options |= {"method": "bfgs", "gtol": 1e-4}
+    found = chosen(frame, made, LEFT[loss], options)
+    assert not getattr(want, "infinite", ()) and found.infinite
+    numbers = ["a"] if first else ["a", "kind[T.y]"]
+    tolerance = 1e-4 if loss in ("ordinal", "multinomial", "negative_binomial") else 1e-6
+    for of in ("params", "bse", "pvalues"):
+        ours, theirs = (pd.DataFrame(getattr(one, of)).loc[numbers] for one in (found, want))
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    ends, of_rest = found.conf_int(), want.conf_int()
+    if loss != "multinomial":
+        np.testing.assert_allclose(ends.loc[numbers], of_rest.loc[numbers], rtol=tolerance)
+        level = "kind[T.x]" if first else "kind[T.z]"
+        assert np.isnan(found.bse[level]) and ends.loc[level].tolist() == [-np.inf, np.inf]
+        assert np.isfinite(found.params).all() and np.isinf(found.estimates().iloc[:, 0][level])
+        assert " inf " in str(found.summary()) or "-inf " in str(found.summary())
+    if first and loss not in ("multinomial", "cox"):  # which have no tests by contrasts
+        names = list(found.params.index)
+        contrast = np.eye(len(names))[names.index("kind[T.y]")]
+        assert np.isnan(found.t_test(contrast).sd).all()
+        contrast -= np.eye(len(names))[names.index("kind[T.x]")]
+        tested = found.t_test(contrast)
+        assert np.squeeze(tested.effect) == pytest.approx(want.params["kind[T.y]"], rel=tolerance)
+        assert np.squeeze(tested.sd) == pytest.approx(want.bse["kind[T.y]"], rel=tolerance)
+
+
+def empty_reference():
+    """(path of a factor whose reference level has y = 0 only, the same of the other rows)."""
+    frame = rows(n=120)
+    frame["y"] = (frame["sick"] == "yes") & (frame["kind"] != "z")
+    frame["kind"] = frame["kind"].replace({"z": "-"})
+    options = {"loss": "logistic", "k": [2], "always_include": ["a", "kind"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", l0path.errors.SeparationWarning)
+        path = l0path.fit("y ~ a + kind", frame, **options)
+    return path, l0path.fit("y ~ a + kind", frame[frame["kind"] != "-"], **options), frame
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_an_empty_reference_level_leaves_what_glm_finds_on_the_other_rows():
+    path, rest, frame = empty_reference()
+    found = path.model(index=0).refit()
+    # R's summary(glm(y ~ a + kind, binomial, frame[frame$kind != "-", ]))
+    assert found.estimates(p_values=False)["estimate"].round(4).to_dict() == {
+        "(Intercept)": -np.inf,
+        "a": 1.4009,
+        "kind[T.x]": np.inf,
+        "kind[T.y]": np.inf,
+    }
+    tested = found.t_test([0.0, 0.0, -1.0, 1.0])
+    assert np.squeeze(tested.effect) == pytest.approx(0.4126005763, rel=1e-7)
+    assert np.squeeze(tested.sd) == pytest.approx(0.5277544815, rel=1e-7)
+    assert found.bse["a"] == pytest.approx(0.3636526091, rel=1e-7)
+    np.testing.assert_allclose(found.predict(frame), path.model(index=0).predict(frame), atol=1e-9)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.squeeze(again.t_test([0.0, 0.0, -1.0, 1.0]).sd) == np.squeeze(tested.sd)
+    pd.testing.assert_frame_equal(again.conf_int(), found.conf_int())
+    of_classes = (np.arange(120) % 20)[(frame["kind"] != "-").to_numpy()]
+    for kind, all_rows, others in (
+        ("HC3", None, None),
+        ("cluster", {"groups": np.arange(120) % 20}, {"groups": of_classes}),
+    ):
+        robust = path.model(index=0).refit(cov_type=kind, cov_kwds=all_rows)
+        want = rest.model(index=0).refit(cov_type=kind, cov_kwds=others)
+        assert robust.cov_type == kind
+        assert robust.bse["a"] == pytest.approx(want.bse["a"], rel=1e-6)
+    alone = l0path.fit("y ~ a", frame, loss="logistic").model(k=1).refit(cov_type="HC0")
+    both = path.model(index=0).refit(cov_type="HC0")
+    with pytest.raises(ValueError, match="no finite covariance"):
+        l0path.anova(alone, both)
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+def test_tables_of_models_show_what_is_infinite():
+    path, rest, frame = empty_reference()
+    table = path.compare([{"index": 0}], se=True, ci=0.95).iloc[:, 0]
+    want = rest.compare([{"index": 0}], se=True, ci=0.95).iloc[:, 0]
+    for part in ("coefficient", "standard error", "lower", "upper"):
+        assert table[part, "a"] == pytest.approx(want[part, "a"], rel=1e-6)
+    level = [table[part, "kind[T.x]"] for part in ("coefficient", "lower", "upper")]
+    assert level == [np.inf, -np.inf, np.inf] and np.isnan(table["standard error", "kind[T.x]"])
+    scaled = path.compare([{"index": 0}], se=True, standardized=True).iloc[:, 0]
+    scale = scaled["coefficient", "a"] / table["coefficient", "a"]
+    assert scaled["standard error", "a"] == pytest.approx(scale * want["standard error", "a"])
+    assert np.isinf(scaled["coefficient", "kind[T.x]"])
+    assert np.isnan(scaled["coefficient", "(Intercept)"])
+    path.model(index=0).plot(X=frame)

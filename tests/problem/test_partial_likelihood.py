@@ -65,6 +65,15 @@ def test_value_slopes_and_curvature_are_those_of_the_definition(case, spread):
     assert np.diag(v) - half @ half.T == pytest.approx(hessian / events, abs=1e-11)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_a_large_number_that_rows_of_a_stratum_share_is_not_seen(case):
+    """Near copies of columns with large coefficients leave one."""
+    _, times, loss, y, w, eta = instance(case)
+    eta = np.round(eta * 1024) / 1024  # so that sums with 1e9 are exact
+    far = eta + 2.0**30 * (1.0 + times.stratum)
+    assert mean_loss(loss, y, far, w) == pytest.approx(mean_loss(loss, y, eta, w), rel=1e-13)
+
+
 @njit
 def slopes_on_the_way(loss, y, weights, start, end, places, slopes, curvatures):
     """Slopes at places of a line, and the derivatives in slopes (n,) and curvatures (n,) at the

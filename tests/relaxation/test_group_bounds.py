@@ -7,7 +7,7 @@ from group_problems import enumerated, problem
 from thinning import thinned
 
 import l0path
-from l0path.engine.strategies.generating import GeneratedGroups
+from l0path.engine.strategies.groups import GroupExchanges
 
 PENALTIES = {
     "ridge": {"lambda2": 0.3},
@@ -92,9 +92,9 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         )
     path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
     assert "time_limit" in path.status and path.details.lower_bound[1:].isna().all()
-    bound = GeneratedGroups.bound
+    bound = GroupExchanges.bound
     monkeypatch.setattr(
-        GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
+        GroupExchanges, "bound", lambda self, k: np.nan if k == 2 else bound(self, k)
     )
     for grid in (
         dict(max_k=3),
@@ -111,3 +111,15 @@ def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
         X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True
     )
     assert again.details.lower_bound.tolist() == own.details.lower_bound.tolist()
+
+
+def test_bounds_on_a_feature_that_is_excluded_leave_lower_bounds_of_groups():
+    rng = np.random.default_rng(4)
+    X, labels = rng.standard_normal((40, 6)), [0, 0, 1, 1, 2, 2]
+    y = X[:, 0] - X[:, 3] + 0.5 * rng.standard_normal(40)
+    asked = dict(groups=labels, exclude=[5], lambda1=0.01, lambda2=0.1, max_k=2, certify=True)
+    free = l0path.fit(X, y, **asked)
+    lower = np.array([-np.inf] * 5 + [-1.0])
+    path = l0path.fit(X, y, lower=lower, **asked)
+    assert path.details.lower_bound.notna().all()
+    assert path.details.lower_bound.to_numpy() == pytest.approx(free.details.lower_bound)

@@ -5,7 +5,7 @@ import pytest
 
 import l0path
 from l0path.problem.losses import Multinomial
-from l0path.problem.recession import face_of, functions_of, inseparable_classes
+from l0path.problem.recession import Face, face_of, functions_of, inseparable_classes
 from l0path.problem.several import indicators
 from l0path.problem.softmax import softmax_of
 from l0path.problem.traits import FAR_OUT, SEPARATES
@@ -83,6 +83,45 @@ def test_separated_classes_are_found():
 def test_separated_classes_are_found_in_many_problems():
     optima, alarms, separated = check(range(1000, 4000))
     assert optima > 400 and separated > 500 and alarms < 5
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_a_direction_is_found_on_columns_that_a_far_row_makes_nearly_dependent(seed):
+    """It has entries of 1e5, and HiGHS does not solve the program in the coefficients."""
+    rng = np.random.default_rng(seed)
+    Z, codes, none = rng.normal(size=(2, 12)), np.tile([0, 1, 2], 4), np.full(2, np.inf)
+    Z[0, codes == 0] -= 5.0  # one class is apart, the two others are not
+    Z[:, 8] = -9.7e5, -3.3e5
+    Z -= 0.4 * Z[:, [8]]
+    functions = functions_of(Multinomial(), indicators(codes, 3), Z, True, -none, none)
+    face = face_of(functions)
+    grows = functions.A @ face.d
+    assert face.gone.sum() == 16 and grows[face.gone].min() == pytest.approx(1.0)
+    assert np.abs(grows[~face.gone]).max() < 1e-9
+
+
+def test_a_direction_without_curvature_is_seen_where_no_pivot_shows_it():
+    m = 12
+    L = 0.1 * (4.0 * np.eye(m) - 3.0 * np.tri(m))
+    R = L @ L.T
+    assert np.linalg.eigvalsh(R)[0] < 1e-12 < 1e-3 < np.diagonal(L).min() ** 2
+    none = np.zeros(m)
+    for H, lost in ((R, True), (np.eye(m) + R, False)):
+        H = np.ascontiguousarray(H[::-1, ::-1])  # it is factorized from its end
+        model = newton.NewtonModel(none, H, *[none] * 5, np.ones(m), *[none] * 3)
+        assert newton.diverged(model) == lost
+
+
+def test_rounding_of_slopes_moves_nothing_along_what_changes_no_term():
+    face = Face(None, None, None, np.eye(2))
+    box = np.full(2, -np.inf), np.array([1.0, np.inf])
+    x, value, reached = limits._minimized(
+        lambda x: (1.0 - 1e-12 * x[1], np.array([0.0, -1e-12]), 1e-18 * np.eye(2)),
+        np.zeros(2),
+        face,
+        box,
+    )
+    assert not x.any() and value == 1.0 and reached
 
 
 def test_predictors_far_apart_need_no_linear_program(monkeypatch):

@@ -160,7 +160,7 @@ def counted(request) -> Counts:
 
 def _mean_width(data):
     """Mean number of columns of a unit that may be chosen."""
-    return 1.0 if data.groups is None else data.groups.columns.size / len(data.groups.labels)
+    return data.units.columns.size / len(data.units.labels)
 
 
 def _first_columns(data, chosen, squared):

@@ -8,9 +8,11 @@ from .path import Lambda0Path
 
 def candidates_from(model, part, clock):
     """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their
-    lambda0 paths.
+    lambda0 paths; none where it does not serve the problem.
     """
     supports = []
+    if not model.problem.by_rows:
+        return supports
     for settings in (CoordinateDescent(), LocalSearch(refit=False)):
         path = Lambda0Path(model, part, settings, Session(clock))
         path.run()

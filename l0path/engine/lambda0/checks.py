@@ -66,7 +66,7 @@ class EntryCheck:
         """
         descent, p = self.descent, self.model.problem
         correlations, curvature = self._correlations(fits)
-        safety = 1.0 if p.quadratic else descent.safety
+        safety = p.loss.traits.entry_safety
         largest, found = np.zeros(len(fits)), [[] for _ in fits]
         step = max(256, PRODUCTS_AT_ONCE // len(fits))
         for start in range(0, p.X.p, step):

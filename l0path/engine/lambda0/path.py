@@ -25,7 +25,6 @@ from ...working_set.starts import seed
 from ..grids import Grid
 from ..protocols import Point, SliceResult
 from ..rounds import Rounds
-from ..sizes import closed_form
 from .filling import filled
 from .steps import steps_of
 
@@ -97,7 +96,7 @@ class Lambda0Path:
             else np.sort(np.asarray(lambda0, dtype=np.float64).ravel())[::-1]
         )
         problem = model.problem
-        self.exact = closed_form(problem, self.lambda1)
+        self.exact = problem.closed_form(self.lambda1)
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
         self.scale = max(abs(null.value), 1e-300)

@@ -6,7 +6,6 @@ from ...core.status import FitStatus, Optimality
 from ...exchange.local_search import LocalSearch
 from ...exchange.ranking import Candidate, Wanted, ranked
 from ...problem.penalties import separable
-from ..sizes import closed_form
 from .checks import EntryCheck, ExchangeCheck, PartialSwapCheck
 
 RANKED = 20  # exchanges tried where a table only ranks, by default
@@ -64,7 +63,7 @@ class ExchangeSteps(DescentSteps):
     def __init__(self, descent, poll, settings):
         super().__init__(descent, poll)
         self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
-        self.exact = closed_form(descent.problem, descent.lambda1)
+        self.exact = descent.problem.closed_form(descent.lambda1)
         self.optimality_if_verified = (
             Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
         )
@@ -100,7 +99,7 @@ class ExchangeSteps(DescentSteps):
             support = np.append(fit.support[stay], into).astype(np.int64)
             b = np.append(fit.b[stay], [0.0] * len(into))
             order = np.argsort(support)
-            new = descent.refit(support[order], descent.start(b[order], fit.b0))
+            new = descent.refit(support[order], (b[order], fit.b0))
             if descent.objective(lambda0, new) < ceiling:
                 return new
             if FitStatus.NOT_CONVERGED in new.flags:

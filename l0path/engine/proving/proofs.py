@@ -87,8 +87,7 @@ def _serves(setting, lambda2):
         return True
     held = problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES  # all columns are at hand then
     alone = held and not lambda2 and servable_nested(problem, 0.0)
-    several = problem.turn is not None or problem.loss.traits.coupled
-    return setting.request.certify is True and (several or alone)
+    return setting.request.certify is True and (alone or not problem.by_rows)
 
 
 def asked_by_default(request, units):

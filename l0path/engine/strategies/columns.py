@@ -15,11 +15,11 @@ Numerical limit of both: Gram matrices square the condition of columns, so one t
 
 import numpy as np
 
-from ...core.status import Optimality
 from ...exact.exact_swaps import exact_swaps
-from ...exchange import perturbation
-from ...exchange.local_search import LocalSearch, SolutionPool, pairs_tried
+from ...exchange import local_search, perturbation
+from ...exchange.local_search import ON_THE_WAY, LocalSearch, SolutionPool, pairs_tried
 from ...exchange.neighborhoods.choice import neighborhood_of
+from ...exchange.neighborhoods.chord import OrderedNeighborhood
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
@@ -27,7 +27,6 @@ from ...working_set.starts import scale_of, seed
 from ..lambda0.candidates import candidates_from
 from ..protocols import Session, Slice
 from ..size_path import SizePath
-from ..sizes import closed_form
 from .exchanges import ExchangeStrategy
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -51,7 +50,7 @@ class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
 
     def __init__(self, model, part, settings, session):
-        self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
+        self.settings, self.exact = settings, model.problem.closed_form(part.lambda1)
         model.grow(model.problem.forced)
         null = model.null(float(part.lambda1), float(part.lambda2))
         scale = scale_of(model, null)
@@ -60,6 +59,14 @@ class ColumnExchanges(ExchangeStrategy):
         )
         super().__init__(model, pool, part, session)
         self.neighborhood = neighborhood_of(model, part, scale, settings)
+
+    @property
+    def predicted(self):
+        """Whether exchanges are predicted so closely, those with columns outside W too, and X is
+        read at so little cost, that each prediction decides what is done about a size.
+        """
+        close = isinstance(self.neighborhood, OrderedNeighborhood)
+        return close and self.problem.X.p < WIDE
 
     def start(self):
         """Seed the working columns, and compare the supports of the session."""
@@ -76,13 +83,17 @@ class ColumnExchanges(ExchangeStrategy):
     def improve(self):
         """Sweeps over the sizes until nothing improves. Where tables of exchanges are exact, an
         oscillation costs little and is part of the first round; else it is a way out later on,
-        since the columns that the first check brings change most sizes.
+        since the columns that the first check brings change most sizes. Where exchanges are
+        predicted, the first round is one sweep upwards.
         """
         if self.exact:
             super().improve()
+            return
+        first, self.first = self.first, False
+        if first and self.predicted and self.settings.effort != "fast":
+            local_search.sweep(self.pool, self.neighborhood, True, self.done, self.clock.poll)
         else:
             self.sweep(self.done)
-            self.first = False
 
     def ways_out(self):
         """Ways out of the local optima found, by turns with rounds: another oscillation, random
@@ -107,8 +118,8 @@ class ColumnExchanges(ExchangeStrategy):
             yield True
 
     def gram(self):
-        """The columns whose Gram matrix ranks exchanges."""
-        return self.model if self.problem.quadratic else self.model.flat()
+        """As in `ExchangeStrategy`."""
+        return self.model.flat()
 
     def use_refits(self):
         """Let refits decide every exchange."""
@@ -138,51 +149,26 @@ class ColumnExchanges(ExchangeStrategy):
             max(model.columns_in_memory // SCREENED_SIZES, 4),
             usable,
         )
-        model.grow(np.unique(np.concatenate(self.most_correlated(sizes, most))))
-
-    def most_correlated(self, sizes, most):
-        """The `most` columns of largest correlation with the residuals of each size, arrays."""
-        model, problem = self.model, self.model.problem
-        b = np.zeros((len(sizes), model.width))
-        for row, k in zip(b, sizes, strict=True):
-            row[model.where[self.pool.fits[k].support]] = self.pool.fits[k].b
-        residual = b @ model.Z[: model.width]  # in place: n may be millions
-        np.subtract(problem.y, residual, out=residual)
-        residual *= problem.weights
-        return leading(model, residual.T, most)
+        fits = [self.pool.fits[k] for k in sizes]
+        model.grow(np.unique(np.concatenate(leading(model, fits, most))))
 
     def start_from_squares(self):
-        """The squared-loss path of the `pseudo_response`, whose exact tables cost next to nothing:
+        """The squared-loss path of slopes at the null fit, whose exact tables cost next to nothing:
         its supports enter W and compete for their sizes.
         """
-        null, proxy = self.pool.fits[0], self.model.flat()
-        curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
+        null = self.pool.fits[0]
+        proxy, curvature = self.model.squares(null)
         part = Slice(0.0, self.lambda2 / curvature, self.pool.last)
         fast = LocalSearch(effort="fast", tol=self.settings.tol)
         path = SizePath(ColumnExchanges(proxy, part, fast, Session(self.clock)))
         held = proxy.reads
         path.run()
         found = path.result.starts
-        self.model.share(proxy)
+        self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
-        seed(
-            self.model,
-            null,
-            max(self.pool.last // 2, 10),
-            self.lambda1,
-            extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
-        )
-        self.compare(found)
-
-    def compare(self, supports):
-        """Let supports of the squared loss compete for their sizes."""
-        for support in supports:
+        seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
+        for support in () if self.predicted else found:  # else a sweep finds supports as low
             self.offer_support(support)
-
-    @property
-    def optimality_if_verified(self):
-        """All exchanges, or those of a ranking."""
-        return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition; None when there is
@@ -196,8 +182,7 @@ class ColumnExchanges(ExchangeStrategy):
         algorithms have competed.
         """
         if with_others:
-            sums = not self.problem.loss.traits.coupled  # which coordinate descent needs
-            for support in candidates_from(self.model, self.part, self.clock) if sums else ():
+            for support in candidates_from(self.model, self.part, self.clock):
                 self.offer_support(support)
         self.sweep(self.done)
         rounds = 30 if self.exact else 10
@@ -209,15 +194,24 @@ class ColumnExchanges(ExchangeStrategy):
 
     def offer_support(self, support):
         """Compare a support from elsewhere (another slice, loss or algorithm) with the best of its
-        size.
+        size; a refit starts from the coefficients of that, or of the size before.
         """
-        k = support.size - self.model.problem.forced.size
-        if 0 < k <= self.pool.last:
-            self.model.grow(support)
-            free = not (self.lambda1 or self.lambda2 or self.model.boxed)
-            if free and self.model.dependent(support):
-                return  # sizes end where every other column is a combination of those chosen
+        fits, k = self.pool.fits, support.size - self.model.problem.forced.size
+        if not 0 < k <= self.pool.last:
+            return
+        self.model.grow(support)
+        free = not (self.lambda1 or self.lambda2 or self.model.boxed)
+        if free and self.model.dependent(support):
+            return  # sizes end where every other column is a combination of those chosen
+        if self.exact:
             self.pool.update(self.model.refit(support, self.lambda1, self.lambda2))
+            return
+        held = fits.get(k)
+        target = np.inf if held is None else held.value - self.pool.tolerance(held.value)
+        near = fits.get(k, fits.get(k - 1, fits[0]))
+        new = self.neighborhood.refit(support, near, target)
+        if new is not None:
+            self.pool.update(new)
 
     def verify(self, sizes):
         """Check these sizes over all columns; those that improve one enter W."""
@@ -295,29 +289,52 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def tried(self, fit):
-        """How many exchanges of a fit refits must refute."""
+        """How many exchanges of a fit refits must refute; where they are predicted, few of one that
+        was compared with all others, for the sake of other sizes.
+        """
+        if self.predicted and fit.key == self.pool.compared:
+            return ON_THE_WAY
         return pairs_tried(self.settings, self.problem.refit_rows, fit.support.size)
 
     def admitted(self, found):
         """The columns that enter by the candidates of each size, and whether each size is searched
-        again with them before refits decide.
+        again with them before refits decide. Where exchanges are predicted, these are the columns
+        that are to improve a size, which is searched again; the others are refuted from outside W.
         """
-        return entering(found), [False] * len(found)
+        if not self.predicted:
+            return entering(found), [False] * len(found)
+        promising, where = [[c for c in one if c.change < 0.0] for one in found], self.model.where
+        waiting = [any(where[c.into] < 0 for c in one) for one in promising]
+        return entering(promising), waiting
 
     def compare_single(self):
-        """As `SizeStrategy.compare_single`, once for a model."""
-        held = self.pool.fits.get(1)
-        if held is not None and held.key != self.pool.compared:
+        """As `SizeStrategy.compare_single`, once for a model. The exact table of several responses
+        has compared all columns when it has verified size 1, unless there are forced ones.
+        """
+        pool = self.pool
+        held = pool.fits.get(1)
+        if held is None or held.key == pool.compared:
+            return
+        if self.problem.turn is None:
             super().compare_single()
+        elif self.exact and not self.problem.forced.size and self.is_verified(1):
+            pool.compared = held.key
+            self.session.listener(self.point(1))
 
     def improved(self, fit, candidates):
         """The fit after swaps, as many of which are refuted in the end as were asked for; the fit
         itself where none improves it, or where it was compared with all others. candidates: its
-        exchanges ranked first.
+        exchanges ranked first, which are the swaps to be refuted where they are predicted, unless
+        additions are among them.
         """
         if fit.key == self.pool.compared:
             return fit
-        return self.neighborhood.swap(fit, thorough=True)
+        better = fit
+        if not self.predicted or any(c.out < 0 for c in candidates):
+            better = self.neighborhood.swap(fit, thorough=True)
+        if better is fit and self.predicted:
+            better = self.neighborhood.swap_among(fit, candidates)
+        return better
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""

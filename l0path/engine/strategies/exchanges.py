@@ -13,7 +13,7 @@ from ..sizes import SizeStrategy
 
 class ExchangeStrategy(SizeStrategy, ABC):
     """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighborhood`,
-    `exact` (whether tables of exchanges are exact), and verifies.
+    `exact` (whether tables show all exchanges as they are), and verifies.
     """
 
     def __init__(self, model, pool, part, session):
@@ -27,13 +27,22 @@ class ExchangeStrategy(SizeStrategy, ABC):
     def ways_out(self):
         """A generator of ways out of the local optima found, each of which a round follows."""
 
-    @abstractmethod
     def gram(self):
         """The columns whose Gram matrix ranks exchanges."""
+        return self.model
 
     @abstractmethod
     def use_refits(self):
         """Let refits decide every exchange."""
+
+    @property
+    def optimality_if_verified(self):
+        """All exchanges, or those of a ranking; nothing where near combinations are among the
+        working columns of several responses, whose tables do not see them.
+        """
+        if self.apart and self.problem.turn is not None:
+            return Optimality.UNVERIFIED
+        return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
 
     def optimality(self, k):
         """The class that was checked for the best model of size k."""

@@ -1,19 +1,12 @@
-"""Groups by the feature generating machine: generation of candidates for all sizes, and with
-`polish` the search over groups on what was generated, whose swaps are checked over all of them.
-"""
+"""Groups by the feature generating machine: generation of candidates for all sizes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ...core import threads
-from ...core.status import FitStatus, Optimality
-from ...exchange.local_search import LocalSearch
+from ...core.status import FitStatus
 from ...first_order.operators import SizeOutcome
-from ...relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
-from ..rounds import Rounds
-from ..size_path import run_phase
-from .groups import GroupExchanges
+from ...relaxation.cutting_planes import GroupGeneratingSolver
 
 
 class JoinLimits(NamedTuple):
@@ -36,6 +29,7 @@ class Generation:
     def __init__(self, sizes, settings):
         self.sizes, self.pool, self.groups = sizes, sizes.pool, sizes.groups
         self.solver = GroupGeneratingSolver(sizes.groups, settings, sizes.scale)
+        self.polish = settings.polish
         self.most = max(
             self.pool.last, min(self.limits.groups, self.limits.columns // self.groups.widest)
         )
@@ -115,61 +109,4 @@ class Generation:
 
     def profile(self):
         """The numbers for `Rounds.end`: no size is verified yet."""
-        return self.sizes.model, self.groups.W.size, 0, self.solver.profile()
-
-
-class GeneratedGroups(GroupExchanges):
-    """Every size 0..max_k by generation; the search with swaps follows where the settings ask for
-    `polish`.
-    """
-
-    def __init__(self, model, part, settings, session):
-        super().__init__(model, part, LocalSearch(effort="fast"), session)
-        self.generating, self.generation = settings, Generation(self, settings)
-
-    def phases(self):
-        """Generation, then verification."""
-        return (self.generation, self)
-
-    def seed(self):
-        """The working groups are those that were generated."""
-
-    def sweep(self, done):
-        """Exchanges with `polish`."""
-        if self.generating.polish:
-            super().sweep(done)
-
-    def verify(self, sizes):
-        """Swaps over all groups with `polish`; else a size is what was generated for it, with its
-        coefficients at their best.
-        """
-        if self.generating.polish:
-            super().verify(sizes)
-        else:
-            for k in sizes:
-                self.mark_verified(k)
-
-    @property
-    def optimality_if_verified(self):
-        """The coefficients of a size are at their best."""
-        return Optimality.STATIONARY
-
-    def closed(self, k):
-        """Whether the gap of size k is closed."""
-        return self.generation.solver.closed(k, self.pool.fits[k])
-
-    def bound(self, k):
-        """A lower bound for all fits of k groups; NaN where there is none."""
-        return self.generation.solver.bounds.get(k, float("nan"))
-
-
-def relaxation_bounds(model, part, session):
-    """(D, costs) of the relaxations of a slice: D_k (last + 1,), which no model of k groups falls
-    below (NaN: not known), and the penalty factors of the groups that may be chosen.
-    """
-    sizes = GeneratedGroups(model, part, FeatureGenerating(), session)
-    with threads.one_blas_thread():
-        sizes.offer_all()
-        run_phase(sizes.generation, Rounds())
-    D = [sizes.pool.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.pool.last + 1))]
-    return np.array(D), sizes.problem.groups.factor[sizes.groups.free]
+        return self.sizes.model, self.groups.members, 0, self.solver.profile()

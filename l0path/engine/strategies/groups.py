@@ -16,12 +16,17 @@ import numpy as np
 from ...core import threads
 from ...core.status import Optimality
 from ...exchange import perturbation
-from ...exchange.local_search import SolutionPool
+from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.groups import GroupNeighborhood
-from ...exchange.verification.groups import scores
+from ...exchange.verification.groups import scores, scores_of_responses
+from ...relaxation.cutting_planes import FeatureGenerating
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
+from ..rounds import Rounds
+from ..size_path import run_phase
 from .exchanges import ExchangeStrategy
+from .generating import Generation
+from .moves import SetMoves
 
 
 class GroupLimits(NamedTuple):
@@ -35,16 +40,19 @@ class GroupLimits(NamedTuple):
 
 
 class GroupExchanges(ExchangeStrategy):
-    """Every size 0..max_k for one (lambda1, lambda2) by exchanges of groups. `tried`: the m of
-    "refit_swap_m".
+    """Every size 0..max_k for one (lambda1, lambda2) by exchanges of groups, and moves of several
+    ones where they keep a hierarchy. `tried`: the m of "refit_swap_m".
+
+    generating: settings of the feature generating machine, which then finds the models of all sizes
+    first; exchanges follow where these settings ask for `polish`, else a size is what was generated
+    for it, with its coefficients at their best.
     """
 
     limits = GroupLimits()
-    kind, units = GroupNeighborhood, GroupModel
 
-    def __init__(self, model, part, settings, session):
+    def __init__(self, model, part, settings, session, generating=None):
         self.settings = settings
-        self.groups = self.units(model, part.lambda1, part.lambda2)
+        self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
         pool = SolutionPool(
             null,
@@ -55,19 +63,42 @@ class GroupExchanges(ExchangeStrategy):
             model.problem.perfect,
         )
         super().__init__(model, pool, part, session)
-        self.neighborhood = self.kind(self.groups, self.scale, settings)
+        self.decide_by_steps()
         self.tried, self.screened = self.neighborhood.tried, set()
+        self.moves = None if self.problem.hierarchy is None else SetMoves(self)
+        self.generation = None
+        if generating is not None:
+            self.generation = Generation(self, generating)
+            self.solver = self.generation.solver
+
+    def phases(self):
+        """Generation where it is asked for, then exchanges."""
+        return (self,) if self.generation is None else (self.generation, self)
 
     def start(self):
-        """Seed the working groups, and compare the sets of groups of the session."""
-        self.seed()
+        """Seed the working groups, and compare the sets of groups of the session; whole sweeps run
+        in kernels where they can keep a hierarchy.
+        """
+        if self.generation is None:
+            self.seed()
         self.tell_apart()
         self.offer_all()
+        if self.moves is not None:
+            self.neighborhood = self.moves.in_kernels() or self.neighborhood
+
+    def sweep(self, done):
+        """As `SizeStrategy.sweep`, unless what was generated is not to be polished."""
+        if self.generation is None or self.generation.polish:
+            super().sweep(done)
 
     def improve(self):
-        """Sweeps anew: groups that have entered since are not known to earlier steps."""
-        self.done = set()
+        """Sweeps anew, for groups that have entered since are not known to earlier steps; then
+        moves of several groups.
+        """
+        first, self.done = self.first, set()
         super().improve()
+        if self.moves is not None:
+            self.moves.run(first)
 
     def ways_out(self):
         """Random restarts with effort "high"."""
@@ -75,19 +106,23 @@ class GroupExchanges(ExchangeStrategy):
             perturbation.perturb(self.pool, self.neighborhood, self.rng, 10, set(), self.clock.poll)
             yield True
 
-    def gram(self):
-        """The columns whose Gram matrix ranks exchanges."""
-        return self.model
-
     def use_refits(self):
         """Let refits decide every exchange."""
         self.groups.exact = False
-        self.neighborhood = self.kind(self.groups, self.scale, self.settings)
+        self.decide_by_steps()
+
+    def decide_by_steps(self):
+        """Steps of single groups, none of them known: `steps`, of which kernels may be ahead."""
+        self.steps = GroupNeighborhood(self.groups, self.scale, self.settings)
+        self.neighborhood = self.steps
 
     def seed(self):
-        """All groups where they are few, else those of best score at the null fit."""
+        """All groups where they are few or keep a hierarchy, else those of best score at the null
+        fit.
+        """
         columns, n = np.count_nonzero(np.bincount(self.groups.columns)), self.problem.X.n
-        if columns <= self.limits.columns and columns * n <= self.limits.entries:
+        few = columns <= self.limits.columns and columns * n <= self.limits.entries
+        if few or self.moves is not None:
             self.groups.grow(np.flatnonzero(self.groups.free))
         else:
             self._screen([0], max(self.limits.seed, 2 * self.pool.last), plain=True)
@@ -100,20 +135,7 @@ class GroupExchanges(ExchangeStrategy):
         """Let the `most` groups of best score at each size into the working groups, by reads of X
         with the slopes of their fits (plain: as they are only); True if there was a new one.
         """
-        sides, mass, owner = [], [], []
-        keys = self.screened | {self.pool.fits[k].key for k in sizes}
-        for k in sizes:
-            slopes, v, shifted = self._slopes(self.pool.fits[k], keys)
-            for column in [-slopes, *([] if plain else shifted)]:
-                sides.append(column)
-                mass.append(float(v.sum()))
-                owner.append(k)
-        known = (
-            self.model.q_all[None]
-            if self.problem.quadratic and sizes == [0] and not self.pool.n_forced
-            else None
-        )
-        score = scores(self.groups, np.column_stack(sides), np.array(mass), known)
+        owner, score = self._scores(sizes, plain)
         new = []
         for k, row in zip(owner, score, strict=True):
             row[self.pool.fits[k].groups] = -1.0
@@ -123,13 +145,33 @@ class GroupExchanges(ExchangeStrategy):
             new.append(best[row[best] > 0.0])
         return self.groups.grow(np.unique(np.concatenate(new)))
 
+    def _scores(self, sizes, plain):
+        """(sizes, scores (m, G) of all groups for each of them) of `_screen`."""
+        fits = [self.pool.fits[k] for k in sizes]
+        if self.problem.turn is not None:
+            return sizes, scores_of_responses(self.groups, fits)
+        sides, mass, owner = [], [], []
+        keys = self.screened | {fit.key for fit in fits}
+        for k, fit in zip(sizes, fits, strict=True):
+            slopes, v, shifted = self._slopes(fit, keys)
+            for column in [-slopes, *([] if plain else shifted)]:
+                sides.append(column)
+                mass.append(float(v.sum()))
+                owner.append(k)
+        known = (
+            self.model.q_all[None]
+            if self.problem.quadratic and sizes == [0] and not self.pool.n_forced
+            else None
+        )
+        return owner, scores(self.groups, np.column_stack(sides), np.array(mass), known)
+
     def _slopes(self, fit, keys):
         """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the
         quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets
         `keys`.
         """
         p, model = self.problem, self.model
-        slopes, v = self.groups.slopes(fit)
+        _, slopes, v = model.derivatives(fit)
         cheap = self.neighborhood.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
@@ -139,13 +181,18 @@ class GroupExchanges(ExchangeStrategy):
             Z = Z - (Z @ v / v.sum())[:, None]
         i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
         A = slice(state.members[i], state.members[i + 1])
-        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
+        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[0, A], rcond=None)[0]
         return slopes, v, [-slopes + v * (step @ Z)]
 
     def verify(self, sizes):
         """Check sizes over all groups: those whose best-scoring groups are working groups already,
-        and that no exchange among these improves, are verified.
+        and that no exchange among these improves, are verified; all, unless exchanges are asked
+        for.
         """
+        if self.generation is not None and not self.generation.polish:
+            for k in sizes:
+                self.mark_verified(k)
+            return
         fits = self.pool.fits
         new = [k for k in sizes if fits[k].key not in self.screened]
         if new and not self.groups.whole:
@@ -176,13 +223,16 @@ class GroupExchanges(ExchangeStrategy):
             self.mark_verified(k)
 
     @property
+    def exact(self):
+        """Whether the tables have shown all exchanges as they are."""
+        return self.groups.exact and self.groups.whole and not self.groups.weak
+
+    @property
     def optimality_if_verified(self):
-        """The class of a model that passed: all exchanges were checked, or the m best."""
-        return (
-            Optimality.REFIT_SWAP
-            if self.groups.exact and self.groups.whole and not self.groups.weak
-            else Optimality.REFIT_SWAP_M
-        )
+        """As in `ExchangeStrategy`; of generated models, that coefficients are at their best."""
+        if self.generation is not None:
+            return Optimality.STATIONARY
+        return super().optimality_if_verified
 
     def next_value(self):
         """Value of one more group than the last size, by its best addition; None when there is
@@ -190,7 +240,7 @@ class GroupExchanges(ExchangeStrategy):
         """
         fit = self.pool.fits[self.pool.last]
         with threads.one_blas_thread():
-            if self.groups.exact:
+            if self.groups.exact and not self.neighborhood.compiled:
                 additions = self.neighborhood.table(fit).additions
                 return fit.value + additions[0][0] if additions else None
             new = self.neighborhood.add(fit, polish=False)
@@ -204,3 +254,16 @@ class GroupExchanges(ExchangeStrategy):
         """Compare a set of groups found elsewhere with the best one of its size."""
         if 0 < groups.size - self.pool.n_forced <= self.pool.last:
             self.pool.update(self.groups.refit(groups))
+
+
+def relaxation_bounds(model, part, session):
+    """(D, costs) of the relaxations of a slice: D_k (last + 1,), which no model of k groups falls
+    below (NaN: not known), and the penalty factors of the groups that may be chosen.
+    """
+    settings = LocalSearch(effort="fast")
+    sizes = GroupExchanges(model, part, settings, session, FeatureGenerating())
+    with threads.one_blas_thread():
+        sizes.offer_all()
+        run_phase(sizes.generation, Rounds())
+    D = [sizes.pool.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.pool.last + 1))]
+    return np.array(D), sizes.problem.groups.factor[sizes.groups.free]

@@ -20,7 +20,7 @@ from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
-from ..sizes import SizeStrategy, closed_form
+from ..sizes import SizeStrategy
 
 
 class SparseSizes(SizeStrategy):
@@ -40,7 +40,7 @@ class SparseSizes(SizeStrategy):
         super().__init__(model, pool, part, session)
         self.outcomes, self.stale, self.turns = {}, set(), 0
         search = LocalSearch(effort="fast")
-        self.exact = closed_form(problem, self.lambda1)
+        self.exact = problem.closed_form(self.lambda1)
         self._near = 0  # how many columns of near combinations are known
         self.neighborhood = neighborhood_of(model, part, self.scale, search, trials=False)
 
@@ -260,16 +260,6 @@ class SparseSizes(SizeStrategy):
         outcome = self.outcomes[k]
         if outcome.status != FitStatus.MAX_ITER or outcome.alpha is not None:
             self.mark_verified(k)
-
-    def closed(self, k):
-        """Whether the gap of size k is closed."""
-        return self.solver.closed(k, self.pool.fits[k])
-
-    def bound(self, k):
-        """A lower bound for all fits of size k; NaN where the solver has no dual or all columns
-        were not read yet (an outcome's own bound knows the working columns only).
-        """
-        return self.solver.bounds.get(k, float("nan"))
 
     def dual_points(self):
         """Dual points of the sizes (n, m), weights included."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...core.status import FitStatus, SearchEnd
-from ...problem.dependence import from_rows
+from ...problem.dependence import basic, from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
 from ...working_set.groups import GroupFit
@@ -38,7 +38,10 @@ def refits(problem, model, lambda2, infima=True):
         model.grow(columns)
         fit = model.refit(columns, 0.0, lambda2)
         if problem.quadratic:
-            fit = from_rows(model, fit, lambda2)
+            found = from_rows(model, fit, lambda2)
+            # of columns that others of the set explain least squares have coefficients, too
+            spare = found is not fit and problem.groups is not None and not lambda2
+            fit = basic(problem, found) if spare else found
         known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
         value = fit.value if known else math.inf
         return value, fit if problem.groups is None else GroupFit(*fit, units)
@@ -50,14 +53,11 @@ def by_trees(problem, lambda2):
     """Whether trees can search the columns: with a ridge, under losses that are sums over rows of
     one predictor.
     """
-    rows = problem.turn is None and not problem.loss.traits.coupled
-    return bool(rows and problem.groups is None and lambda2)
+    return bool(problem.by_rows and problem.groups is None and lambda2)
 
 
 def _nested(problem, lambda1, lambda2):
     """Whether `NestedSearch` serves a problem."""
-    if problem.turn is not None:
-        return not lambda1
     return servable_nested(problem, lambda1) and not by_trees(problem, lambda2)
 
 
@@ -131,7 +131,7 @@ def few_columns(problem, lambda2):
     the loss, a ridge will do.
     """
     count = int(problem.usable.sum())
-    alone = problem.turn is not None or problem.loss.traits.coupled
+    alone = not problem.by_rows
     return count < problem.n_eff or bool(alone and lambda2 and count <= MOST_COLUMNS)
 
 
@@ -189,8 +189,8 @@ class BestOfOne:
         self.loss = least_loss(model, s) if few else -math.inf
         if np.isfinite(penalty[s.units.size - search.held.size]):
             search.know(s.units)
-        alone = problem.groups is not None or not problem.quadratic or problem.turn is not None
-        budget = math.inf if alone or isinstance(search, Enumeration) else FIRST_OPERATIONS
+        many = problem.one_gram and not isinstance(search, Enumeration)
+        budget = FIRST_OPERATIONS if many else math.inf
 
         def over():
             return clock.over() or (node_limit is not None and search.nodes >= node_limit)

@@ -158,9 +158,8 @@ def enumerable(problem, sizes):
     count = problem.units_to_choose
     largest = max(sizes, default=0)
     return (
-        problem.quadratic
+        problem.closed_form(0.0)
         and problem.groups is None
-        and not problem.boxed
         and count * float(min(problem.X.n, count + 1)) * max(largest, 1) <= HELD_ENTRIES
         and models_of(count, sizes) <= MOST_MODELS
     )

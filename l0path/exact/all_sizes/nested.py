@@ -52,7 +52,7 @@ def refits_bound(loss):
 
 def servable_nested(problem, lambda1):
     """Whether sets of columns, or groups, of a problem can be searched, whatever their number."""
-    return not (lambda1 or problem.boxed or problem.turn is not None) and refits_bound(problem.loss)
+    return not (lambda1 or problem.boxed) and refits_bound(problem.loss)
 
 
 class NestedSearch(Offers):

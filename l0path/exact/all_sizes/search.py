@@ -75,15 +75,8 @@ class SetsWanted(Protocol):
 
 def servable(problem, lambda1):
     """Whether columns of a problem can be searched, whatever their number."""
-    usable = problem.usable
-    return (
-        problem.quadratic
-        and problem.groups is None
-        and not lambda1
-        and int(usable.sum()) <= MOST_COLUMNS
-        and not np.isfinite(problem.lower[usable]).any()
-        and not np.isfinite(problem.upper[usable]).any()
-    )
+    few = int(problem.usable.sum()) <= MOST_COLUMNS
+    return few and problem.groups is None and problem.closed_form(lambda1)
 
 
 def open_nodes(levels, m, p, q):

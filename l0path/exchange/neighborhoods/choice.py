@@ -3,7 +3,6 @@
 from .chord import ChordNeighborhood, OrderedNeighborhood
 from .gram import GramNeighborhood
 from .refit import RefitNeighborhood
-from .responses import ResponseNeighborhood, ResponseRefits
 
 
 def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
@@ -36,10 +35,6 @@ def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
         from .multinomial import MultinomialNeighborhood  # its kernels serve this loss alone
 
         return MultinomialNeighborhood(model, 0.0, part.lambda2, scale, settings)
-    if model.problem.turn is not None and refits:
-        return ResponseRefits(model, 0.0, part.lambda2, scale, settings)
-    if model.problem.turn is not None:
-        return ResponseNeighborhood(model, part.lambda2, part.max_k, scale, settings)
     if settings.neighborhood is not None:
         return settings.neighborhood(model, part.lambda1, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits

@@ -7,20 +7,21 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.losses import mean_of_rows
-from ...problem.penalties import separable
 from ...problem.problem import Fit
 from ...working_set.newton import CONVERGED, MAX_ITER, rows_of
 from .. import trials
 from ..ordered.trials import first_below
-from ..ranking import Wanted, exchanged_supports, roles, scanned
+from ..ranking import exchanged_supports, roles
 from ..trials import OF_ALL, Exchanges, Goal, LocalTable
-from .refit import RefitNeighborhood
+from .refit import RefitNeighborhood, sides
 
 
 class ChordNeighborhood(RefitNeighborhood):
     """A RefitNeighborhood whose trials take gradients only, and which turns to a refit where chord
     steps do not converge.
     """
+
+    remembers = False  # what a guess refuted on the way is not refuted
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         super().__init__(model, lambda1, lambda2, scale, settings)
@@ -43,69 +44,37 @@ class ChordNeighborhood(RefitNeighborhood):
         """
         if not pairs or FitStatus.SEPARATED in fit.flags:
             return super()._lowest(fit, pairs)
-        i, j = np.array(pairs, dtype=np.int64).T
-        out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
-        exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
         goal = Goal(np.inf, False, False, self._tolerance(fit.value))
-        return attempt(self.model, fit, exchanges, self.lambda2, goal)[0]
+        return attempt(self.model, fit, self._exchanges(fit, pairs), self.lambda2, goal)[0]
 
-    def _improve(self, fit, first, keep, thorough):
-        """The first of the `keep` first swaps with working columns from position `first` on that
-        comes below the fit, or None.
-        """
-        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
-            return super()._improve(fit, first, keep, thorough)
-        change, position, column = self._swaps(fit, first, keep)
-        exchanges = Exchanges(position, column + first)
-        target, key = fit.value - self._tolerance(fit.value), fit.key
-        # columns that came later must beat the first pairs of before
-        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        full = change.size == keep
-        try_these = np.flatnonzero(change <= last)
-        while try_these.size:
-            # on the way a guess will do; the last word on a size is had by bounds
-            goal = Goal(target, True, thorough)
-            new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
+    def _first_below(self, fit, pairs, target, thorough=False):
+        """As in `RefitNeighborhood`; on the way a guess will do, the last word is had by bounds."""
+        if not len(pairs) or FitStatus.SEPARATED in fit.flags or not fit.support.size:
+            return super()._first_below(fit, pairs, target)
+        exchanges, first = self._exchanges(fit, pairs), 0
+        goal = Goal(target, True, thorough)
+        while first < len(pairs):
+            rest = exchanges.of(slice(first, None))
+            new, at = attempt(self.model, fit, rest, self.lambda2, goal)
             if at < 0:
                 break
             if new is not None and new.value < target:
-                return new
+                return first + at, new
             self._refused(fit, new)
-            try_these = try_these[at + 1 :]
-        if full:
-            self.last_ranked[key, keep] = min(last, change[-1])
-        elif thorough:
-            left = self._unranked(fit, first, exchanges)[: keep - change.size]
-            return self._first_below(fit, left, target)[1]
-        return None
+            first += at + 1
+        return -1, None
 
     def _unranked(self, fit, first, ranked):
-        """The swaps (out, into) with working columns from position `first` on that the quadratic
-        does not rank: where few rows have a curvature, columns are combinations of the support
-        there that are none. Only a refit tells.
+        """As in `RefitNeighborhood`: where few rows have a curvature, columns are combinations of
+        the support there that are none. Only a refit tells.
         """
         part = roles(self.model.problem, fit, self.model.W[first:], 0.0)
         listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
         listed[np.ix_(~part.locked, ~part.skip)] = False
-        listed[ranked.out, ranked.into - first] = True
+        at = self._exchanges(fit, ranked)
+        listed[at.out, at.into - first] = True
         out, into = np.nonzero(~listed)
-        pairs = zip(fit.support[out].tolist(), self.model.W[first + into].tolist(), strict=True)
-        return list(pairs)
-
-    def _swaps(self, fit, first, keep):
-        """The `keep` swaps with working columns from position `first` on that the quadratic ranks
-        first: (change, position dropped, number of the column added), ascending.
-        """
-        model = self.model
-        change, column, position = scanned(
-            model,
-            fit,
-            model.quadratic(fit, self.lambda2, first),
-            model.W[first:],
-            separable(0.0, 0.0, self.lambda2),
-            Wanted(1e300, 1e300, keep),
-        )
-        return change, position, column
+        return np.array([fit.support[out], self.model.W[first + into]]).T
 
 
 class OrderedNeighborhood(RefitNeighborhood):
@@ -117,12 +86,12 @@ class OrderedNeighborhood(RefitNeighborhood):
         """The refit with one more column; None once `target` is out of reach."""
         return self._first_below(fit, [(-1, column)], target)[1]
 
-    def _first_below(self, fit, pairs, target):
+    def _first_below(self, fit, pairs, target, thorough=False):
         """As in `RefitNeighborhood`."""
-        if not pairs or not fit.support.size or FitStatus.SEPARATED in fit.flags:
+        if not len(pairs) or not fit.support.size or FitStatus.SEPARATED in fit.flags:
             return super()._first_below(fit, pairs, target)
         model, lambda2 = self.model, self.lambda2
-        out, into = np.array(pairs, dtype=np.int64).T
+        out, into = sides(pairs)
         supports, starts = exchanged_supports(fit.support, fit.b, out, into)
         if not supports.size:
             return super()._first_below(fit, pairs, target)

@@ -9,22 +9,19 @@ from ..local_search import flat
 from .protocol import Reach, columns_by_size, most_columns
 
 
-def beyond(last):
-    """Number of columns by which an oscillation exceeds the last size."""
-    return last + 20
-
-
 class GramNeighborhood:
     """Moves on the Gram matrix; one `exchange.State` follows the sweep by rank-one changes, and
-    whole sweeps run in kernels (`table_sweeps`).
+    whole sweeps run in kernels (`table_sweeps`). units: by default the columns; or a GroupModel
+    whose groups are single columns and keep the strong rule, so that all sets are closed.
     """
 
     compiled, undecided = True, frozenset()  # no exchange is left to a refit
 
-    def __init__(self, model, lambda2, max_k, scale, settings):
+    def __init__(self, model, lambda2, max_k, scale, settings, *, units=None):
+        self.units = model if units is None else units
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
         self.width, self.forced = -1, model.problem.forced.size
-        self.capacity = max_k + beyond(max_k) + self.forced + 1
+        self.capacity = max_k + self._beyond(max_k) + self.forced + 1
         # supports by size as the kernels see them; the Fit of the pool that each stands for
         self.best, self.shown = None, {}
         perfect = model.problem.floor + 1e-13 * scale + model.problem.noise
@@ -37,6 +34,12 @@ class GramNeighborhood:
             settings.max_swaps,
         )
 
+    def _beyond(self, last):
+        """The number of columns by which an oscillation exceeds the last size: as many and more, as
+        steps cost next to nothing; half as many with several responses, whose tables cost more.
+        """
+        return last + 20 if self.model.q.ndim == 1 else last // 2
+
     def _widen(self):
         """Follow the working columns: when W grew the state starts anew, and every step is worth
         taking again.
@@ -44,30 +47,27 @@ class GramNeighborhood:
         model = self.model
         if self.width != model.width:
             self.width = model.width
-            self.state, self.columns = self._new_state()
+            self.columns = self._columns()
+            self.state = table.new_state(self.width, self.capacity, self.columns.q.shape[1])
+            table.clear(self.state, self.columns)
             if self.best is not None:
                 self.best.fresh[:2] = True
 
-    def _columns(self, q):
-        """The `table.Columns` of the working columns, with the products q (w,)."""
+    def _columns(self):
+        """The `table.Columns` of the working columns."""
         model = self.model
-        cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
-        locked = model.problem.locked(model.W)
-        return table.Columns(model.G, q, 2.0 * self.lambda2, self.width, locked, cost)
+        q = table.by_column(model.q)
+        cost = np.where(self.units.may_enter(), 0.0, 1e300)
+        locked, needs = model.problem.locked(model.W), self.units.needs()
+        return table.Columns(model.G, q, 2.0 * self.lambda2, self.width, locked, cost, needs)
 
-    def _new_state(self):
-        """An empty state on the working columns, and what the kernels see of these."""
-        state, columns = table.new_state(self.width, self.capacity), self._columns(self.model.q)
-        table.clear(state, columns)
-        return state, columns
-
-    def _coefficients(self, k):
-        """The coefficients of the state (k,), or (k, q) of q responses."""
-        return self.state.b[:k]
+    def _coefficients(self, b):
+        """Coefficients (k, q) as those of a Fit, (k,) of one response."""
+        return b.reshape(len(b), *self.model.q.shape[1:])
 
     def _best_supports(self, last, size):
         """An empty record of the best supports up to size `last`, of at most `size` columns."""
-        return table_sweeps.new_best_supports(last, size, self.model.q.shape[1:])
+        return table_sweeps.new_best_supports(last, size, self.columns.q.shape[1])
 
     def _move_to(self, fit):
         """Make the state hold the fit's support."""
@@ -79,23 +79,24 @@ class GramNeighborhood:
             or self.state.count[1] > table.REFRESH
         ):
             self.state.S[:k] = at
-            table_sweeps.build(self.state, self.columns, k)
+            table.build(self.state, self.columns, k)
 
     def _fit(self):
         """The state as a Fit."""
         model, state, k = self.model, self.state, int(self.state.count[0])
         support = model.W[state.S[:k]]
         order = np.argsort(support)
-        value = model.half_square - table_sweeps.fitted_part(state, self.columns)
-        return Fit(support[order], self._coefficients(k)[order], model.problem.shift, float(value))
+        value = model.half_square - table.fitted_part(state, self.columns)
+        b = self._coefficients(state.b[:, :k].T[order])
+        return self.units.as_units(Fit(support[order], b, model.problem.shift, float(value)))
 
     def _tie(self):
         """The largest difference between exchanges of the state that count as equal."""
-        value = self.model.half_square - table_sweeps.fitted_part(self.state, self.columns)
+        value = self.model.half_square - table.fitted_part(self.state, self.columns)
         return flat(value, self.scale, self.settings.tol)
 
     def _polish(self):
-        table_sweeps.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
+        table.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
         self.model.tables += 1
         return self._fit()
 
@@ -119,10 +120,10 @@ class GramNeighborhood:
         left.
         """
         self._move_to(fit)
-        i = table_sweeps.cheapest_drop(self.state, self.columns, self._tie())
+        i = table.cheapest_drop(self.state, self.columns, self._tie())
         if i < 0:
             return None
-        table_sweeps.drop(self.state, self.columns, i)
+        table.drop(self.state, self.columns, i)
         return self._polish() if polish else self._fit()
 
     def swap(self, fit, thorough=False):
@@ -140,13 +141,13 @@ class GramNeighborhood:
         return self.model.refit(support, 0.0, self.lambda2)
 
     def removable(self, fit):
-        """|b| of the unforced columns, ascending, and the columns."""
+        """As `Neighborhood.removable`, by the sizes of coefficients."""
         return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):
-        """Far, because steps cost next to nothing: more than twice the last size."""
+        """As `Neighborhood.reach`."""
         most = int(0.9 * self.model.problem.n_eff) - 1
-        return Reach(beyond(last), most_columns(self.model, self.lambda2, most), True)
+        return Reach(self._beyond(last), most_columns(self.model, self.lambda2, most), True)
 
     # -------------------- whole sweeps
 
@@ -163,7 +164,7 @@ class GramNeighborhood:
             if self.shown.get(k) is not fit:
                 size = fit.support.size
                 best.S[k, :size] = self.model.where[fit.support]
-                best.b[k, :size] = fit.b
+                best.b[k, :size] = table.by_column(fit.b)
                 best.value[k] = fit.value
                 best.fresh[:, k] = (True, True, False)
                 self.shown[k] = fit
@@ -174,8 +175,8 @@ class GramNeighborhood:
         size = k + self.forced
         support = self.model.W[best.S[k, :size]]
         order = np.argsort(support)
-        b, value = best.b[k, :size][order], float(best.value[k])
-        return Fit(support[order], b, self.model.problem.shift, value)
+        b, value = self._coefficients(best.b[k, :size][order]), float(best.value[k])
+        return self.units.as_units(Fit(support[order], b, self.model.problem.shift, value))
 
     def _push(self, pool):
         """Update the pool by the fits that the kernels improved; True if there were any."""

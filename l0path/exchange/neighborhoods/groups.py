@@ -1,5 +1,6 @@
 """Steps over sets of groups: add, drop and swap groups with everything re-optimized, ranked or
-decided by the tables of `group_ranking`.
+decided by the tables of `group_ranking`. Every set that is reached keeps the hierarchy of the
+groups: each of these sets is reached from every other one by additions and removals of this kind.
 """
 
 import math
@@ -46,6 +47,7 @@ class GroupNeighborhood:
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
+        self.hierarchy = model.hierarchy
         self.tables, self.failed = {}, {}
         self.locals, self.held = {}, 0  # `LocalTable`s of fits, and about how many bytes they take
         self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
@@ -65,6 +67,12 @@ class GroupNeighborhood:
         plain = not (model.overlap or model.lambda1 or model.problem.boxed)
         return plain and model.model.near is None
 
+    def inside(self, groups):
+        """(G,) the groups of a set."""
+        out = np.zeros(self.model.free.size, dtype=bool)
+        out[groups] = True
+        return out
+
     def _tolerance(self, value):
         return flat(value, self.scale, self.settings.tol)
 
@@ -72,7 +80,12 @@ class GroupNeighborhood:
         """The GroupTable of a fit over all working groups."""
         known = self.tables.get(fit.key)
         if known is None or known.width < self.model.W.size:
-            known = self.tables[fit.key] = group_ranking.table(self.model, fit, known, self.tried)
+            known, *at_fit = group_ranking.table(
+                self.model, fit, known, self.tried, self.hierarchy, self.trials
+            )
+            self.tables[fit.key] = known
+            if self.trials:
+                self._keep(fit, group_ranking.own_table(self.model, fit, *at_fit))
         return known
 
     def costs(self, fit):
@@ -81,11 +94,12 @@ class GroupNeighborhood:
         return group_ranking.drops(self.model, fit) if known is None else known.drops
 
     def drops(self, fit):
-        """[(increase of F, group)] of the removals from a fit, the cheapest first. What the removal
-        of a group costs that separates, no quadratic knows, which has no curvature there: refits
-        say it where it seems to cost nothing.
+        """[(increase of F, group)] of the removals from a fit that nothing else in it needs, the
+        cheapest first. What the removal of a group costs that separates, no quadratic knows, which
+        has no curvature there: refits say it where it seems to cost nothing.
         """
-        found = self.costs(fit)
+        may_leave = self.hierarchy.removable(self.inside(fit.groups))
+        found = {g: x for g, x in self.costs(fit).items() if may_leave[g]}
         ids, rise = np.array(list(found), dtype=np.int64), np.array(list(found.values()))
         at = np.lexsort((ids, in_steps(rise, EQUAL * abs(fit.value))))
         ranked = list(zip(rise[at].tolist(), ids[at].tolist(), strict=True))
@@ -213,13 +227,24 @@ class GroupNeighborhood:
         outside a fit.
         """
         near = self.model.near_groups()
-        return [g for g in near if g not in fit.groups][: self.tried]
+        if not near:
+            return near
+        inside = self.inside(fit.groups)
+        met = self.hierarchy.met(inside)
+        return [g for g in near if met[g] and not inside[g]][: self.tried]
 
     def _near_swaps(self, fit):
         """[(0, group out, group in)] of the groups of `_near`."""
         near = self._near(fit)
         members = np.setdiff1d(fit.groups, self.model.forced) if near else ()
-        return [(0.0, int(out), into) for into in near for out in members]
+        pairs = [(0.0, int(out), into) for into in near for out in members]
+        return [one for one in pairs if self.hierarchy.closed(self._after(fit, *one[1:]))]
+
+    def _after(self, fit, out, into):
+        """The groups (G,) of a fit after a swap."""
+        inside = self.inside(fit.groups)
+        inside[out], inside[into] = False, True
+        return inside
 
     def swap(self, fit, thorough=False):
         """Swaps until none improves; where a table only ranks, the first ON_THE_WAY of it are
@@ -264,16 +289,19 @@ class GroupNeighborhood:
         return None
 
     def refined(self, fit):
-        """The fit as Newton's method leaves it where trials decide, see `by_newton`; else as it
-        is: refits are run to their end.
+        """The fit as Newton's method leaves it where trials decide, see `by_newton`; from its rows
+        where normal equations are not accurate; else as it is: refits are run to their end.
         """
+        if self.model.closed and fit.support.size:
+            return self.model.refined(fit)
         if not self.trials or fit.flags or not fit.support.size:
             return fit
         return by_newton(fit, self.model.refit(fit.groups, fit), self._tolerance(fit.value))
 
     def without(self, fit, units):
-        """The fit without some of its groups."""
-        return self.model.refit(np.setdiff1d(fit.groups, units), fit)
+        """The fit without some of its groups, and without those that need them."""
+        inside = self.hierarchy.largest(self.inside(np.setdiff1d(fit.groups, units)))
+        return self.model.refit(np.flatnonzero(inside), fit)
 
     def removable(self, fit):
         """The increase of F by the removal of each unforced group, ascending, and the groups."""

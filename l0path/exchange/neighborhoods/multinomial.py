@@ -8,9 +8,10 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.problem import Fit
-from ..trials import Exchanges, Goal, tried
+from ..ranking import roles
+from ..trials import Goal, tried
 from .class_quadratic import ClassQuadratic
-from .responses import ResponseRefits
+from .refit import RefitNeighborhood
 
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of the fit
 HELD_NUMBERS = 1 << 20  # numbers in the quadratics of fits that are held
@@ -77,12 +78,15 @@ class KnownSupports:
             self.size -= 0 if oldest is None else oldest.b.size
 
 
-class MultinomialNeighborhood(ResponseRefits):
-    """`ResponseRefits` of a MultinomialModel."""
+class MultinomialNeighborhood(RefitNeighborhood):
+    """A RefitNeighborhood of a MultinomialModel."""
+
+    remembers = False  # what a guess refuted on the way is not refuted
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.quadratics, self.known = {}, KnownSupports()
+        self.sharp = True
 
     def _class_quadratic(self, fit):
         """The `ClassQuadratic` of a fit, None where its Hessian is singular."""
@@ -100,7 +104,7 @@ class MultinomialNeighborhood(ResponseRefits):
         combinations.
         """
         self.model.tables += 1
-        closed, locked = self._closed(fit, first)
+        closed, locked, _, _ = roles(self.model.problem, fit, self.model.W[first:], 0.0)
         preselected = quadratic.preselected(
             fit, first, (closed, locked | (not swaps)), PRESELECTED * most
         )
@@ -115,17 +119,14 @@ class MultinomialNeighborhood(ResponseRefits):
         """The refit with one more column; None once `target` is out of reach."""
         return self._first_below(fit, [(-1, column)], target)[1]
 
-    def _first_below(self, fit, pairs, target):
+    def _first_below(self, fit, pairs, target, thorough=False):
         """As in `RefitNeighborhood`; chord steps refute most exchanges, and start refits."""
-        blind = not pairs or FitStatus.SEPARATED in fit.flags
+        blind = not len(pairs) or FitStatus.SEPARATED in fit.flags
         quadratic = None if blind else self._class_quadratic(fit)
         if quadratic is None:
             return super()._first_below(fit, pairs, target)
-        where, members = self.model.where, fit.support.tolist()
-        out = np.array([members.index(i) if i >= 0 else -1 for i, _ in pairs])
-        into = np.array([where[j] if j >= 0 else -1 for _, j in pairs])
-        exchanges = Exchanges(out, into)
-        return self._first_of(fit, quadratic.table(exchanges), exchanges, target)
+        exchanges = self._exchanges(fit, pairs)
+        return self._first_of(fit, quadratic.table(exchanges), exchanges, target, thorough)
 
     def refit(self, support, fit, target=np.inf):
         """As in `RefitNeighborhood`; a fit that is known is returned."""
@@ -137,7 +138,7 @@ class MultinomialNeighborhood(ResponseRefits):
         self.known.note(number, new, target)
         return new
 
-    def _first_of(self, fit, table, exchanges, target, thorough=False):
+    def _first_of(self, fit, table, exchanges, target, thorough):
         """(number, fit) of the first of the exchanges whose refit lies below `target`; -1 and None
         where there is none.
         """
@@ -179,26 +180,14 @@ class MultinomialNeighborhood(ResponseRefits):
         b, order = np.delete(np.vstack([b, own]), gone, axis=0), np.argsort(support)
         return support[order], (b[order], b0)
 
-    def _improve(self, fit, first, keep, thorough):
+    def _ranked_swaps(self, fit, first, keep):
         """As in `RefitNeighborhood`."""
-        blind = FitStatus.SEPARATED in fit.flags or not fit.support.size
-        quadratic, table = None if blind else self._class_quadratic(fit), None
+        quadratic, table = self._class_quadratic(fit), None
         if quadratic is not None:
             table, exchanges, change = self._ranked(fit, quadratic, first, keep)
         if table is None:
-            return super()._improve(fit, first, keep, thorough)
-        target, key = fit.value - self._tolerance(fit.value), fit.key
-        # columns that came later must beat the first pairs of before
-        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        some = slice(
-            np.searchsorted(change, last, "right")
-            if thorough
-            else np.searchsorted(change, min(last, 0.0))
-        )
-        new = self._first_of(fit, table, exchanges.of(some), target, thorough)[1]
-        if new is None and change.size == keep:
-            self.last_ranked[key, keep] = min(last, float(change[-1]))
-        return new
+            return super()._ranked_swaps(fit, first, keep)
+        return change, np.array([fit.support[exchanges.out], self.model.W[exchanges.into]]).T
 
     def _additions_tried(self, fit):
         """Two: the quadratic has the curvatures of the fit."""
@@ -223,6 +212,3 @@ class MultinomialNeighborhood(ResponseRefits):
         cost = quadratic.removals()[may_leave]
         first = fit.support[may_leave[np.argsort(cost, kind="stable")[:2]]]
         return self._lowest(fit, [(j, -1) for j in first.tolist()])
-
-    def _quadratic(self, fit, first):
-        return self.model.quadratic(fit, self.lambda2, first)

@@ -85,11 +85,11 @@ def most_columns(model: Any, lambda2: float, most: float) -> float:
 
 
 def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """`Neighborhood.removable` for columns: |b| of those that are not forced, ascending, and the
-    columns.
+    """`Neighborhood.removable` for columns: |b| of those that are not forced, of several responses
+    its norm, ascending, and the columns.
     """
     free = np.flatnonzero(~problem.locked(fit.support))
-    size = np.abs(fit.b[free])
-    steps = in_steps(size, EQUAL * size.max(initial=0.0))
-    free = free[np.argsort(steps, kind="stable")]
-    return np.abs(fit.b[free]), fit.support[free]
+    b = fit.b[free]
+    size = np.abs(b) if b.ndim == 1 else np.linalg.norm(b, axis=1)
+    order = np.argsort(in_steps(size, EQUAL * size.max(initial=0.0)), kind="stable")
+    return size[order], fit.support[free[order]]

@@ -8,7 +8,8 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Candidate, Wanted, exchanged_supports, ranked, scanned
+from ..ranking import Wanted, exchanged_supports, scanned
+from ..trials import Exchanges
 from .protocol import Reach, columns_by_size, most_columns
 
 NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
@@ -23,12 +24,18 @@ def exchanged(support, out, into):
     return np.concatenate((kept[:at], (into,), kept[at:]))
 
 
+def sides(pairs):
+    """(out, into) of exchanges, pairs of columns: two arrays."""
+    return np.ascontiguousarray(np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+
+
 class RefitNeighborhood:
     """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
     each support.
     """
 
     compiled = False
+    remembers = True  # whether swaps that were refused are remembered: refits are dear
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model = model
@@ -61,8 +68,7 @@ class RefitNeighborhood:
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
         b[place[same]] = fit.b[same]
-        start = b if self.model.problem.quadratic else (b, fit.b0)
-        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+        return self.model.refit(support, self.lambda1, self.lambda2, (b, fit.b0), target)
 
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""
@@ -128,7 +134,8 @@ class RefitNeighborhood:
         if FitStatus.SEPARATED in fit.flags:
             return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
         with np.errstate(over="ignore"):  # of close copies that cancel
-            cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
+            square = fit.b**2 if fit.b.ndim == 1 else (fit.b**2).sum(axis=1)
+            cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
@@ -156,9 +163,10 @@ class RefitNeighborhood:
             best, target, first = new, new.value - self._tolerance(new.value), first + e + 1
         return best
 
-    def _first_below(self, fit, pairs, target):
+    def _first_below(self, fit, pairs, target, thorough=False):
         """(number, fit) of the first of the exchanges `pairs` (out, into), all of which change the
-        size alike, whose refit lies below `target`; -1 and None where there is none.
+        size alike, whose refit lies below `target`; -1 and None where there is none. thorough:
+        whether others must be refuted, not only be guessed to lie above it.
         """
         if fit.b.ndim > 1 or FitStatus.SEPARATED in fit.flags:
             for e, pair in enumerate(pairs):
@@ -168,8 +176,8 @@ class RefitNeighborhood:
                 self._refused(fit, new)
             return -1, None
         first, shrinkage = 0, (self.lambda1, self.lambda2)
-        if pairs:
-            out, into = np.array(pairs, dtype=np.int64).T
+        if len(pairs):
+            out, into = sides(pairs)
             supports, starts = exchanged_supports(fit.support, fit.b, out, into)
         while first < len(pairs):
             rest = supports[first:], starts[first:]
@@ -181,6 +189,12 @@ class RefitNeighborhood:
             self._refused(fit, new)
             first += e + 1
         return -1, None
+
+    def _exchanges(self, fit, pairs):
+        """The `Exchanges` of pairs (out, into) of columns, -1 for none."""
+        i, j = sides(pairs)
+        out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
+        return Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
 
     def _refused(self, fit, new):
         """A refit after an exchange of `fit` was not below its target, or gave no fit."""
@@ -220,23 +234,29 @@ class RefitNeighborhood:
             return None
         failed = self.failed.setdefault(fit.key, set())
         far = FitStatus.SEPARATED in fit.flags
-        best = (self._swaps_in_two if far else self._ranked_swaps)(fit, first, keep)
+        change, pairs = (self._swaps_in_two if far else self._ranked_swaps)(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
         most = 0.0 if self.sharp and not thorough else np.inf
-        swaps = [
-            (one.out, one.into) for one in best if one.out >= 0 and one.change <= min(last, most)
-        ]
-        swaps = [pair for pair in swaps if pair not in failed]
-        e, new = self._first_below(fit, swaps, target)
-        if new is not None:
-            failed.update(swaps[:e])
-            return new
-        failed.update(swaps)
-        if len(best) == keep:
-            self.last_ranked[key, keep] = min(last, best[-1].change)
-        return None
+        swaps = pairs[change <= min(last, most)]
+        if failed:
+            swaps = swaps[[pair not in failed for pair in map(tuple, swaps.tolist())]]
+        e, new = self._first_below(fit, swaps, target, thorough)
+        if self.remembers:
+            failed.update(map(tuple, swaps[: None if new is None else e].tolist()))
+        if new is None and len(pairs) == keep:
+            self.last_ranked[key, keep] = min(last, change[-1])
+        elif new is None and thorough and not far:
+            left = self._unranked(fit, first, pairs)[: keep - len(pairs)]
+            new = self._first_below(fit, left, target, thorough)[1]
+        return new
+
+    def _unranked(self, fit, first, ranked):
+        """The swaps (out, into) with working columns from position `first` on that count although
+        the quadratic does not rank them: none.
+        """
+        return ranked[:0]
 
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
@@ -248,25 +268,30 @@ class RefitNeighborhood:
             if not np.isfinite(less.value):
                 continue
             found += [
-                Candidate(less.value - fit.value + change, out, into)
+                (less.value - fit.value + change, out, into)
                 for change, into in self._ranked_additions(less, first, keep)
                 if into != out
             ]
-        return sorted(found)[:keep]
+        best = sorted(found)[:keep]
+        return np.array([one[0] for one in best]), sides([one[1:] for one in best]).T
 
     def _ranked_swaps(self, fit, first, keep):
-        """The `keep` first swaps with working columns from position `first` on: Candidates."""
-        return ranked(
-            self.model,
+        """(changes, pairs (out, into)) of the `keep` first swaps with working columns from position
+        `first` on, ascending: two arrays, (m,) and (m, 2).
+        """
+        model, W = self.model, self.model.W[first:]
+        change, column, position = scanned(
+            model,
             fit,
-            self.model.quadratic(fit, self.lambda2, first),
-            self.model.W[first:],
+            model.quadratic(fit, self.lambda2, first),
+            W,
             separable(0.0, self.lambda1, self.lambda2),
             Wanted(1e300, 1e300, keep),
         )
+        return change, np.array([fit.support[position], W[column]]).T
 
     def removable(self, fit):
-        """|b| of the unforced columns, ascending, and the columns."""
+        """As `Neighborhood.removable`, by the sizes of coefficients."""
         return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):

@@ -3,7 +3,6 @@ batched reads of X, here or on the workers of a cluster.
 """
 
 from . import gram, responses, rows
-from .gram import leading
 
 __all__ = ["leading", "violators"]
 
@@ -35,3 +34,25 @@ def violators(model, fits, wanted, penalty):
     for part in model.flat().batches(fits):
         out += check.violators(model, fits[part], wanted[part], penalty)
     return out
+
+
+def leading(model, fits, most):
+    """The usable columns of largest |z'r| / ||z|| for the residuals r of the squared loss, a norm
+    over the responses, by one read of X.
+
+    Parameters
+    ----------
+    model : GramModel
+        The working columns, which have all members of the fits.
+    fits : list of Fit
+    most : int
+        How many columns for each fit.
+
+    Returns
+    -------
+    list of ndarray
+        The columns of each fit.
+    """
+    check = gram if model.problem.turn is None else responses
+    model.reads += 1
+    return check.leading(model, fits, most)

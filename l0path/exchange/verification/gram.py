@@ -83,7 +83,7 @@ def _members(model, fits, penalty, cost):
     trace = TINY_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
     columns = table.Columns(
         np.ascontiguousarray(model.G[np.ix_(at, at)]),
-        model.q[at],
+        table.by_column(model.q[at]),
         2.0 * float(penalty.lambda2) + trace,
         index.size,
         p.locked(index),
@@ -129,14 +129,17 @@ def _sequence(supports, members, lambda1):
     return updates.UpdateSequence(supports, record, steps, members.quadratic.ridge_diag, lambda1)
 
 
-def leading(model, R, most):
-    """The `most` usable columns of largest |z'R| / ||z|| for each column of R (n, m), a list of m
-    arrays, by one read of X.
-    """
-    model.reads += 1
+def leading(model, fits, most):
+    """`verification.leading` for one response."""
+    p, b = model.problem, np.zeros((len(fits), model.width))
+    for row, fit in zip(b, fits, strict=True):
+        row[model.where[fit.support]] = fit.b
+    residual = b @ model.Z[: model.width]  # in place: n may be millions
+    np.subtract(p.y, residual, out=residual)
+    residual *= p.weights
     if model.cluster is not None:
-        return list(leading_on_workers(model.cluster, R, most))
-    p, C = model.problem, model.problem.X.correlate(R)
+        return list(leading_on_workers(model.cluster, residual.T, most))
+    C = p.X.correlate(residual.T)
     cuts = [*range(0, p.X.p, TASK_COLUMNS), p.X.p]
     parts = [None] * (len(cuts) - 1)
 

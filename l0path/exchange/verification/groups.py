@@ -49,13 +49,14 @@ def scores(model, R, mass, products=None):
 
 
 def scores_of_responses(model, fits):
-    """Scores (m, G) of every group of a ResponseGroupModel at m fits, in one read of X: twice what
-    the addition of a group gains by the quadratic at the fit without its members' changes.
+    """Scores (m, G) of every group at m fits of several responses or classes, in one read of X:
+    twice what the addition of a group gains by the quadratic at the fit without its members'
+    changes.
     """
     out = []
-    for C, mean in model.gradients(fits):
+    for C, mean in model.model.gradients(fits):
         q = C.shape[1]
         products = np.ascontiguousarray(C.T)
         each = scores(model, np.empty((0, q)), np.full(q, mean), products)
-        out.append(mean * each.sum(axis=0))
+        out.append(each.sum(axis=0) / mean)
     return np.array(out)

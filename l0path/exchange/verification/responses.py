@@ -16,14 +16,15 @@ def violators(model, fits, wanted, penalty):
     """`verification.violators` for one batch. Of each column the best exchange is kept."""
     p, out = model.problem, [None] * len(fits)
     model.read([fit.support for fit in fits])
-    states = model.over_all(fits, penalty.lambda2)
+    states, lambda2 = model.over_all(fits, penalty.lambda2), penalty.lambda2
 
     def rank(i):
         fit, found = fits[i], []
         step = max(256, ENTRIES // max(fit.support.size, 1))
         for left in range(0, p.X.p, step):
             part = slice(left, min(left + step, p.X.p))
-            found += _best(model, fit, wanted[i], states[i], part)
+            quadratic = model.of_all(fit, states[i], part)
+            found += _best(model.problem, fit, wanted[i], quadratic, (lambda2, part))
         out[i] = sorted(found, key=lambda one: (one.change, one.into))[: wanted[i].count]
 
     threads.run_each(rank, len(fits))
@@ -31,23 +32,34 @@ def violators(model, fits, wanted, penalty):
     return out
 
 
-def _best(model, fit, wanted, state, part):
-    """The best exchanges (Candidate) of a fit with a slice of all columns, one for each column."""
-    p, left, right = model.problem, part.start, part.stop
-    mean, lambda2 = state.mean, state.lambda2
+def _best(p, fit, wanted, quadratic, of_part):
+    """The best exchanges (Candidate) of a fit with a slice of all columns, one for each column.
+    of_part: lambda2 and the slice.
+    """
+    lambda2, part = of_part
+    left, right = part.start, part.stop
     skip = ~p.usable[left:right]
     inside = fit.support[(fit.support >= left) & (fit.support < right)]
     skip[inside - left] = True
     locked = np.isin(fit.support, p.forced, assume_unique=True)
-    quadratic = model.of_all(fit, state, part)
     found = response_table.all_exchanges(fit, quadratic, lambda2, skip, locked)
-    out, change = np.full(right - left, -1), wanted.target + mean * found.add
+    out, change = np.full(right - left, -1), wanted.target + found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:
-        lowest = mean * found.swap.min(axis=0)
+        lowest = found.swap.min(axis=0)
         swapped = np.flatnonzero((lowest < change) & (lowest < wanted.ceiling))
         out[swapped] = fit.support[found.swap[:, swapped].argmin(axis=0)]
         change[swapped] = lowest[swapped]
     J = np.flatnonzero(np.isfinite(change))
     J = J[np.argsort(change[J], kind="stable")[: wanted.count]]
     return [Candidate(float(change[j]), int(out[j]), int(left + j)) for j in J]
+
+
+def leading(model, fits, most):
+    """`verification.leading` for several responses."""
+    p = model.problem
+    C = p.X.correlate(np.hstack([-model.derivatives(fit).slopes for fit in fits]))
+    score = np.linalg.norm(C.reshape(p.X.p, len(fits), -1), axis=2).T
+    score /= np.sqrt(np.maximum(p.square, 1e-300))
+    score[:, ~p.usable] = -1.0
+    return list(np.argpartition(-score, most - 1, axis=1)[:, :most])

@@ -83,20 +83,22 @@ def _at_risk(loss, y, eta, weights):
 
 
 @njit
-def _log_sums(loss, risk):
-    """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u
-    have no digits left.
+def _log_shares(loss, risk, eta, weights):
+    """sum_t v_t log phi_t - sum_{deaths} w_i eta_i; inf where the rows at risk are all so far below
+    others that their u have no digits left. Units of sums are taken off the eta of the deaths: a
+    number that all rows share, which may be large, would leave its rounding in the difference.
     """
-    block, term = indices_at(loss, BLOCK), indices_at(loss, TERM)
-    fraction, share = numbers_at(loss, FRACTION), numbers_at(loss, SHARE)
-    value = 0.0
-    for s in range(block.size - 1):
-        for g in range(block[s], block[s + 1]):
-            for t in range(term[g], term[g + 1]):
-                phi = risk.sums[g] - fraction[t] * risk.tied[g]
-                if not phi > LEAST_SUM:
-                    return np.inf
-                value += risk.weight[g] * share[t] * (math.log(phi) + risk.units.tops[g])
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    term, share = indices_at(loss, TERM), numbers_at(loss, SHARE)
+    fraction, value = numbers_at(loss, FRACTION), 0.0
+    for g in range(first.size - 1):
+        for t in range(term[g], term[g + 1]):
+            phi = risk.sums[g] - fraction[t] * risk.tied[g]
+            if not phi > LEAST_SUM:
+                return np.inf
+            value += risk.weight[g] * share[t] * math.log(phi)
+        for d in range(first[g], first[g + 1]):
+            value += weights[deaths[d]] * (risk.units.tops[g] - eta[deaths[d]])
     return value
 
 
@@ -130,8 +132,7 @@ def cox_state_of_rows(loss, y, eta, weights, before, known, state):
             tied = in_units(risk.units, risk.u, i, g) * ties[g] * scale
             curvatures[i] = max(curvatures[i] - tied, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
-    value = (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
-    state[0] = loss.numbers[LEVEL] + value
+    state[0] = loss.numbers[LEVEL] + _log_shares(loss, risk, eta, weights) * scale
 
 
 @origin_of.register(CoxInKernels)

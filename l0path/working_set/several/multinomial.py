@@ -17,15 +17,16 @@ from ...problem.several import class_codes
 from ...problem.softmax import softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
-from ..columns import CONDITION, WorkingColumns
+from ..columns import CONDITION, Quadratic, WorkingColumns
 from ..curvature import Derivatives
+from ..gram import FitState, GramModel
+from ..groups import GramCurvature, inverse
 from ..refits import NewtonRefits
-from .responses import FitState, ResponseModel, ResponseQuadratic
 
 HELD = 128  # quadratics that are held
 
 
-class MultinomialModel(NewtonRefits, ResponseModel):
+class MultinomialModel(NewtonRefits, GramModel):
     """Working columns of a multinomial problem; q_all are those of the slopes at the null fit."""
 
     def __init__(self, problem):
@@ -77,16 +78,22 @@ class MultinomialModel(NewtonRefits, ResponseModel):
         own = np.take_along_axis(e, self.codes[:, None].astype(np.int64), axis=1)
         return (own - e)[self.codes[:, None] != np.arange(e.shape[1])]
 
-    def proxy(self):
-        """The squared loss of the slopes at the null fit, with the same working columns."""
-        out = ResponseModel(self.flat_problem)
+    def squares(self, null):
+        """As `RowModel.squares`: the squared loss of the slopes at the null fit."""
+        out = GramModel(self.flat_problem)
         out.grow(self.W)
-        return out
+        self.reads += out.reads
+        return out, self._downhill(null)[1]
 
-    def independent(self, support):
-        """Positions of columns of a support of which its others are combinations."""
+    def independent(self, support, lambda2):
+        """Positions of columns of a support of which its others are combinations, where no ridge
+        tells them apart.
+        """
+        if lambda2:
+            return super().independent(support, lambda2)
         if not self.hidden(support, 0.0):
-            return self.kept_inverse(support, 0.0)[1]
+            at = self.where[support]
+            return inverse(self.G[at[:, None], at])[1]
         # Gram matrices take near combinations for true ones
         unit = np.sqrt(np.maximum(self.problem.square[support], 1e-300))
         A = (self.Z[self.where[support]] * np.sqrt(self.problem.weights)).T / unit
@@ -118,29 +125,52 @@ class MultinomialModel(NewtonRefits, ResponseModel):
     def _by_rows(self, fit):
         return self.derivatives(fit).slopes.T
 
+    def inverse(self, fit, lambda2):
+        """As `GramModel.inverse`, by the mean curvature of the fit."""
+        return self._inverse(fit, lambda2, self._downhill(fit)[1])
+
+    def _inverse(self, fit, lambda2, mean):
+        """`inverse` for a mean curvature."""
+        return GramModel.inverse(self, fit, lambda2 / mean) / mean
+
     def quadratic(self, fit, lambda2, first=0):
-        """(ResponseQuadratic on the working columns from position `first` on, mean): F is mean
-        times it.
-        """
-        key = fit.key, lambda2
+        """As `GramModel.quadratic`, by the mean curvature of the fit."""
+        c, mean = self._downhill(fit)
+        rows = mean * self.G[self.where[fit.support], first : self.width]
+        a = mean * np.diagonal(self.G)[first : self.width]
+        return Quadratic(rows, c[first:], a, self.inverse(fit, lambda2))
+
+    def _downhill(self, fit):
+        """(downhill slopes of the working columns (w, q), mean curvature) of a fit."""
+        key = fit.key, fit.value
         held = self.held.get(key)
-        if held is None or held[0] < self.width:
+        if held is None or len(held[0]) < self.width:
             R, mean = self._slopes(fit)
             if len(self.held) >= HELD:
                 self.held.pop(next(iter(self.held)))
-            held = self.held[key] = self.width, (self.Z[: self.width] @ R) / mean, mean
-        c, mean = held[1][first:], held[2]
-        rows = self.G[self.where[fit.support], first : self.width]
-        a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
-        return ResponseQuadratic(rows, c, a, *self.kept_inverse(fit.support, lambda2 / mean)), mean
+            held = self.held[key] = self.Z[: self.width] @ R, mean
+        return held
+
+    def curvature(self, fit):
+        """As `GramModel.curvature`."""
+        return GramCurvature(self, fit, self._downhill(fit)[1])
+
+    def downhill(self, fit, at, b, rows):
+        """As `GramModel.downhill`."""
+        return self._downhill(fit)[0][at].T
+
+    def gradients(self, fits):
+        """As `GramModel.gradients`."""
+        found = [self._slopes(fit) for fit in fits]
+        C = self.problem.X.correlate(np.hstack([R for R, _ in found]))
+        self.reads += 1
+        each = np.split(C, len(fits), axis=1)
+        return [(c, mean) for c, (_, mean) in zip(each, found, strict=True)]
 
     def over_all(self, fits, lambda2):
-        """The FitState of each fit, in one read of X."""
-        found = [self._slopes(fit) for fit in fits]
-        C, q = self.problem.X.correlate(np.hstack([R for R, _ in found])), len(self.T)
-        self.reads += 1
-        out = []
-        for i, (fit, (_, mean)) in enumerate(zip(fits, found, strict=True)):
-            self.kept_inverse(fit.support, lambda2 / mean)
-            out.append(FitState(mean, lambda2 / mean, C[:, i * q : (i + 1) * q] / mean))
-        return out
+        """As `GramModel.over_all`, in one read of X."""
+        each = self.gradients(fits)
+        return [
+            FitState(mean, self._inverse(fit, lambda2, mean), c)
+            for fit, (c, mean) in zip(fits, each, strict=True)
+        ]

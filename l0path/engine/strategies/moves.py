@@ -1,5 +1,4 @@
-"""The support path over the number of groups of which some need others in every model: exchanges
-of single groups that keep the hierarchy, and moves of several groups at once.
+"""Moves of several groups at once, where some groups need others in every model.
 
 A group that pays only together with what it needs is not found by single additions. So each set is
 also grown by a group with all that it lacks, and shrunk to its size again, a group at a time; every
@@ -11,88 +10,68 @@ from scipy.linalg import lapack
 
 from ...core.status import End
 from ...exchange import group_chains, group_ranking, perturbation
-from ...exchange.neighborhoods.closed import ClosedGramNeighborhood, ClosedNeighborhood
-from ...formula.hierarchy import STRONG
-from ...working_set.curvature import curved
-from ...working_set.groups import GroupModel, GroupQuadratic
-from .groups import GroupExchanges
+from ...exchange.neighborhoods.gram import GramNeighborhood
+from ...formula.hierarchy import STRONG, NoHierarchy
+from ...working_set.groups import GroupQuadratic
 
 WHOLE_MOVES = 40  # of one set, those of the groups that promise most
 RESTARTS = 4  # of every size, where they run in kernels
 KEPT = 1e-6  # share of its square that a column keeps beside others from which it is clearly apart
-MARGIN = 0.1  # share of a gain by which the value after a move may be off where it is not exact
+# share of a gain by which the value after a move may be off where it is not exact, and of several
+# classes, whose quadratic has one curvature for all rows
+MARGIN, CLASSES_MARGIN = 0.1, 0.6
 
 
-class ClosedExchanges(GroupExchanges):
-    """Every size 0..max_k for one (lambda1, lambda2) among sets of groups that keep a hierarchy.
+class SetMoves:
+    """The moves of several groups of a `GroupExchanges` whose groups keep a hierarchy.
 
-    Claims compare a model with others of this kind: "refit_swap" with those that one addition or
-    swap of single groups leads to.
+    Claims of the search compare a model with others that keep it: "refit_swap" with those that one
+    addition or swap of single groups leads to.
     """
 
-    kind = ClosedNeighborhood
-
-    def __init__(self, model, part, settings, session):
-        super().__init__(model, part, settings, session)
+    def __init__(self, search):
+        self.search, self.pool, self.problem = search, search.pool, search.problem
+        self.groups, self.clock = search.groups, search.clock
         self.moved, self.ends = set(), set()  # keys of fits that moves, and an end, were tried from
-        self.steps = self.neighborhood  # single steps, also where sweeps run in kernels
-        plain = type(self.groups) is GroupModel and not self.problem.boxed
-        self.ranked = plain and not self.groups.lambda1  # whether a quadratic ranks the moves
+        # whether a quadratic ranks the moves
+        self.ranked = not (self.problem.boxed or self.groups.lambda1)
 
-    def seed(self):
-        """All groups."""
-        self.groups.grow(np.flatnonzero(self.groups.free))
-
-    def start(self):
-        """As `GroupExchanges.start`; whole sweeps run in kernels where they can."""
-        super().start()
-        if self._in_kernels():
-            self.neighborhood = ClosedGramNeighborhood(
-                self.groups, self.pool.last, self.scale, self.settings
-            )
-
-    def _in_kernels(self):
-        """Whether tables are exact and the groups are single columns that are clearly independent,
-        each of which needs all of its parents.
+    def in_kernels(self):
+        """The neighborhood whose sweeps run in kernels, where tables are exact and the groups are
+        single columns that are clearly independent, each of which needs all of its parents; None
+        elsewhere.
         """
-        model, groups = self.model, self.groups
-        if not (groups.exact and groups.widest == 1) or self.apart:
-            return False
-        if self.problem.groups.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
-            return False
+        search, groups = self.search, self.groups
+        model = search.model
+        if not (groups.exact and groups.widest == 1) or search.apart:
+            return None
+        if self.problem.hierarchy.rule != STRONG or model.width >= self.problem.X.n:
+            return None
         if groups.forced.size != self.problem.forced.size:
-            return False
+            return None
         H = model.G[: model.width, : model.width] + 2.0 * groups.lambda2 * np.eye(model.width)
         unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-280))
         L, weak = lapack.dpotrf(H * unit * unit[:, None], lower=1)
-        return not weak and np.diagonal(L).min() ** 2 > KEPT
+        if weak or np.diagonal(L).min() ** 2 <= KEPT:
+            return None
+        last, scale, settings = self.pool.last, search.scale, search.settings
+        return GramNeighborhood(model, groups.lambda2, last, scale, settings, units=groups)
 
-    def use_refits(self):
-        """As `GroupExchanges.use_refits`."""
-        super().use_refits()
-        self.steps = self.neighborhood
-
-    def next_value(self):
-        """As `GroupExchanges.next_value`."""
-        if not self.neighborhood.compiled:
-            return super().next_value()
-        new = self.neighborhood.add(self.pool.fits[self.pool.last], polish=False)
-        return None if new is None else new.value
-
-    def improve(self):
-        """Sweeps, and moves of several groups, until neither improves a size; random restarts first
-        where they run in kernels, in which they cost little.
+    def run(self, first):
+        """Moves of several groups until none improves a size, each followed by sweeps; random
+        restarts before in the first round where they run in kernels, in which they cost little.
         """
-        first = self.first
-        super().improve()
-        if first and self.neighborhood.compiled and self.settings.effort != "fast":
+        search = self.search
+        fast = search.settings.effort == "fast"
+        if first and search.neighborhood.compiled and not fast:
             rng = np.random.default_rng(0)  # a fixed seed: the path depends on the data only
-            poll, search = self.clock.poll, (self.pool, self.neighborhood)
-            perturbation.perturb(*search, rng, RESTARTS, self.done, poll)
-        while self._move_sets() and self.settings.effort != "fast":
-            self.sweep(self.done)
+            perturbation.perturb(
+                self.pool, search.neighborhood, rng, RESTARTS, search.done, self.clock.poll
+            )
+        while self._move_sets() and not fast:
+            search.sweep(search.done)
         while self._past_the_end():
-            self.sweep(self.done)
+            search.sweep(search.done)
 
     def _past_the_end(self):
         """Whether sizes go on where every single group that may be added is a combination of those
@@ -105,11 +84,11 @@ class ClosedExchanges(GroupExchanges):
         self.ends.add(fit.key)
         for chain in self._chains(fit):
             self.clock.poll()
-            if pool.last + chain.size > self.largest:
+            if pool.last + chain.size > self.search.largest:
                 continue
             new = self.groups.refit(np.union1d(fit.groups, chain), fit)
             if new.value < fit.value - pool.tolerance(fit.value):
-                pool.last, pool.end = self.largest, ""
+                pool.last, pool.end = self.search.largest, ""
                 self._grown_and_shrunk(fit, chain)
                 return True
         return False
@@ -149,7 +128,7 @@ class ClosedExchanges(GroupExchanges):
         """For each chain the values (count + 1,) that the quadratic at a fit predicts, exactly for
         the squared loss, of the fit grown by it and shrunk to its size again, see `group_chains`.
         """
-        model, hierarchy = self.groups, self.problem.groups.hierarchy
+        model, hierarchy = self.groups, self.problem.hierarchy
         counts, ids = [chain.size for chain in chains], np.concatenate(chains)
         groups = np.unique(ids)
         model.grow(groups)
@@ -166,54 +145,47 @@ class ClosedExchanges(GroupExchanges):
             growth,
             group_chains.Chains(ids, at, places, ends[at]),
             group_chains.Present(
-                self.steps.inside(fit.groups), hierarchy.needs, hierarchy.rule == STRONG
+                self.search.steps.inside(fit.groups), hierarchy.needs, hierarchy.rule == STRONG
             ),
             max(int(np.diff(quadratic.members).max(initial=1)), 1),
             values,
         )
-        values += fit.value if model.exact else fit.value + MARGIN * values[:, :1]
+        margin = MARGIN if self.problem.turn is None else CLASSES_MARGIN
+        values += fit.value if model.exact else fit.value + margin * values[:, :1]
         return [row[: count + 1] for row, count in zip(values, counts, strict=True)]
 
     def _growth(self, fit, groups):
         """The quadratic at a fit, and the `Growth` of it by the columns of some working groups, one
         group after another.
         """
-        model, problem = self.groups, self.problem
+        model = self.groups
         quadratic = model.quadratic(fit)
-        J = model.model.where[model.columns[model.one_by_one(groups)[0]]]
-        if problem.quadratic:
-            G, support = model.model.G, model.model.where[fit.support]
-            rows, H = G[J[:, None], quadratic.at], G[J[:, None], J]
-            c = model.model.q[J] - G[J[:, None], support] @ fit.b
-        else:
-            Z, ZV, coupled = curved(problem, quadratic.eta, quadratic.v, model.model.Z[J])
-            H = ZV @ Z.T - coupled @ coupled.T
-            rows = Z @ quadratic.ZV.T - coupled @ quadratic.coupled.T
-            c = -(Z @ quadratic.slopes)
+        curvature = quadratic.curvature
+        new = curvature.columns(model.model.where[model.columns[model.one_by_one(groups)[0]]])
+        rows, H = curvature.product(new, quadratic.columns), curvature.product(new, new)
         H[np.diag_indices_from(H)] += 2.0 * model.lambda2
+        c = curvature.downhill(new, quadratic.b, rows.T)
         return quadratic, group_chains.Growth(rows, rows @ quadratic.B, c, H)
 
     def _chains(self, fit):
         """Sets of two groups or more, one with all that it lacks, that may be added to a fit."""
-        hierarchy, inside = self.problem.groups.hierarchy, self.steps.inside(fit.groups)
+        hierarchy, inside = self.problem.hierarchy, self.search.steps.inside(fit.groups)
         lacking = np.flatnonzero(self.groups.free & ~inside & ~hierarchy.met(inside))
         if lacking.size > WHOLE_MOVES:
-            best = self._additions(fit, inside.size)
+            # those too that lack what they need
+            ranked = group_ranking.table(self.groups, fit, None, inside.size, NoHierarchy())
+            best = ranked[0].additions
             gain = np.full(inside.size, -np.inf)
             gain[[g for _, g in best]] = [-change for change, _ in best]
             lacking = lacking[np.argsort(-gain[lacking], kind="stable")[:WHOLE_MOVES]]
         return hierarchy.chains(lacking, inside, self.groups.free)
-
-    def _additions(self, fit, most):
-        """[(change, group)] of the best additions, those too that lack what they need."""
-        return group_ranking.table(self.groups, fit, None, most).additions
 
     def _grown_and_shrunk(self, fit, chain):
         """Add groups to a fit and remove as many others; True if a size improved."""
         new = self.groups.refit(np.union1d(fit.groups, chain), fit)
         improved = self.pool.update(new)
         for _ in chain:
-            drops = [g for _, g in self.steps.drops(new) if g not in chain]
+            drops = [g for _, g in self.search.steps.drops(new) if g not in chain]
             if not drops:
                 break
             new = self.groups.refit(new.groups[new.groups != drops[0]], new)
