@@ -356,6 +356,6 @@ def test_no_claim_where_rounding_hides_what_an_empty_row_far_out_leaves():
     near = np.delete(np.column_stack([X, X[:, 0] * X[:, 1]]), 5, axis=0)
     others = quiet(near, np.delete(y, 5), loss="poisson").model(k=3)
     assert others.coef.iloc[-1] < 0.0  # so that row 5 vanishes, and what is left can be reached
-    if row.objective > others.objective * 39 / 40 * (1 + 1e-8):
-        assert "not_converged" in row.details["flags"]
-        assert row.details["optimality"] == "unverified"
+    reached = row.objective <= others.objective * 39 / 40 * (1 + 1e-8)
+    assert reached or "not_converged" in row.details["flags"]
+    assert reached or row.details["optimality"] == "unverified"

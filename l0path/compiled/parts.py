@@ -80,8 +80,8 @@ else:
             tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
             tuning.slp_vectorization = bool(config.SLP_VECTORIZE)
             tuning.loop_unrolling = False
-            # a third of LLVM's own: what is called in several places is compiled once where it is
-            # more than a few operations (first.py; rows of against.py as before)
+            # a third of LLVM's own, so that what is called in several places is compiled once where
+            # it is more than a few operations
             tuning.inlining_threshold = 75
             builder = llvm.create_pass_builder(self._codegen._tm, tuning)
             builder.getModulePassManager().run(self._final_module, builder)

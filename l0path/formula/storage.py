@@ -94,9 +94,8 @@ def _check_state(formula):
         )
     for name, found in state["levels"].items():
         kind, *more = found if isinstance(found, list) else [None]
-        if kind not in ("numerical", "categorical") or not [isinstance(m, dict) for m in more] == [
-            True
-        ]:
+        whole = len(more) == 1 and isinstance(more[0], dict)
+        if kind not in ("numerical", "categorical") or not whole:
             raise ValueError(
                 f"levels of {name!r} of its formula are neither numbers nor categories"
             )

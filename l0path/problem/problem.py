@@ -8,6 +8,7 @@ z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,7 +211,7 @@ class Problem:
 
     # -------------------- the units that are chosen: columns, or groups of columns
 
-    @property
+    @cached_property
     def units(self):
         """The `Groups` that sizes count, which may be columns, under their numbers."""
         return self.groups or one_each(range(self.factor.size), self.factor)
