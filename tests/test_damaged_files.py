@@ -480,12 +480,24 @@ MISFITS = {
     "no levels": (lambda f: state_of(f).pop(1), "no 'levels'"),
     "no transforms": (lambda f: state_of(f).pop(0), "no 'transforms'"),
     "a factor without levels": (lambda f: state_of(f)[1][1]["dict"].pop(1), "levels"),
-    "a spline without knots": (lambda f: part(f, 0, 0)["dict"].pop(), "makes no row"),
+    "a spline without knots": (
+        lambda f: part(f, "transforms", "bs(a, df=4)")["dict"].pop(),
+        "learned in the fit is incomplete",
+    ),
+    "a polynomial without its norms": (
+        lambda f: part(f, "transforms", "poly(c, 2)")["dict"].pop(),
+        "makes no row",
+    ),
     "a transform that learned nothing": (
-        lambda f: state_of(f)[0][1]["dict"].pop(0),
+        lambda f: state_of(f)[0][1]["dict"].remove(
+            ["poly(c, 2)", part(f, "transforms", "poly(c, 2)")]
+        ),
         r"poly\(c, 2\)",
     ),
-    "a level": (lambda f: part(f, 1, 1, 1)["dict"][0][1].pop(), "not those of the fit|level"),
+    "a level": (
+        lambda f: part(f, "levels", "g")[1]["dict"][0][1].pop(),
+        "not those of the fit|level",
+    ),
     "a name": (lambda f: f["names"].__setitem__(0, "x"), "not those of the fit"),
     "a term": (lambda f: f["terms"][0].__setitem__(0, "x"), "terms .* are none"),
     "columns of a term": (lambda f: f["terms"][0][1].pop(), "hold each of the"),
@@ -497,12 +509,11 @@ def state_of(formula):
     return formula["state"]["dict"]
 
 
-def part(formula, at, i, *rest):
-    """What the state has of one transform (at=0) or of the levels of one factor (at=1)."""
-    found = state_of(formula)[at][1]["dict"][i][1]
-    for one in rest:
-        found = found[one]
-    return found
+def part(formula, of, name):
+    """What the state has of one of the "transforms", or of the "levels" of one factor. The order
+    of transforms, which formulaic keeps in sets, is not the same in all processes.
+    """
+    return dict(dict(state_of(formula))[of]["dict"])[name]
 
 
 @pytest.mark.parametrize("what", MISFITS)
