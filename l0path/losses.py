@@ -23,6 +23,7 @@ from .problem.specified import (
     Squared,
     SquaredHinge,
     Tweedie,
+    Weibull,
 )
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Tweedie",
+    "Weibull",
     "l0learn_scale",
 ]
 

@@ -325,7 +325,7 @@ def tasks(path, part):
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path._solutions))
         return [_task(part, plan, pairs, mixed)]
     if plan.max_k is None:
-        plan = replace(plan, max_k=default_max_k(path._meta.groups, path.p, path._meta.n_eff))
+        plan = replace(plan, max_k=default_max_k(path._meta.groups, path.p, path._meta.n_sizes))
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)

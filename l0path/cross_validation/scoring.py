@@ -36,6 +36,7 @@ from ..problem.losses import (
     NAMES,
     OWN_LOSSES,
     SEVERAL,
+    SURVIVAL,
     mean_of_rows,
     traits_named,
 )
@@ -45,7 +46,6 @@ from ..problem.verbs import losses
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
-SURVIVAL = {name for name in COUPLED if traits_named(name).response == "survival"}
 ORDERED_CLASSES = set(COUPLED) - SURVIVAL
 USES = {
     "deviance": REAL | CLASSIFICATION | set(COUPLED),

@@ -91,7 +91,9 @@ def held_out(path, rows, i):
     eta, times = linear_predictor(rows.design, rows.offset, path._solutions[i]), None
     if rows.loss is not None:
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)
-        loss = rows.loss._replace(level=float(np.log(path._meta.rows_at_risk)))
+        loss = rows.loss
+        if loss.traits.partial:
+            loss = loss._replace(level=float(np.log(path._meta.rows_at_risk)))
         times = ScoredTimes(loss, rows.y, eta, none, rows.weights, baseline)
     if path._meta.ordered:
         y, eta = in_classes(path._loss_record(), path._solutions[i], rows.y, eta)

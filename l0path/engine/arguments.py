@@ -69,10 +69,17 @@ def responded(y, n, a, weights, counts, own=None):
         )
     if a.loss in COUPLED:
         event, record = survival_loss(
-            y, n, weights, counts, strata=a.strata, ties=a.parameters.get("ties", "efron")
+            y,
+            n,
+            weights,
+            counts,
+            loss=a.loss,
+            strata=a.strata,
+            ties=a.parameters.get("ties", "efron"),
         )
         seen = weights > 0
-        return event, record, None, None, survival_notes(event[seen], record.stop[seen], a)
+        notes = survival_notes(event[seen], record.stop[seen], a) if a.loss == "cox" else []
+        return event, record, None, None, notes
     target, *others = responses(y, n, a.loss, a.pos_label)
     if own is not None:
         return target, own, *others

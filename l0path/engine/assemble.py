@@ -434,10 +434,10 @@ def _meta(setting):
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
         loss_numbers=() if data.loss.traits.response == "survival" else tuple(data.loss),
-        intercept=data.intercept,
+        intercept=data.intercept or data.loss.traits.constant,
         standardize=data.standardize,
         null_loss=_null_loss(setting),
-        center=X.center if data.intercept else np.zeros(X.p),
+        center=X.center if data.intercept or data.loss.traits.constant else np.zeros(X.p),
         scale=X.scale,
         forced=problem.forced,
         factor=data.factor,
@@ -473,7 +473,7 @@ def _meta(setting):
         response_weights=data.response_weights,
         strata=data.strata,
         stratum=data.loss.stratum if data.strata is not None and counts is None else None,
-        ties=ties_of(data.loss) if data.loss.traits.response == "survival" else None,
+        ties=ties_of(data.loss) if data.loss.traits.partial else None,
     )
 
 

@@ -21,6 +21,7 @@ from ..problem.losses import Hinge, name_of, smoothness
 from ..problem.problem import (
     Problem,
     checksum,
+    counted_for_sizes,
     counted_trials,
     pose,
     row_weights,
@@ -187,7 +188,7 @@ def prepared(request, control):
     plan, free = request.plan, problem.units_to_choose
     want = plan.max_k
     if want is None:
-        want = default_max_k(request.data.groups, problem.X.p, problem.n_eff)
+        want = default_max_k(request.data.groups, problem.X.p, counted_for_sizes(request.data, request.row_counts))
     max_k, cut = max(min(want, free), 0), ""
     if plan.max_k is not None and max_k < want:
         cut = f"max_k = {want} was cut to {max_k}, the number of usable {problem.units.unit}s"
@@ -274,7 +275,7 @@ def larger_sizes(path, s):
         whole = path._end == End.COMPLETE and meta.grid == "support"
         asked = max(sizes, default=0) if whole else np.inf
     else:
-        default = default_max_k(groups, meta.p, meta.n_eff)
+        default = default_max_k(groups, meta.p, meta.n_sizes)
         asked = default if plan.max_k is None else plan.max_k
     # a path that ended before had no more features, or no use for them
     if free is None or len(sizes) < 2 or not asked <= s.k == max(sizes):
@@ -344,7 +345,7 @@ def _data_given_anew(path, X, y, offset, trials):
     data = data_of(X, y, arguments, read=True)[0]
     if meta.trials is not None and not math.isclose(counted_trials(data), meta.trials):
         raise ValueError(unknown)
-    loss = data.loss if meta.ties else path._loss_record()
+    loss = data.loss if meta.traits.response == "survival" else path._loss_record()
     return replace(data, loss=loss, groups=meta.groups)
 
 

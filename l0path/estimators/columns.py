@@ -11,7 +11,7 @@ from ..core.tables import pandas_of
 from ..designs.protocol import is_design
 from ..problem.families.own import take_undecorated
 from ..problem.families.trials import in_two_columns
-from ..problem.losses import canonical_name
+from ..problem.losses import SURVIVAL, canonical_name
 from ..problem.specified import told_apart
 
 SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
@@ -30,7 +30,7 @@ def refuse_responses(loss, y, classes):
     """
     loss = told_apart(loss)[0]
     times = isinstance(y, np.ndarray) and y.dtype.names
-    if times or (isinstance(loss, str) and loss == "cox"):
+    if times or (isinstance(loss, str) and loss in SURVIVAL):
         what = f"y has the fields {', '.join(y.dtype.names)}" if times else f"loss={loss!r}"
         raise ValueError(
             f"{what}: survival times are for l0path.L0Survival and l0path.L0SurvivalCV"

@@ -14,6 +14,7 @@ from ..errors import refuse_masked
 from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
+from ..problem.losses import SURVIVAL
 from ..problem.specified import told_apart
 from .columns import checked, column_of, without_column
 
@@ -114,9 +115,10 @@ class SurvivalMethods:
         return super()._predict(self._numbered(X), type)
 
     def _arguments(self, names):
-        if told_apart(self.loss)[0] != "cox":
+        if told_apart(self.loss)[0] not in SURVIVAL:
             raise ValueError(
-                f"loss={self.loss!r} is not for survival times: use 'cox' or l0path.losses.Cox()"
+                f"loss={self.loss!r} is not for survival times: use 'cox', l0path.losses.Cox() or "
+                "'weibull'"
             )
         return super()._arguments(names)
 

@@ -15,6 +15,8 @@ from .encoding import Encoded, Formula, checked_env
 from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
+OF_TIMES = ("cox", "weibull")  # losses whose response is Surv(...)
+
 # arguments by row that may name a column of a table X without a formula, too
 NAMED = ("sample_weight", "freq_weight", "trials", "offset", "strata")
 BY_ROW = (*NAMED, "groups_cv")
@@ -170,8 +172,8 @@ def _named(loss):
 
 
 def _refuse_times(formula, loss):
-    """Refuse Surv(...) on the left with another loss than "cox"."""
-    if formula.left.startswith("Surv(") and loss != "cox":
+    """Refuse Surv(...) on the left with a loss of another response."""
+    if formula.left.startswith("Surv(") and loss not in OF_TIMES:
         raise ValueError(
             f"formula {formula.text!r}: {formula.left} is a response of survival times, which "
             f"loss={loss!r} does not take; pass loss='cox'"

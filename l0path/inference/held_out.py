@@ -149,8 +149,8 @@ def _of_separated(data, support, held, nothing):
     )
     if found is None:
         return nothing
-    of_survival = traits.response == "survival"  # the mean is one over events
-    n = float(held[keep] @ data.y[keep] if of_survival else held[keep].sum())
+    # the mean of a partial likelihood is one over events
+    n = float(held[keep] @ data.y[keep] if traits.partial else held[keep].sum())
     error = np.sqrt(found.coef_variance.ravel() / n)
     known = (found.coef_sign.ravel() == 0.0) & (error > 0.0) & np.isfinite(error)
     estimate = np.where(known, found.coef.ravel(), np.nan)

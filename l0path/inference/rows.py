@@ -21,7 +21,7 @@ from ..engine.posing import default_max_k, resolved
 from ..engine.request import request
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
-from ..problem.problem import constant, counted_rows
+from ..problem.problem import constant, counted_for_sizes
 from ..problem.responses import without_mean
 from ..problem.several import class_codes
 
@@ -168,7 +168,7 @@ def on_rows(data, rows):
     weights, counts, loss = data.weights * times, data.counts, data.loss
     if times.max() > 1:
         counts = times if counts is None else counts * times
-        if loss.traits.response == "survival":
+        if loss.traits.partial:
             loss = loss.restricted(data.y, np.arange(data.design.n), counts=counts)
     return replace(data, weights=weights, counts=counts, loss=loss)
 
@@ -185,7 +185,7 @@ def path_on_rows(asked, rows, deadline=None, most=None):
         )
     max_k = plan.max_k
     if max_k is None:
-        max_k = default_max_k(data.groups, data.design.p, counted_rows(data))
+        max_k = default_max_k(data.groups, data.design.p, counted_for_sizes(data))
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
         raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)

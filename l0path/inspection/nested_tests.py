@@ -169,7 +169,7 @@ def _columns(origin):
     keep = _kept(rows)
     A, names = exog_of(path, origin.solution, rows, keep)
     A, meta = np.array(A, dtype=np.float64), path._meta
-    if meta.traits.response == "survival":
+    if meta.traits.partial:
         for s in np.unique(origin.loss.stratum[keep]):
             mine = origin.loss.stratum[keep] == s
             A[mine] -= A[mine].mean(axis=0)

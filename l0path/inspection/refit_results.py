@@ -305,17 +305,18 @@ def refit_each(path, s, rows, how, refit_rows):
 
 
 def describe_survival(results, path, s, rows, loss=None):
-    """Add the label to results of PHReg or OrderedModel; their summary ends with it. loss: that of
+    """Add the label to results of PHReg, OrderedModel or WeibullRegression; their summary ends with it. loss: that of
     the rows, where it holds their times.
     """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))
     inner.origin = Origin(path, s, rows, path._loss_record() if loss is None else loss)
     _name_intervals(results)
-    shown = _summary if path._meta.ordered else _summary2
+    whole = path._meta.ordered or path._meta.traits.constant
+    shown = _summary if whole else _summary2
     inner.summary = partial(shown, type(inner).summary, inner)
-    if path._meta.ordered:
-        columns = inner.model.exog_names[: inner.model.exog.shape[1]]  # without thresholds
+    if whole:
+        columns = inner.model.exog_names[: inner.model.exog.shape[1]]  # without thresholds, shapes
         inner.predict = partial(_predict, inner.predict, path, s, columns)
         _tell_terms(inner.model, columns, path, s, rows)
     results.__class__ = _shown(type(results))

@@ -10,7 +10,16 @@ import pandas as pd
 
 from ..problem.losses import restricted
 from ..problem.recession import SAME_SIGN
-from ..problem.traits import EMPTIES, FAR_OUT, FILLS, MONOTONE, NO_RECESSION, ORDERED, SEPARATES
+from ..problem.traits import (
+    EMPTIES,
+    FAR_OUT,
+    FILLS,
+    MONOTONE,
+    NO_RECESSION,
+    ORDERED,
+    OUTLASTS,
+    SEPARATES,
+)
 from ..working_set.limits import left_of
 
 OF_ROWS = (SEPARATES, EMPTIES, FILLS)  # losses that have a term for each row, but several classes
@@ -19,6 +28,7 @@ DOES = {
     EMPTIES: "send the rates of some rows to zero",
     FILLS: "send the shares of some rows to 0 or 1",
     MONOTONE: "make the partial likelihood monotone",
+    OUTLASTS: "send the hazards of some rows to zero",
 }
 
 

@@ -1,5 +1,5 @@
-"""Refits of survival times: by statsmodels, and with weights or robust covariances, which it has
-not, by maximum partial likelihood here. Ordered classes have the same, for sample splitting.
+"""Refits of survival times: by statsmodels, and of partial likelihoods with weights or robust
+covariances, which it has not, here. Ordered classes have the same, for sample splitting.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from ..errors import SeparationWarning
 from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
+from ..problem.coupled.weibull import best_shape
 from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
+from ..problem.traits import MONOTONE, ORDERED, OUTLASTS
 from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,
@@ -48,27 +50,32 @@ OPEN_DIRECTION = 1e-12  # of a correlation matrix: columns below it are combinat
 MOVED = 1e-6  # entry of a direction that changes no predictor, beyond which a coefficient is open
 NO_SCORES = 1e-16  # share of a variance that is rounding of a sandwich of scores that are 0
 COVARIANCES = ("nonrobust", "robust", "cluster")
+REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
 
 
 def refit_survival(path, s, given, covariance, how):
     """PHReg of statsmodels, or `SurvivalResults` for weights and robust covariances, which it has
-    not; given: X, y, {argument by row}, whether all complete rows are taken; covariance: cov_type,
+    not, or a `WeibullRegression`; given: X, y, {argument by row}, whether all complete rows are taken; covariance: cov_type,
     cov_kwds, scale; how: for its `fit`.
     """
     cov_type, cov_kwds, scale = covariance
     if scale is not None:
-        raise ValueError(f"scale={scale!r}: a partial likelihood has no dispersion; leave it out")
+        raise ValueError(
+            f"scale={scale!r}: the likelihood of loss={path._meta.loss!r} has no dispersion to be "
+            "given; leave it out"
+        )
     if cov_type not in (None, *COVARIANCES):
         raise ValueError(
-            f"cov_type={cov_type!r}: refit of loss='cox' has {', '.join(map(repr, COVARIANCES))}"
+            f"cov_type={cov_type!r}: refit of loss={path._meta.loss!r} has "
+            f"{', '.join(map(repr, COVARIANCES))}"
         )
     odd = [name for name in cov_kwds or () if name != "groups" or cov_type != "cluster"]
     if odd:
         raise ValueError(
-            f"cov_kwds has {odd[0]!r}, which cov_type={cov_type!r} of loss='cox' does not take; "
-            "leave it out, or pass cov_type='cluster' with cov_kwds={'groups': labels}"
+            f"cov_kwds has {odd[0]!r}, which cov_type={cov_type!r} of loss={path._meta.loss!r} "
+            "does not take; leave it out, or pass cov_type='cluster' with cov_kwds={'groups': labels}"
         )
-    if not s.support.size:
+    if not s.support.size and path._meta.traits.partial:
         raise ValueError("the model has no features, so there is nothing to refit; choose k >= 1")
     X, y, by_row, whole = given
     kwds = dict(cov_kwds or {})
@@ -80,6 +87,10 @@ def refit_survival(path, s, given, covariance, how):
     rows = recognized(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
+    if cov_type == "cluster" and "groups" not in kwds:
+        raise ValueError(NO_CLUSTERS)
+    if not path._meta.traits.partial:
+        return _refit_weibull(Origin(path, s, rows, loss), (A, names), cov_type, how)
     even = not rows.importance and (rows.counts is None or (rows.counts[keep] == 1).all())
     if even and cov_type in (None, "nonrobust"):
         return _refit_in_statsmodels(path, s, rows, (A, names), loss, how)
@@ -91,8 +102,6 @@ def refit_survival(path, s, given, covariance, how):
     cov_type = cov_type or ("robust" if rows.importance else "nonrobust")
     clusters = None
     if cov_type == "cluster":
-        if "groups" not in kwds:
-            raise ValueError(NO_CLUSTERS)
         clusters = labels_by_row("groups", path, rows)[keep]
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
@@ -139,8 +148,72 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     return results
 
 
+def _refit_weibull(origin, columns, cov_type, how):
+    """The results of a `WeibullRegression`, columns (A, names) of the rows of positive weight, the
+    intercept first.
+    """
+    from .cox_models import named
+    from .weibull_models import WeibullRegression
+
+    (path, s, rows, loss), (A, names) = origin, columns
+    keep, n = np.flatnonzero(rows.weights > 0), rows.design.n
+    counts = np.ones(n) if rows.counts is None else rows.counts
+    offset = np.zeros(n) if rows.offset is None else rows.offset
+    part = CoupledRows(
+        A[:, 1:], names[1:], rows.y[keep], restricted(loss, rows.y, keep), rows.weights[keep],
+        counts[keep], offset[keep],
+    )  # fmt: skip
+    found = maximum_likelihood(part)
+    if not found.attained:
+        limit = limit_of_refit(
+            part.loss, part.y, part.A, part.names, intercept=False, weights=part.weights,
+            offset=part.offset,
+        )  # fmt: skip
+        raise ValueError(
+            "the refit, which has no penalty, has no maximum: "
+            + (
+                "the shape grows without end, as where features give the times of all events "
+                "without error; choose a smaller k"
+                if limit is None
+                else separated(loss, limit.infinite)
+            )
+        )
+    if not found.known.all():
+        raise ValueError(
+            "features of the model are constant, or combinations of others, in these rows; choose "
+            "a smaller k, or more rows"
+        )
+    best = best_shape(part.loss, part.y, part.A @ found.params + part.offset, part.weights)
+    cov_type = cov_type or ("robust" if rows.importance else "nonrobust")
+    # a row that stands for several is repeated, as its scores are
+    at = np.repeat(np.arange(keep.size), counts[keep].astype(np.int64))
+    if at.size * A.shape[1] > REPEAT:
+        raise ValueError(
+            f"this refit needs a row for each that freq_weight counts, which are {at.size} here; "
+            "refit on a sample of them with model.refit(X, y)"
+        )
+    index = None if rows.index is None or at.size > keep.size else rows.index[keep]
+    model = WeibullRegression(
+        pd.Series(part.loss.stop[at], index=index, name=path._meta.response or "y"),
+        pd.DataFrame(A[at], columns=names, index=index),
+        event=part.y[at],
+        shift=part.offset[at],
+        row_weights=(part.scaled / part.copies)[at],
+    )
+    if cov_type == "robust":
+        how = {**how, "cov_type": "HC0"}
+    if cov_type == "cluster":
+        labels = labels_by_row("groups", path, rows)[keep][at]
+        how = {**how, "cov_type": "cluster"}
+        how["cov_kwds"] = {"groups": labels, "use_correction": False}
+    start = [best.level, *found.params, np.log(best.shape)]
+    results = model.fit(**{"start_params": start, "method": "newton", "disp": 0} | how)
+    describe_survival(named(results), path, s, rows, loss)
+    return results
+
+
 def survival_rows(path, X, y, **by_row):
-    """(`RefitRows`, the `Cox` loss) of the rows of the fit, or of new ones; by_row: sample_weight,
+    """(`RefitRows`, the loss) of the rows of the fit, or of new ones; by_row: sample_weight,
     freq_weight, offset and strata.
     """
     if X is None and y is None:
@@ -200,7 +273,7 @@ def maximum_likelihood(rows):
     """The `Maximum` of `CoupledRows`, by weights of mean 1. Thresholds of ordered classes are at
     their best for all coefficients, which leaves the information of these.
     """
-    k, survival = rows.A.shape[1], rows.loss.traits.response == "survival"
+    k = rows.A.shape[1]
     free = np.full(k, np.inf)
     data = Data(
         design=Dense(np.asfortranarray(rows.A, dtype=np.float64)),
@@ -223,7 +296,7 @@ def maximum_likelihood(rows):
     fit = model.null(0.0, 0.0)
     at, Z, near = fit.support, model.Z[model.where[fit.support]], model.derivatives(fit)
     taken = model.coupled(near.eta, Z)
-    count = float(rows.scaled @ rows.y) if survival else problem.n_eff
+    count = float(rows.scaled @ rows.y) if rows.loss.traits.partial else problem.n_eff
     inverse, known = _inverse(count * ((Z * near.v) @ Z.T - taken @ taken.T))
     scale, params, certain = problem.X.scale[at], np.zeros(k), np.zeros(k, dtype=bool)
     covariance = np.zeros((k, k))
@@ -239,8 +312,8 @@ def jackknife(rows, found):
     Survival Data, 2000, section 7.1).
     """
     mean = np.average(rows.A, axis=0, weights=rows.weights)
-    survival = rows.loss.traits.response == "survival"
-    score_residuals = _score_residuals if survival else _ordered_residuals
+    kinds = {MONOTONE: _score_residuals, ORDERED: _ordered_residuals, OUTLASTS: _shape_residuals}
+    score_residuals = kinds[rows.loss.traits.recession]
     residuals = score_residuals(rows, found.eta, rows.A - mean)
     return rows.scaled[:, None] * (residuals @ found.covariance)
 
@@ -317,6 +390,21 @@ def _ordered_residuals(rows, eta, Z):
     kept = slice(1, last + 1)
     slopes = np.linalg.solve(H[kept, kept], (mixed[:, kept] * w[:, None]).T @ Z)
     return (b - a)[:, None] * Z - scores[:, kept] @ slopes
+
+
+def _shape_residuals(rows, eta, Z):
+    """(n, k) the scores of a Weibull model in the coefficients, less their regression on those in
+    b0 and kappa, which are at their best.
+    """
+    z, d, w = np.log(rows.loss.stop), rows.y, rows.scaled
+    level, shape, _ = best_shape(rows.loss, d, eta, rows.weights)
+    e = np.exp(level + shape * z + eta)
+    T = np.column_stack([np.ones(z.size), z])
+    H = (T.T * (w * e)) @ T
+    H[1, 1] += (w @ d) / shape**2
+    scores = (d - e)[:, None] * T
+    scores[:, 1] += d / shape
+    return (d - e)[:, None] * Z - scores @ np.linalg.solve(H, (T.T * (w * e)) @ Z)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

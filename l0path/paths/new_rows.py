@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..core.arguments import finite, same_index
 from ..problem.coupled.arguments import strata_of_rows
-from ..problem.coupled.baseline import baseline_of, cumulative_hazards
+from ..problem.coupled.baseline import baseline_of, cumulative_hazards, event_times
 from .predicting import linear_predictor, strata_of_table
 
 
@@ -16,7 +16,7 @@ def cumulative_hazard(model, X, *, times, offset, strata):
     path, i = model.path, model._index
     meta = path._meta
     if meta.traits.response != "survival":
-        raise ValueError(f"hazards are those of loss='cox'; this path has loss={meta.loss!r}")
+        raise ValueError(f"hazards are those of loss='cox' and 'weibull'; this path has loss={meta.loss!r}")
     if times is not None:
         times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
     baseline = baseline_of_model(path, i)
@@ -50,5 +50,7 @@ def with_baselines(path):
 
 
 def _baseline(data, s):
+    if not data.loss.traits.partial:
+        return s.baseline._replace(times=event_times(data.loss, data.y, data.weights))
     eta = linear_predictor(data.design, data.offset, s)
     return baseline_of(data.loss, data.y, eta, data.weights)

@@ -18,7 +18,6 @@ from ..problem.groups import one_each
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
 from ..problem.solution import in_use
 from ..problem.specified import RECORDS, Squared
-from ..problem.traits import MONOTONE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,7 @@ class Meta:
     response_weights: np.ndarray | None = None
     strata: tuple | None = None  # labels of the strata of survival times
     stratum: np.ndarray | None = None  # (n,) the numbers of the strata of the rows
-    ties: str | None = None  # "efron" or "breslow", of survival times
+    ties: str | None = None  # "efron" or "breslow", of partial likelihoods
 
     @property
     def traits(self):
@@ -91,7 +90,7 @@ class Meta:
     @property
     def n_events(self):
         """The number of events of survival times, copies among them; None for other responses."""
-        return self.n_eff if self.traits.recession == MONOTONE else None
+        return self.n_eff if self.traits.partial else None
 
     def number(self, name):
         """The number of the loss of this name, such as "delta"; None where it has no such one."""
@@ -131,10 +130,15 @@ class Meta:
     @property
     def likelihood_size(self):
         """What a mean loss of known dispersion is multiplied by in the log-likelihood: the number
-        of rows; of shares the trials, of survival times the events, by weights of mean 1.
+        of rows; of shares the trials, of partial likelihoods the events, by weights of mean 1.
         """
-        sizes = (self.trials, self.events)
+        sizes = (self.trials, self.events if self.traits.partial else None)
         return next((size for size in sizes if size is not None), self.n_eff)
+
+    @property
+    def n_sizes(self):
+        """The number of rows, or of events of survival times, that default sizes are half of."""
+        return self.n_eff if self.events is None or self.traits.partial else self.events
 
     @property
     def rows_at_risk(self):
@@ -172,7 +176,8 @@ class Meta:
         between ordered classes, "low|high"; none where a constant is not seen, as by Cox's loss.
         """
         if not self.ordered:
-            return [INTERCEPT] if self.traits.intercept else []
+            seen = self.traits.intercept or self.traits.constant
+            return [INTERCEPT] if seen else []
         return [f"{low}|{high}" for low, high in pairwise(self.classes)]
 
     def rows_of_coefficients(self, columns):

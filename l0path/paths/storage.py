@@ -27,7 +27,7 @@ from ..core.status import End, FitStatus, Optimality
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula, checked_env
 from ..formula.hierarchy import MOST_UNITS
-from ..problem.coupled.baseline import Baseline
+from ..problem.coupled.hazard import Baseline, ParametricHazard
 from ..problem.groups import Groups, Hierarchy
 from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss
 from ..problem.problem import checksum
@@ -354,6 +354,9 @@ def _baselines(solutions):
     if not solutions or solutions[0].baseline is None:
         return {}
     baselines = [s.baseline for s in solutions]
+    if isinstance(baselines[0], ParametricHazard):
+        shapes = np.array([one.shape for one in baselines])
+        return {"baseline_times": baselines[0].times, "baseline_shape": shapes}
     return {
         "baseline_times": baselines[0].times,
         "baseline_block": baselines[0].block,
@@ -368,6 +371,14 @@ def _with_stored_baselines(solutions, meta, stored):
         return solutions
     strata = 1 if meta.strata is None else len(meta.strata)
     times = stored.array("baseline_times", np.float64, (range(meta.n + 1),))
+    if not meta.traits.partial:
+        shapes = stored.array("baseline_shape", np.float64, (len(solutions),))
+        if not ((shapes > 0) & (shapes < np.inf)).all():
+            raise ValueError("shapes are not above 0")
+        return [
+            s._replace(baseline=ParametricHazard(0.0, float(shape), times))
+            for s, shape in zip(solutions, shapes, strict=True)
+        ]
     block = stored.array("baseline_block", np.int64, (strata + 1,))
     if block[0] != 0 or block[-1] != times.size or (np.diff(block) < 0).any():
         raise ValueError("strata of the baseline hazards do not fit together")
@@ -441,7 +452,7 @@ def _check_meta(meta):
     if not (fitting if response in ("classes", "ordered") else meta.classes is None):
         raise ValueError(f"{classes} classes do not fit loss={meta.loss!r}")
     survival = response == "survival"
-    if survival != (meta.ties is not None) or (meta.strata is not None and not survival):
+    if meta.traits.partial != (meta.ties is not None) or (meta.strata is not None and not survival):
         raise ValueError(f"ties or strata do not fit loss={meta.loss!r}")
     if meta.stratum is not None and meta.strata is None:
         raise ValueError("strata do not fit together")

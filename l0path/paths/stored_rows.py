@@ -15,6 +15,7 @@ import scipy
 from ..designs import Csc, Dense, Derived, as_design, check_finite, derived, in_memory
 from ..formula.opening import BY_ROW
 from ..problem.coupled.event_times import cox_of
+from ..problem.coupled.weibull import weibull_of
 from ..problem.problem import Data, copies_of
 from ..problem.responses import takes_zero
 from .records import Meta, loss_of
@@ -243,7 +244,7 @@ def rows_read(entry: dict, meta: Meta, stored: Any) -> Data:
         loss=_loss(meta, y, weights, given.get("counts"), stored),
         weights=weights,
         class_weight=_class_weight(entry["class_weight"], meta),
-        intercept=meta.intercept,
+        intercept=meta.intercept and not meta.traits.constant,
         standardize=meta.standardize,
         lower=meta.lower,
         upper=meta.upper,
@@ -305,6 +306,10 @@ def _loss(meta, y, weights, counts, stored):
             or (start.size and not (start < stop).all())
         ):
             raise ValueError("times and events are none of this loss")
+        if not meta.traits.partial:
+            if start.size or not (stop > 0).all():
+                raise ValueError("times are none of this loss")
+            return weibull_of(stop, y)
         return cox_of(
             start,
             stop,

@@ -24,6 +24,7 @@ import numpy as np
 from ..core.elementary import binary_gap, entropy_rise, exp_minus, exponential, log1p_unit
 from .coupled.cox import Cox
 from .coupled.ordinal import Ordinal
+from .coupled.weibull import Weibull
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 
@@ -304,7 +305,9 @@ ALIASES = {
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
-COUPLED = {"cox": Cox, "ordinal": Ordinal}  # losses that are no sum over rows
+# losses that are no sum over rows
+COUPLED = {"cox": Cox, "ordinal": Ordinal, "weibull": Weibull}
+SURVIVAL = {name for name, kind in COUPLED.items() if kind.traits.response == "survival"}
 OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"

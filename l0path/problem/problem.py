@@ -300,8 +300,14 @@ def copies_of(weights, counts=None, keep=None):
 
 def counted_rows(data, keep=None):
     """The n of criteria: the number of rows of positive weight, each as often as it counts, or of
-    events where some rows have none.
+    events of a partial likelihood.
     """
+    copies = copies_of(data.weights, data.counts, keep)
+    return float(copies @ data.y if data.loss.traits.partial else copies.sum())
+
+
+def counted_for_sizes(data, keep=None):
+    """The number of rows, or of events of survival times, that default sizes are half of."""
     copies = copies_of(data.weights, data.counts, keep)
     return float(copies @ data.y if data.loss.traits.response == "survival" else copies.sum())
 
@@ -319,7 +325,7 @@ def loss_of_rows(data, keep=None):
     these alone, and Efron's ties count a row as often as it is in the set.
     """
     active = data.weights > 0 if keep is None else data.weights * keep > 0
-    again = keep is not None and data.loss.traits.response == "survival" and np.max(keep) > 1
+    again = keep is not None and data.loss.traits.partial and np.max(keep) > 1
     if again:
         copies = copies_of(data.weights, data.counts, keep)
         return data.loss.restricted(data.y, np.flatnonzero(active), counts=copies)

@@ -10,6 +10,8 @@ FILLS       the rows with y = 0, and y = 1 (m_i = eta_i); the others allow no ch
 ORDERED     the sides of the interval of each row, t_y - eta and eta - t_(y-1), and the distances of
             thresholds
 MONOTONE    the members of each risk set, m = eta_(dead) - eta_j; tied deaths allow no difference
+OUTLASTS    the censored rows, m_i = -(kappa log T_i + b0 + eta_i), and the shape kappa itself; rows
+            with events allow no change of theirs. Where kappa grows there is no infimum
 
 The directions d with a'd >= 0 for all of them are the recession cone (Albert & Anderson, Biometrika
 71, 1984; Bryson & Johnson, Technometrics 23, 1981). One in its relative interior, which makes as
@@ -25,7 +27,8 @@ import scipy
 
 from .coupled.ordinal import best_thresholds
 from .several import class_codes, contrasts
-from .traits import MONOTONE, ORDERED, SURE, held_by
+from .coupled.weibull import best_shape
+from .traits import MONOTONE, ORDERED, OUTLASTS, SURE, held_by
 
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
@@ -164,18 +167,24 @@ def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
     elif recession == MONOTONE:
         A, held, at = _of_risk_sets(loss, Z, offset)
         more = 0
+    elif recession == OUTLASTS:
+        times = float(np.sqrt(np.mean(loss.log_time**2)))
+        A, held, at = _of_shapes(loss, y, np.vstack([Z, np.ones(n), loss.log_time / times]), offset)
+        more = 2
     else:
         signs, held = held_by(recession, y)
         A = np.vstack([Z, np.ones((int(intercept), n))]).T * signs[:, None]
         at, more = offset * signs, int(intercept)
-    free = np.ones(more)
+    free, least, units = np.ones(more), -np.ones(more), np.ones(more)
+    if recession == OUTLASTS:
+        least[1], units[1] = 0.0, times  # a shape stays above 0
     return Functions(
         A,
         held,
         at,
-        np.concatenate([low, -free]),
+        np.concatenate([low, least]),
         np.concatenate([high, free]),
-        np.concatenate([rms, free]),
+        np.concatenate([rms, units]),
     )
 
 
@@ -214,6 +223,14 @@ def _of_ordered(loss, y, Z, offset):
     )
     at = np.concatenate([-offset[below], offset[above], np.zeros(len(gaps))])
     return A, np.zeros(len(A), dtype=bool), at
+
+
+def _of_shapes(loss, event, Z, offset):
+    """(A, held, at) of a Weibull model: rows, then the shape; x is (coefficients, b0, kappa), of
+    which Z (q, n) has the columns: log times about the center of the loss are the last.
+    """
+    A = np.vstack([-Z.T, np.eye(len(Z))[-1]])
+    return A, np.append(event > 0, False), np.append(-offset, 0.0)
 
 
 def _of_risk_sets(loss, Z, offset):
@@ -532,12 +549,13 @@ def _margins(Z, codes, r, intercept):
     return scipy.sparse.hstack([A, free], format="csc")
 
 
-def ordered_optimum(problem, Z, eta):
-    """Whether it is certain that ordered classes have a finite optimum on some columns, by the
-    derivatives at a predictor.
+def certain_optimum(problem, Z, eta):
+    """Whether it is certain that ordered classes, or a Weibull model, have a finite optimum on some
+    columns, by the derivatives at a predictor.
 
-    The loss (O) of `coupled.ordinal` is a sum of terms w f(a'x) in x = (coefficients, thresholds)
-    whose curvatures fall no faster than |f'''| <= r f''. Along a direction d with d'Hd = 1 the
+    The losses (O) of `coupled.ordinal` and (W) of `coupled.weibull` are sums of terms w f(a'x) in x
+    = (coefficients, thresholds, or b0 and kappa) whose curvatures fall no faster than |f'''| <= r
+    f'', those of -log kappa with r = 2 / kappa on the way up. Along a direction d with d'Hd = 1 the
     slope is at least -g at the start, g^2 = gradient'H^-1 gradient, and the curvature at a distance
     t at least exp(-R t), R^2 = max r^2 a'H^-1 a. Where g R < 1 the slope becomes positive on every
     way out, and the loss falls for ever on none. Source: Bach (Electronic Journal of Statistics 4,
@@ -546,7 +564,7 @@ def ordered_optimum(problem, Z, eta):
     Parameters
     ----------
     problem : Problem
-        Of the loss "ordinal", without a penalty.
+        Of the loss "ordinal" or "weibull", without a penalty.
     Z : ndarray of shape (k, n)
         Columns, one a row.
     eta : ndarray of shape (n,)
@@ -557,6 +575,37 @@ def ordered_optimum(problem, Z, eta):
     bool
         False where that is not shown.
     """
+    of_loss = _ordered_terms if problem.loss.traits.recession == ORDERED else _shape_terms
+    A, rate, slope, curvature = of_loss(problem, Z, eta)
+    H, gradient = (A.T * curvature) @ A, slope @ A
+    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    values, vectors = np.linalg.eigh(H / unit[:, None] / unit)
+    if not values[0] > LEAST_SPREAD:
+        return False
+    root = vectors / np.sqrt(values)
+    decrement = np.linalg.norm(gradient / unit @ root)
+    reach = np.linalg.norm(A / unit @ root, axis=1)
+    return bool(decrement * (rate * reach).max() < SURE)
+
+
+def _shape_terms(problem, Z, eta):
+    """(A, r, slopes, curvatures) of the terms of a Weibull model; A (m, q)."""
+    p, z = problem, problem.loss.log_time
+    level, shape, _ = best_shape(p.loss, p.y, eta, p.weights)
+    level += shape * p.loss.center
+    v, events = p.weights * np.exp(level + shape * z + eta), p.weights @ p.y
+    A = np.vstack([Z, np.ones(z.size), z]).T
+    A = np.vstack([A, np.eye(A.shape[1])[-1]])
+    return (
+        A,
+        np.append(np.ones(z.size), 2.0 / shape),
+        np.append(v - p.weights * p.y, -events / shape),
+        np.append(v, events / shape**2),
+    )
+
+
+def _ordered_terms(problem, Z, eta):
+    """(A, r, slopes, curvatures) of the terms of ordered classes; A (m, q)."""
     best = best_thresholds(problem.loss, problem.y, eta, problem.weights)
     codes, t = problem.y.astype(np.int64), np.eye(best.t.size)
     below, above = np.flatnonzero(codes < t.shape[0]), np.flatnonzero(codes > 0)
@@ -574,12 +623,4 @@ def ordered_optimum(problem, Z, eta):
     mass = best.mass[1:-1]
     slope = [best.upper.slope[below], best.lower.slope[above], -mass * q]
     curvature = [best.upper.curvature[below], best.lower.curvature[above], mass * q * (1.0 + q)]
-    H, gradient = (A.T * np.concatenate(curvature)) @ A, np.concatenate(slope) @ A
-    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    values, vectors = np.linalg.eigh(H / unit[:, None] / unit)
-    if not values[0] > LEAST_SPREAD:
-        return False
-    root = vectors / np.sqrt(values)
-    decrement = np.linalg.norm(gradient / unit @ root)
-    reach = np.linalg.norm(A / unit @ root, axis=1)
-    return bool(decrement * (rate * reach).max() < SURE)
+    return A, rate, np.concatenate(slope), np.concatenate(curvature)

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.status import OF_SMOOTHED, FitStatus, Optimality
+from .coupled.hazard import ParametricHazard
 from .coupled.ordinal import thresholds_of
+from .coupled.weibull import best_shape
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .problem import EPS
@@ -51,7 +53,9 @@ class Solution(NamedTuple):
     # numbers of the chosen groups, ascending, forced features included; None without groups
     groups: Any = None
     thresholds: Any = None  # (K - 1,) between K ordered classes
-    baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
+    # its `coupled.hazard.Baseline`, on paths that were stored; with the shape of a Weibull model its
+    # `ParametricHazard`
+    baseline: Any = None
     # the share g of the shrunken model, where 1 - g of the coefficients are those of the fit
     # without shrinkage on the same support
     relax: float = 1.0
@@ -149,7 +153,8 @@ def in_user_units(
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
     eta = _predictors(problem, data, weights, (support, beta, intercept), predicted)
-    loss, thresholds = _loss_at(data, weights, eta)
+    loss, free = _loss_at(data, weights, eta)
+    intercept = intercept + free.level
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
     shrinkage = _shrinkage(lambda1, lambda2, b)
@@ -188,7 +193,8 @@ def in_user_units(
         optimality=_optimality(optimality, status, flags, on_grid, only, alone),
         flags=tuple(flags),
         groups=chosen,
-        thresholds=thresholds,
+        thresholds=free.thresholds,
+        baseline=free.baseline,
     )
 
 
@@ -197,8 +203,8 @@ def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
 
     Each has the coefficients, and the intercept, g times those of the former plus 1 - g times those
     of the latter. Its loss and objective are those of its own coefficients; it is no optimum, so
-    nothing is claimed of it. Thresholds between ordered classes are the best ones for its
-    predictor, as those of every model are.
+    nothing is claimed of it. Thresholds between ordered classes, and the intercept and the shape of a
+    Weibull model, are the best ones for its predictor, as those of every model are.
 
     Parameters
     ----------
@@ -220,7 +226,7 @@ def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
     s, support = shrunken, shrunken.support
     predicted, plain = None, _independent(problem, plain)
     beta, intercept, _ = _coefficients(problem, data, plain)
-    if measured or s.thresholds is not None:
+    if measured or s.thresholds is not None or s.baseline is not None:
         Z = data.design.columns(support)
         predicted = Z @ s.beta, Z @ beta
     flags = [flag for flag in (*s.flags, *plain.flags) if not flag.startswith(EXCHANGES)]
@@ -242,11 +248,12 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
     beta = g * s.beta + (1.0 - g) * plain[0]
     intercept = g * s.intercept + (1.0 - g) * plain[1]
     loss = shrinkage = float("nan")
-    thresholds, cost = None, 0.0
+    free, cost = Free(), 0.0
     if predicted is not None:
         eta = intercept + g * predicted[0] + (1.0 - g) * predicted[1]
         eta = eta if data.offset is None else eta + data.offset
-        loss, thresholds = _loss_at(data, weights, eta)
+        loss, free = _loss_at(data, weights, eta)
+        intercept = intercept + free.level
     if measured:
         b = _standardized(problem, data, s.support, beta)
         shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
@@ -259,7 +266,8 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         shrinkage=shrinkage,
         objective=loss + shrinkage + cost,
         flags=(*s.flags, FEWER) if _fewer(problem, s.support, beta, s.groups) else s.flags,
-        thresholds=thresholds,
+        thresholds=free.thresholds,
+        baseline=free.baseline,
         relax=float(g),
     )
 
@@ -286,11 +294,23 @@ def _predictors(problem, data, weights, coefficients, predicted):
     return eta if data.offset is None else eta + data.offset
 
 
+class Free(NamedTuple):
+    """What a loss has at its best for every predictor, see the fields of `Solution`."""
+
+    level: float = 0.0  # added to the predictors
+    thresholds: Any = None
+    baseline: Any = None
+
+
 def _loss_at(data, weights, eta):
-    """(mean loss, thresholds between ordered classes or None) of predictors eta."""
+    """(mean loss, `Free`) of predictors eta."""
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
-    ordered = data.loss.traits.response == "ordered"
-    return loss, thresholds_of(data.loss, data.y, eta, weights) if ordered else None
+    if data.loss.traits.response == "ordered":
+        return loss, Free(thresholds=thresholds_of(data.loss, data.y, eta, weights))
+    if data.loss.traits.constant:
+        best = best_shape(data.loss, data.y, eta, weights)
+        return loss, Free(best.level, baseline=ParametricHazard(0.0, best.shape))
+    return loss, Free()
 
 
 def _shrinkage(lambda1, lambda2, b):

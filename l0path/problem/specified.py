@@ -267,6 +267,20 @@ class Cox(LossRecord):
             raise ValueError(f"ties={self.ties!r} is not known; choose 'efron' or 'breslow'")
 
 
+@dataclass(frozen=True, repr=False)
+class Weibull(LossRecord):
+    """The negative log-likelihood of times and events whose hazard is exp(eta) kappa t^(kappa - 1),
+    kappa > 0 free: Weibull regression. Coefficients are log hazard ratios; those of the logarithm
+    of time (accelerated failure) are -coefficient / kappa.
+
+    References
+    ----------
+    Kalbfleisch & Prentice, The Statistical Analysis of Failure Time Data, 2002.
+    """
+
+    name: ClassVar[str] = "weibull"
+
+
 RECORDS = (
     Squared,
     Huber,
@@ -283,6 +297,7 @@ RECORDS = (
     Multinomial,
     Ordinal,
     Cox,
+    Weibull,
 )
 
 

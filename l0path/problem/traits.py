@@ -7,13 +7,17 @@ import numpy as np
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
 # classes; where it sends the means of rows with y = 0 to zero; where of all rows at risk those that
 # die have the largest predictors; where it sends shares to 0 or 1; where it separates ordered
-# classes
-NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED = 0, 1, 2, 3, 4, 5
+# classes; where it sends hazards of censored rows to 0, or the shape of all hazards to infinity
+NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED, OUTLASTS = 0, 1, 2, 3, 4, 5, 6
 # what is sent where means go to the end of their range
-SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some rows to 0 or 1"}
+SENT = {
+    EMPTIES: "the rates of some rows to zero",
+    FILLS: "the shares of some rows to 0 or 1",
+    OUTLASTS: "the hazards of some rows to zero, or their shape to infinity",
+}
 # |eta - offset| beyond which a fit may run off to infinity, by recession: half as far where
-# differences of predictors count
-FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0)
+# differences of predictors count, and where short times leave little of a row
+FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 5.0)
 # of what shows that there is an optimum: below 1, so that rounding does not matter
 SURE = 0.1
 
@@ -68,7 +72,8 @@ class LossTraits(NamedTuple):
     link : {"identity", "logit", "softmax", "ordered", "log", ""}
         The predictor as a function of the mean of y; empty where the loss has no mean.
     recession : int
-        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS or ORDERED: how it may fall for ever.
+        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED or OUTLASTS: how it may fall for
+        ever.
     bounded : bool
         Whether its curvature is bounded, which methods of fixed steps need.
     likelihood : bool
@@ -85,6 +90,9 @@ class LossTraits(NamedTuple):
     dispersion : int
         How many parameters its likelihood has beside the coefficients that information criteria
         count: shapes and scales that follow by maximum likelihood.
+    constant : bool
+        Whether results have an intercept that no fit sees, because the best one belongs to every
+        predictor.
     """
 
     name: str
@@ -102,6 +110,7 @@ class LossTraits(NamedTuple):
     intercept: bool = True
     pilot: str = ""
     dispersion: int = 0
+    constant: bool = False
 
     @property
     def gaussian(self):
@@ -111,11 +120,19 @@ class LossTraits(NamedTuple):
         return self.name == "squared"
 
     @property
+    def partial(self):
+        """Whether it is a partial likelihood, whose terms are events, and depend on the rows at risk
+        then.
+        """
+        return self.recession == MONOTONE
+
+    @property
     def free_scale(self):
         """Whether its likelihood has a dispersion that is estimated, so that weights may be
         precisions; weighted likelihoods of the others are pseudo-likelihoods.
         """
-        return self.gaussian or (self.dispersion > 0 and self.parameter != "theta")
+        known = self.parameter == "theta" or self.coupled
+        return self.gaussian or (self.dispersion > 0 and not known)
 
 
 def held_by(recession, y):

@@ -22,7 +22,6 @@ from ..designs import Derived
 from ..formula import Unreadable, column_of, read
 from ..paths import Path
 from ..paths.model import Model
-from ..problem.traits import MONOTONE
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -134,8 +133,10 @@ def _about(meta):
         return _plain(f"Probabilities of the classes of {response}")
     if meta.responses is not None:
         return "Predictions of the responses"
-    if meta.traits.recession == MONOTONE:
+    if meta.traits.partial:
         return _plain(f"Linear predictor (logarithm of the relative hazard) of {response}")
+    if meta.traits.response == "survival":
+        return _plain(f"Linear predictor (hazard exp(eta) kappa t^(kappa - 1)) of {response}")
     return _plain(meta.about or f"Prediction of {response}")
 
 

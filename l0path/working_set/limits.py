@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from ..problem.coupled.ordinal import best_thresholds
+from ..problem.coupled.weibull import best_shape
 from ..problem.recession import (
     Directions,
     Face,
@@ -23,8 +24,8 @@ from ..problem.recession import (
     inseparable_classes,
 )
 from ..problem.several import class_codes, contrasts
-from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, held_by
-from ..problem.verbs import derivatives
+from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, OUTLASTS, held_by
+from ..problem.verbs import derivatives, mean_loss
 from .quadratic import solve_quadratic
 
 VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
@@ -76,7 +77,7 @@ class Rows(NamedTuple):
 
 class Left(NamedTuple):
     """What is left of a loss on columns that separate, for all m parameters in the user's units:
-    coefficients, column by column, then intercepts or thresholds.
+    coefficients, column by column, then intercepts or thresholds; of a Weibull model b0 and the shape.
 
     Attributes
     ----------
@@ -177,10 +178,12 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
         limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
     except Untold:
         return None
-    if limit is None:
+    if limit is None or _unbounded(loss, limit.face):
         return None
     face, unit = limit.face, limit.face.functions.unit
     L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
+    if loss.traits.recession == OUTLASTS:
+        L[coefs] -= loss.center * L[coefs + 1]
     V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
     return Left(
         limit.value,
@@ -228,7 +231,10 @@ def _asked(face, mean, k, width, ordered, base):
         level = D @ level if len(level) else level
     step = coef.reshape(k, -1, q) if k else np.zeros((0, max(width, 1), q))
     moved = np.einsum("j,jcq->cq", mean, step)
-    level = level + moved if ordered else level - moved[: len(level)]
+    if ordered:
+        level = level + moved
+    else:
+        level = np.vstack([level[: len(moved)] - moved[: len(level)], level[len(moved) :]])
     return np.vstack([coef, level]), len(coef)
 
 
@@ -264,6 +270,10 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     if p.loss.traits.recession == ORDERED:
         eta = p.offset + level + np.asarray(coef) @ Z
         start[1] = best_thresholds(p.loss, p.y, eta, p.weights).t - level
+    if p.loss.traits.recession == OUTLASTS:
+        eta = p.offset + np.asarray(coef) @ Z
+        best = best_shape(p.loss, p.y, eta, p.weights)
+        start[1] = [best.level + best.shape * p.loss.center, best.shape]
     start = np.concatenate(start) * of.unit
     low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
@@ -273,7 +283,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     for nearest in (lambda: remembered, lambda: face_near(of, start)):
         face = nearest()
         if face is not None:
-            x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
+            x, value, reached = _infimum(p, Z, face, start, (low, high))
             # where none of the terms that are left is far out, their optimum is one
             more = ~(face.gone | of.held)
             if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
@@ -296,9 +306,12 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         if face is None:  # hidden by rounding, for there is one
             face, x, value, reached = best
         else:
-            x, value, reached = _minimized(_terms_left(p, Z, face), start, face, (low, high))
+            x, value, reached = _infimum(p, Z, face, start, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
+    if _unbounded(p.loss, face):
+        value = mean_loss(p.loss, p.y, eta, p.weights)
+        return Limit(value, np.asarray(coef), level, face, start / of.unit, False)
     reached = reached and face.clear
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
@@ -310,6 +323,18 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x, reached)
     fitted = p.intercept and p.loss.traits.intercept
     return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x, reached)
+
+
+def _unbounded(loss, face):
+    """Whether the loss has no infimum: where the shape of a Weibull model grows."""
+    return loss.traits.recession == OUTLASTS and bool(face.gone[-1])
+
+
+def _infimum(problem, Z, face, start, box):
+    """`_minimized` of the terms that are left; the start where there is none."""
+    if _unbounded(problem.loss, face):
+        return start, -np.inf, False
+    return _minimized(_terms_left(problem, Z, face), start, face, box)
 
 
 def _minimized(terms, start, face, box):
@@ -399,6 +424,8 @@ def _terms_left(problem, Z, face):
         return _classes_left(p, face)
     if recession == ORDERED:
         return _sides_left(p, face)
+    if recession == OUTLASTS:
+        return _shapes_left(p, face)
     if recession == MONOTONE:
         return _risk_sets_left(p, Z / face.functions.unit[:, None], face)
     kept, of = ~face.gone, face.functions
@@ -435,6 +462,27 @@ def _sides_left(p, face):
         return float(w @ value), A.T @ (w * slope), (A.T * (w * v)) @ A
 
     return sides
+
+
+def _shapes_left(p, face):
+    """Rows of a Weibull model, exp(-m) + d m, and the shape, -D log m, of log times about the
+    center of the loss.
+    """
+    of, kept, loss = face.functions, ~face.gone[:-1], p.loss
+    A, at, w = of.A[:-1][kept], of.at[:-1][kept], p.weights[kept]
+    event, events, shape = p.y[kept], p.weights @ p.y, of.A[-1] / of.unit[-1]
+    times = p.weights @ (p.y * (loss.log_time + loss.center))
+
+    def rows(x):
+        u, kappa = at + A @ x, shape @ x
+        if not kappa > 0.0:
+            return np.inf, np.zeros(x.size), np.eye(x.size)
+        v = w * np.exp(-u)
+        F = float((v + w * event * u).sum() - events * np.log(kappa) + times)
+        g = A.T @ (w * event - v) - events / kappa * shape
+        return F, g, (A.T * v) @ A + events / kappa**2 * np.outer(shape, shape)
+
+    return rows
 
 
 def _classes_left(p, face):

@@ -384,7 +384,7 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far + stopping.nearer > FAR_OUT[capped]:
-        if diverged(model) or not (capped == ORDERED or _has_optimum(rows, S, model)):
+        if diverged(model) or not (capped >= ORDERED or _has_optimum(rows, S, model)):
             status = SEPARATED
             _cut_back(rows, S, model, work, held)
     return status, F, worst

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import ordered_optimum
+from ..problem.recession import certain_optimum
 from ..problem.responses import pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED
 from ..problem.verbs import multiplies, sizes_of_curvatures
@@ -154,13 +154,14 @@ class RowModel(NewtonRefits, WorkingColumns):
         differences under a coupled loss, did not show.
         """
         p = self.problem
-        if capped != ORDERED:
+        if capped < ORDERED:
             return False
-        if np.abs(eta - p.offset).max() + self.nearer <= FAR_OUT[NO_RECESSION]:
+        enough = FAR_OUT[NO_RECESSION if capped == ORDERED else capped]
+        if np.abs(eta - p.offset).max() + self.nearer <= enough:
             return False
-        if clear_optimum(p.y, self.weighted(fit, 0.0)):
+        if capped == ORDERED and clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False
-        return not ordered_optimum(p, self.Z[self.where[fit.support]], eta)
+        return not certain_optimum(p, self.Z[self.where[fit.support]], eta)
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""

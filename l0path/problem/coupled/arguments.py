@@ -1,4 +1,4 @@
-"""Survival times as `fit` takes them, and the partial likelihood that is made of them."""
+"""Survival times as `fit` takes them, and the loss that is made of them."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from ...errors import refuse_masked
 from ..problem import copies_of
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
+from .weibull import Weibull, weibull_of
 
 TIES = ("efron", "breslow")
 # names of columns by which they are told apart, whatever their order
@@ -32,13 +33,13 @@ class Rows(NamedTuple):
     event: np.ndarray
 
 
-def rows_of(y, n):
-    """The `Rows` of a response in any of the forms that `fit` takes."""
+def rows_of(y, n, loss="cox"):
+    """The `Rows` of a response in any of the forms that `fit` takes; loss: its name."""
     if y is None:
-        raise ValueError(f"y is missing: loss='cox' needs times and events; {FORMS}")
+        raise ValueError(f"y is missing: loss={loss!r} needs times and events; {FORMS}")
     y = pandas_of(y, "y")
     refuse_masked(y, "y")
-    columns = _columns(y)
+    columns = _columns(y, loss)
     sizes = {len(column) for column in columns}
     if sizes != {n}:
         raise ValueError(f"X has {n} rows but y has {max(sizes)}; pass one time per row of X")
@@ -73,7 +74,7 @@ def _refuse_negative(time):
         )
 
 
-def _columns(y):
+def _columns(y, loss):
     """The columns of a response: times first, the event last."""
     names = []
     if isinstance(y, np.ndarray) and y.dtype.names:
@@ -84,11 +85,11 @@ def _columns(y):
         values = np.asarray(y)
         if values.ndim != 2:
             raise ValueError(
-                f"y has shape {values.shape}, and loss='cox' needs times and events; {FORMS}"
+                f"y has shape {values.shape}, and loss={loss!r} needs times and events; {FORMS}"
             )
         parts = list(values.T)
     if len(parts) not in (2, 3):
-        raise ValueError(f"y has {len(parts)} columns, and loss='cox' takes 2 or 3; {FORMS}")
+        raise ValueError(f"y has {len(parts)} columns, and loss={loss!r} takes 2 or 3; {FORMS}")
     truths = [j for j, part in enumerate(parts) if pd.api.types.is_bool_dtype(part.dtype)]
     if len(truths) > 1:
         raise ValueError(f"y has {len(truths)} columns of True and False; {FORMS}")
@@ -192,17 +193,21 @@ def ties_of(loss):
     return "efron" if loss.efron else "breslow"
 
 
-def survival_loss(y, n, weights, counts, *, strata, ties):
-    """(events (n,), the `Cox` loss) of the arguments of `fit`; weights, counts (n,) or None: those
-    of `Data`.
+def survival_loss(y, n, weights, counts, *, loss, strata, ties):
+    """(events (n,), the record of a loss of that name) of the arguments of `fit`; weights, counts
+    (n,) or None: those of `Data`.
     """
+    if loss == "weibull":
+        return _weibull(y, n, weights)
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} is not known; choose 'efron' or 'breslow'")
     return _loss(y, n, weights, counts, strata_of(strata, n)[0], ties)
 
 
 def survival_notes(event, stop, a):
-    """What the user should be told about events (n,) and times (n,); a: the arguments."""
+    """What the user should be told about events (n,) and times (n,) of a partial likelihood; a: the
+    arguments.
+    """
     said = []
     if event.sum() == 1 and a.k is None and a.max_k is None:
         said.append(
@@ -218,10 +223,13 @@ def survival_notes(event, stop, a):
 
 
 def loss_of_new_rows(y, weights, counts, strata, meta):
-    """(events (n,), the `Cox` loss) of rows that a fit with this `Meta` has not seen, with its
-    numbers of strata.
+    """(events (n,), the record of the loss) of rows that a fit with this `Meta` has not seen, with
+    its numbers of strata.
     """
     n = weights.size
+    if not meta.traits.partial:
+        strata_of_rows(strata, n, None)
+        return _weibull(y, n, weights, new=True)
     return _loss(y, n, weights, counts, strata_of_rows(strata, n, meta.strata), meta.ties)
 
 
@@ -244,6 +252,29 @@ def _loss(y, n, weights, counts, stratum, ties):
     return rows.event, record
 
 
+def _weibull(y, n, weights, new=False):
+    """(events (n,), the `Weibull` loss) of a response; new: whether its rows are only to be scored.
+    """
+    rows = rows_of(y, n, "weibull")
+    if rows.start.size:
+        raise ValueError(
+            "y has times of entry, and loss='weibull' has rows that are at risk from 0 on: pass "
+            "(time, event), or loss='cox'"
+        )
+    bad = np.flatnonzero(rows.stop == 0)
+    if bad.size:
+        raise ValueError(
+            f"y has {bad.size} time{'s' if bad.size > 1 else ''} of 0, the first at position "
+            f"{bad[0]}, and a Weibull likelihood needs times above 0: leave out rows that were not "
+            "observed at all; of an event within the first unit of time pass a part of that unit"
+        )
+    if new:
+        return rows.event, Weibull(0.0, np.inf, rows.stop, np.log(rows.stop))
+    seen = weights > 0
+    weibull_of(rows.stop[seen], rows.event[seen])
+    return rows.event, weibull_of(rows.stop, rows.event)
+
+
 def served(a):
     """The arguments with fit_intercept= decided, after what does not go with their loss was
     refused.
@@ -255,6 +286,9 @@ def served(a):
         return replace(a, fit_intercept=False)
     if a.loss == "cox":
         refuse_what_cox_lacks(a)
+    if a.loss == "weibull":
+        refuse_what_weibull_lacks(a)
+        return replace(a, fit_intercept=False)
     own = None if isinstance(a.loss, str) else a.loss.traits
     if own is not None and own.coupled:
         _refuse_what_own_rows_lack(a, own)
@@ -278,13 +312,28 @@ def refuse_what_cox_lacks(a):
             "fit_intercept=True: a partial likelihood has no intercept, the baseline hazard takes "
             "its place; leave fit_intercept out"
         )
+    _refuse_classes(a)
+
+
+def refuse_what_weibull_lacks(a):
+    """Raise ValueError for arguments that the Weibull likelihood has no use for."""
+    if a.fit_intercept is not None and not a.fit_intercept:
+        raise ValueError(
+            f"fit_intercept={a.fit_intercept!r}: the intercept and the shape of loss='weibull' are "
+            "always free; leave fit_intercept out"
+        )
+    _refuse_classes(a)
+
+
+def _refuse_classes(a):
+    """Raise ValueError for arguments of classes with survival times."""
     given = {
         "class_weight": (a.class_weight, "use sample_weight"),
         "pos_label": (a.pos_label, "events are coded 1, censored rows 0"),
     }
     for name, (value, remedy) in given.items():
         if value is not None:
-            raise ValueError(f"{name}={value!r} is not served for loss='cox'; {remedy}")
+            raise ValueError(f"{name}={value!r} is not served for loss={a.loss!r}; {remedy}")
 
 
 def refuse_survival_only(a):

@@ -1,46 +1,31 @@
-"""The baseline hazards of a fitted partial likelihood."""
+"""The hazards of fitted survival times."""
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from ..losses import restricted
-
-
-class Baseline(NamedTuple):
-    """Breslow's estimator (Biometrics 30, 1974): the cumulative hazard of a row whose predictor is
-    `center`. In each stratum it is 0 before the first event time, does not change between two, and
-    at each rises by the weight of the events over S = sum w_i exp(eta_i - center) of the rows at
-    risk. Under Efron's ties d events of one time, with mean weight w and the sum T of
-    w_i exp(eta_i - center), leave the rows at risk by d-ths: it rises by the sum of
-    w / (S - j/d T) over j = 0..d-1, as in R's `survfit` (Therneau & Grambsch, Modeling Survival
-    Data, 2000, section 10.2.3).
-
-    times (g,): event times by stratum; block (s + 1,): where strata begin in it; hazard (g,): from
-    each of these times on.
-    """
-
-    times: np.ndarray
-    block: np.ndarray
-    center: float
-    hazard: np.ndarray
+from .hazard import Baseline, ParametricHazard
+from .weibull import best_shape
 
 
 def baseline_of(loss, event, eta, weights):
-    """The `Baseline` of a model.
+    """The `Baseline` of a model, or the `ParametricHazard` of a Weibull model.
 
     Parameters
     ----------
-    loss : Cox
+    loss : Cox or Weibull
         Of the rows of the fit.
     event, eta, weights : ndarray of shape (n,)
         Events, 0 or 1, the predictor and the weights of these rows.
 
     Returns
     -------
-    Baseline
+    Baseline or ParametricHazard
     """
+    if not loss.traits.partial:
+        best = best_shape(loss, event, eta, weights)
+        return ParametricHazard(best.level, best.shape, event_times(loss, event, weights))
     strata, seen = loss.block.size - 1, weights > 0
     if not seen.all():
         loss = restricted(loss, event, seen)
@@ -57,6 +42,11 @@ def baseline_of(loss, event, eta, weights):
     return Baseline(times, block, center, steps)
 
 
+def event_times(loss, event, weights):
+    """The event times of rows of positive weight, ascending."""
+    return np.unique(loss.stop[(event > 0) & (weights > 0)])
+
+
 def _step(w, u, at_risk, efron):
     """By how much the hazard rises at a time whose d events have the weights w (d,), and the
     weights times exp(predictor) u (d,).
@@ -71,7 +61,7 @@ def cumulative_hazards(baseline, new, stratum=None, times=None):
 
     Parameters
     ----------
-    baseline : Baseline
+    baseline : Baseline or ParametricHazard
         That of a model.
     new : ndarray of shape (m,)
         Predictors of the rows.
@@ -86,6 +76,10 @@ def cumulative_hazards(baseline, new, stratum=None, times=None):
     hazards : ndarray of shape (m, q)
     """
     times = np.unique(baseline.times) if times is None else times
+    if isinstance(baseline, ParametricHazard):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            logs = np.log(np.maximum(times, 0.0))
+            return times, np.exp((baseline.level + new)[:, None] + baseline.shape * logs)
     stratum = np.zeros(new.size, np.int64) if stratum is None else stratum
     total = np.empty((new.size, times.size))
     for s in np.unique(stratum):

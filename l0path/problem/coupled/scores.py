@@ -5,8 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses import mean_of_rows
-from .baseline import Baseline, baseline_of, cumulative_hazards
+from .baseline import baseline_of, cumulative_hazards
 from .event_times import Cox
+from .hazard import Baseline, ParametricHazard
+from .weibull import Weibull
 
 CELLS = 2**22  # numbers of the curves of all rows that are held at once
 
@@ -18,12 +20,13 @@ class Undefined(ValueError):
 class ScoredTimes(NamedTuple):
     """Survival times that a fit has not seen, with its predictions for them."""
 
-    loss: Cox  # of all rows, its level that of the fit
+    loss: Cox | Weibull  # of all rows, the level of a partial likelihood that of the fit
     event: np.ndarray  # (n,), 0 or 1
     eta: np.ndarray  # (n,), predictor of the fit
     train: np.ndarray  # (n,), weights of the rows of the fit, 0 for the others
     test: np.ndarray  # (n,), weights of the rows that are scored, 0 for the others
-    baseline: Baseline | None = None  # of the fit; None where it follows from the rows of `train`
+    # of the fit; None where it follows from the rows of `train`
+    baseline: Baseline | ParametricHazard | None = None
 
     def scored(self):
         """The rows that are scored alone."""
@@ -53,7 +56,8 @@ def minus_log_likelihood(loss, event, eta, weights):
 
 
 def held_out_deviance(times):
-    """The deviance of held-out rows for each of their events, on the scale of the rows of the fit.
+    """The deviance of held-out rows for each of their events, on the scale of the rows of the fit;
+    of a Weibull model -2 log likelihood for each row.
 
     Let M(rows) be minus the log partial likelihood of some rows, their weights scaled to the sum n,
     the number of rows of the fit, so that risk sets of fewer rows are as large as those of all. On
@@ -74,6 +78,13 @@ def held_out_deviance(times):
     float
     """
     loss, event, eta, train, test, _ = times
+    if not loss.traits.partial:
+        level, shape, _ = times.baseline or baseline_of(loss, event, eta, train)
+        log_time = np.log(loss.stop)
+        a = level + eta + shape * log_time
+        with np.errstate(over="ignore"):
+            rows = np.exp(a) - event * (a + np.log(shape) - log_time)
+        return 2.0 * float(test[test > 0] @ rows[test > 0] / test.sum())
 
     def scaled(weights):
         size = weights.sum()

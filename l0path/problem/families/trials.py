@@ -8,7 +8,7 @@ import pandas as pd
 from ...core.arguments import finite, vector
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
-from ..losses import traits_named
+from ..losses import SURVIVAL, traits_named
 from ..specified import told_apart
 from .own import take_undecorated
 
@@ -21,7 +21,7 @@ def in_two_columns(y):
 def loss_meant(loss, y, trials=None):
     """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes, and a
     record of the user's own is known from then on. A structured array of times and events is
-    refused with another loss than "cox".
+    refused with another loss than those of survival times.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def loss_meant(loss, y, trials=None):
     """
     loss = told_apart(loss)[0]
     take_undecorated(loss)
-    if isinstance(y, np.ndarray) and y.dtype.names and loss != "cox":
+    if isinstance(y, np.ndarray) and y.dtype.names and loss not in SURVIVAL:
         raise ValueError(
             f"y is a structured array with the fields {', '.join(y.dtype.names)}, and loss="
             f"{loss!r} takes numbers or labels; pass loss='cox' if they are times and events, or "
