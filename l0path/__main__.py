@@ -21,7 +21,7 @@ from .formula import opened
 from .formula.frames import counted
 from .paths.criteria import RULES
 from .problem.families.trials import loss_meant
-from .problem.losses import CLASSIFICATION, canonical_name, traits_named
+from .problem.losses import CLASSIFICATION, SURVIVAL, canonical_name, traits_named
 
 
 def run_warm_up(options):
@@ -163,7 +163,7 @@ def survival_columns(response):
 def of_survival(options):
     """Whether the response is one of survival times."""
     left = options.response or options.formula.split("~")[0]
-    return options.loss == "cox" or survival_columns(left) is not None
+    return options.loss in SURVIVAL or survival_columns(left) is not None
 
 
 def from_formula(frame, options, say):
@@ -176,7 +176,7 @@ def from_formula(frame, options, say):
             **roles(frame, options),
             "always_include": listed(options.include) or None,
             "heredity": None if options.heredity == "none" else options.heredity,
-            **({"loss": "cox"} if of_survival(options) else {}),
+            **({"loss": options.loss or "cox"} if of_survival(options) else {}),
         },
     )
     if X.formula.n_dropped:
@@ -211,7 +211,7 @@ def choose_loss(options, y, say):
     if of_survival(options):
         if not options.loss:
             say("loss: cox")
-        return "cox"
+        return options.loss or "cox"
     several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
         loss = canonical_name(loss_meant(options.loss, y, options.trials))
@@ -290,7 +290,7 @@ def refuse_options(options):
             raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
     if options.strata and not of_survival(options):
         raise ValueError("--strata is for survival times, --response 'Surv(time, event)'")
-    if of_survival(options) and options.loss not in (None, "cox"):
+    if of_survival(options) and options.loss not in (None, *SURVIVAL):
         raise ValueError(
             f"--loss {options.loss} is not for survival times; leave it out, or name one column by "
             "--response"

@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 
 import l0path
-from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL, traits_named
+from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL, SURVIVAL, traits_named
 from l0path.solvers import LocalSearch
 
 N, P = 30, 8
@@ -62,7 +62,7 @@ def drawn(loss):
     noisy = signal + 0.5 * rng.normal(size=N)
     if loss == RESPONSES:
         return X, np.column_stack([noisy, 0.5 * signal + rng.normal(size=N)])
-    if loss == "cox":
+    if loss in SURVIVAL:
         return X, np.column_stack([np.exp(-noisy), rng.random(N) < 0.7])
     return X, np.digitize(noisy, [-0.5, 0.5])
 

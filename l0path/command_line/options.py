@@ -134,7 +134,7 @@ def add_model(fit):
         type=lambda name: ALIASES.get(name, name),
         choices=[*NAMES, *SEVERAL, *COUPLED],
         help="default: squared for a numeric response, logistic for one of two text or true/false "
-        "values, multinomial for more classes, cox for Surv(...)",
+        "values, multinomial for more classes, cox for Surv(...), which weibull takes too",
     )
     fit.add_argument(
         "--pos-label",

@@ -110,7 +110,7 @@ class Summary:
             second,
             *([", ".join(shrink)] if shrink else []),
             *flags,
-            *_first_terms(h["intercept"], h["thresholds"]),
+            *_first_terms(h["intercept"], h["thresholds"], h["shape"]),
         ]
 
     @property
@@ -157,12 +157,12 @@ class Summary:
     __str__ = __repr__
 
 
-def _first_terms(value, thresholds):
-    """The line on intercepts or thresholds; none for survival times."""
+def _first_terms(value, thresholds, shape):
+    """The line on intercepts, with a shape, or thresholds; none for partial likelihoods."""
     if value is None:
         return []
     if np.ndim(value) == 0:
-        return [f"intercept {value:.6g}"]
+        return [f"intercept {value:.6g}" + (f", shape {shape:.6g}" if shape else "")]
     what = "thresholds " if thresholds else "intercepts "
     return [what + ", ".join(f"{name} {t:.6g}" for name, t in value.items())]
 
@@ -215,6 +215,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         **{name: row[name] for name in SHOWN_OF_MODEL},
         "intercept": model.intercept if self._meta.first_names else None,
         "thresholds": self._meta.ordered,
+        "shape": model.shape,
     }
     return Summary(table, header, None if own is coef else coef)
 

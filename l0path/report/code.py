@@ -109,6 +109,7 @@ def python_code(model: Model) -> str:
         "data: a table, or a dictionary of numbers or NumPy arrays, with the columns",
         *lines,
         *_about_results(meta),
+        *([] if model.shape is None else [f"shape: {model.shape!r}"]),
     ]
     if meta.has_offset:
         each = "for each row and each of them" if several else "for each row"
@@ -136,7 +137,7 @@ def _about(meta):
     if meta.traits.partial:
         return _plain(f"Linear predictor (logarithm of the relative hazard) of {response}")
     if meta.traits.response == "survival":
-        return _plain(f"Linear predictor (hazard exp(eta) kappa t^(kappa - 1)) of {response}")
+        return _plain(f"Linear predictor eta (cumulative hazard exp(eta) t^shape) of {response}")
     return _plain(meta.about or f"Prediction of {response}")
 
 
